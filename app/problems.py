@@ -1,0 +1,24 @@
+"""What goes wrong, as values the window and the command line can show."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+
+class StyleForgeError(Exception):
+    """Something the user can act on; the message is one sentence that names the thing and
+    its fault, and is shown as it is. Base of every error the application raises itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One line for the user, the rest behind "Copy details"."""
+
+    summary: str
+    details: str = ""
+
+    @classmethod
+    def of(cls, exc: BaseException, *, doing: str) -> Problem:
+        """`doing` completes "Could not ...", for instance "open the camera"."""
+        return cls(f"Could not {doing}: {exc}", "".join(traceback.format_exception(exc)))

@@ -1,0 +1,24 @@
+"""The one door to OpenCV: imports it without letting its Qt plug-ins replace ours.
+
+On Linux the opencv-python wheel carries a Qt 5 of its own and, when imported, points
+`QT_QPA_PLATFORM_PLUGIN_PATH` and `QT_QPA_FONTDIR` at it; PySide6 would then look there
+for its xcb plug-in and abort the process. We never open an OpenCV window, so the
+environment is put back as it was.
+"""
+
+from __future__ import annotations
+
+import os
+
+_QT_VARIABLES = ("QT_QPA_PLATFORM_PLUGIN_PATH", "QT_QPA_FONTDIR")
+_before = {name: os.environ.get(name) for name in _QT_VARIABLES}
+
+import cv2  # noqa: E402  (the environment has to be read first)
+
+for _name, _value in _before.items():
+    if _value is None:
+        os.environ.pop(_name, None)
+    else:
+        os.environ[_name] = _value
+
+__all__ = ["cv2"]
