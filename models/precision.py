@@ -1,0 +1,60 @@
+"""The precision modes: one member per mode, iterated by menus, flags and tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """`dtype` holds the weights and activations; `autocast` instead keeps FP32 weights and
+    lets PyTorch choose per operation. `capability` is the lowest CUDA compute capability that
+    runs it on tensor cores. Two pictures made in this mode agree when their largest difference
+    is at most `max_difference` (0-255) or, where that is None, their PSNR at least `min_psnr`.
+    """
+
+    title: str
+    dtype: torch.dtype
+    autocast: bool = False
+    capability: tuple[int, int] = (0, 0)
+    max_difference: float | None = None
+    min_psnr: float = 38.0
+
+
+class Precision(Enum):
+    fp32 = Mode("FP32", torch.float32, max_difference=0.5)
+    fp16 = Mode("FP16", torch.float16, capability=(5, 3))
+    bf16 = Mode("BF16", torch.bfloat16, capability=(8, 0))
+    amp = Mode("AMP", torch.float32, autocast=True, capability=(7, 0))
+
+    @property
+    def title(self) -> str:
+        return self.value.title
+
+    @property
+    def safer(self) -> Precision | None:
+        """What to step down to when this mode produces a broken picture: FP16 (and AMP, which
+        is FP16 inside), BF16, FP32; None for FP32."""
+        return {
+            Precision.fp16: Precision.bf16,
+            Precision.amp: Precision.bf16,
+            Precision.bf16: Precision.fp32,
+        }.get(self)
+
+    def remark(self, device: torch.device) -> str:
+        """Why this mode cannot run on `device`, or would be slower there than FP32; empty if
+        neither. A mode with a remark is still offered, with the remark beside it."""
+        if self is Precision.fp32:
+            return ""
+        if device.type == "cuda":
+            if torch.cuda.get_device_capability(device) < self.value.capability:
+                return f"{self.title} is emulated on this GPU and slower than FP32"
+            return ""
+        if self is Precision.fp16 and not torch.cpu._is_amx_fp16_supported():
+            return "FP16 is slower than FP32 on this CPU: it has no FP16 matrix instructions"
+        if self is not Precision.fp16 and not torch.cpu._is_avx512_bf16_supported():
+            return f"{self.title} is slower than FP32 on this CPU: it has no BF16 instructions"
+        return ""
