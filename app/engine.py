@@ -2,108 +2,343 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+import numpy as np
+import torch
+from torch import Tensor
+
+from app.blending import Pixels, blend, fit_to, peak_difference
 from app.frames import Frame
+from app.problems import StyleForgeError
+from app.sizing import AutoSize, fit
+from app.stopwatch import Stopwatch, pace
+from app.styled import Comparison, EngineConfig, Running, Styled, Timings
+from app.styles import Library, Style
+from kernels.registry import statuses
+from models.checkpoints import CheckpointError, load_checkpoint, num_residual_blocks
 from models.precision import Precision
+from models.transformer_net import VARIANTS
+from utils.devices import resolve, title, why_no_cuda
+
+log = logging.getLogger(__name__)
+
+BASELINE = "baseline"
+SIZES = (None, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1920)
+NETWORKS_KEPT = 3  # their buffers are what fills memory
+PACED_FRAMES = 60  # the comparison's medians cover this many frames
 
 
-@dataclass(frozen=True, slots=True)
-class EngineConfig:
-    """Everything that changes what a frame looks like; equality means 'nothing to do'.
-
-    `kernels` is a key of models.transformer_net.VARIANTS. `size` is the long side of the
-    network's input in pixels, None for automatic; the output always has the frame's size.
-    `compare` runs baseline and fused on the same frames.
-    """
-
-    style: str = "candy"
-    kernels: str = "fused"
-    precision: Precision = Precision.fp32
-    device: str = "auto"
-    size: int | None = None
-    strength: float = 1.0
-    keep_colors: bool = False
-    compare: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Timings:
-    """Milliseconds spent on one frame. `groups` splits `network` into encoder, residual blocks
-    and decoder; on a GPU these come from CUDA events."""
-
-    read: float = 0.0
-    upload: float = 0.0
-    network: float = 0.0
-    download: float = 0.0
-    groups: tuple[tuple[str, float], ...] = ()
-
-    @property
-    def total(self) -> float:
-        """What the engine spent: upload, network and download; reading is the source's."""
-        return self.upload + self.network + self.download
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """What really ran, which may differ from what was asked; `remarks` are sentences that say
-    why not something faster. str(running) is the status line: "Fused, FP32, CPU: no CUDA device".
-    """
-
-    kernels: str  # title, "Fused"
-    precision: Precision
-    device: str  # "CPU", "NVIDIA H200 (cuda:0)"
-    remarks: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        what = f"{self.kernels}, {self.precision.title}, {self.device}"
-        return f"{what}: {'; '.join(self.remarks)}" if self.remarks else what
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Milliseconds per frame over the last frames compared."""
-
-    median: float
-    p95: float
-
-    @property
-    def fps(self) -> float:
-        return 1000.0 / self.median if self.median else 0.0
+class EngineError(StyleForgeError):
+    """The engine cannot do what its config asks for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
-    """Baseline beside fused on the same frames, at the same size and precision.
+class Picture:
+    """One network's answer: `raw` is [H, W, 3] float in 0-255 on the device."""
 
-    `difference` is the largest absolute difference of the two networks' outputs (0-255, before
-    rounding), `psnr` in dB. `ratio` is baseline median over fused median, also when it is
-    below 1; None, withheld, while the pictures differ by more than `bound` says.
-    """
-
-    baseline: Frame
-    baseline_pace: Pace
-    fused_pace: Pace
-    difference: float
-    psnr: float
-    bound: str  # "largest difference at most 0.5"
-    agrees: bool
-    frames: int  # how many frames the paces cover
-
-    @property
-    def ratio(self) -> float | None:
-        return self.baseline_pace.median / self.fused_pace.median if self.agrees else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Styled:
-    """A styled frame. `frame` has the index and captured_at of `source`, `config` is the config
-    that was asked for, `running` what ran, `size` the (width, height) the network worked at."""
-
-    frame: Frame
-    source: Frame
-    config: EngineConfig
+    pixels: Pixels
+    raw: Tensor
     timings: Timings
-    size: tuple[int, int]
-    running: Running
-    comparison: Comparison | None = None
+    broken: bool  # not finite, or one constant
+
+
+class Engine:
+    """One owner, one thread: configure, then process frame after frame.
+
+    `notice` is called with one sentence when the engine changes its ways by itself.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        notice: Callable[[str], None] = log.info,
+        budget_ms: float = 150.0,
+    ) -> None:
+        self._library = library
+        self._notice = notice
+        self._budget_ms = budget_ms
+        self._config: EngineConfig | None = None
+        self._style: Style | None = None
+        self._device = torch.device("cpu")
+        self._weights: dict[str, dict[str, Tensor]] = {}
+        self._networks: dict[tuple[str, Precision, torch.device, int], Network] = {}
+        self._sizes: dict[tuple[str, Precision, torch.device, bool], AutoSize] = {}
+        self._stepped_down: dict[tuple[str, Precision, torch.device], Precision] = {}
+        self._resized = np.empty((0, 0, 3), np.uint8)
+        self._turn = False  # which of the compared networks goes first
+        self._paired: object = None  # what the two paces of the comparison were measured on
+        self._paces: tuple[deque[float], deque[float]] = (deque(), deque())
+
+    @property
+    def config(self) -> EngineConfig | None:
+        """The config in force; None before the first configure."""
+        return self._config
+
+    def configure(self, config: EngineConfig) -> None:
+        """Take effect from the next frame on; raises StyleForgeError and keeps the old config
+        where the style, device or kernels are not to be had."""
+        style = self._library.get(config.style)
+        try:
+            device = resolve(config.device)
+        except ValueError as exc:
+            raise EngineError(str(exc)) from exc
+        if config.kernels not in VARIANTS:
+            raise EngineError(
+                f"there are no kernels '{config.kernels}', only {', '.join(VARIANTS)}"
+            )
+        self._load(style)
+        self._config, self._style, self._device = config, style, device
+
+    def lag(self, overhead_ms: float) -> None:
+        """Tell the automatic size how much of capture-to-paint is spent outside the engine."""
+        for size in self._sizes.values():
+            size.overhead_ms = overhead_ms
+
+    def process(
+        self,
+        frame: Frame,
+        *,
+        still: bool = False,
+        look: Callable[[], EngineConfig] | None = None,
+    ) -> Styled:
+        """Style one frame; the result has the frame's size.
+
+        `still` lets the automatic size spend seconds on a picture that will not change. `look`
+        gives the config wanted by now: where only strength or colours differ from the one in
+        force, the newer is blended, so that dragging a slider never shows a stale picture.
+        Raises EngineError when memory runs out.
+        """
+        if self._config is None:
+            raise EngineError("no style was chosen yet")
+        try:
+            return self._process(frame, self._config, still, look)
+        except torch.OutOfMemoryError as exc:
+            self._networks.clear()
+            torch.cuda.empty_cache()
+            raise EngineError(
+                f"{title(self._device)} ran out of memory on a frame of "
+                f"{frame.width}x{frame.height}; choose a smaller size"
+            ) from exc
+
+    def _process(
+        self,
+        frame: Frame,
+        config: EngineConfig,
+        still: bool,
+        look: Callable[[], EngineConfig] | None,
+    ) -> Styled:
+        precision = self._precision(config)
+        auto = self._auto_size(config, precision)
+        size = self._size(frame, config, auto, still)
+        self._resized = fit_to(frame.pixels, size, self._resized)
+        pictures = {
+            kernels: self._render(kernels, precision, self._resized)
+            for kernels in self._order(config)
+        }
+        picture = pictures[config.kernels]
+        if picture.broken and precision.safer and frame.pixels.min() < frame.pixels.max():
+            self._step_down(config, precision)
+            return self._process(frame, config, still, look)
+        start = time.perf_counter()
+        if look is not None and same_network(wanted := look(), config):
+            self._config = config = wanted
+        finished = blend(picture.pixels, frame.pixels, config.strength, config.keep_colors)
+        timings = replace(
+            picture.timings,
+            read=frame.read_ms,
+            download=picture.timings.download + (time.perf_counter() - start) * 1e3,
+        )
+        auto.measured(size, sum(p.timings.total for p in pictures.values()))
+        return Styled(
+            replace(frame, pixels=finished),
+            frame,
+            config,
+            timings,
+            size,
+            self._running(config, precision),
+            self._compare(frame, config, precision, pictures) if config.compare else None,
+        )
+
+    def _order(self, config: EngineConfig) -> tuple[str, ...]:
+        """The networks to run on a frame. Compared, the two take turns in going first, so that
+        neither always finds the caches and clocks the other left."""
+        if not config.compare:
+            return (config.kernels,)
+        other = config.kernels if config.kernels != BASELINE else "fused"
+        self._turn = not self._turn
+        return (BASELINE, other) if self._turn else (other, BASELINE)
+
+    def _compare(
+        self,
+        frame: Frame,
+        config: EngineConfig,
+        precision: Precision,
+        pictures: dict[str, Picture],
+    ) -> Comparison:
+        baseline = pictures[BASELINE]
+        fused = next((p for kernels, p in pictures.items() if kernels != BASELINE), baseline)
+        paired = (tuple(sorted(pictures)), precision, self._device, baseline.pixels.shape)
+        if paired != self._paired:  # the first frame of a new pairing only warms up
+            self._paired = paired
+            self._paces = (deque(maxlen=PACED_FRAMES), deque(maxlen=PACED_FRAMES))
+        else:
+            self._paces[0].append(baseline.timings.total)
+            self._paces[1].append(fused.timings.total)
+        difference, psnr = peak_difference(fused.raw, baseline.raw)
+        agrees, bound = precision.agree(difference, psnr)
+        return Comparison(
+            replace(
+                frame,
+                pixels=blend(baseline.pixels, frame.pixels, config.strength, config.keep_colors),
+            ),
+            pace(self._paces[0] or [baseline.timings.total]),
+            pace(self._paces[1] or [fused.timings.total]),
+            difference,
+            psnr,
+            bound,
+            agrees,
+            len(self._paces[0]),
+            baseline.timings.total,
+        )
+
+    def _render(self, kernels: str, precision: Precision, pixels: Pixels) -> Picture:
+        """One picture by one network, timed: upload, network (in groups), download."""
+        net = self._network(kernels, precision)  # outside inference mode: it holds parameters
+        device = self._device
+        half = torch.float16 if device.type == "cuda" else torch.bfloat16
+        clock = Stopwatch(device)
+        with (
+            torch.inference_mode(),
+            torch.autocast(device.type, half, enabled=precision.value.autocast),
+        ):
+            frames = torch.from_numpy(pixels)[None].to(device)
+            x = frames.permute(0, 3, 1, 2).to(precision.value.dtype)  # [1, 3, H, W], NHWC strides
+            clock.mark("upload")
+            y = net(x, clock.mark)
+            raw = y[0].permute(1, 2, 0).float()  # [H, W, 3]
+            clock.mark("network")
+            # NaN spreads through aminmax, so the two ends tell of any broken pixel.
+            low, high = (float(value) for value in torch.aminmax(raw))
+            raw = raw.clamp(0, 255)
+            out = (raw + 0.5).to(torch.uint8).contiguous().cpu().numpy()
+            clock.mark("download")
+        broken = not (math.isfinite(low) and math.isfinite(high)) or low == high
+        return Picture(out, raw, clock.read(), broken)
+
+    def _network(self, kernels: str, precision: Precision) -> Network:
+        assert self._style is not None
+        state = self._weights[self._style.key]
+        blocks = num_residual_blocks(state)
+        key = (kernels, precision, self._device, blocks)
+        network = self._networks.pop(key, None)
+        if network is None:
+            module = VARIANTS[kernels](num_residual_blocks=blocks)
+            module.requires_grad_(False).eval()
+            module.to(self._device, precision.value.dtype)
+            network = Network(module)
+        self._networks[key] = network  # last in the dict, so the first is the longest unused
+        if len(self._networks) > NETWORKS_KEPT:
+            self._networks.pop(next(iter(self._networks)))
+        network.wear(self._style.key, state)
+        return network
+
+    def _load(self, style: Style) -> None:
+        if style.key in self._weights:
+            return
+        try:
+            if style.sha256:
+                actual = hashlib.sha256(style.weights.read_bytes()).hexdigest()
+                if actual != style.sha256:
+                    raise EngineError(
+                        f"'{style.weights.name}' of the style '{style.title}' is not the file "
+                        "its style.toml describes (the sha256 differs)"
+                    )
+            self._weights[style.key] = load_checkpoint(style.weights)
+        except (OSError, CheckpointError) as exc:
+            raise EngineError(str(exc)) from exc
+
+    def forget(self, key: str) -> None:
+        """Drop what is cached of a style that was removed or replaced."""
+        self._weights.pop(key, None)
+        for network in self._networks.values():
+            network.undress(key)
+
+    def _precision(self, config: EngineConfig) -> Precision:
+        key = (config.style, config.precision, self._device)
+        return self._stepped_down.get(key, config.precision)
+
+    def _step_down(self, config: EngineConfig, broken: Precision) -> None:
+        safer = broken.safer
+        assert safer is not None
+        assert self._style is not None
+        self._stepped_down[(config.style, config.precision, self._device)] = safer
+        self._notice(
+            f"{broken.title} gave a broken picture with {self._style.title}; using {safer.title}"
+        )
+
+    def _auto_size(self, config: EngineConfig, precision: Precision) -> AutoSize:
+        key = (config.kernels, precision, self._device, config.compare)
+        if key not in self._sizes:
+            self._sizes[key] = AutoSize(self._budget_ms)
+        return self._sizes[key]
+
+    def _size(
+        self, frame: Frame, config: EngineConfig, auto: AutoSize, still: bool
+    ) -> tuple[int, int]:
+        if config.size is not None:
+            return fit(frame.width, frame.height, config.size)
+        return (auto.still if still else auto.live)(frame.width, frame.height)
+
+    def _running(self, config: EngineConfig, precision: Precision) -> Running:
+        remarks = []
+        if self._device.type == "cpu" and config.device == "auto":
+            remarks.append(why_no_cuda())
+        if config.kernels != BASELINE:
+            remarks += [
+                f"{status.name}: {status.reason}"
+                for status in statuses(self._device)
+                if not status.ready
+            ]
+        if precision is not config.precision:
+            remarks.append(f"{config.precision.title} gave a broken picture")
+        else:
+            remarks.append(precision.remark(self._device))
+        return Running(
+            VARIANTS[config.kernels].title,
+            precision,
+            title(self._device),
+            tuple(remark for remark in remarks if remark),
+        )
+
+
+class Network:
+    """A network of one variant, precision and device, wearing one style at a time."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._module = module
+        self._style: str | None = None
+
+    def wear(self, style: str, state: dict[str, Tensor]) -> None:
+        """Take on the weights of `style`; nothing to do if it wears them."""
+        if style != self._style:
+            self._module.load_state_dict(state)
+            self._style = style
+
+    def undress(self, style: str) -> None:
+        if style == self._style:
+            self._style = None
+
+    def __call__(self, x: Tensor, mark: Callable[[str], None]) -> Tensor:
+        return self._module(x, mark)
+
+
+def same_network(a: EngineConfig, b: EngineConfig) -> bool:
+    """True if `a` and `b` differ in what is blended at most, so one network answers both."""
+    return replace(a, strength=b.strength, keep_colors=b.keep_colors) == b

@@ -65,6 +65,7 @@ class FrameSource(ABC):
     """
 
     info: SourceInfo
+    kind: str = ""  # what the meter calls it when it limits the stream: "camera", "video"
     live: bool = True  # False: a picture; each picture is delivered once, then read() idles
 
     @abstractmethod

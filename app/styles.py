@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import difflib
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import platformdirs
+
+from app.problems import StyleForgeError
+from app.settings import APP
+
+BUILTIN = Path(__file__).resolve().parent.parent / "assets" / "styles"
+
+# The six named styles first, in the order of the number keys; the rest by title.
+ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
+
+
+class StyleError(StyleForgeError):
+    """A style pack that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
     """One pack, read and checked. `key` is the folder's name; `builtin` packs cannot be removed.
 
-    `thumbnail` may be missing; `about` holds the rest of style.toml for a details view.
+    `sha256` is of the weights file, empty where the pack states none.
     """
 
     key: str
@@ -18,5 +40,168 @@ class Style:
     weights: Path
     credit: str = ""
     licence: str = ""
+    sha256: str = ""
     thumbnail: Path | None = None
     builtin: bool = False
+
+
+def user_folder() -> Path:
+    """Where this user's own packs live; need not exist yet."""
+    return platformdirs.user_data_path(APP, appauthor=False) / "styles"
+
+
+def load(folder: Path, *, builtin: bool = False) -> Style:
+    """Read one pack, or say in one sentence what is wrong with it."""
+    try:
+        spec = tomllib.loads((folder / "style.toml").read_text("utf-8"))
+    except FileNotFoundError:
+        raise StyleError(f"'{folder.name}' has no style.toml") from None
+    except (OSError, ValueError) as exc:
+        raise StyleError(f"'{folder.name}/style.toml' is not valid: {exc}") from exc
+    try:
+        title, weights = _text(spec, "title"), _text(spec, "weights")
+        credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
+        sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
+    except (KeyError, TypeError) as exc:
+        raise StyleError(f"'{folder.name}/style.toml' is not valid: {exc.args[0]}") from exc
+    if not (folder / weights).is_file():
+        raise StyleError(f"'{folder.name}' names weights that are missing: {weights}")
+    picture = folder / thumbnail if thumbnail and (folder / thumbnail).is_file() else None
+    return Style(folder.name, title, folder / weights, credit, licence, sha256, picture, builtin)
+
+
+def _text(spec: dict[str, object], name: str, default: str | None = None) -> str:
+    value = spec.get(name, default)
+    if value is None:
+        raise KeyError(f"'{name}' is missing")
+    if not isinstance(value, str):
+        raise TypeError(f"'{name}' should be text, not {value!r}")
+    return value
+
+
+class Library:
+    """The packs of the program and of the user; a user's pack never hides one of the program's."""
+
+    def __init__(self, builtin: Path, user: Path) -> None:
+        self._builtin, self._user = builtin, user
+        self._styles: dict[str, Style] = {}
+        self._broken: tuple[str, ...] = ()
+        self.reload()
+
+    @classmethod
+    def default(cls) -> Library:
+        """The packs shipped with the program and those in the user's folder."""
+        return cls(BUILTIN, user_folder())
+
+    @property
+    def styles(self) -> tuple[Style, ...]:
+        """In gallery order."""
+        return tuple(self._styles.values())
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """One sentence for each pack that could not be read."""
+        return self._broken
+
+    def reload(self) -> None:
+        found: list[Style] = []
+        broken: list[str] = []
+        for root, builtin in ((self._builtin, True), (self._user, False)):
+            folders = sorted(root.iterdir()) if root.is_dir() else []
+            for folder in folders:
+                if not folder.is_dir() or folder.name.startswith((".", "_")):
+                    continue
+                try:
+                    style = load(folder, builtin=builtin)
+                except StyleError as exc:
+                    broken.append(str(exc))
+                    continue
+                if any(style.key == other.key for other in found):
+                    broken.append(f"'{folder}' has the name of a built-in style; rename its folder")
+                else:
+                    found.append(style)
+        found.sort(key=lambda s: (not s.builtin, _rank(s.key), s.title.casefold()))
+        self._styles = {style.key: style for style in found}
+        self._broken = tuple(broken)
+
+    def get(self, key: str) -> Style:
+        """The pack named `key`; StyleError, suggesting near names, if there is none."""
+        try:
+            return self._styles[key]
+        except KeyError:
+            raise StyleError(_unknown(key, list(self._styles))) from None
+
+    def install(self, path: Path, title: str = "") -> Style:
+        """Copy a checkpoint, or a pack's folder, into the user's folder and return its style.
+
+        A checkpoint in any layout models.checkpoints reads is stored as safetensors. The pack
+        is written beside its final place and renamed, so a failure leaves nothing behind.
+        """
+        from models.checkpoints import CheckpointError, load_checkpoint, save_checkpoint
+
+        if not path.exists():
+            raise StyleError(f"'{path.name}' does not exist")
+        spec = load(path) if path.is_dir() else None
+        try:
+            state = load_checkpoint(spec.weights if spec else path)
+        except CheckpointError as exc:
+            raise StyleError(str(exc)) from exc
+        title = title.strip() or (spec.title if spec else path.stem.replace("_", " ").title())
+        self._user.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".installing-", dir=self._user))
+        try:
+            weights = staging / "weights.safetensors"
+            save_checkpoint(weights, state, {"title": title})
+            thumbnail = ""
+            if spec and spec.thumbnail:
+                thumbnail = "thumbnail.png"
+                shutil.copyfile(spec.thumbnail, staging / thumbnail)
+            lines = {
+                "title": title,
+                "credit": spec.credit if spec else "",
+                "licence": spec.licence if spec else "",
+                "weights": weights.name,
+                "thumbnail": thumbnail,
+                "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
+            }
+            # A JSON string is a valid TOML basic string.
+            toml = "".join(f"{name} = {json.dumps(value)}\n" for name, value in lines.items())
+            (staging / "style.toml").write_text(toml, "utf-8")
+            key = self._free_key(title)
+            staging.chmod(0o755)
+            staging.rename(self._user / key)
+        except OSError as exc:
+            raise StyleError(f"the style '{title}' could not be written: {exc}") from exc
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        self.reload()
+        return self.get(key)
+
+    def remove(self, key: str) -> None:
+        """Delete one of the user's own packs."""
+        style = self.get(key)
+        if style.builtin:
+            raise StyleError(f"'{style.title}' is built in and cannot be removed")
+        try:
+            shutil.rmtree(self._user / key)
+        except OSError as exc:
+            raise StyleError(f"the style '{style.title}' could not be removed: {exc}") from exc
+        self.reload()
+
+    def _free_key(self, title: str) -> str:
+        base = re.sub(r"[^a-z0-9]+", "_", title.casefold()).strip("_") or "style"
+        taken = {*self._styles, *(p.name for p in self._user.iterdir())}
+        candidates = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
+        return next(key for key in candidates if key not in taken)
+
+
+def _rank(key: str) -> int:
+    return ORDER.index(key) if key in ORDER else len(ORDER)
+
+
+def _unknown(key: str, known: Sequence[str]) -> str:
+    if not known:
+        return f"there is no style '{key}': no style is installed"
+    near = difflib.get_close_matches(key, known, n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+    return f"there is no style '{key}'; {hint}"

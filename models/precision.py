@@ -44,6 +44,14 @@ class Precision(Enum):
             Precision.bf16: Precision.fp32,
         }.get(self)
 
+    def agree(self, difference: float, psnr: float) -> tuple[bool, str]:
+        """Whether two pictures made in this mode agree, and the bound they were held to, in
+        words. `difference` is the largest on 0-255, `psnr` in dB."""
+        if self.value.max_difference is not None:
+            bound = self.value.max_difference
+            return difference <= bound, f"largest difference at most {bound:g} of 255"
+        return psnr >= self.value.min_psnr, f"PSNR at least {self.value.min_psnr:g} dB"
+
     def remark(self, device: torch.device) -> str:
         """Why this mode cannot run on `device`, or would be slower there than FP32; empty if
         neither. A mode with a remark is still offered, with the remark beside it."""

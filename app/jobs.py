@@ -1,0 +1,77 @@
+"""One-shot work on background threads, with its result delivered on the GUI thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Jobs(QObject):
+    """Runs work on daemon threads, so that a driver or compiler that hangs cannot keep the
+    program from ending. `done(result)` or `failed(exception)` is called on the thread that owns
+    this object; after `close()` neither is called any more."""
+
+    _finished = Signal(int, object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._waiting: dict[int, tuple[Callable[[Any], None], Callable[[Exception], None]]] = {}
+        self._threads: list[threading.Thread] = []
+        self._next = 0
+        self._lock = threading.Lock()
+        self._closed = False
+        self._finished.connect(self._deliver)
+
+    def run(
+        self,
+        work: Callable[[], T],
+        done: Callable[[T], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Start `work`; exactly one of `done` and `failed` follows."""
+        self._next += 1
+        key = self._next
+        self._waiting[key] = (done, failed)
+
+        def job() -> None:
+            try:
+                outcome, fault = work(), None
+            except Exception as exc:  # becomes a Problem in `failed`
+                log.debug("job failed", exc_info=True)
+                outcome, fault = None, exc
+            with self._lock:  # a closed window has no signals left to emit
+                if not self._closed:
+                    self._finished.emit(key, outcome, fault)
+
+        thread = threading.Thread(target=job, name=f"job-{key}", daemon=True)
+        self._threads = [t for t in self._threads if t.is_alive()] + [thread]
+        thread.start()
+
+    @Slot(int, object, object)
+    def _deliver(self, key: int, outcome: object, fault: Exception | None) -> None:
+        callbacks = self._waiting.pop(key, None)
+        if callbacks is None:
+            return
+        done, failed = callbacks
+        if fault is None:
+            done(outcome)
+        else:
+            failed(fault)
+
+    def close(self, timeout: float = 1.0) -> bool:
+        """Deliver nothing more and wait `timeout` seconds; True if every job has ended."""
+        with self._lock:
+            self._closed = True
+        self._waiting.clear()
+        deadline = time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)

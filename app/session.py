@@ -1,0 +1,271 @@
+"""The engine as the window sees it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
+
+from app.engine import Engine
+from app.frames import FrameSource, SourceInfo
+from app.jobs import Jobs
+from app.meter import Meter
+from app.problems import Problem
+from app.sources import describe, open_source
+from app.sources.camera import list_cameras
+from app.styled import EngineConfig, Styled
+from app.styles import Library, Style
+from app.worker import Mailbox, Worker
+from kernels.registry import prepare
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+Spec = str | Sequence[str]
+
+
+class Session(QObject):
+    """What the window talks to. Lives in the GUI thread and owns the engine's.
+
+    Nothing here blocks: opening, installing and compiling are jobs, styling is the worker's.
+    """
+
+    styled = Signal(object)  # Styled; the newest, never of a config no longer chosen
+    problem = Signal(object)  # Problem
+    notice = Signal(str)  # one sentence that is no error
+    config_changed = Signal(object)  # EngineConfig
+    source_changed = Signal(object)  # SourceInfo, or None when nothing is open
+    source_status = Signal(str)  # what is wrong with the source but may mend; empty when well
+    opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
+    position_changed = Signal(float)
+    paused_changed = Signal(bool)
+    kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
+    styles_changed = Signal()
+    cameras_found = Signal(object)  # tuple[CameraName, ...]
+
+    _open = Signal(object)
+    _configure = Signal(object)
+    _seek = Signal(float)
+    _step = Signal(int)
+    _pause = Signal(bool)
+    _lag = Signal(float)
+    _forget = Signal(str)
+    _restyle = Signal()
+
+    def __init__(
+        self,
+        library: Library,
+        config: EngineConfig,
+        *,
+        budget_ms: float = 150.0,
+        engine: Engine | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.library = library
+        self.meter = Meter()
+        self._config = config
+        self._info: SourceInfo | None = None
+        self._spec: Spec = ""
+        self._paused = False
+        self._position = 0.0
+        self._opening = 0  # counts calls of open; only the newest counts
+        self._closed = False
+        self._jobs = Jobs(self)
+        self._latest = Mailbox()
+        self._thread = QThread(self)
+        self._thread.setObjectName("engine")
+        self._worker = Worker(
+            engine or Engine(library, self.notice.emit, budget_ms), self._latest, self.meter
+        )
+        self._worker.moveToThread(self._thread)
+        self._connect(self._worker)
+        self._thread.finished.connect(self._worker.close)  # the thread's last act, on the thread
+        self._feedback = QTimer(self, interval=500)
+        self._feedback.timeout.connect(
+            lambda: self._lag.emit(self.meter.overhead_ms(time.perf_counter()))
+        )
+        self._feedback.start()
+        self._thread.start()
+        self._worker.wanted = config
+        self._configure.emit(config)
+
+    def _connect(self, worker: Worker) -> None:
+        self._open.connect(worker.open)
+        self._configure.connect(worker.configure)
+        self._seek.connect(worker.seek)
+        self._step.connect(worker.step_source)
+        self._pause.connect(worker.pause)
+        self._lag.connect(worker.lag)
+        self._forget.connect(worker.forget)
+        self._restyle.connect(worker.restyle)
+        worker.ready.connect(self._deliver)
+        worker.problem.connect(self.problem)
+        worker.opened.connect(self._opened)
+        worker.ended.connect(self._ended)
+        worker.status.connect(self.source_status)
+        worker.moved.connect(self._moved)
+        worker.refused.connect(self._refused)
+
+    # What is chosen
+
+    @property
+    def config(self) -> EngineConfig:
+        return self._config
+
+    @config.setter
+    def config(self, config: EngineConfig) -> None:
+        if config != self._config:
+            self._config = config
+            self._worker.wanted = config
+            self._configure.emit(config)
+            self.config_changed.emit(config)
+
+    @Slot(object)
+    def _refused(self, kept: EngineConfig | None) -> None:
+        if kept is not None:
+            self.config = kept
+
+    # The source
+
+    @property
+    def info(self) -> SourceInfo | None:
+        """The open source, None while there is none."""
+        return self._info
+
+    @property
+    def spec(self) -> Spec:
+        """What was opened last, as passed to `open`."""
+        return self._spec
+
+    @property
+    def position(self) -> float:
+        """Seconds into a video or index in a strip, newest known."""
+        return self._position
+
+    @property
+    def paused(self) -> bool:
+        return self._paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        if paused != self._paused:
+            self._paused = paused
+            self._pause.emit(paused)
+            self.paused_changed.emit(paused)
+
+    def open(self, spec: Spec) -> None:
+        """Open a source in the background; source_changed or problem follows. The stream on
+        screen goes on until the new source is there."""
+        self._opening += 1
+        number = self._opening
+        name = describe(spec)
+        self.opening_changed.emit(f"Opening {name}...")
+
+        def work() -> FrameSource:
+            source = open_source(spec)
+            if self._closed or number != self._opening:
+                source.close()
+            return source
+
+        def done(source: FrameSource) -> None:
+            if number != self._opening:
+                source.close()
+                return
+            self.opening_changed.emit("")
+            self._spec = spec
+            self.paused = False
+            self.meter.start(source.kind)
+            self._open.emit(source)
+
+        def failed(exc: Exception) -> None:
+            if number == self._opening:
+                self.opening_changed.emit("")
+                self.problem.emit(Problem.of(exc, doing=f"open {name}"))
+
+        self._jobs.run(work, done, failed)
+
+    def seek(self, position: float) -> None:
+        self._seek.emit(position)
+
+    def step(self, count: int) -> None:
+        self._step.emit(count)
+
+    @Slot(object)
+    def _opened(self, info: SourceInfo) -> None:
+        self._info = info
+        self.source_changed.emit(info)
+
+    @Slot()
+    def _ended(self) -> None:
+        self._info = None
+        self.source_changed.emit(None)
+
+    @Slot(float)
+    def _moved(self, position: float) -> None:
+        self._position = position
+        self.position_changed.emit(position)
+
+    # Results
+
+    @Slot()
+    def _deliver(self) -> None:
+        result = self._latest.take()
+        if result is not None and result.config == self._config:
+            self.styled.emit(result)
+
+    def shown(self, styled: Styled, paint_ms: float = 0.0) -> None:
+        """The viewport's word that `styled` has just been painted."""
+        self.meter.displayed(styled, time.perf_counter(), paint_ms)
+
+    # Background work
+
+    def run(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
+        """A background job; `done(result)` here, or a problem "Could not <doing>: ..."."""
+        self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)))
+
+    def prepare_kernels(self) -> None:
+        """Compile and load what is missing while the stream runs without it."""
+
+        def done(statuses: Any) -> None:
+            self.kernels_changed.emit(statuses)
+            self._restyle.emit()
+
+        self.run(prepare, done, doing="prepare the kernels")
+
+    def cameras(self) -> None:
+        """Look for cameras; cameras_found follows."""
+        self.run(list_cameras, self.cameras_found.emit, doing="look for cameras")
+
+    def install_style(self, path: Path, title: str = "") -> None:
+        """Install a checkpoint or pack and choose it."""
+
+        def done(style: Style) -> None:
+            self._forget.emit(style.key)
+            self.styles_changed.emit()
+            self.config = replace(self._config, style=style.key)
+
+        self.run(lambda: self.library.install(path, title), done, doing=f"install {path.name}")
+
+    def remove_style(self, key: str) -> None:
+        """Delete one of the user's packs; the first style takes over if it was in use."""
+
+        def done(_: None) -> None:
+            self._forget.emit(key)
+            if self._config.style == key and self.library.styles:
+                self.config = replace(self._config, style=self.library.styles[0].key)
+            self.styles_changed.emit()
+
+        self.run(lambda: self.library.remove(key), done, doing="remove the style")
+
+    def shutdown(self) -> None:
+        """End every thread; call once, before the application quits."""
+        self._closed = True
+        self._feedback.stop()
+        self._jobs.close()
+        self._thread.quit()
+        self._thread.wait()

@@ -1,0 +1,103 @@
+"""What the user chose, kept between runs in the per-user folder."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import platformdirs
+
+log = logging.getLogger(__name__)
+
+APP = "styleforge"
+
+
+def settings_path() -> Path:
+    """The settings file of this user; its folder need not exist yet."""
+    return platformdirs.user_config_path(APP, appauthor=False) / "settings.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every preference and its default; adding a field is all it takes to add one.
+
+    `source` is a spec for app.sources.open_source, empty for "the first camera, otherwise the
+    scene"; `size` is the long side of the network's input, 0 for automatic; `budget_ms` is what
+    the automatic size aims to keep capture-to-paint under; `strength` and `split` are 0-1;
+    `view` is "styled", "split" or "compare"; `theme` is "system", "light" or "dark"; `geometry`
+    is Qt's, in base64. `precision`, `kernels`, `style` and `device` are the keys of their tables.
+    """
+
+    style: str = "candy"
+    source: str = ""
+    kernels: str = "fused"
+    precision: str = "fp32"
+    device: str = "auto"
+    size: int = 0
+    budget_ms: float = 150.0
+    strength: float = 1.0
+    keep_colors: bool = False
+    view: str = "styled"
+    split: float = 0.5
+    overlay: bool = True
+    theme: str = "system"
+    show_gallery: bool = True
+    show_panel: bool = True
+    geometry: str = ""
+
+    @classmethod
+    def load(cls, path: Path) -> Settings:
+        """Read `path`; anything missing or malformed falls back to its default, aloud."""
+        try:
+            stored = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError) as exc:
+            log.warning("the settings file %s is unreadable, using defaults: %s", path, exc)
+            return cls()
+        if not isinstance(stored, dict):
+            log.warning("the settings file %s holds no settings, using defaults", path)
+            return cls()
+        kept = {}
+        for field in fields(cls):
+            value = stored.get(field.name, field.default)
+            if isinstance(field.default, float) and type(value) is int:
+                value = float(value)
+            if not _valid(field.name, value, field.default):
+                log.warning("setting %s: %r is not valid, using the default", field.name, value)
+                value = field.default
+            kept[field.name] = value
+        return cls(**kept)
+
+    def save(self, path: Path) -> None:
+        """Write to a temporary name beside `path`, then rename: never half a file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(asdict(self), indent=2), "utf-8")
+        temporary.replace(path)
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "view": ("styled", "split", "compare"),
+    "theme": ("system", "light", "dark"),
+}
+_RANGES = {
+    "strength": (0.0, 1.0),
+    "split": (0.0, 1.0),
+    "size": (0, 8192),
+    "budget_ms": (10.0, 10_000.0),
+}
+
+
+def _valid(name: str, value: object, default: object) -> bool:
+    if type(value) is not type(default):
+        return False
+    if name in _CHOICES:
+        return value in _CHOICES[name]
+    if name in _RANGES:
+        low, high = _RANGES[name]
+        return low <= value <= high  # type: ignore[operator]  (the type was checked above)
+    return True

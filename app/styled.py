@@ -1,0 +1,110 @@
+"""What the engine is asked for and what it gives back: values that may cross threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.frames import Frame
+from models.precision import Precision
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """Everything that changes what a frame looks like; equality means 'nothing to do'.
+
+    `kernels` is a key of models.transformer_net.VARIANTS. `size` is the long side of the
+    network's input in pixels, None for automatic; the output always has the frame's size.
+    `compare` runs baseline and fused on the same frames.
+    """
+
+    style: str = "candy"
+    kernels: str = "fused"
+    precision: Precision = Precision.fp32
+    device: str = "auto"
+    size: int | None = None
+    strength: float = 1.0
+    keep_colors: bool = False
+    compare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Milliseconds spent on one frame. `groups` splits `network` into encoder, residual blocks
+    and decoder; on a GPU these come from CUDA events."""
+
+    read: float = 0.0
+    upload: float = 0.0
+    network: float = 0.0
+    download: float = 0.0
+    groups: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def total(self) -> float:
+        """What the engine spent: upload, network and download; reading is the source's."""
+        return self.upload + self.network + self.download
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What really ran, which may differ from what was asked; `remarks` are sentences that say
+    why not something faster. str(running) is the status line: "Fused, FP32, CPU: no CUDA device".
+    """
+
+    kernels: str  # title, "Fused"
+    precision: Precision
+    device: str  # "CPU", "NVIDIA H200 (cuda:0)"
+    remarks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        what = f"{self.kernels}, {self.precision.title}, {self.device}"
+        return f"{what}: {'; '.join(self.remarks)}" if self.remarks else what
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Milliseconds per frame over the last frames compared."""
+
+    median: float
+    p95: float
+
+    @property
+    def fps(self) -> float:
+        return 1000.0 / self.median if self.median else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Baseline beside fused on the same frames, at the same size and precision.
+
+    `difference` is the largest absolute difference of the two networks' outputs (0-255, before
+    rounding), `psnr` in dB. `ratio` is baseline median over fused median, also when it is
+    below 1; None, withheld, while the pictures differ by more than `bound` says.
+    """
+
+    baseline: Frame
+    baseline_pace: Pace
+    fused_pace: Pace
+    difference: float
+    psnr: float
+    bound: str  # "largest difference at most 0.5"
+    agrees: bool
+    frames: int  # how many frames the paces cover
+    baseline_ms: float  # what the baseline took on this frame
+
+    @property
+    def ratio(self) -> float | None:
+        return self.baseline_pace.median / self.fused_pace.median if self.agrees else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Styled:
+    """A styled frame. `frame` has the index and captured_at of `source`, `config` is the config
+    that was asked for, `running` what ran, `size` the (width, height) the network worked at."""
+
+    frame: Frame
+    source: Frame
+    config: EngineConfig
+    timings: Timings
+    size: tuple[int, int]
+    running: Running
+    comparison: Comparison | None = None

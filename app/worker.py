@@ -1,0 +1,203 @@
+"""The frame loop: one background thread that owns the engine and the open source."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.engine import Engine
+from app.frames import Frame, FrameSource
+from app.meter import Meter
+from app.problems import Problem
+from app.styled import EngineConfig, Styled
+
+log = logging.getLogger(__name__)
+
+
+class Mailbox:
+    """Holds the newest result only; a reader that is late misses frames, never falls behind."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._value: Styled | None = None
+
+    def put(self, value: Styled) -> bool:
+        """Store `value`; True if the reader has to be told."""
+        with self._lock:
+            was_empty = self._value is None
+            self._value = value
+        return was_empty
+
+    def take(self) -> Styled | None:
+        """Empty the box."""
+        with self._lock:
+            value, self._value = self._value, None
+        return value
+
+
+class Worker(QObject):
+    """Reads, styles and delivers, one frame per tick of a zero-interval timer; commands arrive
+    as queued signals and take effect between two ticks.
+
+    A frame is styled again without a new one having been read when the config changed while the
+    source stands still (a picture, a pause), once more at leisure when it goes on standing
+    still, and over and over while baseline and fused are compared.
+    """
+
+    ready = Signal()  # a doorbell: the result itself waits in `latest`
+    problem = Signal(object)  # Problem
+    opened = Signal(object)  # SourceInfo
+    ended = Signal()  # the source cannot go on
+    status = Signal(str)  # the source's sentence, when it changes
+    moved = Signal(float)  # the source's position, when it changes
+    refused = Signal(object)  # the EngineConfig that stays in force, or None
+
+    def __init__(self, engine: Engine, latest: Mailbox, meter: Meter) -> None:
+        super().__init__()
+        self.wanted: EngineConfig | None = None  # set from the GUI thread: newest config wanted
+        self._engine = engine
+        self._latest = latest
+        self._meter = meter
+        self._source: FrameSource | None = None
+        self._frame: Frame | None = None
+        self._paused = False
+        self._styled: EngineConfig | None = None  # what the newest result was made with
+        self._thorough = False  # the newest result took its time
+        self._status = ""
+        self._position = 0.0
+        self._tick = QTimer(self, interval=0)
+        self._tick.timeout.connect(self._step)
+
+    @Slot(object)
+    def open(self, source: FrameSource) -> None:
+        """Replace the source; takes ownership of it."""
+        self.close()
+        self._source = source
+        self._paused = False
+        self.opened.emit(source.info)
+        self._start()
+
+    @Slot(object)
+    def configure(self, config: EngineConfig) -> None:
+        if self.wanted is not None and config != self.wanted:
+            return  # a newer one is already on its way
+        kept = self._engine.config
+        try:
+            self._engine.configure(config)
+        except Exception as exc:
+            log.info("configure failed", exc_info=True)
+            self.problem.emit(Problem.of(exc, doing="use that choice"))
+            self.refused.emit(kept)
+        self._start()
+
+    @Slot(float)
+    def seek(self, position: float) -> None:
+        if self._source:
+            self._source.seek(position)
+
+    @Slot(int)
+    def step_source(self, count: int) -> None:
+        if self._source:
+            self._source.step(count)
+
+    @Slot(bool)
+    def pause(self, paused: bool) -> None:
+        self._paused = paused
+        if self._source:
+            self._source.pause(paused)
+
+    @Slot(float)
+    def lag(self, overhead_ms: float) -> None:
+        self._engine.lag(overhead_ms)
+
+    @Slot(str)
+    def forget(self, style: str) -> None:
+        self._engine.forget(style)
+
+    @Slot()
+    def restyle(self) -> None:
+        """Style the newest frame again: something the config does not name has changed."""
+        self._styled = None
+
+    @Slot()
+    def close(self) -> None:
+        """Let go of the source; the thread's last act when it ends."""
+        self._tick.stop()
+        if self._source:
+            self._source.close()
+            self._source = None
+        self._frame = self._styled = None
+        self._latest.take()
+        self._say("")
+
+    def _start(self) -> None:
+        if self._source and self._engine.config:
+            self._styled = None
+            self._tick.start()
+
+    @Slot()
+    def _step(self) -> None:
+        source = self._source
+        if source is None:
+            return
+        try:
+            frame = source.read()
+        except Exception as exc:
+            log.info("source failed", exc_info=True)
+            self.close()
+            self.problem.emit(Problem.of(exc, doing=f"go on with {source.info.title}"))
+            self.ended.emit()
+            return
+        self._say(source.status)
+        if source.position != self._position:
+            self._position = source.position
+            self.moved.emit(self._position)
+        thorough = False
+        if frame is not None:
+            self._frame = frame
+        elif (thorough := self._again(source)) is None or self._frame is None:
+            return
+        self._style(source, self._frame, thorough)
+
+    def _again(self, source: FrameSource) -> bool | None:
+        """Whether to style the old frame again: None for no, True for at leisure."""
+        config = self._engine.config
+        if self._frame is None or config is None:
+            return None
+        if self._styled != config:
+            return False
+        stands_still = not source.live or self._paused
+        if config.compare and stands_still:
+            return False
+        if stands_still and not self._thorough and config.size is None:
+            return True
+        return None
+
+    def _style(self, source: FrameSource, frame: Frame, thorough: bool) -> None:
+        if not source.live or self._paused:
+            # A picture's age says nothing; the delay that matters began with the command.
+            frame = self._frame = replace(frame, captured_at=time.perf_counter())
+        try:
+            styled = self._engine.process(frame, still=thorough, look=self._look)
+        except Exception as exc:
+            log.info("frame failed", exc_info=True)
+            self._tick.stop()  # until the next config or source, or every frame would say so
+            self.problem.emit(Problem.of(exc, doing="style this frame"))
+            return
+        self._styled, self._thorough = styled.config, thorough
+        self._meter.processed(styled, time.perf_counter())
+        if self._latest.put(styled):
+            self.ready.emit()
+
+    def _look(self) -> EngineConfig:
+        assert self._engine.config is not None
+        return self.wanted or self._engine.config
+
+    def _say(self, status: str) -> None:
+        if status != self._status:
+            self._status = status
+            self.status.emit(status)

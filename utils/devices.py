@@ -1,0 +1,86 @@
+"""Says which devices PyTorch can compute on, and why not on a GPU."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChoice:
+    """`key` is "auto", "cpu" or "cuda:N"; `title` is for people."""
+
+    key: str
+    title: str
+
+
+def devices() -> tuple[DeviceChoice, ...]:
+    """Every choice on this machine: automatic, the CPU, and each CUDA device."""
+    gpus = (
+        DeviceChoice(f"cuda:{n}", torch.cuda.get_device_name(n))
+        for n in range(torch.cuda.device_count() if torch.cuda.is_available() else 0)
+    )
+    return (
+        DeviceChoice("auto", "Automatic"),
+        DeviceChoice("cpu", f"CPU ({cpu_name()})"),
+        *gpus,
+    )
+
+
+def resolve(key: str) -> torch.device:
+    """The device `key` stands for; ValueError, with the reason, if it is not there."""
+    if key == "auto":
+        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    known = {choice.key for choice in devices()}
+    if key == "cuda":
+        key = "cuda:0"
+    if key not in known:
+        why = why_no_cuda()
+        raise ValueError(f"there is no device '{key}'" + (f": {why}" if why else ""))
+    return torch.device(key)
+
+
+def title(device: torch.device) -> str:
+    """ "CPU", or a GPU's name with its index."""
+    if device.type == "cpu":
+        return "CPU"
+    return f"{torch.cuda.get_device_name(device)} ({device})"
+
+
+@cache
+def why_no_cuda() -> str:
+    """Why PyTorch cannot use a GPU here, in words; empty if it can.
+
+    A CPU build on a machine with an NVIDIA driver is told apart from a machine without a GPU:
+    the first is a mistake the user can mend.
+    """
+    if torch.cuda.is_available():
+        return ""
+    if not _nvidia_driver():
+        return "no CUDA device"
+    if torch.version.cuda is None:
+        return f"there is an NVIDIA driver, but PyTorch {torch.__version__} is a CPU build"
+    return (
+        f"PyTorch {torch.__version__} (CUDA {torch.version.cuda}) cannot use the NVIDIA driver: "
+        "it is too old or sees no device"
+    )
+
+
+@cache
+def cpu_name() -> str:
+    """The processor's marketing name, or its architecture where that cannot be read."""
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _nvidia_driver() -> bool:
+    return bool(shutil.which("nvidia-smi")) or Path("/proc/driver/nvidia/version").exists()
