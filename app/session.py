@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
@@ -79,9 +79,8 @@ class Session(QObject):
         self._latest = Mailbox()
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
-        self._worker = Worker(
-            engine or Engine(library, self.notice.emit, budget_ms), self._latest, self.meter
-        )
+        self.engine = engine or Engine(library, self.notice.emit, budget_ms)  # its thread's alone
+        self._worker = Worker(self.engine, self._latest, self.meter)
         self._worker.moveToThread(self._thread)
         self._connect(self._worker)
         self._thread.finished.connect(self._worker.close)  # the thread's last act, on the thread
@@ -178,9 +177,7 @@ class Session(QObject):
                 return
             self.opening_changed.emit("")
             self._spec = spec
-            self.paused = False
-            self.meter.start(source.kind)
-            self._open.emit(source)
+            self.play(source)
 
         def failed(exc: Exception) -> None:
             if number == self._opening:
@@ -188,6 +185,12 @@ class Session(QObject):
                 self.problem.emit(Problem.of(exc, doing=f"open {name}"))
 
         self._jobs.run(work, done, failed)
+
+    def play(self, source: FrameSource) -> None:
+        """Stream from a source that is open already; the engine's thread takes it over."""
+        self.paused = False
+        self.meter.start(source.kind)
+        self._open.emit(source)
 
     def seek(self, position: float) -> None:
         self._seek.emit(position)

@@ -1,0 +1,68 @@
+# `make run` installs what is missing and opens the window; `make test` does so and runs the suite.
+# ARGS reaches the program: make run ARGS="--source scene --style candy"
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+PIP := $(PYTHON) -m pip --disable-pip-version-check
+
+.PHONY: run test lint check bench clean
+.DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
+
+run: $(VENV)/.installed
+	@$(PYTHON) -m utils.system
+	@$(PYTHON) -m app $(ARGS)
+
+test: $(VENV)/.installed-test
+	@$(PYTHON) -m utils.system --tests
+	$(PYTHON) -m pytest $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/pyright
+	$(VENV)/bin/lint-imports
+
+check: lint test
+
+# Measures on this machine, stores the figures and puts them into the README.
+bench: $(VENV)/.installed
+	$(PYTHON) -m app bench --json benchmarks/cpu.json --device cpu $(ARGS)
+	$(PYTHON) -m utils.tables README.md
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Each stamp is newer than pyproject.toml once what it names is installed.
+$(VENV)/.installed: pyproject.toml | $(PYTHON)
+	$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(PYTHON)
+	$(PIP) install --editable ".[test]"
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-dev: pyproject.toml | $(PYTHON)
+	$(PIP) install --editable ".[dev]"
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-test
+
+# The newest Python that will do; Debian keeps venv in a package of its own.
+$(PYTHON):
+	@for python in python3.13 python3.12 python3.11 python3; do \
+	  $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+	    2>/dev/null || continue; \
+	  if ! $$python -c 'import ensurepip, venv' 2>/dev/null; then \
+	    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	      apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y $$python-venv \
+	        || exit 1; \
+	    else \
+	      echo "$$python has no venv module; on Debian or Ubuntu:" \
+	        "sudo apt-get install $$python-venv" >&2; \
+	      exit 1; \
+	    fi; \
+	  fi; \
+	  echo "Making $(VENV) with $$($$python --version)"; \
+	  exec $$python -m venv --clear $(VENV); \
+	done; \
+	echo "StyleForge needs Python 3.11, 3.12 or 3.13; none of these is on the PATH." >&2; \
+	exit 1

@@ -1,0 +1,87 @@
+"""The door of the program: no command opens the window, a command runs without Qt."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+
+from app.problems import StyleForgeError
+
+# A command is a module of this name in app.commands, imported only when it is asked for, so
+# that `--help` and `--version` need not wait for PyTorch.
+COMMANDS = {
+    "stylize": "stylize pictures and folders of pictures",
+    "bench": "measure the network's variants on this machine",
+    "train": "train a style from a picture",
+    "styles": "list, add and remove styles",
+    "doctor": "say what this machine can do, and why not more",
+}
+
+INTERRUPTED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: the process's own); the exit status.
+
+    0: done; 1: something failed, said on stderr; 2: the command line is wrong; 130: Ctrl+C.
+    """
+    argv = list(sys.argv[1:] if argv is None else argv)
+    command = argv[0] if argv and argv[0] in COMMANDS else None
+    parser = _parser(command)
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit as exc:  # argparse has said why
+        return exc.code if isinstance(exc.code, int) else 2
+    try:
+        if command:
+            return import_module(f"app.commands.{command}").run(args)
+        if args.command:
+            sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
+            return 2
+        from app.ui.gui import run
+
+        return run(args)
+    except StyleForgeError as exc:
+        sys.stderr.write(f"styleforge: {exc}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped.\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`); nothing may be flushed to it any more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def styleforge_version() -> str:
+    """The version of the installed package, "0.0.0" when run from files that were not installed."""
+    try:
+        return version("styleforge")
+    except PackageNotFoundError:
+        return "0.0.0"
+
+
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="styleforge",
+        description="Live neural style transfer. Without a command, the window opens.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {styleforge_version()}")
+    parser.add_argument(
+        "--source",
+        metavar="SPEC",
+        help="what the window opens: camera:0, scene, a picture, video or folder, "
+        "or an http:// or rtsp:// address (default: what was open last)",
+    )
+    parser.add_argument("--style", metavar="KEY", help="the style to begin with")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, summary in COMMANDS.items():
+        if name == command:
+            import_module(f"app.commands.{name}").add_parser(commands)
+        else:
+            commands.add_parser(name, help=summary)
+    return parser

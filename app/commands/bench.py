@@ -1,0 +1,343 @@
+"""`styleforge bench`: times the network's variants on this machine, each with its error."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import platform
+import subprocess
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from torch import Tensor, nn
+
+from app.blending import peak_difference
+from app.cli import styleforge_version
+from app.commands.flags import add_device, add_style, several, whole
+from app.problems import StyleForgeError
+from app.sources.scene import render
+from app.styles import Library
+from kernels.registry import prepare, statuses
+from models.checkpoints import CheckpointError, load_checkpoint, num_residual_blocks
+from models.precision import Precision
+from models.transformer_net import VARIANTS
+from utils.benchmark import interleave
+from utils.devices import cpu_name, resolve
+from utils.float64 import in_float64
+from utils.tables import COLUMNS, cells, where
+
+BASELINE = "baseline"
+RUNS = {"cpu": 7, "cuda": 50}
+WARMUP = {"cpu": 1, "cuda": 10}
+COMPILED = "compiled baseline"
+COMPILE_MODES = ("default", "reduce-overhead", "max-autotune")
+
+
+class BenchError(StyleForgeError):
+    """The benchmark cannot be taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to run the network. `key` is a key of VARIANTS or COMPILED."""
+
+    key: str
+    title: str
+    precision: Precision
+    call: Callable[[], Tensor]  # [1, 3, H, W]
+
+    @property
+    def name(self) -> str:
+        return f"{self.key} {self.precision.name}"
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser(
+        "bench",
+        help="measure the network's variants on this machine",
+        description="Times the network alone, every kernel choice at every precision, taking "
+        "turns run by run. The error is the largest difference (0-255) and the PSNR against "
+        "the baseline in float64. A gain below 1 is shown as it is.",
+    )
+    parser.add_argument(
+        "--sizes",
+        type=_sizes,
+        default=((512, 512), (1280, 720)),
+        metavar="WxH,...",
+        help="sizes of the network's input (default: 512x512,1280x720)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="store the report here")
+    add_style(parser)
+    add_device(parser)
+    parser.add_argument(
+        "--kernels",
+        type=several(VARIANTS),
+        default=tuple(VARIANTS),
+        metavar="KEY,...",
+        help=f"only these of {', '.join(VARIANTS)}",
+    )
+    precisions = [precision.name for precision in Precision]
+    parser.add_argument(
+        "--precision",
+        type=several(precisions),
+        default=tuple(precisions),
+        metavar="KEY,...",
+        help=f"only these of {', '.join(precisions)}",
+    )
+    parser.add_argument(
+        "--runs",
+        type=lambda text: whole(text, 1, 100_000, "the number of runs"),
+        help=f"timed runs of each (default: {RUNS['cpu']} on the CPU, {RUNS['cuda']} on a GPU)",
+    )
+    parser.add_argument(
+        "--compile",
+        nargs="?",
+        const="default",
+        choices=COMPILE_MODES,
+        metavar="MODE",
+        help=f"also the baseline through torch.compile ({', '.join(COMPILE_MODES)})",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        device = resolve(args.device)
+        state = load_checkpoint(Library.default().get(args.style).weights)
+    except (ValueError, CheckpointError) as exc:
+        raise BenchError(str(exc)) from exc
+    if args.json and not args.json.parent.is_dir():
+        raise BenchError(f"the folder '{args.json.parent}' does not exist")
+    console = Console(highlight=False)
+    prepare()
+    runs = args.runs or RUNS[device.type]
+    report = {
+        "taken": datetime.now(UTC).date().isoformat(),
+        "style": args.style,
+        "runs": runs,
+        "machine": machine(device),
+        "versions": versions(),
+        "commit": commit(),
+        "kernels": [asdict(status) for status in statuses(device)],
+        "sizes": [],
+    }
+    console.print(where(report))
+    for status in statuses(device):
+        if not status.ready:
+            console.print(f"{status.name}: {status.reason}", style="yellow")
+    for width, height in args.sizes:
+        bench = Bench(state, device, width, height)
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task(f"{width}x{height}", total=None)
+            rows = bench.measure(
+                args.kernels,
+                [Precision[name] for name in args.precision],
+                args.compile,
+                runs,
+                partial(progress.update, task),
+            )
+        report["sizes"].append({"width": width, "height": height, "rows": rows})
+        console.print(_table(f"{width}x{height}", rows))
+    if args.json:
+        _store(args.json, report)
+        console.print(f"Stored in {args.json}")
+    return 0
+
+
+class Bench:
+    """Measures one style's network on one device at one size."""
+
+    def __init__(
+        self, state: dict[str, Tensor], device: torch.device, width: int, height: int
+    ) -> None:
+        self._state, self._device = state, device
+        picture = torch.from_numpy(render(1.0, width, height))
+        self._picture = picture.permute(2, 0, 1)[None].float().contiguous().to(device)
+
+    def measure(
+        self,
+        kernels: tuple[str, ...],
+        precisions: list[Precision],
+        compile_mode: str | None,
+        runs: int,
+        progress: Callable[..., None],
+    ) -> list[dict[str, Any]]:
+        """One row per candidate, in the order of the tables; what cannot run has a row too."""
+        reference = self._reference()
+        rows: dict[str, dict[str, Any]] = {}
+        able: dict[str, Candidate] = {}
+        for precision in precisions:
+            for candidate in self._candidates(kernels, precision, compile_mode):
+                row = {
+                    "kernels": candidate.key,
+                    "title": candidate.title,
+                    "precision": precision.title,
+                    "remark": precision.remark(self._device),
+                }
+                rows[candidate.name] = row
+                row.update(self._first_call(candidate, reference))
+                if "cannot" not in row:
+                    able[candidate.name] = candidate
+        if able:
+            warmup = WARMUP[self._device.type]
+            with torch.inference_mode():
+                results = interleave(
+                    {name: candidate.call for name, candidate in able.items()},
+                    warmup,
+                    runs,
+                    self._device,
+                    lambda done: progress(completed=done, total=warmup + runs),
+                )
+            for name, result in results.items():
+                rows[name].update(dict(result))
+            for name, candidate in able.items():
+                same_precision = rows.get(f"{BASELINE} {candidate.precision.name}", {})
+                same_kernels = rows.get(f"{candidate.key} {Precision.fp32.name}", {})
+                rows[name]["kernels_gain"] = _ratio(same_precision, rows[name])
+                rows[name]["precision_gain"] = _ratio(same_kernels, rows[name])
+        return list(rows.values())
+
+    def _candidates(
+        self, kernels: tuple[str, ...], precision: Precision, compile_mode: str | None
+    ) -> list[Candidate]:
+        chosen = [
+            self._candidate(key, VARIANTS[key].title, precision, self._network(key, precision))
+            for key in kernels
+        ]
+        if compile_mode:
+            network = self._network(BASELINE, precision)
+            compiled = torch.compile(network, mode=compile_mode, dynamic=False)
+            title = f"Baseline, compiled ({compile_mode})"
+            chosen.append(self._candidate(COMPILED, title, precision, compiled))
+        return chosen
+
+    def _candidate(
+        self, key: str, title: str, precision: Precision, network: Callable[[Tensor], Tensor]
+    ) -> Candidate:
+        mode = precision.value
+        half = torch.float16 if self._device.type == "cuda" else torch.bfloat16
+        x = self._picture.to(mode.dtype)
+
+        def call() -> Tensor:
+            with torch.autocast(self._device.type, half, enabled=mode.autocast):
+                return network(x)
+
+        return Candidate(key, title, precision, call)
+
+    def _network(self, key: str, precision: Precision = Precision.fp32) -> nn.Module:
+        network = VARIANTS[key](num_residual_blocks=num_residual_blocks(self._state))
+        network.load_state_dict(self._state)
+        return network.to(self._device, precision.value.dtype).requires_grad_(False).eval()
+
+    def _reference(self) -> Tensor:
+        with torch.inference_mode():
+            return in_float64(self._network(BASELINE))(self._picture.double()).clamp(0, 255)
+
+    def _first_call(self, candidate: Candidate, reference: Tensor) -> dict[str, Any]:
+        """What the first call tells: whether it can run at all, its error and its memory."""
+        cuda = self._device.type == "cuda"
+        if cuda:
+            torch.cuda.reset_peak_memory_stats(self._device)
+            before = torch.cuda.memory_allocated(self._device)
+        try:
+            with torch.inference_mode():
+                output = candidate.call()
+        except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
+            return {"cannot": str(exc).strip().partition("\n")[0]}
+        if not bool(torch.isfinite(output).all()):
+            return {"cannot": "its picture is not finite"}
+        difference, psnr = peak_difference(output.double().clamp(0, 255), reference)
+        peak = torch.cuda.max_memory_allocated(self._device) - before if cuda else None
+        return {
+            "difference": difference,
+            "psnr": psnr if math.isfinite(psnr) else None,
+            "peak_mb": None if peak is None else peak / 1e6,
+        }
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """What the figures depend on, as far as the machine tells."""
+    gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
+    return {
+        "system": platform.platform(),
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "gpu": gpu.name if gpu else None,
+        "capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
+        "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+        if gpu
+        else None,
+        "tf32": torch.backends.cudnn.allow_tf32 if gpu else None,
+    }
+
+
+def versions() -> dict[str, Any]:
+    return {
+        "styleforge": styleforge_version(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version() if torch.backends.cudnn.is_available() else None,
+    }
+
+
+def commit() -> str | None:
+    """The commit of the files that run, with "+" behind it if the tree was changed since; None outside a checkout."""
+    git = "git", "-C", str(Path(__file__).parent)
+    if _output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return None  # installed, perhaps inside somebody else's repository
+    changed = _output(*git, "status", "--porcelain", "--untracked-files=no")
+    return f"{_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
+
+
+def _output(*command: str) -> str | None:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        return done.stdout.strip()
+    return None
+
+
+def _ratio(reference: dict[str, Any], row: dict[str, Any]) -> float | None:
+    return reference["median_ms"] / row["median_ms"] if "median_ms" in reference else None
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(*COLUMNS, title=title, title_justify="left")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(*cells(row))
+    return table
+
+
+def _store(path: Path, report: dict[str, Any]) -> None:
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        temporary.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+        temporary.replace(path)
+    except OSError as exc:
+        raise BenchError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
+
+
+def _sizes(text: str) -> tuple[tuple[int, int], ...]:
+    sizes = []
+    for part in text.lower().split(","):
+        width, _, height = part.strip().partition("x")
+        if not (width.isdecimal() and height.isdecimal()):
+            raise argparse.ArgumentTypeError(f"'{part}' is not a size such as 1280x720")
+        sides = int(width), int(height)
+        if not all(16 <= side <= 16384 for side in sides):
+            raise argparse.ArgumentTypeError(f"'{part}': a side is of 16 to 16384 pixels")
+        sizes.append(sides)
+    return tuple(sizes)

@@ -1,0 +1,249 @@
+"""`styleforge doctor`: what this machine can do, and why not more."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+import platformdirs
+import torch
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli import styleforge_version
+from app.settings import APP, settings_path
+from app.styles import Library, user_folder
+from models.precision import Precision
+from utils.devices import devices, resolve, title, why_no_cuda
+from utils.system import WINDOW, has_display, missing, sentence
+
+ROOT = Path(__file__).parents[2]
+
+OK, NOTE, FAULT = "ok", "note", "fault"
+STYLES = {OK: "green", NOTE: "yellow", FAULT: "bold red"}
+PACKAGES = ("PySide6-Essentials", "opencv-python", "numpy", "pillow", "safetensors")
+PATIENCE_S = 60
+
+# Loads Qt's platform plug-in for X11 the way Qt would, without needing a screen.
+PLUGIN_TEST = """
+import ctypes, sys
+from PySide6 import QtGui
+from PySide6.QtCore import QLibraryInfo
+folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)
+ctypes.CDLL(folder + "/platforms/libqxcb.so")
+"""
+
+# Opens Qt on the platform it would choose; a broken one ends the process.
+PLATFORM_TEST = """
+from PySide6.QtGui import QGuiApplication
+print(QGuiApplication([]).platformName())
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`state` is "ok", "note" (it works, not at its best) or "fault" (a part cannot work)."""
+
+    state: str
+    says: str
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser(
+        "doctor",
+        help="say what this machine can do, and why not more",
+        description="Checks everything StyleForge rests on. Compiles the native kernels if that "
+        "was not done yet. The exit status is 1 if a part cannot work.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, to paste into a report")
+    parser.add_argument(
+        "--no-build", action="store_true", help="do not compile, only say what is ready"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    checks: dict[str, Callable[[], Iterator[Finding]]] = {
+        "Program": check_program,
+        "PyTorch": check_torch,
+        "Packages": check_packages,
+        "Compiler": check_compiler,
+        "Kernels": lambda: check_kernels(build=not args.no_build),
+        "Cameras": check_cameras,
+        "Window": check_window,
+        "Folders": check_folders,
+        "Styles": check_styles,
+    }
+    findings = {topic: examine(check) for topic, check in checks.items()}
+    if args.json:
+        report = {
+            topic: [asdict(finding) for finding in found] for topic, found in findings.items()
+        }
+        sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    else:
+        show(findings)
+    faults = any(finding.state == FAULT for found in findings.values() for finding in found)
+    return 1 if faults else 0
+
+
+def examine(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
+    """Everything `check` finds; a part that cannot even be imported is a fault."""
+    found = []
+    try:
+        for finding in check():
+            found.append(finding)  # one by one: what came before an ImportError is kept
+    except ImportError as exc:
+        found.append(Finding(FAULT, f"cannot be imported: {exc}"))
+    return found
+
+
+def show(findings: dict[str, list[Finding]]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for topic, found in findings.items():
+        for n, finding in enumerate(found):
+            mark = f"[{STYLES[finding.state]}]{finding.state}[/]"
+            table.add_row("" if n else topic, mark, escape(finding.says))
+    Console(highlight=False, emoji=False).print(table)
+
+
+def check_program() -> Iterator[Finding]:
+    yield Finding(OK, f"StyleForge {styleforge_version()} in {ROOT}")
+    yield Finding(OK, f"Python {platform.python_version()}: {sys.executable}")
+    yield Finding(OK, platform.platform())
+
+
+def check_torch() -> Iterator[Finding]:
+    build = f"CUDA {torch.version.cuda}" if torch.version.cuda else "a CPU build"
+    yield Finding(OK, f"PyTorch {torch.__version__}, {build}, {torch.get_num_threads()} threads")
+    for choice in devices()[1:]:
+        yield Finding(OK, f"{choice.key}: {choice.title}")
+    if why := why_no_cuda():
+        yield Finding(NOTE, f"no GPU is used: {why}")
+    device = resolve("auto")
+    for precision in Precision:
+        remark = precision.remark(device)
+        says = remark or f"{precision.title} is worth using on {title(device)}"
+        yield Finding(NOTE if remark else OK, says)
+
+
+def check_packages() -> Iterator[Finding]:
+    for name in PACKAGES:
+        try:
+            yield Finding(OK, f"{name} {version(name)}")
+        except PackageNotFoundError:
+            yield Finding(FAULT, f"{name} is not installed")
+
+
+def check_compiler() -> Iterator[Finding]:
+    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++", "cl"))), None)
+    yield _tool(compiler, "no C++ compiler found; native CPU kernels need one")
+    ninja = find_spec("ninja") is not None or shutil.which("ninja") is not None
+    yield _tool("ninja" if ninja else None, "ninja not found: pip install ninja")
+    yield _tool(shutil.which("nvcc"), "nvcc not found; only CUDA kernels need it")
+
+
+def check_kernels(*, build: bool) -> Iterator[Finding]:
+    spec = find_spec("kernels")
+    imported = Path(spec.origin).parent if spec and spec.origin else None
+    if imported != ROOT / "kernels":
+        yield Finding(
+            FAULT,
+            f"'kernels' is imported from {imported}: another package has that name; "
+            "uninstall it (pip uninstall kernels)",
+        )
+        return
+    yield Finding(OK, f"imported from {imported}")
+    from kernels.registry import prepare, statuses
+
+    if build:
+        with Console(stderr=True).status("Preparing the native kernels ..."):
+            prepare()
+    for device in dict.fromkeys((torch.device("cpu"), resolve("auto"))):
+        for status in statuses(device):
+            says = f"{status.name} on {device.type}: {'ready' if status.ready else status.reason}"
+            yield Finding(OK if status.ready else NOTE, says)
+
+
+def check_cameras() -> Iterator[Finding]:
+    from app.sources.camera import list_cameras
+
+    cameras = list_cameras()
+    for camera in cameras:
+        yield Finding(OK, f"camera:{camera.index}: {camera.name}")
+    if not cameras:
+        yield Finding(NOTE, "none found; the window opens with the built-in scene")
+
+
+def check_window() -> Iterator[Finding]:
+    """Asks Qt in processes of their own: where a platform is broken, Qt ends the process."""
+    lacking = missing()
+    if lacking:
+        broken = any(item.purpose == WINDOW for item in lacking)
+        yield Finding(FAULT if broken else NOTE, sentence(lacking))
+    if sys.platform.startswith("linux"):
+        _, fault = _ask(PLUGIN_TEST)
+        says = f"Qt's X11 plug-in cannot be loaded: {fault}" if fault else "the X11 plug-in loads"
+        yield Finding(FAULT if fault else OK, says)
+    if not has_display():
+        yield Finding(NOTE, "no display here; `styleforge stylize` works without one")
+        return
+    name, fault = _ask(PLATFORM_TEST)
+    says = f"Qt cannot open the display: {fault}" if fault else f"Qt runs on '{name}'"
+    yield Finding(FAULT if fault else OK, says)
+
+
+def check_folders() -> Iterator[Finding]:
+    folders = {
+        "settings": settings_path().parent,
+        "styles": user_folder(),
+        "cache": platformdirs.user_cache_path(APP, appauthor=False),
+    }
+    for name, folder in folders.items():
+        existing = next(path for path in (folder, *folder.parents) if path.is_dir())
+        try:
+            with tempfile.TemporaryFile(dir=existing):
+                yield Finding(OK, f"{name}: {folder}")
+        except OSError as exc:
+            yield Finding(FAULT, f"{name}: {folder} is not writable: {exc.strerror}")
+
+
+def check_styles() -> Iterator[Finding]:
+    library = Library.default()
+    if library.styles:
+        yield Finding(OK, ", ".join(style.key for style in library.styles))
+    else:
+        yield Finding(FAULT, "there is no style; install StyleForge again")
+    for broken in library.broken:
+        yield Finding(NOTE, broken)
+
+
+def _tool(found: str | None, otherwise: str) -> Finding:
+    return Finding(OK if found else NOTE, found or otherwise)
+
+
+def _ask(code: str) -> tuple[str, str]:
+    """Run `code` in a Python of its own; the last line it printed, and what it died of."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"no answer within {PATIENCE_S} s"
+    lines = (done.stderr if done.returncode else done.stdout).strip().splitlines()
+    if done.returncode:
+        return "", lines[-1] if lines else f"it ended with status {done.returncode}"
+    return lines[-1] if lines else "", ""

@@ -1,0 +1,56 @@
+"""`styleforge styles`: lists, adds and removes styles."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from app.styles import Library
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser("styles", help="list, add and remove styles")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="the styles there are (the default styles cannot be removed)")
+    add = actions.add_parser("add", help="install checkpoints or style packs")
+    add.add_argument(
+        "paths",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="a .safetensors or .pth checkpoint, or the folder of a style pack",
+    )
+    add.add_argument("--title", default="", help="its name in the gallery (default: the file's)")
+    remove = actions.add_parser("remove", help="delete styles that were added")
+    remove.add_argument("keys", nargs="+", metavar="KEY")
+
+
+def run(args: argparse.Namespace) -> int:
+    library = Library.default()
+    if args.action == "add":
+        for path in args.paths:
+            style = library.install(path, args.title)
+            sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
+    elif args.action == "remove":
+        for key in args.keys:
+            title = library.get(key).title
+            library.remove(key)
+            sys.stdout.write(f"Removed {title}\n")
+    else:
+        return _list(library)
+    return 0
+
+
+def _list(library: Library) -> int:
+    rows = [
+        (style.key, style.title, "built in" if style.builtin else "added", style.credit)
+        for style in library.styles
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for key, title, origin, credit in rows:
+        line = f"{key:{widths[0]}}  {title:{widths[1]}}  {origin:{widths[2]}}  {credit}"
+        sys.stdout.write(line.rstrip() + "\n")
+    for sentence in library.broken:
+        sys.stderr.write(f"styleforge: {sentence}\n")
+    return 1 if library.broken else 0

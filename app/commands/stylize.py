@@ -1,0 +1,268 @@
+"""`styleforge stylize`: pictures and folders in, the same names out, in the style chosen."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PIL import Image
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from app.commands.flags import (
+    add_device,
+    add_kernels,
+    add_precision,
+    add_style,
+    whole,
+)
+from app.engine import Engine
+from app.frames import Frame
+from app.problems import StyleForgeError
+from app.sizing import SHORTEST
+from app.styled import EngineConfig, Styled
+from app.styles import Library
+from kernels.registry import prepare
+from models.precision import Precision
+from utils.devices import resolve
+from utils.image_utils import ImageError, load_image, save_image
+
+# The long side the network works at when none is asked for. Larger pictures are scaled down for
+# it and the result back up: the network's memory grows with its input's area.
+LARGEST_ON_CPU = 2048
+LARGEST_ON_GPU = 4096
+
+
+class StylizeError(StyleForgeError):
+    """What was asked for cannot be carried out as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One picture to read and where its result goes."""
+
+    source: Path
+    target: Path
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser(
+        "stylize",
+        help="stylize pictures and folders of pictures",
+        description="Stylize pictures. A folder is searched for pictures, its subfolders too, "
+        "and OUT receives the same names in the same subfolders.",
+    )
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="a picture, folder or pattern")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        type=Path,
+        metavar="OUT",
+        help="a folder, or for a single picture a file",
+    )
+    add_style(parser)
+    add_kernels(parser)
+    add_precision(parser)
+    add_device(parser)
+    parser.add_argument(
+        "--size",
+        type=_size,
+        metavar="PIXELS",
+        help="long side of the network's input; the result always has the picture's size "
+        f"(default: the picture's own, at most {LARGEST_ON_CPU} on the CPU "
+        f"and {LARGEST_ON_GPU} on a GPU)",
+    )
+    parser.add_argument(
+        "--strength",
+        type=_strength,
+        default=1.0,
+        metavar="0-1",
+        help="0 is the picture, 1 the style (default: 1)",
+    )
+    parser.add_argument("--keep-colors", action="store_true", help="keep the picture's own colors")
+
+
+def run(args: argparse.Namespace) -> int:
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True, emoji=False)
+    notices: list[str] = []
+    engine = Engine(Library.default(), notice=notices.append)
+    config = EngineConfig(
+        style=args.style,
+        kernels=args.kernels,
+        precision=Precision[args.precision],
+        device=args.device,
+        size=args.size,
+        strength=args.strength,
+        keep_colors=args.keep_colors,
+    )
+    engine.configure(config)  # a bad style or device is told before anything else
+    jobs, problems = plan(args.inputs, args.output)
+    for problem in problems:
+        console.print(f"styleforge: {problem}")
+    if not jobs:
+        return 1
+    if config.kernels != "baseline":
+        prepare()
+    largest = LARGEST_ON_CPU if resolve(config.device).type == "cpu" else LARGEST_ON_GPU
+    failed, done, styled = bool(problems), 0, None
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("Stylizing", total=len(jobs))
+        try:
+            for job in jobs:
+                progress.update(task, description=job.source.name)
+                try:
+                    styled, remark = stylize(engine, config, job, largest)
+                except (StyleForgeError, ImageError, OSError) as exc:
+                    failed = True
+                    progress.console.print(f"styleforge: {_named(job.source, exc)}")
+                else:
+                    done += 1
+                    if remark:
+                        progress.console.print(remark)
+                while notices:
+                    progress.console.print(notices.pop(0))
+                progress.advance(task)
+        except KeyboardInterrupt:
+            progress.stop()
+            console.print(f"Stopped after {done} of {len(jobs)} pictures; those are complete.")
+            raise
+    if styled:
+        console.print(f"{_pictures(done)} in {args.output} ({styled.running})")
+    return 1 if failed else 0
+
+
+def stylize(engine: Engine, config: EngineConfig, job: Job, largest: int) -> tuple[Styled, str]:
+    """Style one picture and save it; returns what was made and a remark, empty where there is
+    none. Raises ImageError, StyleForgeError or OSError, and then leaves no file."""
+    frame = Frame(load_image(job.source))
+    long_side = max(frame.width, frame.height)
+    size = max(config.size or min(long_side, largest), SHORTEST)
+    engine.configure(replace(config, size=size))
+    styled = engine.process(frame, still=True)
+    job.target.parent.mkdir(parents=True, exist_ok=True)
+    save_image(job.target, styled.frame.pixels, description(styled))
+    if config.size or size >= long_side:
+        return styled, ""
+    width, height = styled.size
+    return styled, (
+        f"{job.source.name}: {frame.width}x{frame.height} is large; it was stylized at "
+        f"{width}x{height} and scaled back (--size changes that)"
+    )
+
+
+def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
+    """What to do, and one sentence for each input that is not there.
+
+    Raises StylizeError where results would overwrite one another or an input.
+    """
+    problems: list[str] = []
+    found: list[tuple[Path, Path]] = []  # the picture, and its name below the output folder
+    for text in inputs:
+        paths = _expand(text)
+        if not paths:
+            problems.append(f"'{text}' does not exist")
+        for path in paths:
+            if path.is_dir():
+                pictures = [(p, p.relative_to(path)) for p in _pictures_in(path, output)]
+                if not pictures:
+                    problems.append(f"'{path}' holds no pictures")
+                found += pictures
+            else:
+                found.append((path, Path(path.name)))
+    single = len(found) == 1 and not Path(inputs[0]).is_dir()
+    to_file = single and bool(output.suffix) and not output.is_dir()
+    if not to_file and output.is_file():
+        raise StylizeError(f"'{output}' is a file; several pictures need a folder")
+    jobs = [Job(path, output if to_file else output / name) for path, name in found]
+    sources = {_identity(job.source) for job in jobs}
+    taken: dict[Path, Path] = {}
+    for job in jobs:
+        target = _identity(job.target)
+        if target in sources:
+            raise StylizeError(f"'{job.target}' is an input and would be overwritten")
+        if target in taken and taken[target] != job.source:
+            raise StylizeError(
+                f"'{taken[target]}' and '{job.source}' would both become '{job.target}'"
+            )
+        taken[target] = job.source
+    return list({_identity(job.target): job for job in jobs}.values()), problems
+
+
+def description(styled: Styled) -> dict[str, str]:
+    """What a saved picture says about itself."""
+    config = styled.config
+    return {
+        "Software": "StyleForge",
+        "Style": config.style,
+        "Strength": f"{config.strength:g}",
+        "Keep colors": "yes" if config.keep_colors else "no",
+        "Network": f"{styled.running.kernels}, {styled.running.precision.title}, "
+        f"{styled.size[0]}x{styled.size[1]}",
+    }
+
+
+def _expand(text: str) -> list[Path]:
+    """The path `text`, or what it matches as a pattern (not every shell expands patterns)."""
+    path = Path(text).expanduser()
+    if path.exists():
+        return [path]
+    if glob.has_magic(text):
+        # Path.glob cannot take a pattern that is absolute.
+        matches = glob.glob(str(path), recursive=True)  # noqa: PTH207
+        return [Path(match) for match in sorted(matches)]
+    return []
+
+
+def _pictures_in(folder: Path, output: Path) -> Iterator[Path]:
+    """Every visible file below `folder` whose ending is a picture's, except those in `output`."""
+    endings = set(Image.registered_extensions())
+    skip = _identity(output)
+    for where, folders, files in os.walk(folder):
+        here = Path(where)
+        folders[:] = sorted(
+            name for name in folders if name[0] != "." and _identity(here / name) != skip
+        )
+        for name in sorted(files):
+            if name[0] != "." and Path(name).suffix.lower() in endings:
+                yield here / name
+
+
+def _identity(path: Path) -> Path:
+    return Path(os.path.normcase(path.resolve()))
+
+
+def _named(path: Path, exc: Exception) -> str:
+    """What went wrong, with the file's name in it."""
+    if isinstance(exc, OSError):
+        name = exc.filename or path
+        return f"'{name}': {exc.strerror or exc}"
+    return str(exc) if path.name in str(exc) else f"'{path.name}': {exc}"
+
+
+def _pictures(count: int) -> str:
+    return "1 picture" if count == 1 else f"{count} pictures"
+
+
+def _size(text: str) -> int:
+    return whole(text, SHORTEST, 16384, "the size")
+
+
+def _strength(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"the strength is a number of 0 to 1, not {text}")
+    return value

@@ -1,0 +1,201 @@
+"""Keeps the newest picture of a feed that runs by itself, and reconnects when it breaks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.frames import Frame
+from app.problems import StyleForgeError
+from utils.opencv import cv2
+
+log = logging.getLogger(__name__)
+
+STALL_S = 2.0  # a feed is silent when nothing came for so long
+BACK_OFF_S = (0.25, 0.5, 1.0, 2.0, 4.0)  # between attempts to connect again
+RATE_FRAMES = 60  # the rate is measured over the newest so many frames
+
+
+class FeedLost(StyleForgeError):
+    """A feed that cannot be opened or has ended; the message says which and why."""
+
+
+class Feed(Protocol):
+    """One connection to a device or server. Lives on the grabber's thread."""
+
+    def grab(self) -> None:
+        """Wait for the next picture. Raises FeedLost."""
+        ...
+
+    def decode(self) -> NDArray[np.uint8] | None:
+        """The picture grabbed last, [H, W, 3] RGB in memory of its own; None if it is damaged."""
+        ...
+
+    def interrupt(self) -> None:
+        """Make a waiting `grab` return or raise soon, if that can be; called by any thread."""
+        ...
+
+    def close(self) -> None:
+        """Release the device or connection."""
+        ...
+
+
+def rgb(pixels: object) -> NDArray[np.uint8] | None:
+    """What OpenCV delivered (BGR, BGRA or grey uint8), as a new RGB array; None if it is none of
+    these."""
+    if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.size == 0:
+        return None
+    if pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 1):
+        return cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB).astype(np.uint8, copy=False)
+    code = {3: cv2.COLOR_BGR2RGB, 4: cv2.COLOR_BGRA2RGB}.get(pixels.shape[-1])
+    if pixels.ndim != 3 or code is None:
+        return None
+    return cv2.cvtColor(pixels, code).astype(np.uint8, copy=False)
+
+
+class Grabber:
+    """A thread that connects, keeps the newest frame, and connects again after a loss.
+
+    `connect` opens a Feed or raises FeedLost; the first attempt belongs to whoever opens the
+    source and is not repeated. `title` and `waiting` word the status: "<what was lost>; <waiting>."
+    The thread is a daemon: a driver that never returns is left behind, not waited for.
+    """
+
+    def __init__(self, connect: Callable[[], Feed], title: str, waiting: str) -> None:
+        self._connect = connect
+        self._title = title
+        self._waiting = waiting
+        self._changed = threading.Condition()
+        self._closed = threading.Event()
+        self._feed: Feed | None = None
+        self._fresh: Frame | None = None
+        self._first: Frame | None = None
+        self._refused: StyleForgeError | None = None
+        self._lost = ""
+        self._paused = False
+        self._index = 0
+        self._dropped = 0
+        self._times: deque[float] = deque(maxlen=RATE_FRAMES)
+        self._thread = threading.Thread(target=self._run, name=f"grabber {title}", daemon=True)
+
+    def open(self, timeout: float) -> Frame:
+        """Start, and wait for the first frame, which `read` will deliver too.
+
+        Raises StyleForgeError where there is none within `timeout` seconds; it is closed then.
+        """
+        self._thread.start()
+        with self._changed:
+            self._changed.wait_for(lambda: self._first or self._refused, timeout)
+            first, refused = self._first, self._refused
+        if first is None:
+            self.close(wait=0.0 if refused is None else 1.0)
+            raise refused or FeedLost(f"{self._title} gave no picture within {timeout:g} s")
+        return first
+
+    def read(self, timeout: float) -> Frame | None:
+        """The newest frame not yet delivered; None if there is none within `timeout` seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._fresh is not None, timeout)
+            frame, self._fresh = self._fresh, None
+        return frame
+
+    def pause(self, paused: bool) -> None:
+        """While paused, frames are thrown away uncounted, so that going on starts with a new one."""
+        with self._changed:
+            self._paused = paused
+            if paused:
+                self._fresh = None
+
+    @property
+    def dropped(self) -> int:
+        """Frames replaced by newer ones before they were read."""
+        return self._dropped
+
+    @property
+    def fps(self) -> float:
+        """The rate at which frames came lately; 0 until it is known."""
+        times = self._times.copy()
+        return (len(times) - 1) / (times[-1] - times[0]) if len(times) > 2 else 0.0
+
+    @property
+    def status(self) -> str:
+        """What is wrong, in one sentence; empty while frames come."""
+        if self._lost:
+            return f"{self._lost[0].upper()}{self._lost[1:]}; {self._waiting}."
+        silent = time.perf_counter() - (self._times[-1] if self._times else time.perf_counter())
+        if silent > STALL_S:
+            return f"{self._title[0].upper()}{self._title[1:]} sends no picture; {self._waiting}."
+        return ""
+
+    def close(self, wait: float = 3.0) -> None:
+        """End the thread, which releases the feed; `wait` at most so many seconds for it."""
+        self._closed.set()
+        if (feed := self._feed) is not None:
+            feed.interrupt()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(wait)
+
+    def _run(self) -> None:
+        attempt = 0
+        while not self._closed.is_set():
+            try:
+                feed = self._connect()
+            except StyleForgeError as exc:
+                if self._first is None:
+                    with self._changed:
+                        self._refused = exc
+                        self._changed.notify_all()
+                    return
+                log.debug("%s: %s", self._title, exc)
+                self._closed.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
+                attempt += 1
+                continue
+            before = self._index
+            try:
+                self._feed = feed
+                while not self._closed.is_set():
+                    self._grab(feed)
+            except StyleForgeError as exc:
+                if self._closed.is_set():
+                    return
+                log.info("%s", exc)
+                if self._first is None:
+                    with self._changed:
+                        self._refused = exc
+                        self._changed.notify_all()
+                    return
+                self._lost = str(exc)
+            finally:
+                self._feed = None
+                feed.close()
+            if self._index > before:
+                attempt = 0
+            self._closed.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
+            attempt += 1
+
+    def _grab(self, feed: Feed) -> None:
+        feed.grab()
+        start = time.perf_counter()
+        pixels = feed.decode()
+        now = time.perf_counter()
+        if pixels is None:
+            if self._times and start - self._times[-1] > STALL_S:
+                raise FeedLost(f"{self._title} sends damaged pictures")
+            return
+        frame = Frame(pixels, self._index, start, (now - start) * 1e3)
+        self._index += 1
+        self._times.append(start)
+        self._lost = ""
+        with self._changed:
+            self._first = self._first or frame
+            if not self._paused:
+                self._dropped += self._fresh is not None
+                self._fresh = frame
+            self._changed.notify_all()

@@ -1,0 +1,107 @@
+"""Baseline beside fused: the two pictures, their figures, and the ratio between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPalette
+
+from app.frames import Frame
+from app.styled import Comparison, Pace, Styled
+from app.ui.lettering import draw_pill, scaled
+from app.ui.tokens import SPACE
+
+GAP = 2 * SPACE
+_INSET = QPoint(SPACE, SPACE)
+_WRAP = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
+
+
+def pace_words(pace: Pace) -> tuple[str, str]:
+    """("12.3 fps", "median 81.2 ms, p95 95.0 ms")."""
+    return f"{pace.fps:.1f} fps", f"median {pace.median:.1f} ms, p95 {pace.p95:.1f} ms"
+
+
+def ratio_words(comparison: Comparison) -> str:
+    """The ratio, whatever it is, or that it is withheld."""
+    ratio = comparison.ratio
+    return "withheld" if ratio is None else f"{ratio:.2f}x"
+
+
+def difference_words(comparison: Comparison) -> str:
+    """How much the two pictures differ, and beside which bound."""
+    psnr = "identical" if math.isinf(comparison.psnr) else f"PSNR {comparison.psnr:.1f} dB"
+    largest = f"{comparison.difference:.3g}"
+    if comparison.agrees:
+        return f"Largest difference {largest} of 255, {psnr}. Bound: {comparison.bound}."
+    return f"Pictures differ by {largest} of 255, {psnr}, outside the bound: {comparison.bound}."
+
+
+def summary(comparison: Comparison) -> str:
+    """Everything shown, as one sentence for a screen reader."""
+    baseline = ", ".join(pace_words(comparison.baseline_pace))
+    fused = ", ".join(pace_words(comparison.fused_pace))
+    return (
+        f"Baseline: {baseline}. Fused: {fused}. Ratio {ratio_words(comparison)}. "
+        f"{difference_words(comparison)}"
+    )
+
+
+def paint_comparison(
+    painter: QPainter,
+    area: QRect,
+    palette: QPalette,
+    styled: Styled,
+    draw: Callable[[Frame, QRect], None],
+) -> None:
+    """Fill `area`; `draw(frame, place)` puts a picture on the screen."""
+    comparison = styled.comparison
+    assert comparison is not None
+    base = painter.font()
+    large, small = scaled(base, 1.7, bold=True), scaled(base, 0.95)
+    middle = max(200, min(360, area.width() // 3))
+    words = difference_words(comparison)
+    lines = QFontMetrics(small).boundingRect(QRect(0, 0, middle, area.height()), _WRAP, words)
+    foot = QFontMetrics(large).height() + lines.height() + 3 * SPACE
+
+    inner = area.adjusted(GAP, GAP, -GAP, -GAP)
+    half = QSize((inner.width() - GAP) // 2, max(1, inner.height() - foot))
+    size = QSize(styled.frame.width, styled.frame.height)
+    size.scale(half, Qt.AspectRatioMode.KeepAspectRatio)
+    top = inner.top() + (half.height() - size.height()) // 2
+    center = inner.center().x()
+    left = QRect(center - GAP // 2 - size.width(), top, size.width(), size.height())
+    right = QRect(center + GAP // 2, top, size.width(), size.height())
+    draw(comparison.baseline, left)
+    draw(styled.frame, right)
+    painter.setFont(base)
+    draw_pill(painter, left.topLeft() + _INSET, "Baseline")
+    draw_pill(painter, right.topLeft() + _INSET, styled.running.kernels)
+
+    below = top + size.height() + SPACE
+    text, muted = palette.text().color(), palette.placeholderText().color()
+    side = (inner.width() - middle) // 2 - SPACE
+    columns = (
+        (QRect(inner.left(), below, side, foot), *pace_words(comparison.baseline_pace), text),
+        (
+            QRect(center - middle // 2, below, middle, foot),
+            ratio_words(comparison),
+            words,
+            palette.highlight().color(),
+        ),
+        (
+            QRect(inner.right() - side, below, side, foot),
+            *pace_words(comparison.fused_pace),
+            text,
+        ),
+    )
+    for place, headline, detail, color in columns:
+        painter.setFont(large)
+        painter.setPen(color)
+        painter.drawText(place, _WRAP, headline)
+        painter.setFont(small)
+        painter.setPen(muted)
+        rest = place.adjusted(0, QFontMetrics(large).height() + SPACE // 2, 0, 0)
+        painter.drawText(rest, _WRAP, detail)
+    painter.setFont(base)

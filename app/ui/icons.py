@@ -1,0 +1,53 @@
+"""Line icons in the theme's colors, from assets/icons."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from app.ui.tokens import Tokens
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "icons"
+_SIZES = (16, 20, 24, 32, 40, 48, 64)  # also serve scaled displays
+
+
+@cache
+def icon(name: str, tokens: Tokens) -> QIcon:
+    """The icon `name` in the theme's text color; checked, in the color that goes on the accent.
+
+    Raises FileNotFoundError if there is no such file.
+    """
+    drawing = (FOLDER / f"{name}.svg").read_text("utf-8")
+    made = QIcon()
+    for mode, state, color in (
+        (QIcon.Mode.Normal, QIcon.State.Off, tokens.text),
+        (QIcon.Mode.Normal, QIcon.State.On, tokens.on_accent),
+        (QIcon.Mode.Disabled, QIcon.State.Off, tokens.disabled),
+        (QIcon.Mode.Disabled, QIcon.State.On, tokens.disabled),
+    ):
+        for size in _SIZES:
+            made.addPixmap(_render(drawing.replace("currentColor", color), size), mode, state)
+    return made
+
+
+@cache
+def application_icon() -> QIcon:
+    """The program's own icon."""
+    drawing = (FOLDER / "styleforge.svg").read_text("utf-8")
+    made = QIcon()
+    for size in (*_SIZES, 128, 256):
+        made.addPixmap(_render(drawing, size))
+    return made
+
+
+def _render(drawing: str, size: int) -> QPixmap:
+    pixmap = QPixmap(size, size)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    QSvgRenderer(QByteArray(drawing.encode())).render(painter)
+    painter.end()
+    return pixmap

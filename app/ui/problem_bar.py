@@ -1,0 +1,138 @@
+"""A bar for what went wrong: one problem at a time, never in the way of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+
+from app.problems import Problem
+from app.ui.tokens import SPACE
+
+NOTICE_MS = 8000
+
+
+class ProblemBar(QFrame):
+    """Shows the oldest problem not yet dismissed; hidden while there is none. A problem that
+    is already waiting is not queued twice."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._problems: list[Problem] = []
+        self.setObjectName("problem")
+        self.setAccessibleName("Problem")
+        self._text = _sentence(self)
+        self._count = QLabel(self)
+        self._copy = button(
+            "Copy &details", "Copy the whole message for a bug report", self.copy_details
+        )
+        self._dismiss = button("Dis&miss", "Close this message (Esc)", self.dismiss)
+        row = row_of(self)
+        row.addWidget(self._text, 1)
+        for widget in (self._count, self._copy, self._dismiss):
+            row.addWidget(widget)
+        self.hide()
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Those not yet dismissed, oldest first."""
+        return tuple(self._problems)
+
+    def add(self, problem: Problem) -> None:
+        if problem not in self._problems:
+            self._problems.append(problem)
+            self._refresh()
+
+    def dismiss(self) -> None:
+        """Drop the problem shown, and show the next one."""
+        if self._problems:
+            self._problems.pop(0)
+            self._refresh()
+
+    def copy_details(self) -> None:
+        """Put the problem shown, details and all, on the clipboard."""
+        if self._problems:
+            problem = self._problems[0]
+            text = f"{problem.summary}\n\n{problem.details}".rstrip() + "\n"
+            QGuiApplication.clipboard().setText(text)
+
+    def _refresh(self) -> None:
+        if self._problems:
+            self._text.setText(self._problems[0].summary)
+            self.setAccessibleDescription(self._problems[0].summary)
+            count = len(self._problems)
+            self._count.setText(f"1 of {count}")
+            self._count.setVisible(count > 1)
+        self.setVisible(bool(self._problems))
+
+
+class NoticeBar(QFrame):
+    """One sentence that is no problem: a notice, which goes by itself after NOTICE_MS, or a
+    state of the source, which stays until it is cleared."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("notice")
+        self.setAccessibleName("Notice")
+        self._notice = self._state = ""
+        self._text = _sentence(self)
+        row = row_of(self)
+        row.addWidget(self._text, 1)
+        row.addWidget(button("&OK", "Close this message (Esc)", self.dismiss))
+        self._timer = QTimer(self, interval=NOTICE_MS, singleShot=True)
+        self._timer.timeout.connect(self.dismiss)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """What it says; empty while hidden."""
+        return self._notice or self._state
+
+    def show_notice(self, text: str) -> None:
+        self._notice = text
+        self._timer.start()
+        self._refresh()
+
+    def show_state(self, text: str) -> None:
+        """Say `text` until the next call; "" when all is well again."""
+        self._state = text
+        self._refresh()
+
+    def dismiss(self) -> None:
+        if self._notice:
+            self._notice = ""
+        else:
+            self._state = ""
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self._text.setText(self.text)
+        self.setAccessibleDescription(self.text)
+        self.setVisible(bool(self.text))
+
+
+def row_of(frame: QFrame) -> QHBoxLayout:
+    """The layout every bar has."""
+    row = QHBoxLayout(frame)
+    row.setContentsMargins(2 * SPACE, SPACE, SPACE, SPACE)
+    row.setSpacing(SPACE)
+    return row
+
+
+def button(text: str, tip: str, clicked: Callable[[], object]) -> QPushButton:
+    """A button with a mnemonic, a tooltip and an accessible name."""
+    made = QPushButton(text)
+    made.setToolTip(tip)
+    made.setAccessibleName(text.replace("&", ""))
+    made.clicked.connect(lambda: clicked())
+    return made
+
+
+def _sentence(parent: QWidget) -> QLabel:
+    label = QLabel(parent)
+    label.setWordWrap(True)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+    return label

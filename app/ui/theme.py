@@ -1,0 +1,172 @@
+"""Dresses the application in a light or a dark theme and follows the system's changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+
+from app.ui.tokens import DARK, LIGHT, RADIUS, Tokens
+
+CHOICES = ("system", "light", "dark")
+_ICONS = Path(__file__).resolve().parents[2] / "assets" / "icons"
+
+
+class Theme(QObject):
+    """One per application. `changed(Tokens)` follows every switch, by the user or the system."""
+
+    changed = Signal(object)
+
+    def __init__(self, app: QApplication, choice: str = "system") -> None:
+        super().__init__(app)
+        self._app = app
+        self._choice = "system"
+        self.tokens = LIGHT
+        app.setStyle("Fusion")
+        app.styleHints().colorSchemeChanged.connect(self._apply)
+        self.choice = choice
+
+    @property
+    def choice(self) -> str:
+        """"system", "light" or "dark"."""
+        return self._choice
+
+    @choice.setter
+    def choice(self, choice: str) -> None:
+        if choice not in CHOICES:
+            raise ValueError(f"there is no theme '{choice}', only {', '.join(CHOICES)}")
+        self._choice = choice
+        # Also tells the platform, which colors the title bar; on most of them this ends in
+        # colorSchemeChanged, on some in nothing, hence the call below.
+        schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+        hints = self._app.styleHints()
+        hints.setColorScheme(schemes.get(choice, Qt.ColorScheme.Unknown))
+        self._apply()
+
+    def _apply(self) -> None:
+        scheme = self._app.styleHints().colorScheme()
+        if self._choice == "system":
+            dark = scheme != Qt.ColorScheme.Light  # unknown: a dark room shows pictures best
+        else:
+            dark = self._choice == "dark"
+        self.tokens = DARK if dark else LIGHT
+        self._app.setPalette(palette(self.tokens))
+        self._app.setStyleSheet(style_sheet(self.tokens, self._app.font().pointSizeF()))
+        self.changed.emit(self.tokens)
+
+
+def palette(tokens: Tokens) -> QPalette:
+    """The palette custom-painted widgets draw with: Dark is the canvas, PlaceholderText muted
+    text, Mid the separators, Highlight the accent."""
+    role = QPalette.ColorRole
+    colors = {
+        role.Window: tokens.window,
+        role.WindowText: tokens.text,
+        role.Base: tokens.raised,
+        role.AlternateBase: tokens.panel,
+        role.Text: tokens.text,
+        role.Button: tokens.raised,
+        role.ButtonText: tokens.text,
+        role.BrightText: tokens.on_alert,
+        role.ToolTipBase: tokens.raised,
+        role.ToolTipText: tokens.text,
+        role.PlaceholderText: tokens.muted,
+        role.Highlight: tokens.accent,
+        role.HighlightedText: tokens.on_accent,
+        role.Accent: tokens.accent,
+        role.Link: tokens.accent,
+        role.Light: tokens.hover,
+        role.Midlight: tokens.hover,
+        role.Mid: tokens.line,
+        role.Dark: tokens.canvas,
+        role.Shadow: tokens.canvas,
+    }
+    made = QPalette()
+    for which, color in colors.items():
+        made.setColor(which, QColor(color))
+    for which in (role.WindowText, role.Text, role.ButtonText):
+        made.setColor(QPalette.ColorGroup.Disabled, which, QColor(tokens.disabled))
+    return made
+
+
+def style_sheet(tokens: Tokens, points: float) -> str:
+    """The style sheet; `points` is the application's font size, which everything scales with."""
+    t = tokens
+    check = (_ICONS / f"check-{t.name}.svg").as_posix()
+    chevron = (_ICONS / f"chevron-{t.name}.svg").as_posix()
+    return f"""
+QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
+    padding: 4px 6px; }}
+#toolbar, #status, #gallery, #transport {{ background: {t.window}; }}
+#toolbar {{ border-bottom: 1px solid {t.line}; }}
+#status, #gallery, #transport {{ border-top: 1px solid {t.line}; }}
+#panel, #panelScroll {{ background: {t.panel}; border: none; }}
+#panelScroll {{ border-left: 1px solid {t.line}; }}
+#problem {{ background: {t.alert}; }}
+#problem QLabel {{ color: {t.on_alert}; }}
+#notice, #offer {{ background: {t.calm}; }}
+#notice QLabel, #offer QLabel {{ color: {t.on_calm}; }}
+QLabel[role="muted"] {{ color: {t.muted}; font-size: {points * 0.92:.1f}pt; }}
+QLabel[role="heading"] {{ color: {t.muted}; font-size: {points * 0.88:.1f}pt; font-weight: 600; }}
+QLabel[role="title"] {{ font-size: {points * 1.35:.1f}pt; font-weight: 600; }}
+QLabel[role="key"] {{ background: {t.raised}; border: 1px solid {t.line}; border-radius: 4px;
+    padding: 2px 6px; }}
+QToolButton, QPushButton {{ background: {t.raised}; color: {t.text}; border: 2px solid {t.raised};
+    border-radius: {RADIUS}px; padding: 4px 10px; min-height: 20px; }}
+QToolButton {{ padding: 4px 6px; }}
+#toolbar QToolButton, #transport QToolButton {{ background: transparent;
+    border-color: transparent; }}
+QToolButton:hover, QPushButton:hover, #toolbar QToolButton:hover, #transport QToolButton:hover
+    {{ background: {t.hover}; }}
+QToolButton:pressed, QPushButton:pressed {{ background: {t.line}; }}
+QToolButton:checked, #toolbar QToolButton:checked {{ background: {t.accent};
+    color: {t.on_accent}; border-color: {t.accent}; }}
+QToolButton:disabled, QPushButton:disabled {{ color: {t.disabled}; }}
+QToolButton:focus, QPushButton:focus, #toolbar QToolButton:focus, #transport QToolButton:focus
+    {{ border-color: {t.accent}; }}
+QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {t.text}; }}
+QToolButton::menu-indicator {{ image: none; }}
+#segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
+#segments QToolButton {{ padding: 3px 10px; }}
+QPushButton[role="primary"] {{ background: {t.accent}; color: {t.on_accent};
+    border-color: {t.accent}; }}
+QPushButton[role="primary"]:focus {{ border-color: {t.text}; }}
+QComboBox, QLineEdit {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
+    border-radius: {RADIUS}px; padding: 5px 8px; min-height: 20px;
+    selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
+QComboBox:focus, QComboBox:on, QLineEdit:focus {{ border: 2px solid {t.accent};
+    padding: 4px 7px; }}
+QComboBox:disabled, QLineEdit:disabled {{ color: {t.disabled}; }}
+QComboBox::drop-down {{ border: none; width: 24px; }}
+QComboBox::down-arrow {{ image: url("{chevron}"); width: 14px; height: 14px; }}
+QComboBox QAbstractItemView {{ background: {t.raised}; color: {t.text};
+    border: 1px solid {t.outline}; outline: none; selection-background-color: {t.accent};
+    selection-color: {t.on_accent}; }}
+QMenu {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.line}; padding: 4px; }}
+QMenu::item {{ padding: 6px 24px 6px 12px; border-radius: 4px; }}
+QMenu::item:selected {{ background: {t.accent}; color: {t.on_accent}; }}
+QMenu::item:disabled {{ color: {t.disabled}; }}
+QMenu::separator {{ height: 1px; background: {t.line}; margin: 4px 8px; }}
+QSlider {{ min-height: 24px; }}
+QSlider::groove:horizontal {{ height: 4px; background: {t.outline}; border-radius: 2px; }}
+QSlider::sub-page:horizontal {{ background: {t.accent}; border-radius: 2px; }}
+QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel}; width: 14px;
+    margin: -7px 0; border-radius: 9px; }}
+QSlider:focus::handle:horizontal {{ border-color: {t.text}; }}
+QCheckBox {{ spacing: 8px; padding: 4px; border: 2px solid transparent;
+    border-radius: {RADIUS}px; }}
+QCheckBox:focus {{ border-color: {t.accent}; }}
+QCheckBox::indicator {{ width: 16px; height: 16px; border: 1px solid {t.outline};
+    border-radius: 4px; background: {t.raised}; }}
+QCheckBox::indicator:checked {{ background: {t.accent}; border-color: {t.accent};
+    image: url("{check}"); }}
+QListView {{ background: transparent; border: none; outline: none; }}
+QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
+QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
+QScrollBar::handle {{ background: {t.outline}; border-radius: 3px; min-width: 32px;
+    min-height: 32px; margin: 2px; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+"""

@@ -1,0 +1,125 @@
+"""What every test stands on: folders of its own, silence, no thread left behind."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import numpy as np
+import platformdirs
+import pytest
+import torch
+
+from app.frames import Frame
+from app.sizing import fit
+from app.styled import EngineConfig
+from app.styles import BUILTIN, Library
+
+# The compiled kernels are the one thing tests share with the user: building them takes long.
+os.environ.setdefault(
+    "STYLEFORGE_CACHE", str(platformdirs.user_cache_path("styleforge", appauthor=False))
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """GPU tests need a GPU; the report says so instead of leaving them out."""
+    if torch.cuda.is_available():
+        return
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings, styles and pictures of a test never touch the user's."""
+    for name in ("CONFIG", "DATA", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    monkeypatch.setenv("XDG_PICTURES_DIR", str(tmp_path / "pictures"))
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """A warning nobody asked for fails the test; ask with `caplog.clear()`."""
+    yield
+    loud = [r.getMessage() for r in caplog.get_records("call") if r.levelno >= logging.WARNING]
+    assert not loud, f"unexpected log messages: {loud}"
+
+
+@pytest.fixture(autouse=True)
+def no_stray_threads() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    stray = {t for t in set(threading.enumerate()) - before if not t.daemon}
+    assert not stray, f"still running: {stray}"
+
+
+@pytest.fixture(scope="session")
+def native_kernels() -> tuple:
+    """Every kernel this machine can run, compiled and loaded (once a session)."""
+    from kernels.registry import prepare
+
+    return prepare()
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    """The styles that ship, and an empty folder for the user's own."""
+    return Library(BUILTIN, tmp_path / "styles")
+
+
+@pytest.fixture
+def config() -> EngineConfig:
+    """Candy, fused, FP32, small enough that a frame takes a few milliseconds."""
+    return EngineConfig(device="cpu", size=64)
+
+
+def picture(width: int = 64, height: int = 48, seed: int = 0) -> np.ndarray:
+    """[H, W, 3] uint8: a gradient with soft blobs, so that it has structure to stylise."""
+    rng = np.random.default_rng(seed)
+    small = rng.integers(0, 256, (*reversed(fit(width, height, 16)), 3), np.uint8)
+    rows = np.linspace(0, small.shape[0] - 1, height).round().astype(int)
+    columns = np.linspace(0, small.shape[1] - 1, width).round().astype(int)
+    ramp = np.linspace(0, 120, width, dtype=np.float32)[None, :, None]
+    return (small[rows][:, columns] * 0.5 + ramp).astype(np.uint8)
+
+
+@pytest.fixture
+def frame() -> Frame:
+    return Frame(picture())
+
+
+@pytest.fixture(scope="session")
+def xvfb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of a process that is to open windows on a virtual X screen."""
+    program = shutil.which("Xvfb")
+    if program is None:
+        pytest.fail("Xvfb is not installed; `make test` installs it on Debian as root")
+    read, write = os.pipe()
+    server = subprocess.Popen(
+        [program, "-displayfd", str(write), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],
+        pass_fds=[write],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        number = pipe.readline().strip()
+    environment = {k: v for k, v in os.environ.items() if k != "WAYLAND_DISPLAY"}
+    yield environment | {"DISPLAY": f":{number}", "QT_QPA_PLATFORM": "xcb"}
+    server.terminate()
+    server.wait()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collect_between_modules() -> Iterator[None]:
+    """Qt objects die where their test ended, not in the middle of another's."""
+    yield
+    gc.collect()

@@ -1,0 +1,94 @@
+"""The stopwatch counts what it ran, alternates fairly and refuses nonsense."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+from torch import nn
+
+from utils.benchmark import Benchmark, benchmark_model, interleave
+
+
+def test_the_model_runs_warm_up_plus_iterations_on_the_asked_input():
+    seen: list[tuple[torch.Size, torch.dtype, bool]] = []
+
+    class Probe(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            seen.append((x.shape, x.dtype, torch.is_inference_mode_enabled()))
+            assert 0 <= float(x.min()) <= float(x.max()) <= 255
+            return x
+
+    result = benchmark_model(Probe(), (2, 3, 16, 20), num_warmup=2, num_iterations=5)
+    assert result.iterations == 5
+    assert seen == [(torch.Size((2, 3, 16, 20)), torch.float32, True)] * 7
+
+
+def test_input_follows_the_dtype_of_the_model_and_training_mode_is_kept():
+    model = nn.Conv2d(3, 4, 3).double().train()
+    benchmark_model(model, (1, 3, 16, 16), num_warmup=0, num_iterations=1)
+    assert model.training
+
+
+def test_figures_read_as_attributes_and_as_a_mapping():
+    result = Benchmark.of([1.0, 2.0, 3.0, 4.0, 10.0])
+    assert (result.min_ms, result.median_ms, result.mean_ms) == (1.0, 3.0, 4.0)
+    assert result.p20_ms <= result.median_ms <= result.p80_ms <= result.p95_ms <= 10.0
+    assert result["fps"] == result.fps == 250.0
+    assert {"mean_ms", "median_ms", "p95_ms", "fps"} <= set(dict(result))
+    assert all(result[name] == getattr(result, name) for name in result.keys())  # noqa: SIM118
+    with pytest.raises(KeyError, match="no 'avg_ms'"):
+        result["avg_ms"]
+
+
+def test_times_are_milliseconds():
+    result = interleave({"nap": lambda: time.sleep(0.01)}, warmup=0, runs=3)["nap"]
+    assert 10 <= result.min_ms < 1000
+
+
+def test_candidates_alternate_and_take_turns_at_the_start():
+    order: list[str] = []
+    rounds: list[int] = []
+    results = interleave(
+        {name: lambda name=name: order.append(name) for name in "abc"},
+        warmup=1,
+        runs=2,
+        round_done=rounds.append,
+    )
+    assert "".join(order) == "abcbcacab"
+    assert rounds == [1, 2, 3]
+    assert {name: r.iterations for name, r in results.items()} == {"a": 2, "b": 2, "c": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"input_size": ()}, "input_size must be positive"),
+        ({"input_size": (1, 3, 0, 16)}, "input_size must be positive"),
+        ({"input_size": (1, 3, 16.5, 16)}, "input_size must be positive"),
+        ({"num_iterations": 0}, "timed runs must be at least 1, not 0"),
+        ({"num_iterations": True}, "timed runs"),
+        ({"num_warmup": -1}, "warm-up runs must be 0 or more, not -1"),
+    ],
+)
+def test_nonsense_is_refused_in_one_sentence(arguments, says):
+    with pytest.raises(ValueError, match=says):
+        benchmark_model(nn.Identity(), **arguments)
+
+
+def test_nothing_to_time_is_refused():
+    with pytest.raises(ValueError, match="nothing to benchmark"):
+        interleave({}, warmup=0, runs=1)
+
+
+@pytest.mark.gpu
+def test_cuda_work_is_timed_to_its_end():
+    if not torch.cuda.is_available():
+        pytest.skip("needs an NVIDIA GPU")
+    x = torch.rand(4096, 4096, device="cuda")
+    small = torch.rand(64, 64, device="cuda")
+    results = interleave(
+        {"large": lambda: x @ x, "small": lambda: small @ small}, 2, 10, device="cuda"
+    )
+    assert results["large"].median_ms > 3 * results["small"].median_ms

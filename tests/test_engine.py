@@ -1,0 +1,208 @@
+"""The engine styles frames, says what ran, and mends itself in the open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from app.engine import Engine, EngineError
+from app.frames import Frame
+from app.problems import StyleForgeError
+from app.styles import StyleError
+from models.checkpoints import save_checkpoint
+from models.precision import Precision
+from models.transformer_net import VARIANTS, TransformerNetBaseline
+from tests.conftest import picture
+
+
+@pytest.fixture
+def notices():
+    return []
+
+
+@pytest.fixture
+def engine(library, config, notices, native_kernels):
+    engine = Engine(library, notices.append)
+    engine.configure(config)
+    return engine
+
+
+@pytest.mark.parametrize("shape", [(48, 64), (49, 67), (16, 16), (100, 31)], ids=str)
+@pytest.mark.parametrize("kernels", VARIANTS)
+def test_the_result_has_the_frames_size(engine, config, kernels, shape):
+    engine.configure(replace(config, kernels=kernels, size=None))
+    height, width = shape
+    styled = engine.process(Frame(picture(width, height), index=7))
+    assert styled.frame.pixels.shape == (height, width, 3)
+    assert styled.frame.index == 7
+    assert styled.config.kernels == kernels
+    assert styled.running.kernels == VARIANTS[kernels].title
+
+
+@pytest.mark.parametrize("kernels", VARIANTS)
+def test_the_picture_is_the_networks_own(engine, library, config, frame, kernels):
+    from models.checkpoints import load_checkpoint
+
+    net = TransformerNetBaseline()
+    net.load_state_dict(load_checkpoint(library.get("candy").weights))
+    x = torch.from_numpy(frame.pixels.copy()).permute(2, 0, 1)[None].float()
+    with torch.inference_mode():
+        expected = net(x)[0].permute(1, 2, 0).clamp(0, 255).numpy()
+    engine.configure(replace(config, kernels=kernels))
+    actual = engine.process(frame).frame.pixels.astype(float)
+    assert np.abs(actual - expected).max() <= 0.5 + 0.05
+
+
+@pytest.mark.parametrize("precision", list(Precision), ids=lambda p: p.name)
+def test_every_precision_gives_the_same_picture_within_its_bound(engine, config, frame, precision):
+    engine.configure(replace(config, precision=precision, compare=True))
+    comparison = engine.process(frame).comparison
+    assert comparison is not None
+    assert comparison.agrees, (comparison.difference, comparison.psnr)
+
+
+def test_timings_cover_the_network_and_its_groups(engine, frame):
+    timings = engine.process(replace(frame, read_ms=3.5)).timings
+    assert timings.read == 3.5
+    assert [name for name, _ in timings.groups] == ["encoder", "residual blocks", "decoder"]
+    assert 0 < sum(ms for _, ms in timings.groups) <= timings.network <= timings.total
+
+
+def test_strength_zero_is_the_source(engine, config, frame):
+    engine.configure(replace(config, strength=0.0))
+    np.testing.assert_array_equal(engine.process(frame).frame.pixels, frame.pixels)
+
+
+def test_a_slider_moved_during_the_frame_is_in_the_picture(engine, config, frame):
+    moved = replace(config, strength=0.0)
+    styled = engine.process(frame, look=lambda: moved)
+    assert styled.config == moved
+    np.testing.assert_array_equal(styled.frame.pixels, frame.pixels)
+
+
+def test_a_style_chosen_during_the_frame_waits_for_the_next(engine, config, frame):
+    other = replace(config, kernels="baseline")
+    assert engine.process(frame, look=lambda: other).config == config
+
+
+def test_comparing_shows_both_pictures_their_paces_and_the_ratio(engine, config, frame):
+    engine.configure(replace(config, compare=True))
+    for _ in range(4):
+        styled = engine.process(frame)
+    comparison = styled.comparison
+    assert comparison.baseline.pixels.shape == frame.pixels.shape
+    assert comparison.frames == 3  # the first of a pairing only warms up
+    assert comparison.difference < 0.05
+    assert comparison.ratio == comparison.baseline_pace.median / comparison.fused_pace.median
+    assert comparison.baseline_pace.p95 >= comparison.baseline_pace.median > 0
+
+
+def test_the_ratio_is_withheld_when_the_pictures_differ(engine, config, frame):
+    engine.configure(replace(config, compare=True))
+    comparison = replace(engine.process(frame).comparison, agrees=False)
+    assert comparison.ratio is None
+    assert "0.5" in comparison.bound
+
+
+def test_a_ratio_below_one_is_shown(engine, config, frame):
+    engine.configure(replace(config, compare=True))
+    comparison = engine.process(frame).comparison
+    slow = replace(comparison, fused_pace=replace(comparison.fused_pace, median=1e6))
+    assert 0 < slow.ratio < 1
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"style": "cundy"}, "did you mean candy"),
+        ({"device": "cuda:7"}, "no device 'cuda:7'"),
+        ({"kernels": "magic"}, "no kernels 'magic'"),
+    ],
+)
+def test_a_choice_that_cannot_be_had_is_refused_and_the_old_one_stays(
+    engine, config, frame, change, complaint
+):
+    with pytest.raises(StyleForgeError, match=complaint):
+        engine.configure(replace(config, **change))
+    assert engine.process(frame).config == config
+
+
+def test_weights_that_were_tampered_with_are_refused(library, config, tmp_path):
+    source = tmp_path / "a.safetensors"
+    save_checkpoint(source, TransformerNetBaseline(1).state_dict(), {})
+    style = library.install(source, "Mine")
+    content = bytearray(style.weights.read_bytes())
+    content[-1] ^= 1
+    style.weights.write_bytes(bytes(content))
+    with pytest.raises(EngineError, match="sha256"):
+        Engine(library).configure(replace(config, style=style.key))
+
+
+def test_a_style_that_vanished_from_disk_says_so(library, config, tmp_path):
+    source = tmp_path / "a.safetensors"
+    save_checkpoint(source, TransformerNetBaseline(1).state_dict(), {})
+    style = library.install(source, "Mine")
+    style.weights.unlink()
+    with pytest.raises((EngineError, StyleError), match=r"weights\.safetensors"):
+        Engine(library).configure(replace(config, style=style.key))
+
+
+def test_without_a_style_it_says_so(library, frame):
+    with pytest.raises(EngineError, match="no style"):
+        Engine(library).process(frame)
+
+
+@pytest.mark.parametrize(("fault", "steps"), [("nan", 2), ("constant", 2)])
+def test_a_broken_half_precision_picture_steps_down_and_says_so_once(
+    engine, config, frame, notices, monkeypatch, fault, steps
+):
+    """FP16 to BF16 to FP32, with a network that fails in every reduced precision."""
+    forward = TransformerNetBaseline.forward
+
+    def failing(self, x, mark=None):
+        y = forward(self, x, mark)
+        if x.dtype is torch.float32:
+            return y
+        return torch.full_like(y, torch.nan if fault == "nan" else 7.0)
+
+    monkeypatch.setattr(TransformerNetBaseline, "forward", failing)
+    engine.configure(replace(config, kernels="baseline", precision=Precision.fp16))
+    for _ in range(3):
+        styled = engine.process(frame)
+    assert styled.running.precision is Precision.fp32
+    assert "FP16 gave a broken picture" in str(styled.running)
+    assert len(notices) == steps
+    assert np.ptp(styled.frame.pixels) > 0
+
+
+def test_a_black_frame_is_no_reason_to_step_down(engine, config, notices):
+    engine.configure(replace(config, precision=Precision.bf16))
+    styled = engine.process(Frame(np.zeros((48, 64, 3), np.uint8)))
+    assert styled.running.precision is Precision.bf16
+    assert not notices
+
+
+def test_what_runs_is_said_in_words_with_the_reason(engine, config, frame):
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device here")
+    engine.configure(replace(config, device="auto"))
+    assert str(engine.process(frame).running).startswith("Fused, FP32, CPU: ")
+
+
+def test_a_fixed_size_is_kept_and_the_automatic_one_fits_the_frame(engine, config):
+    big = Frame(picture(320, 240))
+    assert engine.process(big).size == (64, 48)
+    engine.configure(replace(config, size=None))
+    width, height = engine.process(big).size
+    assert 16 <= height <= 240
+    assert width <= 320
+
+
+def test_results_do_not_share_memory(engine, frame):
+    first = engine.process(frame)
+    kept = first.frame.pixels.copy()
+    engine.process(Frame(picture(seed=5)))
+    np.testing.assert_array_equal(first.frame.pixels, kept)

@@ -1,0 +1,73 @@
+"""Settings survive a restart, and damage costs only what is damaged."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from app.settings import Settings, settings_path
+
+
+def test_settings_survive_a_restart(tmp_path):
+    settings = Settings(style="mosaic", strength=0.5, size=384, view="split")
+    settings.save(tmp_path / "folder" / "settings.json")
+    assert Settings.load(tmp_path / "folder" / "settings.json") == settings
+
+
+def test_the_first_run_has_defaults_and_no_complaint(tmp_path):
+    assert Settings.load(tmp_path / "none.json") == Settings()
+
+
+def test_a_bad_value_costs_only_itself(tmp_path, caplog):
+    path = tmp_path / "settings.json"
+    path.write_text('{"style": 7, "source": "scene", "from_a_newer_version": 1}')
+    assert Settings.load(path) == Settings(source="scene")
+    assert "style" in caplog.text
+    caplog.clear()
+
+
+@pytest.mark.parametrize("bad", ["strength", "view", "theme", "size", "split"])
+def test_a_value_out_of_range_becomes_the_default(bad, tmp_path, caplog):
+    path = tmp_path / "settings.json"
+    value = '"sideways"' if bad in ("view", "theme") else "-3"
+    path.write_text(f'{{"{bad}": {value}, "overlay": false}}')
+    assert Settings.load(path) == Settings(overlay=False)
+    assert bad in caplog.text
+    caplog.clear()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1, 2]", b"\xff\xfe\x00", b"null"])
+def test_a_file_that_is_no_settings_file_gives_defaults_and_one_warning(content, tmp_path, caplog):
+    path = tmp_path / "settings.json"
+    path.write_bytes(content)
+    assert Settings.load(path) == Settings()
+    assert len(caplog.records) == 1
+    assert str(path) in caplog.text
+    caplog.clear()
+
+
+def test_a_whole_number_is_a_good_strength(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text('{"strength": 0}')
+    assert Settings.load(path).strength == 0.0
+
+
+def test_saving_leaves_nothing_else_behind(tmp_path):
+    path = tmp_path / "settings.json"
+    for strength in (0.1, 0.2):
+        Settings(strength=strength).save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["settings.json"]
+
+
+def test_the_file_is_in_the_users_own_folder_never_the_working_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert settings_path().parent.name == "styleforge"
+    assert settings_path().parent != tmp_path
+
+
+def test_every_default_is_valid(tmp_path):
+    path = tmp_path / "settings.json"
+    Settings().save(path)
+    loaded = Settings.load(path)
+    assert all(getattr(loaded, f.name) == f.default for f in fields(Settings))

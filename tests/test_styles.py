@@ -1,0 +1,133 @@
+"""Style packs are read strictly, installed whole and removed only by their owner."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+
+import pytest
+import torch
+
+from app.styles import BUILTIN, Library, StyleError, load
+from models.checkpoints import load_checkpoint
+from models.transformer_net import TransformerNetBaseline
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        (None, "no style.toml"),
+        ("title = ", "not valid"),
+        ('title = "Candy"', "not valid: 'weights' is missing"),
+        ('title = 7\nweights = "w.safetensors"', "'title' should be text, not 7"),
+        ('title = "Candy"\nweights = "w.safetensors"', "missing: w.safetensors"),
+    ],
+)
+def test_a_broken_pack_says_what_is_wrong(tmp_path, spec, complaint):
+    pack = tmp_path / "candy"
+    pack.mkdir()
+    if spec is not None:
+        (pack / "style.toml").write_text(spec)
+    with pytest.raises(StyleError, match=complaint) as failure:
+        load(pack)
+    assert "'candy" in str(failure.value)
+
+
+def test_every_shipped_style_is_whole():
+    library = Library(BUILTIN, BUILTIN / "none")
+    assert library.styles
+    assert not library.broken
+    for style in library.styles:
+        assert style.builtin
+        assert style.credit
+        assert style.licence
+        assert style.thumbnail is not None
+        assert hashlib.sha256(style.weights.read_bytes()).hexdigest() == style.sha256
+        TransformerNetBaseline().load_state_dict(load_checkpoint(style.weights))
+
+
+def test_candy_comes_first(library):
+    assert library.styles[0].key == "candy"
+
+
+def test_an_unknown_style_suggests_near_names(library):
+    with pytest.raises(StyleError, match="did you mean candy"):
+        library.get("cundy")
+
+
+def test_a_published_checkpoint_is_installed_as_a_pack(library, tmp_path):
+    path = tmp_path / "My painting.pth"
+    state = TransformerNetBaseline(3).state_dict()
+    torch.save({"state_dict": {f"module.{k}": v for k, v in state.items()}}, path)
+    style = library.install(path, "Our Kitchen")
+    assert (style.key, style.title, style.builtin) == ("our_kitchen", "Our Kitchen", False)
+    assert library.get("our_kitchen") == style
+    torch.testing.assert_close(
+        load_checkpoint(style.weights)["conv1.conv2d.weight"],
+        state["conv1.conv2d.weight"],
+        atol=1e-3,
+        rtol=1e-2,
+    )
+
+
+def test_two_styles_of_one_title_get_two_keys(library, tmp_path):
+    path = tmp_path / "a.pth"
+    torch.save(TransformerNetBaseline(1).state_dict(), path)
+    keys = [library.install(path, 'Quotes "and" \\slashes').key for _ in range(2)]
+    assert keys == ["quotes_and_slashes", "quotes_and_slashes_2"]
+    assert library.get(keys[1]).title == 'Quotes "and" \\slashes'
+
+
+def test_a_file_that_is_no_checkpoint_leaves_nothing_behind(library, tmp_path):
+    path = tmp_path / "style.pth"
+    path.write_text("<!DOCTYPE html><html>404</html>")
+    before = library.styles
+    with pytest.raises(StyleError, match=r"style\.pth.*HTML"):
+        library.install(path)
+    assert library.styles == before
+    assert not any((tmp_path / "styles").glob("*"))
+
+
+def test_a_full_disk_leaves_nothing_behind(library, tmp_path, monkeypatch):
+    path = tmp_path / "a.pth"
+    torch.save(TransformerNetBaseline(1).state_dict(), path)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("models.checkpoints.save_checkpoint", full)
+    with pytest.raises(StyleError, match="No space left"):
+        library.install(path)
+    assert not any((tmp_path / "styles").iterdir())
+
+
+def test_a_pack_folder_is_installed_with_its_thumbnail(library, tmp_path):
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(BUILTIN / "candy", copy)
+    style = library.install(copy, "Sweet")
+    assert style.thumbnail is not None
+    assert style.credit == library.get("candy").credit
+
+
+def test_only_the_users_own_styles_can_be_removed(library, tmp_path):
+    path = tmp_path / "a.pth"
+    torch.save(TransformerNetBaseline(1).state_dict(), path)
+    key = library.install(path, "Mine").key
+    library.remove(key)
+    assert key not in {style.key for style in library.styles}
+    with pytest.raises(StyleError, match="built in"):
+        library.remove("candy")
+
+
+def test_a_broken_pack_is_named_and_the_others_stay(tmp_path):
+    (tmp_path / "styles" / "empty").mkdir(parents=True)
+    library = Library(BUILTIN, tmp_path / "styles")
+    assert library.broken == ("'empty' has no style.toml",)
+    assert library.get("candy")
+
+
+def test_a_users_pack_never_hides_a_built_in_one(tmp_path):
+    shutil.copytree(BUILTIN / "candy", tmp_path / "styles" / "candy")
+    library = Library(BUILTIN, tmp_path / "styles")
+    assert library.get("candy").builtin
+    assert "built-in" in library.broken[0]

@@ -1,0 +1,152 @@
+"""The one stopwatch: milliseconds per call, on the CPU's clock or between CUDA events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What a series of timed calls took, in milliseconds.
+
+    `fps` is calls per second over the whole series. `result["mean_ms"]` reads the same as
+    `result.mean_ms`, and `dict(result)` holds every figure.
+    """
+
+    mean_ms: float
+    median_ms: float
+    p20_ms: float
+    p80_ms: float
+    p95_ms: float
+    min_ms: float
+    std_ms: float
+    iterations: int
+
+    @classmethod
+    def of(cls, times_ms: Sequence[float]) -> Benchmark:
+        """Summarise `times_ms`, one entry per call, at least one."""
+        times = np.asarray(times_ms, dtype=np.float64)
+        if times.size == 0:
+            raise ValueError("a benchmark needs at least one timed call")
+        p20, median, p80, p95 = np.percentile(times, (20, 50, 80, 95)).tolist()
+        return cls(
+            float(times.mean()),
+            median,
+            p20,
+            p80,
+            p95,
+            float(times.min()),
+            float(times.std()),
+            times.size,
+        )
+
+    @property
+    def fps(self) -> float:
+        return 1000.0 / self.mean_ms if self.mean_ms else 0.0
+
+    def keys(self) -> Iterator[str]:
+        yield from asdict(self)
+        yield "fps"
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.keys():
+            raise KeyError(f"a benchmark has no '{name}'; it has {', '.join(self.keys())}")
+        return getattr(self, name)
+
+
+def benchmark_model(
+    model: nn.Module,
+    input_size: Sequence[int] = (1, 3, 512, 512),
+    num_warmup: int = 10,
+    num_iterations: int = 50,
+    *,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | None = None,
+) -> Benchmark:
+    """Time `model` on random input of `input_size`, uniform in 0-255, in inference mode.
+
+    The input is made on `device` in `dtype`, which default to those of the model's first
+    parameter; the model itself is neither moved nor converted. ValueError if a size or a count
+    makes no sense.
+    """
+    if len(input_size) == 0 or any(not _is_count(n) or n < 1 for n in input_size):
+        raise ValueError(f"input_size must be positive whole numbers, not {tuple(input_size)}")
+    first = next(model.parameters(), None)
+    if device is None:
+        device = first.device if first is not None else "cpu"
+    if dtype is None:
+        dtype = first.dtype if first is not None else torch.float32
+    device = torch.device(device)
+    x = torch.rand(tuple(input_size), generator=torch.Generator().manual_seed(0)) * 255
+    x = x.to(device, dtype)
+
+    training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            results = interleave(
+                {"model": lambda: model(x)}, num_warmup, num_iterations, device=device
+            )
+    finally:
+        model.train(training)
+    return results["model"]
+
+
+def interleave(
+    calls: Mapping[str, Callable[[], object]],
+    warmup: int,
+    runs: int,
+    device: torch.device | str = "cpu",
+    round_done: Callable[[int], None] | None = None,
+) -> dict[str, Benchmark]:
+    """Time every call of `calls`, alternating them run by run; the results under the same keys.
+
+    Whatever slows the machine for a while then slows all candidates alike. Every round starts
+    with another one, so that none always runs in the wake of the same neighbour. `round_done`
+    is called with the number of rounds finished, warm-up included. ValueError if there is
+    nothing to time.
+    """
+    if not calls:
+        raise ValueError("there is nothing to benchmark: no candidate was given")
+    if not _is_count(warmup) or warmup < 0:
+        raise ValueError(f"the number of warm-up runs must be 0 or more, not {warmup!r}")
+    if not _is_count(runs) or runs < 1:
+        raise ValueError(f"the number of timed runs must be at least 1, not {runs!r}")
+    device = torch.device(device)
+    names = list(calls)
+    times: dict[str, list[float]] = {name: [] for name in names}
+    for n in range(warmup + runs):
+        start = n % len(names)
+        for name in names[start:] + names[:start]:
+            elapsed = stopwatch(calls[name], device)
+            if n >= warmup:
+                times[name].append(elapsed)
+        if round_done:
+            round_done(n + 1)
+    return {name: Benchmark.of(series) for name, series in times.items()}
+
+
+def stopwatch(call: Callable[[], object], device: torch.device) -> float:
+    """Milliseconds from submission to completion on `device`."""
+    if device.type != "cuda":
+        start = time.perf_counter()
+        call()
+        return (time.perf_counter() - start) * 1e3
+    with torch.cuda.device(device):
+        torch.cuda.synchronize()
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,133 @@
+"""Names the system libraries and tools that pip cannot bring, and the Debian package of each.
+
+Needs only the standard library: `python -m utils.system` runs before any package is installed.
+On Debian as root it installs what is missing, elsewhere it says what to install.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# What Qt's xcb and offscreen platforms load beyond the wheel (ldd of its plug-ins).
+QT_LIBRARIES = {
+    "libEGL.so.1": "libegl1",
+    "libGL.so.1": "libgl1",
+    "libX11-xcb.so.1": "libx11-xcb1",
+    "libX11.so.6": "libx11-6",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libfreetype.so.6": "libfreetype6",
+    "libglib-2.0.so.0": "libglib2.0-0",
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-glx.so.0": "libxcb-glx0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-image.so.0": "libxcb-image0",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxcb-randr.so.0": "libxcb-randr0",
+    "libxcb-render-util.so.0": "libxcb-render-util0",
+    "libxcb-render.so.0": "libxcb-render0",
+    "libxcb-shape.so.0": "libxcb-shape0",
+    "libxcb-shm.so.0": "libxcb-shm0",
+    "libxcb-sync.so.1": "libxcb-sync1",
+    "libxcb-util.so.1": "libxcb-util1",
+    "libxcb-xfixes.so.0": "libxcb-xfixes0",
+    "libxcb-xkb.so.1": "libxcb-xkb1",
+    "libxcb.so.1": "libxcb1",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libzstd.so.1": "libzstd1",
+}
+FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
+
+
+WINDOW = "the window"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """`name` is the library's file or the tool, `package` the Debian package that has it."""
+
+    name: str
+    package: str
+    purpose: str
+
+
+def has_display() -> bool:
+    """Whether Qt has somewhere to open a window. Where there is nowhere, it ends the process."""
+    if not sys.platform.startswith("linux"):
+        return True
+    return any(os.environ.get(v) for v in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+
+
+def missing(*, tests: bool = False) -> tuple[Missing, ...]:
+    """What is not there; with `tests`, also what only the test suite needs. Empty off Linux."""
+    if not sys.platform.startswith("linux"):
+        return ()
+    found = [
+        Missing(library, package, WINDOW)
+        for library, package in QT_LIBRARIES.items()
+        if not _loads(library)
+    ]
+    if not any(_has_fonts(Path(folder).expanduser()) for folder in FONT_FOLDERS):
+        found.append(Missing("a font", "fonts-dejavu-core", "text in the window"))
+    if not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
+        found.append(Missing("a C++ compiler", "g++", "native kernels"))
+    if tests and not shutil.which("Xvfb"):
+        found.append(Missing("Xvfb", "xvfb", "testing the window on X11"))
+    return tuple(found)
+
+
+def sentence(found: Sequence[Missing]) -> str:
+    """What is missing, what for, and the command that installs it."""
+    names = ", ".join(f"{item.name} (for {item.purpose})" for item in found)
+    packages = " ".join(dict.fromkeys(item.package for item in found))
+    return f"This system lacks {names}. On Debian or Ubuntu: sudo apt-get install {packages}"
+
+
+def install(found: Sequence[Missing]) -> bool:
+    """Install the packages of `found` with apt-get, which must be run as root; whether it did."""
+    apt = ["apt-get", "-o", "DPkg::Lock::Timeout=120"]
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    packages = list(dict.fromkeys(item.package for item in found))
+    steps = [[*apt, "update"], [*apt, "install", "-y", "--no-install-recommends", *packages]]
+    return all(subprocess.run(step, env=environment, check=False).returncode == 0 for step in steps)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Install or name what is missing. Always 0: the program says what it cannot do without."""
+    parser = argparse.ArgumentParser(prog="python -m utils.system", description=__doc__)
+    parser.add_argument("--tests", action="store_true", help="also what the test suite needs")
+    found = missing(tests=parser.parse_args(argv).tests)
+    if found and sys.platform.startswith("linux") and shutil.which("apt-get") and os.geteuid() == 0:
+        names = ", ".join(item.name for item in found)
+        sys.stderr.write(f"Installing what this system lacks: {names}\n")
+        if install(found):
+            return 0
+        sys.stderr.write("apt-get could not install it; its reason stands above.\n")
+    if found:
+        sys.stderr.write(sentence(found) + "\n")
+    return 0
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def _has_fonts(folder: Path) -> bool:
+    return any(path.suffix.lower() in {".ttf", ".otf", ".ttc"} for path in folder.rglob("*"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
