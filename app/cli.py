@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 
 from app.problems import StyleForgeError
+from app.version import styleforge_version
 
 # A command is a module of this name in app.commands, imported only when it is asked for, so
 # that `--help` and `--version` need not wait for PyTorch.
@@ -55,14 +55,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output went away (`| head`); nothing may be flushed to it any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-
-
-def styleforge_version() -> str:
-    """The version of the installed package, "0.0.0" when run from files that were not installed."""
-    try:
-        return version("styleforge")
-    except PackageNotFoundError:
-        return "0.0.0"
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:

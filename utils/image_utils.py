@@ -11,6 +11,7 @@ import threading
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,8 @@ Image.MAX_IMAGE_PIXELS = MAX_PIXELS
 
 # Formats that Pillow only recognises, cannot draw itself (EPS runs Ghostscript) or reads as video.
 _NOT_OURS = {"BUFR", "EPS", "FPX", "GRIB", "HDF5", "MIC", "MPEG", "PDF", "WMF"}
-# What Pillow's readers raise on a malformed file; they parse it without checking every field.
-_MALFORMED = (
+# Everything Pillow's readers raise on a malformed file; they parse it without checking every field.
+MALFORMED = (
     OSError,
     SyntaxError,
     ValueError,
@@ -36,6 +37,7 @@ _MALFORMED = (
     struct.error,
     zlib.error,
 )
+_ANIMATED = {"GIF", "WEBP", "PNG", "AVIF"}  # a TIFF's or icon's other pages do not move
 _SIGNATURES = (
     (b"%PDF", "a PDF document"),
     (b"PK\x03\x04", "a ZIP archive (or an office document or checkpoint)"),
@@ -87,31 +89,56 @@ def load_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """
     path = Path(path)
     try:
-        with Image.open(path, formats=_formats()) as image:
-            if image.width * image.height > MAX_PIXELS:
-                raise Image.DecompressionBombError
+        with open_image(path) as image:
             image.load()
-            pixels = _rgb(image)
-            return np.ascontiguousarray(_turn(pixels, _orientation(image)))
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise ImageError(
-            f"'{path.name}' is too large: more than {MAX_PIXELS // 1_000_000} megapixels"
-        ) from None
+            return np.ascontiguousarray(_turn(to_rgb(image), _orientation(image)))
     except MemoryError:
         raise ImageError(f"'{path.name}' does not fit into memory") from None
-    except _MALFORMED as exc:
+    except MALFORMED as exc:
         raise ImageError(_fault(path, exc)) from exc
 
 
-def is_picture(path: str | os.PathLike[str]) -> bool:
-    """Whether Pillow recognises the file's first bytes as a picture. False if unreadable."""
+def open_image(path: str | os.PathLike[str]) -> Image.Image:
+    """Open a picture through Pillow without decoding it yet; close it after use.
+
+    Raises ImageError, also for one of more than MAX_PIXELS.
+    """
+    path = Path(path)
     try:
-        with Image.open(path, formats=_formats()):
-            return True
+        image = Image.open(path, formats=_formats())
+        if image.width * image.height <= MAX_PIXELS:
+            return image
+        image.close()
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        return True
-    except _MALFORMED:
-        return False
+        pass  # below, like one that is only a little too large
+    except MALFORMED as exc:
+        raise ImageError(_fault(path, exc)) from exc
+    raise ImageError(f"'{path.name}' is too large: more than {MAX_PIXELS // 1_000_000} megapixels")
+
+
+def to_rgb(image: Image.Image) -> NDArray[np.uint8]:
+    """A loaded picture of any mode as uint8 [H, W, 3], as `load_image` promises, not turned."""
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        grey = _eight_bits(np.asarray(image))
+        return np.repeat(grey[..., None], 3, axis=2)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        paper = Image.new("RGBA", image.size, "white")
+        paper.alpha_composite(image)
+        return np.asarray(_in_srgb(paper.convert("RGB"), image.info.get("icc_profile")))
+    return np.asarray(_in_srgb(image, image.info.get("icc_profile")))
+
+
+def kind_of(path: str | os.PathLike[str]) -> Literal["", "picture", "animation"]:
+    """What Pillow makes of the file's first bytes; "" if it is no picture or unreadable."""
+    try:
+        with Image.open(path, formats=_formats()) as image:
+            moving = image.format in _ANIMATED and getattr(image, "is_animated", False)
+            return "animation" if moving else "picture"
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        return "picture"
+    except MALFORMED:
+        return ""
 
 
 def what_is(head: bytes) -> str:
@@ -191,7 +218,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
                 text = getattr(image, "text", {})
                 return {str(key): str(value) for key, value in text.items()}
             comment = image.getexif().get_ifd(_EXIF_IFD).get(_USER_COMMENT, b"")
-    except _MALFORMED as exc:
+    except MALFORMED as exc:
         raise ImageError(_fault(path, exc)) from exc
     if not isinstance(comment, bytes) or not comment.startswith(_ASCII):
         return {}
@@ -206,18 +233,6 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 def _formats() -> tuple[str, ...]:
     Image.init()
     return tuple(name for name in Image.ID if name not in _NOT_OURS)
-
-
-def _rgb(image: Image.Image) -> NDArray[np.uint8]:  # [H, W, 3]
-    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        grey = _eight_bits(np.asarray(image))
-        return np.repeat(grey[..., None], 3, axis=2)
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        paper = Image.new("RGBA", image.size, "white")
-        paper.alpha_composite(image)
-        return np.asarray(_in_srgb(paper.convert("RGB"), image.info.get("icc_profile")))
-    return np.asarray(_in_srgb(image, image.info.get("icc_profile")))
 
 
 def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
@@ -258,15 +273,17 @@ def _eight_bits(grey: NDArray[np.generic]) -> NDArray[np.uint8]:
 def _orientation(image: Image.Image) -> int:
     try:
         return int(image.getexif().get(_ORIENTATION, 1))
-    except _MALFORMED:  # damaged EXIF costs only itself
+    except MALFORMED:  # damaged EXIF costs only itself
         return 1
 
 
 def _turn(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
     transpose, flips = _UPRIGHT.get(orientation, (False, ()))
-    return np.flip(pixels.swapaxes(0, 1) if transpose else pixels, flips) if (
-        transpose or flips
-    ) else pixels
+    return (
+        np.flip(pixels.swapaxes(0, 1) if transpose else pixels, flips)
+        if (transpose or flips)
+        else pixels
+    )
 
 
 def _fault(path: Path, exc: BaseException) -> str:

@@ -9,6 +9,7 @@ import math
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -17,17 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from rich import box
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from torch import Tensor, nn
 
 from app.blending import peak_difference
-from app.cli import styleforge_version
 from app.commands.flags import add_device, add_style, several, whole
 from app.problems import StyleForgeError
 from app.sources.scene import render
 from app.styles import Library
+from app.version import styleforge_version
 from kernels.registry import prepare, statuses
 from models.checkpoints import CheckpointError, load_checkpoint, num_residual_blocks
 from models.precision import Precision
@@ -118,7 +120,8 @@ def run(args: argparse.Namespace) -> int:
         raise BenchError(str(exc)) from exc
     if args.json and not args.json.parent.is_dir():
         raise BenchError(f"the folder '{args.json.parent}' does not exist")
-    console = Console(highlight=False)
+    # Into a file or a pipe, lines are as long as they are.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     prepare()
     runs = args.runs or RUNS[device.type]
     report = {
@@ -131,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
         "kernels": [asdict(status) for status in statuses(device)],
         "sizes": [],
     }
-    console.print(where(report))
+    console.print(where(report), soft_wrap=True)
     for status in statuses(device):
         if not status.ready:
             console.print(f"{status.name}: {status.reason}", style="yellow")
@@ -150,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
         console.print(_table(f"{width}x{height}", rows))
     if args.json:
         _store(args.json, report)
-        console.print(f"Stored in {args.json}")
+        console.print(f"Stored in {args.json}", soft_wrap=True)
     return 0
 
 
@@ -246,6 +249,7 @@ class Bench:
     def _first_call(self, candidate: Candidate, reference: Tensor) -> dict[str, Any]:
         """What the first call tells: whether it can run at all, its error and its memory."""
         cuda = self._device.type == "cuda"
+        before = 0
         if cuda:
             torch.cuda.reset_peak_memory_stats(self._device)
             before = torch.cuda.memory_allocated(self._device)
@@ -293,7 +297,8 @@ def versions() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """The commit of the files that run, with "+" behind it if the tree was changed since; None outside a checkout."""
+    """The commit of the files that run, "+" behind it if any was changed since; None outside a
+    checkout."""
     git = "git", "-C", str(Path(__file__).parent)
     if _output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None  # installed, perhaps inside somebody else's repository
@@ -313,7 +318,7 @@ def _ratio(reference: dict[str, Any], row: dict[str, Any]) -> float | None:
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
-    table = Table(*COLUMNS, title=title, title_justify="left")
+    table = Table(*COLUMNS, title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
     for column in table.columns[2:]:
         column.justify = "right"
     for row in rows:

@@ -15,15 +15,14 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-import platformdirs
 import torch
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli import styleforge_version
-from app.settings import APP, settings_path
+from app.settings import settings_path
 from app.styles import Library, user_folder
+from app.version import styleforge_version
 from models.precision import Precision
 from utils.devices import devices, resolve, title, why_no_cuda
 from utils.system import WINDOW, has_display, missing, sentence
@@ -113,7 +112,9 @@ def show(findings: dict[str, list[Finding]]) -> None:
         for n, finding in enumerate(found):
             mark = f"[{STYLES[finding.state]}]{finding.state}[/]"
             table.add_row("" if n else topic, mark, escape(finding.says))
-    Console(highlight=False, emoji=False).print(table)
+    # Into a file or a pipe, lines are as long as they are.
+    width = None if sys.stdout.isatty() else 400
+    Console(highlight=False, emoji=False, width=width).print(table)
 
 
 def check_program() -> Iterator[Finding]:
@@ -130,10 +131,10 @@ def check_torch() -> Iterator[Finding]:
     if why := why_no_cuda():
         yield Finding(NOTE, f"no GPU is used: {why}")
     device = resolve("auto")
-    for precision in Precision:
-        remark = precision.remark(device)
-        says = remark or f"{precision.title} is worth using on {title(device)}"
-        yield Finding(NOTE if remark else OK, says)
+    remarks = {precision.title: precision.remark(device) for precision in Precision}
+    good = ", ".join(name for name, remark in remarks.items() if not remark)
+    yield Finding(OK, f"precisions that suit {title(device)}: {good}")
+    yield from (Finding(NOTE, remark) for remark in remarks.values() if remark)
 
 
 def check_packages() -> Iterator[Finding]:
@@ -145,11 +146,15 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_compiler() -> Iterator[Finding]:
-    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++", "cl"))), None)
-    yield _tool(compiler, "no C++ compiler found; native CPU kernels need one")
-    ninja = find_spec("ninja") is not None or shutil.which("ninja") is not None
-    yield _tool("ninja" if ninja else None, "ninja not found: pip install ninja")
-    yield _tool(shutil.which("nvcc"), "nvcc not found; only CUDA kernels need it")
+    from kernels.build import BuildError, toolchain
+
+    try:
+        tools = toolchain()
+        yield Finding(OK, f"{tools.compiler}, {tools.ninja}")
+    except BuildError as exc:
+        yield Finding(NOTE, f"no native CPU kernels can be compiled: {exc}")
+    nvcc = shutil.which("nvcc")
+    yield Finding(OK if nvcc else NOTE, nvcc or "nvcc not found; only native CUDA kernels need it")
 
 
 def check_kernels(*, build: bool) -> Iterator[Finding]:
@@ -203,10 +208,12 @@ def check_window() -> Iterator[Finding]:
 
 
 def check_folders() -> Iterator[Finding]:
+    from kernels.build import cache
+
     folders = {
         "settings": settings_path().parent,
         "styles": user_folder(),
-        "cache": platformdirs.user_cache_path(APP, appauthor=False),
+        "compiled kernels": cache(),
     }
     for name, folder in folders.items():
         existing = next(path for path in (folder, *folder.parents) if path.is_dir())
@@ -225,10 +232,6 @@ def check_styles() -> Iterator[Finding]:
         yield Finding(FAULT, "there is no style; install StyleForge again")
     for broken in library.broken:
         yield Finding(NOTE, broken)
-
-
-def _tool(found: str | None, otherwise: str) -> Finding:
-    return Finding(OK if found else NOTE, found or otherwise)
 
 
 def _ask(code: str) -> tuple[str, str]:

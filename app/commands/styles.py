@@ -23,7 +23,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     add.add_argument("--title", default="", help="its name in the gallery (default: the file's)")
     remove = actions.add_parser("remove", help="delete styles that were added")
-    remove.add_argument("keys", nargs="+", metavar="KEY")
+    remove.add_argument("keys", nargs="+", metavar="KEY", help="see `styleforge styles list`")
 
 
 def run(args: argparse.Namespace) -> int:

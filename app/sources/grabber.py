@@ -77,8 +77,8 @@ class Grabber:
         self._feed: Feed | None = None
         self._fresh: Frame | None = None
         self._first: Frame | None = None
-        self._refused: StyleForgeError | None = None
-        self._lost = ""
+        self._lost: StyleForgeError | None = None  # why no frames come at the moment
+        self._last = 0.0  # when a frame came last, or the connection was made
         self._paused = False
         self._index = 0
         self._dropped = 0
@@ -92,11 +92,11 @@ class Grabber:
         """
         self._thread.start()
         with self._changed:
-            self._changed.wait_for(lambda: self._first or self._refused, timeout)
-            first, refused = self._first, self._refused
+            self._changed.wait_for(lambda: self._first or self._lost, timeout)
+            first, lost = self._first, self._lost
         if first is None:
-            self.close(wait=0.0 if refused is None else 1.0)
-            raise refused or FeedLost(f"{self._title} gave no picture within {timeout:g} s")
+            self.close(wait=1.0 if lost else 0.1)  # a driver that hangs is not worth waiting for
+            raise lost or FeedLost(f"{self._title} gave no picture within {timeout:g} s")
         return first
 
     def read(self, timeout: float) -> Frame | None:
@@ -107,7 +107,7 @@ class Grabber:
         return frame
 
     def pause(self, paused: bool) -> None:
-        """While paused, frames are thrown away uncounted, so that going on starts with a new one."""
+        """While paused, frames are thrown away, uncounted; going on begins with a new one."""
         with self._changed:
             self._paused = paused
             if paused:
@@ -121,18 +121,17 @@ class Grabber:
     @property
     def fps(self) -> float:
         """The rate at which frames came lately; 0 until it is known."""
-        times = self._times.copy()
+        with self._changed:
+            times = tuple(self._times)
         return (len(times) - 1) / (times[-1] - times[0]) if len(times) > 2 else 0.0
 
     @property
     def status(self) -> str:
         """What is wrong, in one sentence; empty while frames come."""
-        if self._lost:
-            return f"{self._lost[0].upper()}{self._lost[1:]}; {self._waiting}."
-        silent = time.perf_counter() - (self._times[-1] if self._times else time.perf_counter())
-        if silent > STALL_S:
-            return f"{self._title[0].upper()}{self._title[1:]} sends no picture; {self._waiting}."
-        return ""
+        fault = str(self._lost or "")
+        if not fault and time.perf_counter() - self._last > STALL_S:
+            fault = f"{self._title} sends no picture"
+        return f"{fault[0].upper()}{fault[1:]}; {self._waiting}." if fault else ""
 
     def close(self, wait: float = 3.0) -> None:
         """End the thread, which releases the feed; `wait` at most so many seconds for it."""
@@ -145,40 +144,31 @@ class Grabber:
     def _run(self) -> None:
         attempt = 0
         while not self._closed.is_set():
-            try:
-                feed = self._connect()
-            except StyleForgeError as exc:
-                if self._first is None:
-                    with self._changed:
-                        self._refused = exc
-                        self._changed.notify_all()
-                    return
-                log.debug("%s: %s", self._title, exc)
-                self._closed.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
-                attempt += 1
-                continue
             before = self._index
             try:
-                self._feed = feed
-                while not self._closed.is_set():
-                    self._grab(feed)
+                self._stay_connected()
             except StyleForgeError as exc:
                 if self._closed.is_set():
                     return
-                log.info("%s", exc)
+                log.debug("%s", exc)
+                with self._changed:
+                    self._lost = exc
+                    self._times.clear()
+                    self._changed.notify_all()
                 if self._first is None:
-                    with self._changed:
-                        self._refused = exc
-                        self._changed.notify_all()
                     return
-                self._lost = str(exc)
-            finally:
-                self._feed = None
-                feed.close()
-            if self._index > before:
-                attempt = 0
+            attempt = 0 if self._index > before else attempt + 1
             self._closed.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
-            attempt += 1
+
+    def _stay_connected(self) -> None:
+        feed = self._feed = self._connect()
+        self._last = time.perf_counter()
+        try:
+            while not self._closed.is_set():
+                self._grab(feed)
+        finally:
+            self._feed = None
+            feed.close()
 
     def _grab(self, feed: Feed) -> None:
         feed.grab()
@@ -186,14 +176,15 @@ class Grabber:
         pixels = feed.decode()
         now = time.perf_counter()
         if pixels is None:
-            if self._times and start - self._times[-1] > STALL_S:
+            if start - self._last > STALL_S:
                 raise FeedLost(f"{self._title} sends damaged pictures")
             return
         frame = Frame(pixels, self._index, start, (now - start) * 1e3)
-        self._index += 1
-        self._times.append(start)
-        self._lost = ""
         with self._changed:
+            self._index += 1
+            self._last = start
+            self._times.append(start)
+            self._lost = None
             self._first = self._first or frame
             if not self._paused:
                 self._dropped += self._fresh is not None

@@ -91,15 +91,11 @@ ACTIONS: tuple[Entry, ...] = (
     Entry("save", "Save as...", ("Ctrl+S",), "Save the picture as a file", "Picture", "save"),
     Entry("copy", "Copy", ("Ctrl+C",), "Copy the picture to the clipboard", "Picture", "copy"),
     *(
-        Entry(
-            f"style_{n}", f"Style {n}", (str(n),), f"Choose style {n} of the gallery", "Style"
-        )
+        Entry(f"style_{n}", f"Style {n}", (str(n),), f"Choose style {n} of the gallery", "Style")
         for n in range(1, STYLE_KEYS + 1)
     ),
     Entry("next_style", "Next style", ("N",), "Choose the next style", "Style", "styled"),
-    Entry(
-        "previous_style", "Previous style", ("Shift+N",), "Choose the previous style", "Style"
-    ),
+    Entry("previous_style", "Previous style", ("Shift+N",), "Choose the previous style", "Style"),
     Entry(
         "install_style",
         "Install a style...",
@@ -194,9 +190,7 @@ ACTIONS: tuple[Entry, ...] = (
 )
 
 
-def build(
-    parent: QWidget, slots: Mapping[str, Callable[[], object]]
-) -> dict[str, QAction]:
+def build(parent: QWidget, slots: Mapping[str, Callable[[], object]]) -> dict[str, QAction]:
     """One QAction per entry, added to `parent` so that its keys work; `slots` has one callable
     per key of the table, and a missing or unknown one raises KeyError."""
     unknown = set(slots) ^ {entry.key for entry in ACTIONS}
@@ -224,7 +218,9 @@ def dress(actions: Mapping[str, QAction], tokens: Tokens) -> None:
     """Give every action its icon in the theme's colors."""
     for entry in ACTIONS:
         if entry.icon:
-            actions[entry.key].setIcon(icon(entry.icon, tokens))
+            # Those of which one is on lie on the accent themselves.
+            checked = tokens.on_accent if entry.exclusive else ""
+            actions[entry.key].setIcon(icon(entry.icon, tokens, checked))
 
 
 def tip_with_key(tip: str, key: QKeySequence) -> str:

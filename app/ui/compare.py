@@ -14,7 +14,6 @@ from app.ui.lettering import draw_pill, scaled
 from app.ui.tokens import SPACE
 
 GAP = 2 * SPACE
-_INSET = QPoint(SPACE, SPACE)
 _WRAP = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
 
 
@@ -76,8 +75,9 @@ def paint_comparison(
     draw(comparison.baseline, left)
     draw(styled.frame, right)
     painter.setFont(base)
-    draw_pill(painter, left.topLeft() + _INSET, "Baseline")
-    draw_pill(painter, right.topLeft() + _INSET, styled.running.kernels)
+    inset = QPoint(SPACE, -2 * SPACE - painter.fontMetrics().height())
+    draw_pill(painter, left.bottomLeft() + inset, "Baseline")
+    draw_pill(painter, right.bottomLeft() + inset, styled.running.kernels)
 
     below = top + size.height() + SPACE
     text, muted = palette.text().color(), palette.placeholderText().color()

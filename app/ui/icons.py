@@ -16,16 +16,14 @@ _SIZES = (16, 20, 24, 32, 40, 48, 64)  # also serve scaled displays
 
 
 @cache
-def icon(name: str, tokens: Tokens) -> QIcon:
-    """The icon `name` in the theme's text color; checked, in the color that goes on the accent.
-
-    Raises FileNotFoundError if there is no such file.
-    """
+def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
+    """The icon `name` in the theme's text color; checked, in the color `checked`, by default
+    the accent. Raises FileNotFoundError if there is no such file."""
     drawing = (FOLDER / f"{name}.svg").read_text("utf-8")
     made = QIcon()
     for mode, state, color in (
         (QIcon.Mode.Normal, QIcon.State.Off, tokens.text),
-        (QIcon.Mode.Normal, QIcon.State.On, tokens.on_accent),
+        (QIcon.Mode.Normal, QIcon.State.On, checked or tokens.accent),
         (QIcon.Mode.Disabled, QIcon.State.Off, tokens.disabled),
         (QIcon.Mode.Disabled, QIcon.State.On, tokens.disabled),
     ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QFontInfo, QFontMetrics, QPainter, QPen
 
 from app.ui.tokens import RADIUS, SPACE
 
@@ -15,7 +15,7 @@ FAINT = QColor("#c9ced6")
 def scaled(font: QFont, factor: float, *, bold: bool = False) -> QFont:
     """`font`, `factor` times as large, with digits of one width."""
     made = QFont(font)
-    made.setPointSizeF(font.pointSizeF() * factor)
+    made.setPointSizeF(QFontInfo(font).pointSizeF() * factor)  # a font may be set in pixels
     made.setBold(bold)
     made.setFeature(QFont.Tag("tnum"), 1)
     return made
@@ -40,12 +40,19 @@ def pill_size(metrics: QFontMetrics, text: str) -> QSize:
 
 
 def draw_card(
-    painter: QPainter, area: QRect, title: str, detail: str, *, edge: QColor | None = None
+    painter: QPainter,
+    area: QRect,
+    title: str,
+    detail: str,
+    *,
+    edge: QColor | None = None,
+    shade: bool = False,
 ) -> None:
     """A centered dark card with a title and a wrapped detail; `edge` draws a dashed border
-    around all of `area`, for what can be dropped there."""
-    if edge is not None:
+    around all of `area`, for what can be dropped there, `shade` darkens what is under it."""
+    if shade:
         painter.fillRect(area, QColor(12, 13, 15, 120))
+    if edge is not None:
         painter.setPen(QPen(edge, 3, Qt.PenStyle.DashLine))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(QRectF(area).adjusted(8, 8, -8, -8), 12, 12)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from statistics import median
 
 import numpy as np
@@ -169,8 +170,8 @@ def streaming(seconds: float = 20.0) -> Streaming:
         heartbeat = Heartbeat()
         wait(lambda: False, seconds)
         # A picture is oldest just before the next one replaces it.
-        ages = [(b[0] - a[1]) * 1e3 for a, b in zip(painted, painted[1:], strict=False)]
-        each = [(b[0] - a[0]) * 1e3 for a, b in zip(painted, painted[1:], strict=False)]
+        ages = [(b[0] - a[1]) * 1e3 for a, b in pairwise(painted)]
+        each = [(b[0] - a[0]) * 1e3 for a, b in pairwise(painted)]
         frame = median(each)
         return Streaming(
             len(painted),

@@ -19,10 +19,12 @@ REDRAW_MS = 250  # text that changes faster cannot be read
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the overlay; `text` gives "" where it has nothing to say."""
+    """A line of the overlay; `text` gives "" where it has nothing to say. A `brief` one is also
+    shown over a comparison, which brings its own timings and needs the room."""
 
     label: str
-    text: Callable[[Reading, Styled | None], str]
+    text: Callable[[Reading, Styled], str]
+    brief: bool = False
 
 
 def _fps(value: float) -> str:
@@ -33,23 +35,23 @@ def _ms(value: float) -> str:
     return f"{value:.1f} ms"
 
 
-def _latency(reading: Reading, _: Styled | None) -> str:
+def _latency(reading: Reading, _: Styled) -> str:
     if not reading.latency_ms:
         return ""
     return f"{reading.latency_ms:.0f} ms, p95 {reading.latency_p95_ms:.0f} ms"
 
 
-def _network_size(_: Reading, styled: Styled | None) -> str:
-    return f"{styled.size[0]} x {styled.size[1]}" if styled else ""
+def _network_size(_: Reading, styled: Styled) -> str:
+    return f"{styled.size[0]} x {styled.size[1]}"
 
 
 ROWS: tuple[Row, ...] = (
-    Row("Captured", lambda r, _: _fps(r.capture_fps)),
-    Row("Processed", lambda r, _: _fps(r.processed_fps)),
-    Row("Displayed", lambda r, _: _fps(r.displayed_fps)),
-    Row("Capture to paint", _latency),
-    Row("Dropped", lambda r, _: f"{r.dropped}"),
-    Row("Network input", _network_size),
+    Row("Captured", lambda r, _: _fps(r.capture_fps), brief=True),
+    Row("Processed", lambda r, _: _fps(r.processed_fps), brief=True),
+    Row("Displayed", lambda r, _: _fps(r.displayed_fps), brief=True),
+    Row("Capture to paint", _latency, brief=True),
+    Row("Dropped", lambda r, _: f"{r.dropped}", brief=True),
+    Row("Network input", _network_size, brief=True),
     Row("Read", lambda r, _: _ms(r.timings.read)),
     Row("Upload", lambda r, _: _ms(r.timings.upload)),
     Row("Network", lambda r, _: _ms(r.timings.network)),
@@ -58,10 +60,13 @@ ROWS: tuple[Row, ...] = (
 )
 
 
-def lines(reading: Reading, styled: Styled | None) -> list[tuple[str, str]]:
+def lines(reading: Reading, styled: Styled) -> list[tuple[str, str]]:
     """(label, text) for every row that has something to say, the network's groups indented."""
+    brief = styled.comparison is not None
     made: list[tuple[str, str]] = []
     for row in ROWS:
+        if brief and not row.brief:
+            continue
         if text := row.text(reading, styled):
             made.append((row.label, text))
         if row.label == "Network":
@@ -83,6 +88,7 @@ class Overlay(QWidget):
         super().__init__(parent)
         self._reading, self._styled = reading, styled
         self._pixmap = QPixmap()
+        self._inner = 0  # width between the margins
         self.redraws = 0  # how often the text was drawn
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Figures")
@@ -122,7 +128,7 @@ class Overlay(QWidget):
         title = verdict[:1].upper() + verdict[1:]
         inner = max(labels + 3 * SPACE + texts, round(metrics.horizontalAdvance(title) * 1.1))
         # Only ever grows, so that a panel whose digits change does not twitch.
-        inner = max(inner, self.width() - 3 * SPACE) if self.width() < 3 * inner else inner
+        self._inner = inner = max(inner, self._inner)
         count = len(rows) + bool(title)
         size = QSize(inner + 3 * SPACE, count * line + 2 * SPACE + (SPACE if title else 0))
         ratio = self.devicePixelRatioF()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication
 
 from app.ui.tokens import DARK, LIGHT, RADIUS, Tokens
@@ -15,12 +15,15 @@ _ICONS = Path(__file__).resolve().parents[2] / "assets" / "icons"
 
 
 class Theme(QObject):
-    """One per application. `changed(Tokens)` follows every switch, by the user or the system."""
+    """One at a time per application. `changed(Tokens)` follows every switch, by the user or the
+    system."""
 
     changed = Signal(object)
 
-    def __init__(self, app: QApplication, choice: str = "system") -> None:
-        super().__init__(app)
+    def __init__(
+        self, app: QApplication, choice: str = "system", parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
         self._app = app
         self._choice = "system"
         self.tokens = LIGHT
@@ -30,7 +33,7 @@ class Theme(QObject):
 
     @property
     def choice(self) -> str:
-        """"system", "light" or "dark"."""
+        """ "system", "light" or "dark"."""
         return self._choice
 
     @choice.setter
@@ -53,7 +56,7 @@ class Theme(QObject):
             dark = self._choice == "dark"
         self.tokens = DARK if dark else LIGHT
         self._app.setPalette(palette(self.tokens))
-        self._app.setStyleSheet(style_sheet(self.tokens, self._app.font().pointSizeF()))
+        self._app.setStyleSheet(style_sheet(self.tokens, QFontInfo(self._app.font()).pointSizeF()))
         self.changed.emit(self.tokens)
 
 
@@ -121,12 +124,15 @@ QToolButton {{ padding: 4px 6px; }}
 QToolButton:hover, QPushButton:hover, #toolbar QToolButton:hover, #transport QToolButton:hover
     {{ background: {t.hover}; }}
 QToolButton:pressed, QPushButton:pressed {{ background: {t.line}; }}
-QToolButton:checked, #toolbar QToolButton:checked {{ background: {t.accent};
-    color: {t.on_accent}; border-color: {t.accent}; }}
+QToolButton:checked, #toolbar QToolButton:checked, #transport QToolButton:checked
+    {{ background: {t.raised}; border-color: {t.raised}; }}
+#toolbar #segments QToolButton:checked {{ background: {t.accent}; color: {t.on_accent};
+    border-color: {t.accent}; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {t.disabled}; }}
 QToolButton:focus, QPushButton:focus, #toolbar QToolButton:focus, #transport QToolButton:focus
     {{ border-color: {t.accent}; }}
-QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {t.text}; }}
+QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {t.accent}; }}
+#toolbar #segments QToolButton:checked:focus {{ border-color: {t.text}; }}
 QToolButton::menu-indicator {{ image: none; }}
 #segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
 #segments QToolButton {{ padding: 3px 10px; }}
@@ -143,7 +149,7 @@ QComboBox::drop-down {{ border: none; width: 24px; }}
 QComboBox::down-arrow {{ image: url("{chevron}"); width: 14px; height: 14px; }}
 QComboBox QAbstractItemView {{ background: {t.raised}; color: {t.text};
     border: 1px solid {t.outline}; outline: none; selection-background-color: {t.accent};
-    selection-color: {t.on_accent}; }}
+    selection-color: {t.on_accent}; placeholder-text-color: {t.muted}; }}
 QMenu {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.line}; padding: 4px; }}
 QMenu::item {{ padding: 6px 24px 6px 12px; border-radius: 4px; }}
 QMenu::item:selected {{ background: {t.accent}; color: {t.on_accent}; }}

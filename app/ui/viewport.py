@@ -67,8 +67,7 @@ class Viewport(QWidget):
         """Show a result from the next paint on; None empties the viewport."""
         self._styled = styled
         self._unseen = styled is not None
-        if styled is not None:
-            self._waiting = ""
+        self._describe()
         self.update()
 
     @property
@@ -111,10 +110,11 @@ class Viewport(QWidget):
         self.update()
 
     def say_waiting(self, text: str) -> None:
-        """What is being waited for ("Loading Candy..."); gone with the next result, or on ""."""
-        self._waiting = text
-        self._describe()
-        self.update()
+        """What is being waited for ("Loading Candy..."); "" when it is there."""
+        if text != self._waiting:
+            self._waiting = text
+            self._describe()
+            self.update()
 
     def offer(self, title: str, detail: str = "", *, welcome: bool = True) -> None:
         """While something is dragged over the window: what dropping it would do."""
@@ -145,8 +145,10 @@ class Viewport(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self.palette().dark())
         if self._styled is None:
-            title, detail = (self._waiting, "") if self._waiting else self._empty
-            draw_card(painter, self.rect(), title, detail)
+            if self._waiting:
+                draw_card(painter, self.rect(), self._waiting, "")
+            else:
+                draw_card(painter, self.rect(), *self._empty, edge=self.palette().mid().color())
         else:
             self._paint_result(painter, self._styled)
             if self._waiting:
@@ -155,7 +157,7 @@ class Viewport(QWidget):
         if self._offer:
             title, detail, welcome = self._offer
             edge = self.palette().highlight().color() if welcome else INK
-            draw_card(painter, self.rect(), title, detail, edge=edge)
+            draw_card(painter, self.rect(), title, detail, edge=edge, shade=True)
         if self.hasFocus() and self._view == "split":
             painter.setPen(QPen(self.palette().highlight().color(), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -1,0 +1,181 @@
+"""Shows a training run: as a live display, as plain lines, or as JSON for a program to read."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from abc import ABC, abstractmethod
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from models.training.trainer import Progress
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+class Report(ABC):
+    """Where a run's news goes; a context manager, since a display has to be taken down."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    @abstractmethod
+    def note(self, text: str) -> None:
+        """One sentence worth keeping."""
+
+    @abstractmethod
+    def loading(self, what: str, done: int, total: int) -> None:
+        """`done` of `total` (0: unknown) files or bytes of `what` are here."""
+
+    @abstractmethod
+    def progress(self, progress: Progress, preview: Path | None) -> None:
+        """The run went on; `preview` is the newest preview's file."""
+
+    @abstractmethod
+    def finished(self, result: Path, seconds: float) -> None:
+        """The style is written to `result`."""
+
+
+class Lines(Report):
+    """A plain line every few seconds, for logs."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def note(self, text: str) -> None:
+        _write(text)
+
+    def loading(self, what: str, done: int, total: int) -> None:
+        if self._due() or done == total:
+            _write(f"{what}: {_share(done, total)}")
+
+    def progress(self, progress: Progress, preview: Path | None) -> None:
+        if self._due() or progress.iteration == progress.total:
+            shown = f"  {preview}" if preview and progress.preview is not None else ""
+            _write(news(progress) + shown)
+
+    def finished(self, result: Path, seconds: float) -> None:
+        _write(f"Written to {result} after {clock(seconds)} of training")
+
+    def _due(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + SECONDS_BETWEEN_LINES
+        return True
+
+
+class JsonLines(Report):
+    """One JSON object a line, its kind under "event": note, loading, progress, finished."""
+
+    def note(self, text: str) -> None:
+        self._emit("note", text=text)
+
+    def loading(self, what: str, done: int, total: int) -> None:
+        self._emit("loading", what=what, done=done, total=total)
+
+    def progress(self, progress: Progress, preview: Path | None) -> None:
+        values = asdict(progress)
+        values["preview"] = str(preview) if preview and progress.preview is not None else None
+        self._emit("progress", **values)
+
+    def finished(self, result: Path, seconds: float) -> None:
+        self._emit("finished", result=str(result), seconds=round(seconds, 1))
+
+    def _emit(self, event: str, **values: object) -> None:
+        _write(json.dumps({"event": event, **values}))
+
+
+class Display(Report):
+    """A live display in the terminal."""
+
+    def __init__(self) -> None:
+        # Only where it draws: training on a server needs no rich.
+        from rich import progress
+        from rich.table import Column
+
+        self._preview = ""
+        self._bars = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(bar_width=20),
+            progress.TextColumn(
+                "{task.fields[news]}", markup=False, table_column=Column(no_wrap=False)
+            ),
+        )
+        self._tasks: dict[str, progress.TaskID] = {}
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def note(self, text: str) -> None:
+        self._bars.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def loading(self, what: str, done: int, total: int) -> None:
+        self._show(what, done, total, _share(done, total))
+
+    def progress(self, progress: Progress, preview: Path | None) -> None:
+        if preview and progress.preview is not None and str(preview) != self._preview:
+            self._preview = str(preview)
+            self.note(f"Preview: {preview}")
+        self._show("Training", progress.iteration, progress.total, news(progress))
+
+    def finished(self, result: Path, seconds: float) -> None:
+        self.note(f"Written to {result} after {clock(seconds)} of training")
+
+    def _show(self, what: str, done: int, total: int, text: str) -> None:
+        if what not in self._tasks:
+            self._tasks[what] = self._bars.add_task(what, news="")
+        self._bars.update(self._tasks[what], completed=done, total=total or None, news=text)
+
+
+def report_for(*, as_json: bool) -> Report:
+    """JSON if it was asked for, a display on a terminal, lines elsewhere."""
+    if as_json:
+        return JsonLines()
+    return Display() if sys.stdout.isatty() else Lines()
+
+
+def news(progress: Progress) -> str:
+    """Iterations, losses, pace: "500/10000  loss 0.79 (content 0.51, style 0.14)  48.1 it/s,
+    3:20 left"."""
+    return (
+        f"{progress.iteration}/{progress.total}  "
+        f"loss {progress.loss:.3f} (content {progress.content:.3f}, style {progress.style:.3f})  "
+        f"{progress.per_second:.1f} it/s, {clock(progress.seconds_left)} left"
+    )
+
+
+def clock(seconds: float) -> str:
+    """ "3:20", or "1:02:05" from an hour on."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def _share(done: int, total: int) -> str:
+    return f"{done} of {total}" if total else str(done)
+
+
+def _write(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,109 @@
+"""Every kind of source there is, in one table, and how a spec becomes a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.frames import FrameSource
+from app.problems import StyleForgeError
+from app.sources.camera import CameraName, is_camera, list_cameras, open_camera
+from app.sources.files import natural_order, open_file, open_folder, open_strip, pictures_in
+from app.sources.network import Address, is_address, open_address
+from app.sources.scene import SCENE, Scene
+
+__all__ = [
+    "SCENE",
+    "SOURCES",
+    "CameraName",
+    "Kind",
+    "describe",
+    "list_cameras",
+    "natural_order",
+    "open_source",
+    "pictures_in",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of source. `placeholder` shows what a spec of this kind looks like; `opens` may
+    block for seconds, and raises StyleForgeError."""
+
+    key: str
+    title: str
+    placeholder: str
+    accepts: Callable[[str], bool]
+    opens: Callable[[str], FrameSource]
+    describe: Callable[[str], str]
+
+
+# The first that accepts a spec opens it.
+SOURCES: tuple[Kind, ...] = (
+    Kind(
+        "camera",
+        "Camera",
+        "camera:0, camera:0@1280x720@30 or camera:its name",
+        is_camera,
+        open_camera,
+        lambda spec: f"the camera {spec.removeprefix('camera:').split('@')[0]}".strip(),
+    ),
+    Kind("scene", "Animated scene", SCENE, SCENE.__eq__, lambda _: Scene(), lambda _: "the scene"),
+    Kind(
+        "address",
+        "Network address",
+        "http://camera.local/video.mjpg or rtsp://camera.local/stream",
+        is_address,
+        open_address,
+        lambda spec: Address.parse(spec).title,
+    ),
+    Kind(
+        "folder",
+        "Folder of pictures",
+        "a folder",
+        lambda spec: Path(spec).is_dir(),
+        lambda spec: open_folder(Path(spec)),
+        lambda spec: f"the folder '{Path(spec).name}'",
+    ),
+    Kind(
+        "file",
+        "Picture or video",
+        "a picture or video file",
+        lambda spec: "://" not in spec,
+        lambda spec: open_file(Path(spec)),
+        lambda spec: f"'{Path(spec).name}'",
+    ),
+)
+
+
+def open_source(spec: str | Sequence[str]) -> FrameSource:
+    """Open what `spec` names (see SOURCES); a list of paths is a strip of pictures.
+
+    May block for seconds. Raises StyleForgeError, one sentence naming the thing and its fault.
+    """
+    if not isinstance(spec, str):
+        return open_strip(spec)
+    return _kind(spec).opens(spec)
+
+
+def describe(spec: str | Sequence[str]) -> str:
+    """A short title for messages: "the camera 0", "'film.mp4'". Never shows a login."""
+    if not isinstance(spec, str):
+        return f"{len(spec)} pictures" if len(spec) != 1 else f"'{Path(spec[0]).name}'"
+    try:
+        return _kind(spec).describe(spec)
+    except StyleForgeError:
+        return "the address"
+
+
+def _kind(spec: str) -> Kind:
+    if not spec.strip():
+        raise StyleForgeError("no source was named")
+    for kind in SOURCES:
+        if kind.accepts(spec):
+            return kind
+    raise StyleForgeError(
+        f"addresses of the kind '{spec.partition('://')[0]}://' cannot be opened, "
+        "only http://, https:// and rtsp://"
+    )

@@ -1,0 +1,95 @@
+"""Files and folders: the first bytes of a file decide what it is, never its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from PIL import Image
+
+from app.frames import FrameSource
+from app.problems import StyleForgeError
+from app.sources.pictures import Pictures
+from app.sources.reader import AnimationReader, VideoReader
+from app.sources.video import Video
+from utils.image_utils import ImageError, kind_of, what_is
+
+
+def open_file(path: Path) -> FrameSource:
+    """A picture, an animation or a video. Raises StyleForgeError."""
+    head = _head(path)
+    kind = kind_of(path)
+    name = what_is(head)
+    if kind == "animation":
+        try:
+            return Video(AnimationReader(path))
+        except ImageError as exc:
+            raise StyleForgeError(str(exc)) from exc
+    if kind == "picture" or name.endswith("picture"):
+        return Pictures([path])
+    if name and not name.endswith(_PLAYABLE):
+        raise StyleForgeError(f"'{path.name}' is {name}, not a picture or video")
+    try:
+        return Video(VideoReader(path))
+    except StyleForgeError as exc:
+        if name:
+            raise StyleForgeError(f"'{path.name}' is {name} that cannot be played: {exc}") from exc
+        raise StyleForgeError(f"'{path.name}' is not a picture or video, or damaged") from exc
+
+
+def open_folder(folder: Path) -> Pictures:
+    """The pictures in `folder`, in the order a person would count them. Raises StyleForgeError."""
+    return Pictures(pictures_in(folder))
+
+
+def pictures_in(folder: Path) -> tuple[Path, ...]:
+    """Files that are pictures or are called like one (the strip will say what is wrong with
+    them); not those in folders below. Raises StyleForgeError where there is none."""
+    Image.init()
+    endings = Image.registered_extensions().keys() - _NOT_PICTURES
+    try:
+        files = [p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")]
+    except OSError as exc:
+        raise StyleForgeError(f"the folder '{folder.name}' cannot be read: {exc.strerror}") from exc
+    found = [path for path in files if path.suffix.lower() in endings or kind_of(path)]
+    if not found:
+        raise StyleForgeError(f"the folder '{folder.name}' holds no pictures")
+    return natural_order(found)
+
+
+def natural_order(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """By name, numbers by value: 9.jpg before 10.jpg."""
+
+    def key(path: Path) -> list[tuple[int, str]]:
+        parts = re.split(r"(\d+)", path.name.lower())
+        return [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
+
+    return tuple(sorted(paths, key=key))
+
+
+def open_strip(paths: Sequence[str]) -> Pictures:
+    """The chosen pictures, in the order given; a folder among them stands for what it holds."""
+    strip: list[Path] = []
+    for path in map(Path, paths):
+        strip += pictures_in(path) if path.is_dir() else [path]
+    return Pictures(strip)
+
+
+_PLAYABLE = ("video", "an MP4 or QuickTime file", "an Ogg file", "a RIFF file")
+_NOT_PICTURES = {".eps", ".ps", ".pdf", ".mpg", ".mpeg", ".h5", ".hdf", ".grib", ".bufr", ".wmf"}
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            head = file.read(512)
+    except FileNotFoundError:
+        raise StyleForgeError(f"'{path}' does not exist") from None
+    except PermissionError:
+        raise StyleForgeError(f"you have no permission to read '{path}'") from None
+    except OSError as exc:
+        raise StyleForgeError(f"'{path}' cannot be read: {exc.strerror}") from exc
+    if not head:
+        raise StyleForgeError(f"'{path.name}' is empty")
+    return head

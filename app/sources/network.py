@@ -1,0 +1,346 @@
+"""Network cameras: MJPEG and snapshots over HTTP, RTSP, and videos behind an address."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, replace
+from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.frames import Frame, FrameSource, SourceInfo
+from app.problems import StyleForgeError
+from app.sources.grabber import Feed, FeedLost, Grabber, rgb
+from app.sources.reader import NETWORK_TIMEOUTS, VideoReader
+from app.sources.video import Video
+from utils.opencv import cv2
+
+SCHEMES = ("http", "https", "rtsp", "rtsps")
+TIMEOUT_S = 5.0  # to connect, and between two pieces of data
+OPEN_TIMEOUT_S = 15.0  # connection, login and first picture together
+SNAPSHOT_INTERVAL_S = 0.1  # a snapshot camera is asked so often; few answer faster
+RATE_FRAMES = 20
+MAX_PICTURE = 64 << 20  # bytes of one JPEG; beyond it this is no stream of pictures
+RTSP_PORTS = {"rtsp": 554, "rtsps": 322}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address, its login kept apart: only `title` ever reaches a message."""
+
+    url: str  # without the login
+    user: str = ""
+    password: str = ""
+
+    @classmethod
+    def parse(cls, spec: str) -> Address:
+        """Raises StyleForgeError for one that names no host or no port number."""
+        try:
+            parts = urlsplit(spec)
+            port = f":{parts.port}" if parts.port is not None else ""
+        except ValueError:
+            raise StyleForgeError("the address is not valid: check its host and port") from None
+        if parts.scheme not in SCHEMES or not parts.hostname:
+            raise StyleForgeError(
+                "the address is not valid: it must look like http://host/path or rtsp://host/path"
+            )
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        url = urlunsplit(parts._replace(netloc=host + port, fragment=""))
+        return cls(url, unquote(parts.username or ""), unquote(parts.password or ""))
+
+    @property
+    def parts(self) -> SplitResult:
+        return urlsplit(self.url)
+
+    @property
+    def title(self) -> str:
+        """Host and path; the query is left out, since some cameras take the password there."""
+        return f"{self.parts.netloc}{self.parts.path}".rstrip("/")
+
+    @property
+    def name(self) -> str:
+        return f"the stream {self.title}"
+
+    @property
+    def with_login(self) -> str:
+        """For FFmpeg, which takes the login from the address alone."""
+        if not self.user:
+            return self.url
+        login = f"{quote(self.user, '')}:{quote(self.password, '')}"
+        return urlunsplit(self.parts._replace(netloc=f"{login}@{self.parts.netloc}"))
+
+
+def is_address(spec: str) -> bool:
+    return spec.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
+
+
+def open_address(spec: str) -> FrameSource:
+    """A network camera, or a video played from the network. Raises StyleForgeError."""
+    address = Address.parse(spec.strip())
+    if address.parts.scheme in RTSP_PORTS:
+        return Stream(address)
+    response = _ask(address)
+    kind = response.headers.get_content_type()
+    response.close()
+    if kind == "text/html":
+        raise StyleForgeError(f"{address.title} is a web page, not a stream")
+    if kind.startswith(("multipart/", "image/")):
+        return Stream(address)
+    capture = _play(address)
+    finite = capture.get(cv2.CAP_PROP_FRAME_COUNT) > 0
+    capture.release()
+    return Video(VideoReader(address.with_login, address.title)) if finite else Stream(address)
+
+
+class Stream(FrameSource):
+    """A live stream, connected when constructed. Raises StyleForgeError."""
+
+    def __init__(self, address: Address, open_timeout: float = OPEN_TIMEOUT_S) -> None:
+        self._grabber = Grabber(lambda: connect(address), address.name, "trying again")
+        first = self._grabber.open(open_timeout)
+        self.info = SourceInfo(address.title, first.width, first.height)
+
+    def read(self, timeout: float = 0.02) -> Frame | None:
+        frame = self._grabber.read(timeout)
+        if frame is not None:
+            size = (frame.width, frame.height)
+            if size != (self.info.width, self.info.height):
+                self.info = replace(self.info, width=frame.width, height=frame.height)
+            if not self.info.fps and frame.index >= RATE_FRAMES:
+                self.info = replace(self.info, fps=self._grabber.fps)
+        return frame
+
+    def close(self) -> None:
+        self._grabber.close()
+
+    @property
+    def status(self) -> str:
+        return self._grabber.status
+
+    @property
+    def dropped(self) -> int:
+        return self._grabber.dropped
+
+    def pause(self, paused: bool) -> None:
+        self._grabber.pause(paused)
+
+
+def connect(address: Address) -> Feed:
+    """Open the address as what its answer says it is. Raises FeedLost."""
+    if address.parts.scheme in RTSP_PORTS:
+        _knock(address)
+        return CaptureFeed(address, _play(address))
+    response = _ask(address)
+    kind = response.headers.get_content_type()
+    if kind.startswith("multipart/"):
+        return MultipartFeed(address, response)
+    response.close()
+    if kind.startswith("image/"):
+        return SnapshotFeed(address)
+    if kind == "text/html":  # a camera that restarts often answers with its login page
+        raise FeedLost(f"{address.name} is a web page, not a stream")
+    return CaptureFeed(address, _play(address))
+
+
+class MultipartFeed:
+    """MJPEG over HTTP: an endless multipart answer, one JPEG a part (RFC 2046)."""
+
+    def __init__(self, address: Address, response: http.client.HTTPResponse) -> None:
+        self._address = address
+        self._response = response
+        boundary = str(response.headers.get_param("boundary", ""))
+        self._boundary = boundary.strip("-").encode()
+        self._at_boundary = False
+        self._jpeg = b""
+
+    def grab(self) -> None:
+        try:
+            self._jpeg = self._part()
+        except (OSError, EOFError, ValueError, http.client.HTTPException) as exc:
+            raise _lost(self._address, exc) from exc
+
+    def decode(self) -> NDArray[np.uint8] | None:
+        return _decode(self._jpeg)
+
+    def interrupt(self) -> None:
+        """Shut the connection down, so that the waiting thread reads its end."""
+        try:
+            with socket.fromfd(self._response.fileno(), socket.AF_INET, socket.SOCK_STREAM) as end:
+                end.shutdown(socket.SHUT_RDWR)
+        except (OSError, ValueError):  # it has ended by itself
+            return
+
+    def close(self) -> None:
+        self._response.close()
+
+    def _part(self) -> bytes:
+        seen = 0
+        while not self._at_boundary:
+            line = self._line()
+            seen += len(line)
+            if seen > MAX_PICTURE:
+                raise ValueError("no part begins")
+            self._at_boundary = self._is_boundary(line)
+        self._at_boundary = False
+        length = http.client.parse_headers(self._response).get("Content-Length")
+        if length is None:
+            return self._until_boundary()
+        if int(length) > MAX_PICTURE:
+            raise ValueError("a part is too long")
+        part = self._response.read(int(length))
+        if len(part) < int(length):
+            raise EOFError
+        return part
+
+    def _until_boundary(self) -> bytes:
+        part = bytearray()
+        while not self._is_boundary(line := self._line()):
+            part += line
+            if len(part) > MAX_PICTURE:
+                raise ValueError("a part is too long")
+        self._at_boundary = True
+        return bytes(part)
+
+    def _line(self) -> bytes:
+        line = self._response.readline(1 << 16)
+        if not line:
+            raise EOFError
+        return line
+
+    def _is_boundary(self, line: bytes) -> bool:
+        # Some cameras count the two dashes in front as part of the boundary, some do not.
+        return line.startswith(b"--") and line.strip(b"-\r\n") == self._boundary
+
+
+class SnapshotFeed:
+    """A camera that answers each request with one picture."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._closed = threading.Event()
+        self._due = 0.0
+        self._picture = b""
+
+    def grab(self) -> None:
+        self._closed.wait(max(self._due - time.perf_counter(), 0.0))
+        self._due = time.perf_counter() + SNAPSHOT_INTERVAL_S
+        with _ask(self._address) as response:
+            try:
+                self._picture = response.read(MAX_PICTURE)
+            except (OSError, http.client.HTTPException) as exc:
+                raise _lost(self._address, exc) from exc
+
+    def decode(self) -> NDArray[np.uint8] | None:
+        return _decode(self._picture)
+
+    def interrupt(self) -> None:
+        self._closed.set()
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+class CaptureFeed:
+    """Whatever FFmpeg can play live: RTSP, HLS, MPEG-TS."""
+
+    def __init__(self, address: Address, capture: cv2.VideoCapture) -> None:
+        self._address = address
+        self._capture = capture
+
+    def grab(self) -> None:
+        if not self._capture.grab():
+            raise FeedLost(f"{self._address.name} stopped sending")
+
+    def decode(self) -> NDArray[np.uint8] | None:
+        try:
+            good, pixels = self._capture.retrieve()
+        except cv2.error:  # a damaged frame; the next may be whole
+            return None
+        return rgb(pixels) if good else None
+
+    def interrupt(self) -> None:
+        """FFmpeg cannot be interrupted; it gives up by its own timeout."""
+
+    def close(self) -> None:
+        self._capture.release()
+
+
+def _ask(address: Address) -> http.client.HTTPResponse:
+    """The answer to a GET, its body not yet read. Raises FeedLost."""
+    logins = urllib.request.HTTPPasswordMgrWithDefaultRealm()
+    if address.user:
+        logins.add_password(None, address.url, address.user, address.password)
+    opener = urllib.request.build_opener(
+        urllib.request.HTTPBasicAuthHandler(logins), urllib.request.HTTPDigestAuthHandler(logins)
+    )
+    try:
+        return opener.open(address.url, timeout=TIMEOUT_S)
+    except urllib.error.HTTPError as exc:
+        exc.close()
+        if exc.code in (401, 403):
+            asked = "refused the login" if address.user else "asks for a login"
+            raise FeedLost(f"{address.name} {asked} ({exc.code})") from None
+        raise FeedLost(f"{address.name} answered {exc.code} {exc.reason}") from None
+    except urllib.error.URLError as exc:
+        reason = exc.reason if isinstance(exc.reason, OSError) else exc
+        raise FeedLost(_refusal(address, reason)) from None
+    except (OSError, ValueError, http.client.HTTPException) as exc:
+        raise FeedLost(_refusal(address, exc)) from None
+
+
+def _knock(address: Address) -> None:
+    """See whether somebody listens: FFmpeg would not tell a closed door from a wrong path."""
+    parts = address.parts
+    door = (parts.hostname or "", parts.port or RTSP_PORTS[parts.scheme])
+    try:
+        socket.create_connection(door, TIMEOUT_S).close()
+    except OSError as exc:
+        raise FeedLost(_refusal(address, exc)) from None
+
+
+def _play(address: Address) -> cv2.VideoCapture:
+    capture = cv2.VideoCapture(address.with_login, cv2.CAP_FFMPEG, NETWORK_TIMEOUTS)
+    if not capture.isOpened():
+        capture.release()
+        raise FeedLost(
+            f"{address.name} cannot be played: no stream is there, or not for this login"
+        )
+    return capture
+
+
+def _refusal(address: Address, exc: Exception) -> str:
+    if isinstance(exc, ConnectionRefusedError):
+        return f"{address.name} refused the connection"
+    if isinstance(exc, socket.gaierror):
+        return f"the host '{address.parts.hostname}' is unknown"
+    if isinstance(exc, TimeoutError):
+        return f"{address.name} did not answer within {TIMEOUT_S:g} s"
+    if isinstance(exc, ssl.SSLError):
+        return f"{address.name} offers no connection that can be trusted ({exc.reason})"
+    if isinstance(exc, OSError) and exc.strerror:
+        return f"{address.name} cannot be reached: {exc.strerror}"
+    return f"{address.name} does not answer as a web server does"
+
+
+def _lost(address: Address, exc: Exception) -> FeedLost:
+    if isinstance(exc, TimeoutError):
+        return FeedLost(f"{address.name} stopped sending")
+    if isinstance(exc, ValueError):
+        return FeedLost(f"{address.name} sends something that is not MJPEG")
+    return FeedLost(f"the connection to {address.name} was lost")
+
+
+def _decode(picture: bytes) -> NDArray[np.uint8] | None:
+    if not picture:
+        return None
+    try:
+        return rgb(cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR))
+    except cv2.error:  # of a size that no picture has
+        return None

@@ -1,0 +1,218 @@
+"""The built-in animated scene: a lake on a late afternoon, the same at the same second."""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.frames import Frame, FrameSource, SourceInfo
+from app.sources import landscape
+from app.sources.landscape import Layer
+from utils.opencv import cv2
+
+SCENE = "scene"  # its spec
+PERIOD_S = 30.0  # after which it begins again, without a seam
+FPS = 30.0
+
+
+class Painting:
+    """The layers of the scene at one size, and how they move."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self._sky = landscape.sky(width, height)
+        self._horizon = len(self._sky)
+        high, low = round(height * 0.30), round(height * 0.36)
+        # The high clouds repeat twice in the width: at the same period they move half as fast.
+        self._high = _twice(landscape.clouds((width + 1) // 2, high, 0.34, 9.0, 71, 0.2, 0.6), 3)
+        self._low = _twice(landscape.clouds(width, low, 0.40, 2.4, 78, 0.45, 0.95), 2)
+        self._low_top = round(height * 0.10)
+        self._mountains = landscape.mountains(width, height)
+        self._water = landscape.water(width, height)
+        shore = landscape.shore(width, height)
+        # The tree is narrow and the bank low: laid over as two strips they cost a third.
+        bank, tree = round(height * 0.72) - shore.y, round(width * 0.32) - shore.x
+        rows, columns = shore.keep.shape[:2]
+        self._shore = (shore.cut(0, bank, 0, tree), shore.cut(bank, rows, 0, columns))
+        self._boat = landscape.boat(height)
+        self._balloon = landscape.balloon(height)
+
+    def render(self, t: float) -> NDArray[np.uint8]:
+        """The scene at second `t`, [H, W, 3] RGB."""
+        turn = (t / PERIOD_S) % 1.0
+        picture = np.empty((self.height, self.width, 3), np.uint8)
+        above, below = picture[: self._horizon], picture[self._horizon :]
+        above[:] = self._sky
+        _drift(above, self._high, 0, turn * self._high[0].shape[1] / 3)
+        _drift(above, self._low, self._low_top, turn * self._low[0].shape[1] / 2)
+        self._fly(above, turn)
+        self._mountains.over(above)
+        self._mirror(above, below, turn)
+        self._sail(picture, turn)
+        for part in self._shore:
+            part.over(picture)
+        return picture
+
+    def _fly(self, above: NDArray[np.uint8], turn: float) -> None:
+        """The balloon hovers; birds cross the sky twice a period, flapping."""
+        circle = 2 * math.pi * turn
+        x = self.width * (0.44 + 0.05 * math.sin(circle))
+        y = self.height * (0.075 + 0.018 * math.sin(2 * circle + 1))
+        _moved(self._balloon, x, y).over(above)
+        for i in range(7):
+            along = (2 * turn + 0.055 * abs(i - 3)) % 1.0
+            x = self.width * (1.08 - 1.16 * along)
+            y = self.height * (0.25 + 0.017 * (i - 3) + 0.02 * math.sin(circle * 4 + i))
+            flap = math.sin(2 * math.pi * (45 * turn + 0.17 * i))
+            span = self.height * 0.0125
+            wing = np.array(
+                [(-1, -0.5 * flap), (-0.4, -0.35), (0, 0), (0.4, -0.35), (1, -0.5 * flap)]
+            )
+            points = np.rint((wing * span + (x, y)) * 16).astype(np.int32)
+            thick = max(1, round(self.height / 400))
+            cv2.polylines(above, [points], False, (54, 52, 70), thick, cv2.LINE_AA, 4)
+
+    def _mirror(self, above: NDArray[np.uint8], below: NDArray[np.uint8], turn: float) -> None:
+        """The lake: what is above it, upside down, through two waves that pass each other."""
+        water = self._water
+        slide = int(turn * self.width)
+        there, back = slice(slide, slide + self.width), slice(self.width - slide, None)
+        back = slice(back.start, back.start + self.width)
+        x = cv2.add(water.x, cv2.add(water.ripple[:, there], water.swell[:, back]))
+        y = cv2.add(water.y, cv2.add(water.swell[:, there], water.ripple[:, back]))
+        seen = cv2.remap(above, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        cv2.multiply(seen, water.tint, seen, 1 / 255)
+        light = cv2.add(water.sparkle[:, there], water.sparkle[:, back])
+        light = cv2.LUT(light, _SPARKLE)
+        cv2.add(seen, water.glow, seen)
+        shine = cv2.multiply(cv2.merge([light, light, light]), water.shine, scale=1 / 255)
+        cv2.add(seen, shine, below)
+
+    def _sail(self, picture: NDArray[np.uint8], turn: float) -> None:
+        """The boat crosses the lake once a period, its reflection under it."""
+        circle = 2 * math.pi * turn
+        boat = self._boat
+        height, width = boat.keep.shape[:2]
+        x = -width + (self.width + 2 * width) * ((turn + 0.46) % 1.0)
+        line = self.height * (HORIZON_LINE + 0.0035 * math.sin(9 * circle))
+        lean = 0.035 * math.sin(7 * circle) - 0.05
+        mirrored = Layer(cv2.flip(boat.colors, 0), cv2.flip(boat.keep, 0))
+        sway = 0.03 * math.sin(23 * circle)
+        _moved(_faint(mirrored), x, line, -lean + sway, 0.0).over(picture)
+        _moved(boat, x, line - height, lean, float(height)).over(picture)
+
+
+HORIZON_LINE = landscape.HORIZON + 0.14
+_SPARKLE = np.clip((np.arange(256) - 158) * 7, 0, 255).astype(np.uint8)
+
+
+def _twice(sheet: tuple[NDArray[np.uint8], NDArray[np.uint8]], times: int):
+    """The sheet several times side by side, so that a window can slide over it."""
+    return tuple(np.concatenate([part] * times, axis=1) for part in sheet)
+
+
+def _drift(
+    picture: NDArray[np.uint8],
+    sheet: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+    top: int,
+    shift: float,
+) -> None:
+    """Lay the sheet over the picture, moved by parts of a pixel so that slow clouds glide."""
+    whole, part = int(shift), shift % 1.0
+    width = picture.shape[1]
+    last = sheet[0].shape[1] - width - 1
+    colors, keep = (
+        cv2.addWeighted(s[:, a : a + width], 1 - part, s[:, b : b + width], part, 0)
+        for s in sheet
+        for a, b in [(min(whole, last), min(whole + 1, last + 1))]
+    )
+    Layer(colors, keep, 0, top).over(picture)
+
+
+def _faint(layer: Layer) -> Layer:
+    """At six tenths of its coverage."""
+    return Layer(
+        cv2.convertScaleAbs(layer.colors, alpha=0.55),
+        cv2.addWeighted(layer.keep, 0.6, layer.keep, 0.0, 102),
+    )
+
+
+def _moved(layer: Layer, x: float, y: float, lean: float = 0.0, foot: float = 0.0) -> Layer:
+    """The layer at (x, y), by parts of a pixel, sheared by `lean` around the row `foot`."""
+    height, width = layer.keep.shape[:2]
+    margin = 2 + math.ceil(abs(lean) * height)
+    left, top = math.floor(x), math.floor(y)
+    matrix = np.array(
+        [[1, -lean, x - left + margin + lean * foot], [0, 1, y - top + 1]], np.float64
+    )
+    size = (width + 2 * margin, height + 3)
+    colors = cv2.warpAffine(layer.colors, matrix, size)
+    keep = cv2.warpAffine(layer.keep, matrix, size, borderValue=(255, 255, 255))
+    return Layer(colors, keep, left - margin, top - 1)
+
+
+@functools.lru_cache(maxsize=2)
+def painting(width: int, height: int) -> Painting:
+    """The painting of that size; it takes some tenths of a second the first time."""
+    return Painting(width, height)
+
+
+def render(t: float, width: int = 1280, height: int = 720) -> NDArray[np.uint8]:
+    """The scene at second `t`, [height, width, 3] RGB. The same picture for the same arguments;
+    it repeats every PERIOD_S seconds. Sides of 64 pixels and more."""
+    return painting(width, height).render(t)
+
+
+class Scene(FrameSource):
+    """The scene, live at FPS frames a second; what is not read in time counts as dropped."""
+
+    def __init__(self, width: int = 1280, height: int = 720) -> None:
+        self._painting = painting(width, height)
+        self.info = SourceInfo("Animated scene", width, height, FPS)
+        self._closed = threading.Event()
+        self._began = time.perf_counter()  # less the time spent paused
+        self._paused_at: float | None = None
+        self._delivered = -1
+        self._dropped = 0
+
+    def read(self, timeout: float = 0.02) -> Frame | None:
+        # Counted in the loop, because an Event may wake a little early.
+        end = time.perf_counter() + timeout
+        while (index := self._due()) <= self._delivered or self._closed.is_set():
+            now = time.perf_counter()
+            if now >= end:
+                return None
+            next_due = self._began + (self._delivered + 1) / FPS
+            idle = self._closed.is_set() or self._paused_at is not None
+            wait = end - now if idle else min(end, next_due) - now
+            time.sleep(max(wait, 0.0))
+        self._dropped += index - self._delivered - 1
+        self._delivered = index
+        start = time.perf_counter()
+        pixels = self._painting.render(index / FPS)
+        return Frame(pixels, index, start, (time.perf_counter() - start) * 1e3)
+
+    def _due(self) -> int:
+        """The number of the frame that is to be seen now."""
+        return int(((self._paused_at or time.perf_counter()) - self._began) * FPS)
+
+    def close(self) -> None:
+        self._closed.set()
+
+    @property
+    def dropped(self) -> int:
+        return self._dropped
+
+    def pause(self, paused: bool) -> None:
+        now = time.perf_counter()
+        if paused and self._paused_at is None:
+            self._paused_at = now
+            self._delivered = max(self._delivered, self._due())
+        elif not paused and self._paused_at is not None:
+            self._began += now - self._paused_at
+            self._paused_at = None

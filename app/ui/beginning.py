@@ -1,0 +1,45 @@
+"""What is styled when the window opens."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from app.frames import SourceInfo
+from app.session import Session
+from app.sources import SCENE, CameraName
+from app.ui.opening import camera_spec
+
+
+class Beginning(QObject):
+    """Opens `spec`, or without one the first camera; the built-in scene if there is none or if
+    that failed. Over as soon as something is open."""
+
+    def __init__(self, session: Session, spec: str) -> None:
+        super().__init__(session)
+        self._session = session
+        self._opening = ""
+        self._looking = not spec  # for a camera
+        self._over = False
+        session.opening_changed.connect(self._follow)
+        session.source_changed.connect(self._opened)
+        session.problem.connect(self._failed)
+        session.cameras_found.connect(self._found)
+        if spec:
+            session.open(spec)
+        session.cameras()  # the list of sources wants them in any case
+
+    def _found(self, cameras: tuple[CameraName, ...]) -> None:
+        if self._looking and not self._over:
+            self._looking = False
+            self._session.open(camera_spec(cameras[0]) if cameras else SCENE)
+
+    def _failed(self, _problem: object) -> None:
+        if not self._opening and not self._over:
+            self._over = True
+            self._session.open(SCENE)
+
+    def _follow(self, text: str) -> None:
+        self._opening = text
+
+    def _opened(self, info: SourceInfo | None) -> None:
+        self._over = self._over or info is not None

@@ -1,0 +1,78 @@
+"""Starts the window."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from dataclasses import replace
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QApplication, QSplashScreen
+
+from app.settings import Settings, settings_path
+
+NO_DISPLAY = (
+    "styleforge: there is no display to open a window on; "
+    "use `styleforge stylize` to stylise files from here\n"
+)
+
+
+def run(options: Namespace) -> int:
+    """Open the window and stay until it is closed; the exit status.
+
+    `options.source` and `options.style`, where given, take the place of what was kept from
+    the last run. Without a display: one sentence and 1.
+    """
+    if not has_display():
+        sys.stderr.write(NO_DISPLAY)
+        return 1
+    path = settings_path()
+    settings = Settings.load(path)
+    if options.style:
+        settings = replace(settings, style=options.style)
+    if options.source:
+        settings = replace(settings, source=options.source)
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("StyleForge")
+    app.setDesktopFileName("styleforge")
+    splash = _splash(app)
+
+    # PyTorch takes a second to import, so it comes after the first sign of life.
+    from app.session import Session
+    from app.styles import Library
+    from app.ui.beginning import Beginning
+    from app.ui.main_window import MainWindow
+    from app.ui.preferences import config_of
+
+    library = Library.default()
+    if options.style:
+        library.get(options.style)  # a misspelled name is told at once, with near ones
+    session = Session(library, config_of(settings, library), budget_ms=settings.budget_ms)
+    try:
+        window = MainWindow(session, settings, lambda changed: changed.save(path))
+        window.show()
+        splash.finish(window)
+        Beginning(session, settings.source)
+        session.prepare_kernels()
+        return app.exec()
+    finally:
+        session.shutdown()
+
+
+def has_display() -> bool:
+    """False where creating a QApplication would abort the process."""
+    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _splash(app: QApplication) -> QSplashScreen:
+    from app.ui.icons import application_icon
+
+    pixmap = QPixmap(application_icon().pixmap(128, 128))
+    splash = QSplashScreen(pixmap, Qt.WindowType.WindowStaysOnTopHint)
+    splash.show()
+    app.processEvents()
+    return splash

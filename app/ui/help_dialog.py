@@ -1,0 +1,106 @@
+"""All keys, in a window that can stay open beside the stream."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, Entry
+from app.ui.dropping import CAN_DROP
+from app.ui.tokens import SPACE
+
+NOTES = (
+    ("Split view", "Drag the divider, or focus the picture (Tab) and use Left and Right."),
+    ("Drop and paste", f"Drop or paste onto the window. {CAN_DROP}"),
+    ("Several pictures", "Dropped or opened together they form a strip to step through."),
+    ("Privacy", "Nothing leaves this machine. Pictures are saved only when you say so."),
+)
+
+
+def key_words(entry: Entry) -> str:
+    """The keys of an action, in the platform's way of writing them."""
+    native = QKeySequence.SequenceFormat.NativeText
+    return "  or  ".join(QKeySequence(key).toString(native) for key in entry.keys)
+
+
+def rows(group: str) -> list[tuple[str, str]]:
+    """(keys, what they do) for a group of the table; the number keys share one row."""
+    made = [
+        (key_words(entry), entry.tip)
+        for entry in ACTIONS
+        if entry.group == group and not entry.key.startswith("style_")
+    ]
+    if group == "Style":
+        made.insert(0, (f"1 - {STYLE_KEYS}", "Choose a style of the gallery by its number"))
+    return made
+
+
+class HelpDialog(QDialog):
+    """Not modal. Generated from the table of actions."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("StyleForge: keys and help")
+        self.setModal(False)
+        content = QWidget()
+        columns = QHBoxLayout(content)
+        columns.setSpacing(5 * SPACE)
+        columns.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
+        for groups in (GROUPS[:4], GROUPS[4:]):
+            columns.addLayout(self._column(groups, notes=groups[-1] == GROUPS[-1]), 1)
+        scroll = QScrollArea(self)
+        scroll.setWidget(content)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        scroll.setAccessibleName("Keys")
+        scroll.setToolTip("All keys; scroll with the arrow keys")
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        close = buttons.button(QDialogButtonBox.StandardButton.Close)
+        close.setAccessibleName("Close")
+        close.setToolTip("Close this window (Esc)")
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 2 * SPACE, 2 * SPACE)
+        column.addWidget(scroll, 1)
+        column.addWidget(buttons)
+        self.resize(1040, 780)
+
+    def _column(self, groups: tuple[str, ...], *, notes: bool) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(2 * SPACE)
+        grid.setVerticalSpacing(SPACE // 2)
+        grid.setColumnStretch(1, 1)
+        for group in groups:
+            self._heading(grid, group)
+            for keys, text in rows(group):
+                self._row(grid, keys, text, "key")
+        if notes:
+            self._heading(grid, "Good to know")
+            for title, text in NOTES:
+                self._row(grid, title, text, "muted")
+        grid.setRowStretch(grid.rowCount(), 1)
+        return grid
+
+    def _heading(self, grid: QGridLayout, text: str) -> None:
+        label = QLabel(text)
+        label.setProperty("role", "title")
+        label.setContentsMargins(0, SPACE, 0, 0)
+        grid.addWidget(label, grid.rowCount(), 0, 1, 2)
+
+    def _row(self, grid: QGridLayout, left: str, right: str, role: str) -> None:
+        row = grid.rowCount()
+        head, text = QLabel(left), QLabel(right)
+        head.setProperty("role", role)
+        text.setWordWrap(True)
+        grid.addWidget(head, row, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        grid.addWidget(text, row, 1)

@@ -1,0 +1,474 @@
+"""The window: puts the parts together and connects them to the session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QByteArray, QEvent, QPoint, Qt, QTimer
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QApplication,
+    QComboBox,
+    QGridLayout,
+    QMainWindow,
+    QMenu,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.frames import SourceInfo
+from app.problems import Problem
+from app.session import Session
+from app.settings import Settings
+from app.styled import EngineConfig, Styled
+from app.ui import actions
+from app.ui.controls import Panel
+from app.ui.dropping import Drop, understand
+from app.ui.exporting import Exporter
+from app.ui.help_dialog import HelpDialog
+from app.ui.icons import application_icon
+from app.ui.opening import Opener
+from app.ui.overlay import Overlay
+from app.ui.preferences import settings_of
+from app.ui.problem_bar import NoticeBar, ProblemBar
+from app.ui.question_bar import QuestionBar
+from app.ui.status_line import StatusLine
+from app.ui.style_gallery import StyleGallery
+from app.ui.theme import CHOICES, Theme
+from app.ui.tokens import SPACE
+from app.ui.toolbar import Toolbar, tool_button
+from app.ui.transport import Transport
+from app.ui.viewport import VIEWS, Viewport
+
+SEEK_S = 5.0
+SAVE_MS = 1000  # settings are written this long after the last change
+PATIENCE_MS = 200  # a style that takes longer to load is announced
+
+_PAGES = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+# Keys that belong to a focused control before they are shortcuts of the window.
+_OWN_KEYS: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
+    (QAbstractButton, (Qt.Key.Key_Space,)),
+    (QComboBox, (Qt.Key.Key_Space, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)),
+    (QAbstractSlider, _PAGES),
+    (QAbstractItemView, _PAGES),
+)
+
+
+class MainWindow(QMainWindow):
+    """Shows `settings` and follows `session`; `save_settings` gets every change, a little
+    later, and the last word on closing. Does not shut the session down."""
+
+    def __init__(
+        self,
+        session: Session,
+        settings: Settings,
+        save_settings: Callable[[Settings], None],
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self._settings = settings
+        self._save_settings = save_settings
+        self._opening = ""
+        self._view_before = "styled"
+        self._maximized = False
+        self.setWindowTitle("StyleForge")
+        self.setWindowIcon(application_icon())
+        self.setAcceptDrops(True)
+        self.resize(1280, 800)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        self.theme = Theme(app, settings.theme, self)
+        self._make_parts()
+        self._lay_out()
+        self._connect()
+        self._restore()
+
+    # Building
+
+    def _make_parts(self) -> None:
+        self.actions_by_key = actions.build(self, self._slots())
+        self.sources_menu = QMenu(self)
+        self.toolbar = Toolbar(self.actions_by_key, self.sources_menu, self)
+        self.problems = ProblemBar(self)
+        self.notices = NoticeBar(self)
+        self.questions = QuestionBar(self)
+        self.viewport = Viewport(self.session.shown, self)
+        self.overlay = Overlay(
+            lambda: self.session.meter.reading(time.perf_counter()),
+            lambda: self.viewport.styled,
+            self.viewport,
+        )
+        self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
+        self.transport = Transport(self.actions_by_key, self)
+        install = tool_button(self.actions_by_key["install_style"], self)
+        self.gallery = StyleGallery(self.session.run, install, self)
+        self.panel = Panel(self.session, self)
+        self.status = StatusLine(self)
+        self.opener = Opener(self.session, self.panel, self.sources_menu, self._act, self)
+        self.exporter = Exporter(
+            self.session, lambda: self.viewport.styled, self.notices.show_notice
+        )
+        self._help: HelpDialog | None = None
+        self._save_later = QTimer(self, interval=SAVE_MS, singleShot=True)
+        self._save_later.timeout.connect(self._save)
+        self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
+        self._patience.timeout.connect(self._announce_style)
+
+    def _lay_out(self) -> None:
+        self.foot = QWidget(self)
+        foot = QVBoxLayout(self.foot)
+        middle = QVBoxLayout()
+        for column in (foot, middle):
+            column.setContentsMargins(0, 0, 0, 0)
+            column.setSpacing(0)
+        foot.addWidget(self.transport)
+        foot.addWidget(self.gallery)
+        for bar in (self.problems, self.notices, self.questions):
+            middle.addWidget(bar)
+        middle.addWidget(self.viewport, 1)
+        middle.addWidget(self.foot)
+        central = QWidget(self)
+        grid = QGridLayout(central)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(0)
+        grid.addWidget(self.toolbar, 0, 0, 1, 2)
+        grid.addLayout(middle, 1, 0)
+        grid.addWidget(self.panel, 1, 1)
+        grid.addWidget(self.status, 2, 0, 1, 2)
+        grid.setColumnStretch(0, 1)
+        grid.setRowStretch(1, 1)
+        self.setCentralWidget(central)
+
+    def _connect(self) -> None:
+        session = self.session
+        session.styled.connect(self._show_styled)
+        session.problem.connect(self.problems.add)
+        session.notice.connect(self.notices.show_notice)
+        session.source_status.connect(self.notices.show_state)
+        session.config_changed.connect(self._follow_config)
+        session.source_changed.connect(self._follow_source)
+        session.opening_changed.connect(self._follow_opening)
+        session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
+        session.position_changed.connect(self.transport.show_position)
+        session.styles_changed.connect(self._show_styles)
+        self.transport.sought.connect(session.seek)
+        self.gallery.chosen.connect(self._choose_style)
+        self.viewport.split_changed.connect(lambda split: self._keep(split=split))
+        self.theme.changed.connect(lambda tokens: actions.dress(self.actions_by_key, tokens))
+
+    def _restore(self) -> None:
+        settings = self._settings
+        actions.dress(self.actions_by_key, self.theme.tokens)
+        if settings.geometry:
+            self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
+        self.viewport.split = settings.split
+        self.viewport.say_empty(
+            "Drop a picture, a video or a folder here",
+            "or open one (Ctrl+O), paste one (Ctrl+V), or choose a camera in the panel",
+        )
+        self._show_view("compare" if self.session.config.compare else settings.view)
+        self._name_theme()
+        self._arrange()
+        self._show_styles()
+        self._follow_source(self.session.info)
+        self.status.say("Starting...")
+        for sentence in self.session.library.broken:
+            self.problems.add(Problem(f"A style cannot be used: {sentence}"))
+        self.viewport.setFocus()
+
+    def _slots(self) -> dict[str, Callable[[], object]]:
+        def style_at(row: int) -> Callable[[], None]:
+            return lambda: self._choose_style(self.gallery.key_at(row))
+
+        return {
+            "open": lambda: self.opener.ask_files(),
+            "open_folder": lambda: self.opener.ask_folder(),
+            "address": self._ask_address,
+            "paste": self._paste,
+            "sources": lambda: self.toolbar.pop_up_sources(),
+            "pause": self._pause,
+            "previous": lambda: self._go(-1),
+            "next": lambda: self._go(1),
+            "snapshot": lambda: self.exporter.snapshot(),
+            "save": lambda: self.exporter.save_as(self),
+            "copy": lambda: self.exporter.copy(),
+            **{f"style_{n + 1}": style_at(n) for n in range(actions.STYLE_KEYS)},
+            "next_style": lambda: self._choose_style(self.gallery.neighbor(1)),
+            "previous_style": lambda: self._choose_style(self.gallery.neighbor(-1)),
+            "install_style": lambda: self.opener.ask_style(self._offer_style),
+            "remove_style": self._ask_remove_style,
+            **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
+            "compare": self._toggle_compare,
+            "cycle_view": lambda: self.set_view(_after(VIEWS, self.viewport.view)),
+            "overlay": lambda: self._keep_checked("overlay", "overlay"),
+            "gallery": lambda: self._keep_checked("gallery", "show_gallery"),
+            "panel": lambda: self._keep_checked("panel", "show_panel"),
+            "theme": self._next_theme,
+            "fullscreen": self._toggle_full_screen,
+            "back": self._back,
+            "menu": lambda: self.toolbar.pop_up_menu(),
+            "help": self._show_help,
+            "copy_details": lambda: self.problems.copy_details(),
+            "quit": self.close,
+        }
+
+    def _act(self, key: str) -> None:
+        self.actions_by_key[key].trigger()
+
+    # What the session says
+
+    def _show_styled(self, styled: Styled) -> None:
+        self._patience.stop()
+        self.viewport.say_waiting(self._opening)
+        self.viewport.show_styled(styled)
+        self.status.say(str(styled.running))
+
+    def _follow_config(self, config: EngineConfig) -> None:
+        self.gallery.choose(config.style)
+        self.viewport.name_style(self._style_title())
+        if config.compare != (self.viewport.view == "compare"):
+            self._show_view("compare" if config.compare else "styled")
+        self._patience.start()
+        self._save_later.start()
+
+    def _follow_source(self, info: SourceInfo | None) -> None:
+        self.status.say_source(info)
+        self.transport.show_source(info)
+        self.setWindowTitle(f"{info.title} - StyleForge" if info else "StyleForge")
+        if info is None:
+            self.viewport.show_styled(None)
+        elif self.viewport.styled is None:
+            self._announce_style()
+        self._save_later.start()
+
+    def _follow_opening(self, text: str) -> None:
+        self._opening = text
+        self.viewport.say_waiting(text)
+
+    def _announce_style(self) -> None:
+        if self.session.info is not None:
+            self.viewport.say_waiting(self._opening or f"Loading {self._style_title()}...")
+
+    def _show_styles(self) -> None:
+        self.gallery.set_styles(self.session.library.styles, self.session.config.style)
+        self.viewport.name_style(self._style_title())
+
+    def _style_title(self) -> str:
+        key = self.session.config.style
+        titles = {style.key: style.title for style in self.session.library.styles}
+        return titles.get(key, key)
+
+    # What the user wishes
+
+    def _choose_style(self, key: str) -> None:
+        if key:
+            self.session.config = replace(self.session.config, style=key)
+
+    def _pause(self) -> None:
+        self.session.paused = self.actions_by_key["pause"].isChecked()
+
+    def _go(self, direction: int) -> None:
+        info = self.session.info
+        if info is None:
+            return
+        if info.count > 1:
+            self.session.step(direction)
+        elif info.duration:
+            self.session.seek(self.session.position + direction * SEEK_S)
+
+    def set_view(self, view: str) -> None:
+        """Show `view`, one of VIEWS, and compare if that is what it is."""
+        if view == "compare" and self.viewport.view != "compare":
+            self._view_before = self.viewport.view
+        self._show_view(view)
+        self.session.config = replace(self.session.config, compare=view == "compare")
+
+    def _show_view(self, view: str) -> None:
+        self.viewport.view = view
+        self.actions_by_key[f"view_{view}"].setChecked(True)
+        self._keep(view=view)
+
+    def _toggle_compare(self) -> None:
+        comparing = self.viewport.view == "compare"
+        self.set_view(self._view_before if comparing else "compare")
+
+    def _keep_checked(self, action: str, setting: str) -> None:
+        self._keep(**{setting: self.actions_by_key[action].isChecked()})
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Show what the settings and the full screen allow."""
+        full = self.isFullScreen()
+        settings = self._settings
+        for action, on in (
+            ("overlay", settings.overlay),
+            ("gallery", settings.show_gallery),
+            ("panel", settings.show_panel),
+            ("fullscreen", full),
+        ):
+            self.actions_by_key[action].setChecked(on)
+        self.overlay.setVisible(settings.overlay)
+        self.gallery.setVisible(settings.show_gallery)
+        self.panel.setVisible(settings.show_panel and not full)
+        for part in (self.toolbar, self.foot, self.status):
+            part.setVisible(not full)
+
+    def _toggle_full_screen(self) -> None:
+        if self.isFullScreen():
+            (self.showMaximized if self._maximized else self.showNormal)()
+        else:
+            self._maximized = self.isMaximized()
+            self.showFullScreen()
+            self.viewport.setFocus()
+        self._arrange()
+
+    def _back(self) -> None:
+        if self.isFullScreen():
+            self._toggle_full_screen()
+        elif self.questions.isVisible():
+            self.questions.dismiss()
+            self.viewport.setFocus()
+        elif self.problems.problems:
+            self.problems.dismiss()
+        else:
+            self.notices.dismiss()
+
+    def _next_theme(self) -> None:
+        self.theme.choice = _after(CHOICES, self.theme.choice)
+        self._keep(theme=self.theme.choice)
+        self._name_theme()
+
+    def _name_theme(self) -> None:
+        self.actions_by_key["theme"].setText(f"Theme: {self.theme.choice}")
+
+    def _show_help(self) -> None:
+        if self._help is None:
+            self._help = HelpDialog(self)
+        self._help.show()
+        self._help.raise_()
+        self._help.activateWindow()
+
+    def _ask_address(self) -> None:
+        if not self._settings.show_panel or self.isFullScreen():
+            if self.isFullScreen():
+                self._toggle_full_screen()
+            self._keep(show_panel=True)
+            self._arrange()
+        self.panel.ask_address()
+
+    def _ask_remove_style(self) -> None:
+        style = next(
+            (s for s in self.session.library.styles if s.key == self.session.config.style), None
+        )
+        if style is None:
+            return
+        if style.builtin:
+            self.notices.show_notice(f"{style.title} is built in and cannot be removed")
+            return
+        self.questions.ask(
+            f"Remove the style '{style.title}' and its files?",
+            "&Remove",
+            lambda _text: self.session.remove_style(style.key),
+        )
+
+    # Drop and paste
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        drop = understand(event.mimeData())
+        self.viewport.offer(drop.title, drop.detail, welcome=drop.welcome)
+        if not drop.welcome:
+            # Accepted all the same, so that leaving and dropping are heard of.
+            event.setDropAction(Qt.DropAction.IgnoreAction)
+            event.accept()
+        else:
+            event.acceptProposedAction()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.viewport.withdraw()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self.viewport.withdraw()
+        event.acceptProposedAction()
+        self._take(understand(event.mimeData()))
+
+    def _paste(self) -> None:
+        data = QGuiApplication.clipboard().mimeData()
+        if data.hasImage() and not data.hasUrls():
+            self.opener.open_image(QGuiApplication.clipboard().image())
+        elif data.hasUrls() or data.hasText():
+            self._take(understand(data))
+        else:
+            self.problems.add(Problem("There is nothing on the clipboard to paste"))
+
+    def _take(self, drop: Drop) -> None:
+        if drop.weights is not None:
+            self._offer_style(drop.weights)
+        elif drop.spec is not None:
+            self.session.open(drop.spec)
+        else:
+            self.problems.add(Problem(f"{drop.title}. {drop.detail}"))
+
+    def _offer_style(self, path: Path) -> None:
+        self.questions.ask(
+            f"Install '{path.name}' as a style?",
+            "&Install",
+            lambda title: self.session.install_style(path, title),
+            label="&Title:",
+            text=path.stem.replace("_", " ").title(),
+        )
+
+    # Keys that belong to the focused control
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            focused = self.focusWidget()
+            for kind, keys in _OWN_KEYS:
+                if isinstance(focused, kind) and event.key() in keys:
+                    event.accept()
+                    return True
+        return super().event(event)
+
+    # Settings
+
+    def _keep(self, **changes: Any) -> None:
+        self._settings = replace(self._settings, **changes)
+        self._save_later.start()
+
+    def _save(self) -> None:
+        settings = settings_of(self._settings, self.session.config)
+        spec = self.session.spec
+        if isinstance(spec, str) and spec and not self.opener.is_pasted(spec):
+            settings = replace(settings, source=spec)
+        if not self.isFullScreen():
+            geometry = bytes(self.saveGeometry().toBase64().data()).decode()
+            settings = replace(settings, geometry=geometry)
+        self._settings = settings
+        try:
+            self._save_settings(settings)
+        except OSError as exc:
+            self.problems.add(Problem.of(exc, doing="save the settings"))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._save_later.stop()
+        self._save()
+        if self._help is not None:
+            self._help.close()
+        event.accept()
+
+
+def _after(choices: tuple[str, ...], current: str) -> str:
+    return choices[(choices.index(current) + 1) % len(choices)]

@@ -1,0 +1,45 @@
+"""Turns what is kept between runs into an engine's config, and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.settings import Settings
+from app.styled import EngineConfig
+from app.styles import Library
+from models.precision import Precision
+from models.transformer_net import VARIANTS
+
+
+def config_of(settings: Settings, library: Library) -> EngineConfig:
+    """The config `settings` ask for; what no longer exists (a removed style) becomes the
+    default."""
+    known = {style.key for style in library.styles}
+    default = EngineConfig()
+    style = settings.style if settings.style in known else default.style
+    if known and style not in known:
+        style = library.styles[0].key
+    return EngineConfig(
+        style=style,
+        kernels=settings.kernels if settings.kernels in VARIANTS else default.kernels,
+        precision=Precision.__members__.get(settings.precision, default.precision),
+        device=settings.device,
+        size=settings.size or None,
+        strength=settings.strength,
+        keep_colors=settings.keep_colors,
+        compare=settings.view == "compare",
+    )
+
+
+def settings_of(settings: Settings, config: EngineConfig) -> Settings:
+    """`settings` with what `config` says."""
+    return replace(
+        settings,
+        style=config.style,
+        kernels=config.kernels,
+        precision=config.precision.name,
+        device=config.device,
+        size=config.size or 0,
+        strength=config.strength,
+        keep_colors=config.keep_colors,
+    )

@@ -1,0 +1,81 @@
+"""Convolutions the library does better when asked differently: exact rewrites, owned buffers."""
+
+from __future__ import annotations
+
+import platform
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+# oneDNN adds a convolution to a tensor in place, which is how a caller's buffer can receive the
+# result: PyTorch has no out= for it. Elsewhere than on x86 this is neither tested nor measured.
+_ADDS_IN_PLACE = (
+    torch.backends.mkldnn.is_available()
+    and platform.machine().lower() in ("x86_64", "amd64")
+    and hasattr(torch.ops.mkldnn, "_convolution_pointwise_")
+)
+
+# Which of three taps on an upsampled row fall on which of two source pixels, by phase.
+_PHASE_TAPS = (((1, 0, 0), (0, 1, 1)), ((1, 1, 0), (0, 0, 1)))
+
+
+def convolve(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A convolution without padding; in `out`, which is overwritten, where that is possible.
+
+    `x` is [N, C, H, W], `weight` [O, C, kh, kw]. The result is `out` if it was used, otherwise a
+    new tensor; use the result, and consider `out` spent. Writing to a buffer the caller keeps
+    saves the page faults of a fresh one, a third of the time at 640x480.
+    """
+    if out is None or not can_write_into(out):
+        return F.conv2d(x, weight, bias, stride)
+    out.zero_()
+    torch.ops.mkldnn._convolution_pointwise_.binary(
+        out, x, weight, bias, [0, 0], [stride, stride], [1, 1], 1, "add", 1.0, None, [], None
+    )
+    return out
+
+
+def can_write_into(out: Tensor) -> bool:
+    """Whether `convolve` would use `out`; if not, it need not be made."""
+    return (
+        _ADDS_IN_PLACE
+        and out.device.type == "cpu"
+        and out.dtype in (torch.float32, torch.bfloat16)
+        and bool(torch.backends.mkldnn.enabled)
+    )
+
+
+def phase_weight(weight: Tensor) -> Tensor:
+    """The weight of "nearest x2, then this 3x3 convolution", as one 2x2 convolution before it.
+
+    [O, C, 3, 3] to [4 O, C, 2, 2]: output channel (2a + b) O + o is phase (a, b) of channel o.
+    On a source padded by one replicated pixel, the phase of pixel (i, j) sits at (i+a, j+b) of
+    the result; what a reflected pad does after upsampling, the replicated one does before it.
+    Exact: the taps that meet on one pixel are added, in FP64, and 2.25 times fewer are left.
+    """
+    taps = torch.tensor(_PHASE_TAPS, dtype=torch.float64, device=weight.device)
+    merged = torch.einsum("aip,bjq,ocpq->abocij", taps, taps, weight.double())
+    return merged.flatten(0, 2).to(weight.dtype)
+
+
+def column_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """A convolution with few outputs as one with more and a sum: [O, C, k, k] to
+    [k O, C, k, 1] and [O, k O, 1, k].
+
+    The first takes each column of taps by itself, the second, of zeros and ones, adds the columns
+    up, each at its place. A convolution computes 16 outputs at once on the CPU, so that 3 waste
+    most of the work; k x 3 do not. Exact but for the order of summation.
+    """
+    outputs, channels, height, width = weight.shape
+    columns = weight.permute(3, 0, 1, 2).reshape(width * outputs, channels, height, 1)
+    identity = torch.eye(width * outputs, dtype=weight.dtype, device=weight.device)
+    # Row t O + o of the identity picks output o of column t, which belongs at tap t.
+    picks = identity.view(width, outputs, width * outputs)
+    return columns, picks.permute(1, 2, 0).unsqueeze(2)

@@ -1,0 +1,408 @@
+// Instance norm, residual, ReLU and padding: one pass over memory after the one for the statistics.
+//
+// Statistics are two-pass within a chunk that fits the L2 cache, and chunks are merged by Chan's
+// formula in a fixed order. Chunks depend on the shape alone, never on the number of threads, so
+// two runs are bit-equal. No pointer arithmetic leaves a row: an output row is made of `Run`s of
+// pixels that lie evenly spaced in memory, which is what makes the interleaved layout and the
+// plain one the same code.
+#include <ATen/core/Tensor.h>
+#include <ATen/Dispatch.h>
+#include <ATen/OpMathType.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using at::Tensor;
+using OptTensor = std::optional<Tensor>;
+
+constexpr int64_t kChunk = 1 << 15;  // elements whose statistics are taken together
+constexpr int64_t kLanes = 32;       // accumulators kept in registers
+
+struct Plan {
+    int64_t n, c, h, w;  // of the result before padding
+    int64_t pad;
+    bool replicate;
+    bool interleave;
+    bool relu;
+    double eps;
+
+    int64_t padded_h() const { return h + 2 * pad; }
+    int64_t padded_w() const { return w + 2 * pad; }
+
+    // The position inside [0, size) that padding shows at `i`, which may lie outside.
+    int64_t shown(int64_t i, int64_t size) const {
+        if (replicate) return std::clamp<int64_t>(i, 0, size - 1);
+        i = std::abs(i);
+        return size - 1 - std::abs(size - 1 - i);
+    }
+};
+
+template <typename T>
+struct Run {
+    const T* source;  // first pixel
+    int64_t spacing;  // elements between pixels
+    int64_t count;
+    int64_t column;  // of the first pixel in the result
+    int64_t step;    // columns between pixels in the result
+};
+
+// Where the pixels of row `y` of sample `n` lie in a channels-last input. Interleaved, the input
+// is [n, h/2 + 1, w/2 + 1, 4c]: phase (a, b) of pixel (i, j) sits at (i + a, j + b).
+template <typename T>
+int runs_of_row(const Plan& plan, const T* input, int64_t n, int64_t y, Run<T> (&runs)[2]) {
+    if (!plan.interleave) {
+        runs[0] = {input + (n * plan.h + y) * plan.w * plan.c, plan.c, plan.w, 0, 1};
+        return 1;
+    }
+    const int64_t rows = plan.h / 2 + 1, columns = plan.w / 2 + 1, pixel = 4 * plan.c;
+    const int64_t a = y % 2, i = y / 2 + a;
+    for (int64_t b = 0; b < 2; ++b) {
+        const T* first = input + ((n * rows + i) * columns + b) * pixel + (2 * a + b) * plan.c;
+        runs[b] = {first, pixel, plan.w / 2, b, 2};
+    }
+    return 2;
+}
+
+// Mean and sum of squared deviations of `Width` neighbouring channels over rows [y0, y1).
+template <typename T, typename A>
+void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, int64_t y1,
+                     int64_t channel, int64_t width, A* mean, A* m2) {
+    Run<T> runs[2];
+    const auto for_each_pixel = [&](auto&& visit) {
+        for (int64_t y = y0; y < y1; ++y) {
+            const int count = runs_of_row(plan, input, n, y, runs);
+            for (int r = 0; r < count; ++r) {
+                const T* x = runs[r].source + channel;
+                for (int64_t p = 0; p < runs[r].count; ++p, x += runs[r].spacing) visit(x);
+            }
+        }
+    };
+    const A inverse = A(1) / static_cast<A>((y1 - y0) * plan.w);
+    if (width == kLanes) {
+        A sum[kLanes] = {}, center[kLanes], squares[kLanes] = {};
+        for_each_pixel([&](const T* x) {
+            for (int64_t k = 0; k < kLanes; ++k) sum[k] += static_cast<A>(x[k]);
+        });
+        for (int64_t k = 0; k < kLanes; ++k) center[k] = sum[k] * inverse;
+        for_each_pixel([&](const T* x) {
+            for (int64_t k = 0; k < kLanes; ++k) {
+                const A d = static_cast<A>(x[k]) - center[k];
+                squares[k] += d * d;
+            }
+        });
+        std::copy_n(center, kLanes, mean);
+        std::copy_n(squares, kLanes, m2);
+        return;
+    }
+    std::fill_n(mean, width, A(0));
+    std::fill_n(m2, width, A(0));
+    for_each_pixel([&](const T* x) {
+        for (int64_t k = 0; k < width; ++k) mean[k] += static_cast<A>(x[k]);
+    });
+    for (int64_t k = 0; k < width; ++k) mean[k] *= inverse;
+    for_each_pixel([&](const T* x) {
+        for (int64_t k = 0; k < width; ++k) {
+            const A d = static_cast<A>(x[k]) - mean[k];
+            m2[k] += d * d;
+        }
+    });
+}
+
+// Chan et al. (1979): the moments of two disjoint sets, from those of each.
+struct Moments {
+    double count = 0, mean = 0, m2 = 0;
+
+    void merge(double n, double other_mean, double other_m2) {
+        const double total = count + n, delta = other_mean - mean;
+        mean += delta * (n / total);
+        m2 += other_m2 + delta * delta * (count * n / total);
+        count = total;
+    }
+};
+
+// What the second pass computes per channel: (x - mean) * scale + bias.
+template <typename A>
+struct Affine {
+    std::vector<A> mean, scale, bias;
+
+    explicit Affine(int64_t size) : mean(size), scale(size), bias(size) {}
+
+    void set(int64_t at, const Moments& moments, double eps, double weight, double offset) {
+        mean[at] = static_cast<A>(moments.mean);
+        scale[at] = static_cast<A>(weight / std::sqrt(moments.m2 / moments.count + eps));
+        bias[at] = static_cast<A>(offset);
+    }
+};
+
+template <typename A>
+A weight_at(const OptTensor& parameter, int64_t channel, A otherwise) {
+    return parameter ? parameter->const_data_ptr<A>()[channel] : otherwise;
+}
+
+template <typename T, typename A>
+Affine<A> affine_channels_last(const Plan& plan, const T* input, const OptTensor& weight,
+                               const OptTensor& bias) {
+    const int64_t rows = std::max<int64_t>(1, kChunk / (plan.w * plan.c));
+    const int64_t chunks = (plan.h + rows - 1) / rows;
+    std::vector<A> mean(plan.n * chunks * plan.c), m2(mean.size());
+    at::parallel_for(0, plan.n * chunks, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end; ++at) {
+            const int64_t y0 = at % chunks * rows, y1 = std::min(plan.h, y0 + rows);
+            for (int64_t channel = 0; channel < plan.c; channel += kLanes) {
+                const int64_t width = std::min(kLanes, plan.c - channel);
+                const int64_t to = at * plan.c + channel;
+                moments_of_rows(plan, input, at / chunks, y0, y1, channel, width, &mean[to],
+                                &m2[to]);
+            }
+        }
+    });
+    Affine<A> affine(plan.n * plan.c);
+    std::vector<Moments> total(plan.c);
+    for (int64_t n = 0; n < plan.n; ++n) {
+        std::fill(total.begin(), total.end(), Moments{});
+        for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+            const auto count = static_cast<double>(std::min(rows, plan.h - chunk * rows) * plan.w);
+            const int64_t from = (n * chunks + chunk) * plan.c;
+            for (int64_t c = 0; c < plan.c; ++c) total[c].merge(count, mean[from + c], m2[from + c]);
+        }
+        for (int64_t c = 0; c < plan.c; ++c)
+            affine.set(n * plan.c + c, total[c], plan.eps, weight_at<A>(weight, c, 1),
+                       weight_at<A>(bias, c, 0));
+    }
+    return affine;
+}
+
+// Comparisons are written so that a NaN passes through, as it does in PyTorch.
+template <typename A>
+inline A floored(A y, A floor) {
+    return y < floor ? floor : y;
+}
+
+template <typename T, typename A>
+void write_channels_last(const Plan& plan, const T* input, const Affine<A>& affine,
+                         const OptTensor& residual, T* output) {
+    const A floor = plan.relu ? A(0) : -std::numeric_limits<A>::infinity();
+    const int64_t c = plan.c, out_w = plan.padded_w();
+    at::parallel_for(0, plan.n * plan.padded_h(), 1, [&](int64_t begin, int64_t end) {
+        Run<T> runs[2];
+        for (int64_t at = begin; at < end; ++at) {
+            const int64_t n = at / plan.padded_h();
+            const int64_t y = plan.shown(at % plan.padded_h() - plan.pad, plan.h);
+            const A* mean = &affine.mean[n * c];
+            const A* scale = &affine.scale[n * c];
+            const A* bias = &affine.bias[n * c];
+            T* row = output + at * out_w * c;
+            T* inner = row + plan.pad * c;
+            const int count = runs_of_row(plan, input, n, y, runs);
+            for (int r = 0; r < count; ++r) {
+                const auto& run = runs[r];
+                for (int64_t p = 0; p < run.count; ++p) {
+                    const T* __restrict x = run.source + p * run.spacing;
+                    const int64_t column = run.column + p * run.step;
+                    T* __restrict to = inner + column * c;
+                    if (residual) {
+                        const T* __restrict add = residual->const_data_ptr<T>() +
+                                                  n * residual->stride(0) +
+                                                  y * residual->stride(2) +
+                                                  column * residual->stride(3);
+                        for (int64_t k = 0; k < c; ++k)
+                            to[k] = static_cast<T>(floored(
+                                (static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k] +
+                                    static_cast<A>(add[k]),
+                                floor));
+                    } else {
+                        for (int64_t k = 0; k < c; ++k)
+                            to[k] = static_cast<T>(floored(
+                                (static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k], floor));
+                    }
+                }
+            }
+            for (int64_t p = 0; p < plan.pad; ++p) {
+                const int64_t left = plan.shown(p - plan.pad, plan.w);
+                const int64_t right = plan.shown(plan.w + p, plan.w);
+                std::memcpy(row + p * c, inner + left * c, c * sizeof(T));
+                std::memcpy(inner + (plan.w + p) * c, inner + right * c, c * sizeof(T));
+            }
+        }
+    });
+}
+
+// One plane of a contiguous (channels-first) input.
+template <typename T, typename A>
+Moments moments_of_plane(const T* x, int64_t size) {
+    Moments total;
+    for (int64_t begin = 0; begin < size; begin += kChunk) {
+        const int64_t count = std::min(kChunk, size - begin), whole = count / kLanes * kLanes;
+        const T* chunk = x + begin;
+        A lanes[kLanes] = {};
+        for (int64_t i = 0; i < whole; i += kLanes)
+            for (int64_t k = 0; k < kLanes; ++k) lanes[k] += static_cast<A>(chunk[i + k]);
+        for (int64_t i = whole; i < count; ++i) lanes[i - whole] += static_cast<A>(chunk[i]);
+        A mean = 0;
+        for (A lane : lanes) mean += lane;
+        mean /= static_cast<A>(count);
+        std::fill_n(lanes, kLanes, A(0));
+        for (int64_t i = 0; i < whole; i += kLanes)
+            for (int64_t k = 0; k < kLanes; ++k) {
+                const A d = static_cast<A>(chunk[i + k]) - mean;
+                lanes[k] += d * d;
+            }
+        for (int64_t i = whole; i < count; ++i) {
+            const A d = static_cast<A>(chunk[i]) - mean;
+            lanes[i - whole] += d * d;
+        }
+        A m2 = 0;
+        for (A lane : lanes) m2 += lane;
+        total.merge(static_cast<double>(count), mean, m2);
+    }
+    return total;
+}
+
+template <typename T, typename A>
+void run_planes(const Plan& plan, const T* input, const OptTensor& weight, const OptTensor& bias,
+                const OptTensor& residual, T* output) {
+    const A floor = plan.relu ? A(0) : -std::numeric_limits<A>::infinity();
+    const int64_t size = plan.h * plan.w, out_w = plan.padded_w();
+    at::parallel_for(0, plan.n * plan.c, 1, [&](int64_t begin, int64_t end) {
+        Affine<A> affine(1);
+        for (int64_t plane = begin; plane < end; ++plane) {
+            const int64_t n = plane / plan.c, c = plane % plan.c;
+            const T* x = input + plane * size;
+            affine.set(0, moments_of_plane<T, A>(x, size), plan.eps, weight_at<A>(weight, c, 1),
+                       weight_at<A>(bias, c, 0));
+            const A mean = affine.mean[0], scale = affine.scale[0], offset = affine.bias[0];
+            for (int64_t i = 0; i < plan.padded_h(); ++i) {
+                const int64_t y = plan.shown(i - plan.pad, plan.h);
+                const T* __restrict from = x + y * plan.w;
+                T* __restrict row = output + (plane * plan.padded_h() + i) * out_w;
+                T* __restrict inner = row + plan.pad;
+                if (residual) {
+                    const T* __restrict add = residual->const_data_ptr<T>() +
+                                              n * residual->stride(0) + c * residual->stride(1) +
+                                              y * residual->stride(2);
+                    for (int64_t j = 0; j < plan.w; ++j)
+                        inner[j] = static_cast<T>(
+                            floored((static_cast<A>(from[j]) - mean) * scale + offset +
+                                        static_cast<A>(add[j]),
+                                    floor));
+                } else {
+                    for (int64_t j = 0; j < plan.w; ++j)
+                        inner[j] = static_cast<T>(
+                            floored((static_cast<A>(from[j]) - mean) * scale + offset, floor));
+                }
+                for (int64_t p = 0; p < plan.pad; ++p) {
+                    row[p] = inner[plan.shown(p - plan.pad, plan.w)];
+                    inner[plan.w + p] = inner[plan.shown(plan.w + p, plan.w)];
+                }
+            }
+        }
+    });
+}
+
+// The rule the reference follows too: channels last where the input is, and always interleaved.
+bool channels_last(const Tensor& x, bool interleave) {
+    return interleave ||
+           (!x.is_contiguous() && x.is_contiguous(at::MemoryFormat::ChannelsLast));
+}
+
+Plan plan_for(const Tensor& x, const OptTensor& weight, const OptTensor& bias,
+              const OptTensor& residual, double eps, bool relu, int64_t pad,
+              std::string_view pad_mode, bool interleave) {
+    TORCH_CHECK_VALUE(x.dim() == 4, "instance norm: expected [N, C, H, W], got ", x.sizes());
+    Plan plan{x.size(0), x.size(1), x.size(2), x.size(3), pad, pad_mode == "replicate",
+              interleave, relu, eps};
+    if (interleave) {
+        TORCH_CHECK_VALUE(plan.c % 4 == 0 && plan.h > 1 && plan.w > 1,
+                          "instance norm: expected [N, 4C, h + 1, w + 1] to interleave, got ",
+                          x.sizes());
+        plan.c /= 4, plan.h = 2 * (plan.h - 1), plan.w = 2 * (plan.w - 1);
+    }
+    TORCH_CHECK_VALUE(plan.h * plan.w > 1, "instance norm: one pixel has no variance, got ",
+                      x.sizes());
+    TORCH_CHECK_VALUE(plan.replicate || pad_mode == "reflect",
+                      "instance norm: pad_mode is 'reflect' or 'replicate', not '", pad_mode, "'");
+    TORCH_CHECK_VALUE(pad >= 0 && (plan.replicate || (pad < plan.h && pad < plan.w)),
+                      "instance norm: cannot pad ", plan.h, "x", plan.w, " by ", pad,
+                      " with reflection");
+    for (const auto* parameter : {&weight, &bias})
+        TORCH_CHECK_VALUE(!*parameter || ((*parameter)->dim() == 1 &&
+                                          (*parameter)->size(0) == plan.c),
+                          "instance norm: expected ", plan.c, " weights and biases");
+    if (residual) {
+        TORCH_CHECK_VALUE(residual->sizes() == at::IntArrayRef({plan.n, plan.c, plan.h, plan.w}),
+                          "instance norm: the residual has the shape ", residual->sizes());
+        TORCH_CHECK_VALUE(residual->scalar_type() == x.scalar_type(),
+                          "instance norm: the residual is ", residual->scalar_type(), ", not ",
+                          x.scalar_type());
+    }
+    return plan;
+}
+
+void run(const Plan& plan, const Tensor& input, const OptTensor& weight, const OptTensor& bias,
+         const OptTensor& addend, Tensor& out) {
+    const bool last = channels_last(input, plan.interleave);
+    const auto format = last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+    TORCH_CHECK_VALUE(
+        out.sizes() == at::IntArrayRef({plan.n, plan.c, plan.padded_h(), plan.padded_w()}) &&
+            out.scalar_type() == input.scalar_type() && out.is_contiguous(format),
+        "instance norm: out must be a dense ", last ? "channels-last " : "", input.scalar_type(),
+        " tensor of the padded shape, got ", out.scalar_type(), " ", out.sizes());
+    if (out.numel() == 0) return;
+    const Tensor x = input.contiguous(format);
+    OptTensor residual = addend;
+    if (residual && residual->stride(last ? 1 : 3) != 1)
+        residual = residual->contiguous(format);  // only the innermost dimension must be dense
+    AT_DISPATCH_FLOATING_TYPES_AND2(
+        at::kHalf, at::kBFloat16, x.scalar_type(), "fused_instance_norm", [&] {
+            using A = at::opmath_type<scalar_t>;
+            const auto wide = [](const OptTensor& p) -> OptTensor {
+                if (!p) return p;
+                return p->to(c10::CppTypeToScalarType<A>::value).contiguous();
+            };
+            const OptTensor w = wide(weight), b = wide(bias);
+            const auto* from = x.const_data_ptr<scalar_t>();
+            auto* to = out.mutable_data_ptr<scalar_t>();
+            if (last) {
+                const auto affine = affine_channels_last<scalar_t, A>(plan, from, w, b);
+                write_channels_last<scalar_t, A>(plan, from, affine, residual, to);
+            } else {
+                run_planes<scalar_t, A>(plan, from, w, b, residual, to);
+            }
+        });
+}
+
+Tensor fused_instance_norm(const Tensor& x, const OptTensor& weight, const OptTensor& bias,
+                           const OptTensor& residual, double eps, bool relu, int64_t pad,
+                           std::string_view pad_mode, bool interleave) {
+    const Plan plan =
+        plan_for(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave);
+    Tensor out = at::empty({plan.n, plan.c, plan.padded_h(), plan.padded_w()}, x.options(),
+                           channels_last(x, interleave) ? at::MemoryFormat::ChannelsLast
+                                                        : at::MemoryFormat::Contiguous);
+    run(plan, x, weight, bias, residual, out);
+    return out;
+}
+
+void fused_instance_norm_out(const Tensor& x, const OptTensor& weight, const OptTensor& bias,
+                             const OptTensor& residual, double eps, bool relu, int64_t pad,
+                             std::string_view pad_mode, bool interleave, Tensor out) {
+    run(plan_for(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave), x, weight, bias,
+        residual, out);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(styleforge, CPU, m) {
+    m.impl("fused_instance_norm", &fused_instance_norm);
+    m.impl("fused_instance_norm_out", &fused_instance_norm_out);
+}

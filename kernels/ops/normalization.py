@@ -1,0 +1,186 @@
+"""Instance norm with the residual, the ReLU and the padding around it, in one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.registry import fused
+
+
+def _reference(
+    x: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    residual: Tensor | None = None,
+    eps: float = 1e-5,
+    relu: bool = False,
+    pad: int = 0,
+    pad_mode: str = "reflect",
+    interleave: bool = False,
+) -> Tensor:
+    _check(x, weight, bias, residual, pad, pad_mode, interleave)
+    last = interleave or (
+        not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
+    )
+    layout = torch.channels_last if last else torch.contiguous_format
+    # Statistics are FP32 whatever the input is; FP64 stays FP64, for gradcheck.
+    y = _interleave(x) if interleave else x
+    y = y.to(torch.promote_types(x.dtype, torch.float32))
+    weight, bias = (None if p is None else p.to(y.dtype) for p in (weight, bias))
+    if y.shape[0] == 1:
+        # One sample's instance norm is a batch norm, which, unlike instance norm, has a
+        # channels-last kernel in PyTorch.
+        y = torch.batch_norm(y, weight, bias, None, None, True, 0.0, eps, False)
+    elif y.numel():
+        y = F.instance_norm(y, None, None, weight, bias, True, 0.0, eps)
+    if residual is not None:
+        y = y + residual
+    if relu:
+        y = y.relu()
+    if pad and y.numel():
+        y = F.pad(y, (pad,) * 4, mode=pad_mode)
+    elif pad:
+        y = y.new_empty((*y.shape[:2], y.shape[2] + 2 * pad, y.shape[3] + 2 * pad))
+    y = y.to(x.dtype).contiguous(memory_format=layout)
+    return y.clone(memory_format=layout) if y is x else y
+
+
+def _reference_out(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    eps: float,
+    relu: bool,
+    pad: int,
+    pad_mode: str,
+    interleave: bool,
+    out: Tensor,
+) -> None:
+    out.copy_(_reference(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave))
+
+
+def _interleave(x: Tensor) -> Tensor:
+    """[N, 4C, h + 1, w + 1] to [N, C, 2h, 2w]: phase (a, b) of pixel (i, j) is at (i+a, j+b)."""
+    n, channels, height, width = x.shape
+    c, h, w = channels // 4, height - 1, width - 1
+    phases = [
+        x[:, (2 * a + b) * c : (2 * a + b + 1) * c, a : a + h, b : b + w]
+        for a in (0, 1)
+        for b in (0, 1)
+    ]
+    stacked = torch.stack(phases).view(2, 2, n, c, h, w)
+    return stacked.permute(2, 3, 4, 0, 5, 1).reshape(n, c, 2 * h, 2 * w)
+
+
+def _check(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    pad: int,
+    pad_mode: str,
+    interleave: bool,
+) -> None:
+    if x.dim() != 4:
+        raise ValueError(f"instance norm: expected [N, C, H, W], got {list(x.shape)}")
+    n, c, h, w = x.shape
+    if interleave:
+        if c % 4 or h < 2 or w < 2:
+            raise ValueError(
+                f"instance norm: expected [N, 4C, h + 1, w + 1] to interleave, got {list(x.shape)}"
+            )
+        c, h, w = c // 4, 2 * (h - 1), 2 * (w - 1)
+    if h * w <= 1:
+        raise ValueError(f"instance norm: one pixel has no variance, got {list(x.shape)}")
+    if pad_mode not in ("reflect", "replicate"):
+        raise ValueError(f"instance norm: pad_mode is 'reflect' or 'replicate', not '{pad_mode}'")
+    if pad < 0 or (pad_mode == "reflect" and pad >= min(h, w)):
+        raise ValueError(f"instance norm: cannot pad {h}x{w} by {pad} with reflection")
+    for parameter in (weight, bias):
+        if parameter is not None and tuple(parameter.shape) != (c,):
+            raise ValueError(f"instance norm: expected {c} weights and biases")
+    if residual is not None and residual.shape != (n, c, h, w):
+        raise ValueError(f"instance norm: the residual has the shape {list(residual.shape)}")
+    if residual is not None and residual.dtype != x.dtype:
+        raise ValueError(f"instance norm: the residual is {residual.dtype}, not {x.dtype}")
+
+
+def _samples() -> Iterator[tuple[Any, ...]]:
+    """Every branch of the native kernel, small enough to run in a moment."""
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator)
+
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        for layout in (torch.contiguous_format, torch.channels_last):
+            for c in (8, 40):
+                x = (normal(2, c, 13, 22) * 3 + 5).to(dtype).contiguous(memory_format=layout)
+                weight, bias = normal(c), normal(c)
+                yield x, None, None, None, 1e-5, False, 0, "reflect", False
+                yield x, weight, bias, None, 1e-5, True, 4, "reflect", False
+                yield x, weight, bias, x, 1e-5, False, 1, "replicate", False
+                yield x, weight[: c // 4], bias[: c // 4], None, 1e-5, True, 1, "reflect", True
+
+
+def _samples_out() -> Iterator[tuple[Any, ...]]:
+    for sample in _samples():
+        yield (*sample, torch.zeros_like(_reference(*sample)))
+
+
+@fused("instance_norm", reference=_reference, samples=_samples)
+def fused_instance_norm(
+    x: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    residual: Tensor | None = None,
+    eps: float = 1e-5,
+    relu: bool = False,
+    pad: int = 0,
+    pad_mode: str = "reflect",
+    interleave: bool = False,
+) -> Tensor:
+    """pad(relu(norm(x) * weight + bias + residual)), padded by `pad` on every side.
+
+    `x` is [N, C, H, W], dense in either layout, of any floating dtype; the result has its dtype
+    and layout, and the shape [N, C, H + 2 pad, W + 2 pad]. Each plane is normalised by its own
+    mean and biased variance, taken in FP32 (FP64 for FP64). `weight` and `bias` are [C];
+    `residual` is [N, C, H, W] of x's dtype, with any strides; `pad_mode` is "reflect" (pad must
+    be below H and W) or "replicate".
+
+    With `interleave`, x is [N, 4C, h + 1, w + 1], the four-phase form of an upsampling
+    convolution, H = 2h and W = 2w: channel (2a + b) C + c at (i + a, j + b) is pixel
+    (2i + a, 2j + b) of channel c. The other positions are ignored, also by the statistics, and
+    the result is channels last.
+
+    Raises ValueError for shapes that do not fit, or planes of a single pixel. Two runs on the
+    same machine are bit-equal, whatever the number of threads.
+    """
+    ...
+
+
+@fused("instance_norm", reference=_reference_out, samples=_samples_out, mutates=("out",))
+def fused_instance_norm_out(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    eps: float,
+    relu: bool,
+    pad: int,
+    pad_mode: str,
+    interleave: bool,
+    out: Tensor,
+) -> None:
+    """`fused_instance_norm` into a buffer the caller owns; inference only.
+
+    `out` has the result's shape, dtype and layout, and overlaps no other argument: an output
+    row may be written before the residual behind its mirror image is read.
+    """
+    ...

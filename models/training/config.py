@@ -1,0 +1,79 @@
+"""Everything that decides the weights of a style, apart from the pictures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from models.training.errors import TrainingError
+
+PRECISIONS = ("fp32", "bf16")
+TILE = 16  # the smallest picture VGG-19 is asked to look at, in pixels
+SQUARE = 9 / 8  # photographs are kept as squares this much larger than the crops
+HELD = 0.6  # the part of a run through which the learning rate is held
+FALL = 0.1  # what the learning rate has fallen to at the end, relative to its start
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """The recipe; the defaults are the measured ones. TrainingError names a value out of range.
+
+    The weights multiply losses in relative form (models.training.losses), so one set fits every
+    style. `style_size` is the style picture's long side in pixels; `style_scales` are the scales,
+    1 or less, at which result and style picture are compared. `image_size` is the side of the
+    training crops, a multiple of 4; `lr` is Adam's, at the start. `precision` is "fp32" or "bf16"
+    (autocast).
+    """
+
+    content_weight: float = 1.0
+    style_weight: float = 2.0
+    tv_weight: float = 1e-6
+    style_size: int = 512
+    style_scales: tuple[float, ...] = (1.0,)
+    image_size: int = 256
+    batch_size: int = 8
+    iterations: int = 10_000
+    lr: float = 1e-3
+    num_residual_blocks: int = 5
+    precision: str = "fp32"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("content_weight", "style_weight", "tv_weight"):
+            value = getattr(self, name)
+            _require(math.isfinite(value) and value >= 0, name, value, "0 or more")
+        _require(0 < self.lr <= 1, "lr", self.lr, "more than 0 and at most 1")
+        for name in ("batch_size", "iterations"):
+            _require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
+        _require(self.seed >= 0, "seed", self.seed, "0 or more")
+        blocks = self.num_residual_blocks
+        _require(1 <= blocks <= 10, "num_residual_blocks", blocks, "1 to 10")
+        side = self.image_size
+        _require(side >= 32 and side % 4 == 0, "image_size", side, "a multiple of 4 from 32 on")
+        _require(self.style_size >= 32, "style_size", self.style_size, "32 or more")
+        scales = self.style_scales
+        shortest = min(self.image_size, self.style_size)
+        sound = bool(scales) and all(s <= 1 and s * shortest >= TILE for s in scales)
+        _require(sound, "style_scales", scales, f"at most 1, and leave at least {TILE} pixels")
+        _require(self.precision in PRECISIONS, "precision", self.precision, "fp32 or bf16")
+
+    @property
+    def square(self) -> int:
+        """The side of the squares the photographs are kept as, in pixels."""
+        return round(self.image_size * SQUARE)
+
+    def learning_rate(self, iteration: int) -> float:
+        """Held at first, then falling in a straight line; `iteration` counts from 0."""
+        progress = iteration / self.iterations
+        fallen = max(0.0, (progress - HELD) / (1 - HELD))
+        return self.lr * (1 - (1 - FALL) * fallen)
+
+    def for_epochs(self, epochs: int, photographs: int) -> int:
+        """How many iterations show each of `photographs` pictures `epochs` times."""
+        _require(epochs >= 1, "epochs", epochs, "1 or more")
+        return math.ceil(epochs * photographs / self.batch_size)
+
+
+def _require(sound: bool, name: str, value: object, wanted: str) -> None:
+    if not sound:
+        raise TrainingError(f"{name} should be {wanted}, not {value}")

@@ -1,0 +1,173 @@
+"""Photographs, kept in memory as small squares, and the crops a step is trained on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from models.training.errors import TrainingError
+from utils.image_utils import ImageError, load_image
+
+PORTION = 0.4  # of a GPU's free memory that photographs may fill
+DECODERS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Photographs:
+    """`pixels` is [N, S, S, 3] uint8 RGB, of the files `names`; `skipped` has one sentence for
+    each file that could not be read."""
+
+    pixels: Tensor
+    names: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def digest(self) -> str:
+        """Tells one set of photographs from another."""
+        return hashlib.sha256("\n".join(self.names).encode(errors="replace")).hexdigest()[:16]
+
+
+def find_photographs(folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
+    """Every picture under `folder`, sorted, but for those whose name or path inside the folder
+    is in `exclude`; TrainingError if that leaves none, or if an excluded one is not there."""
+    if not folder.is_dir():
+        raise TrainingError(f"the folder of photographs '{folder}' does not exist")
+    endings = Image.registered_extensions()
+    found = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in endings and path.is_file()
+    ]
+    if not found:
+        raise TrainingError(f"the folder '{folder}' holds no photographs")
+    known = {name for path in found for name in (path.name, path.relative_to(folder).as_posix())}
+    absent = [name for name in exclude if name not in known]
+    if absent:
+        raise TrainingError(f"a photograph to leave out is not in '{folder}': {absent[0]}")
+    left_out = set(exclude)
+    kept = [
+        path
+        for path in found
+        if path.name not in left_out and path.relative_to(folder).as_posix() not in left_out
+    ]
+    if not kept:
+        raise TrainingError(f"every photograph of '{folder}' is left out")
+    return kept
+
+
+def load_photographs(
+    paths: Sequence[Path],
+    side: int,
+    limit: int,
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Photographs:
+    """Decode at most `limit` of `paths`, drawn by `seed`, as `side` x `side` squares.
+
+    Memory is bounded by the limit (250 KB a photograph at the default sizes), and no step waits
+    for a decoder. A file that cannot be read is skipped and named; TrainingError if all are.
+    """
+    if limit < 1:
+        raise TrainingError(f"the number of photographs to keep should be 1 or more, not {limit}")
+    if len(paths) > limit:
+        chosen = np.random.default_rng(seed).choice(len(paths), limit, replace=False)
+        paths = [paths[n] for n in sorted(chosen)]
+    squares = np.empty((len(paths), side, side, 3), np.uint8)
+
+    def read(place: int) -> str:
+        try:
+            squares[place] = square(load_image(paths[place]), side)
+        except (ImageError, OSError) as exc:
+            return str(exc)
+        return ""
+
+    faults: list[str] = []
+    pool = ThreadPoolExecutor(DECODERS)
+    try:
+        for fault in pool.map(read, range(len(paths))):
+            faults.append(fault)
+            progress(len(faults), len(paths))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    skipped = tuple(fault for fault in faults if fault)
+    if len(skipped) == len(paths):
+        raise TrainingError(f"none of the {len(paths)} photographs could be read: {skipped[0]}")
+    if skipped:
+        squares = squares[[not fault for fault in faults]]
+    names = tuple(path.name for path, fault in zip(paths, faults, strict=True) if not fault)
+    return Photographs(torch.from_numpy(squares), names, skipped)
+
+
+def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    """The middle square of an (H, W, 3) picture, as (side, side, 3)."""
+    height, width = pixels.shape[:2]
+    short = min(height, width)
+    left, top = (width - short) / 2, (height - short) / 2
+    return np.asarray(
+        Image.fromarray(pixels).resize(
+            (side, side), Image.Resampling.BICUBIC, box=(left, top, left + short, top + short)
+        )
+    )
+
+
+class Crops:
+    """Random crops, half of them mirrored, each a function of the seed and the step alone.
+
+    So a resumed run sees what it would have seen, with no generator's state to keep. Every
+    photograph comes once before any comes again. The photographs stay on `device` if they fit.
+    """
+
+    def __init__(
+        self, photographs: Photographs, crop: int, batch: int, seed: int, device: torch.device
+    ) -> None:
+        pixels = photographs.pixels
+        fits = device.type != "cuda" or pixels.nbytes < PORTION * torch.cuda.mem_get_info(device)[0]
+        self._pixels = pixels.to(device) if fits else pixels
+        self._crop, self._batch, self._seed, self._device = crop, batch, seed, device
+        self._epoch = -1
+        self._order = torch.empty(0, dtype=torch.long)
+
+    def __call__(self, step: int) -> Tensor:
+        """The batch of `step`: [B, 3, crop, crop] float32 RGB in 0-255, channels last."""
+        pixels, crop, batch = self._pixels, self._crop, self._batch
+        generator = self._generator(1, step)
+        room = pixels.shape[1] - crop + 1
+        draw = torch.rand(3, batch, generator=generator, device=pixels.device)
+        reach = torch.arange(crop, device=pixels.device)
+        top, left = (draw[:2] * room).long().clamp_(max=room - 1)
+        mirrored = (draw[2] < 0.5)[:, None]
+        across = torch.where(mirrored, crop - 1 - reach, reach)  # [B, crop]
+        rows = (top[:, None] + reach)[:, :, None]
+        columns = (left[:, None] + across)[:, None, :]
+        crops = pixels[self._photographs(step)[:, None, None], rows, columns]  # [B, crop, crop, 3]
+        return crops.to(self._device, non_blocking=True).permute(0, 3, 1, 2).float()
+
+    def _photographs(self, step: int) -> Tensor:
+        """Which photographs the batch of `step` is cut from; it may span epochs."""
+        count = len(self._pixels)
+        start, picked, parts = step * self._batch, 0, []
+        while picked < self._batch:
+            epoch, offset = divmod(start + picked, count)
+            if epoch != self._epoch:
+                order = self._generator(0, epoch)
+                self._order = torch.randperm(count, generator=order, device=self._pixels.device)
+                self._epoch = epoch
+            parts.append(self._order[offset : offset + self._batch - picked])
+            picked += len(parts[-1])
+        return torch.cat(parts)
+
+    def _generator(self, purpose: int, count: int) -> torch.Generator:
+        words = np.random.SeedSequence((self._seed, purpose, count)).generate_state(1, np.uint64)
+        return torch.Generator(self._pixels.device).manual_seed(int(words[0]) >> 1)

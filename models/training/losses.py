@@ -1,0 +1,47 @@
+"""The losses a style is trained with, each in relative form: 0 is a perfect match, and 1 is as
+far as nothing at all would be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+
+def gram(features: Tensor) -> Tensor:
+    """G = F F^T / (H W) of [B, C, H, W] features: [B, C, C], in float32.
+
+    Which channels fire together, wherever they do (Gatys et al. 2015, arXiv:1508.06576). The sum
+    over H W is long, so it is taken in float32 whatever autocast would choose.
+    """
+    with torch.autocast(features.device.type, enabled=False):
+        flat = features.float().flatten(2)
+        return flat @ flat.transpose(1, 2) / flat.shape[2]
+
+
+def content_loss(features: Tensor, target: Tensor) -> Tensor:
+    """mean((F - Fc)^2) / mean(Fc^2): the distance of what VGG sees from what it saw in the
+    photographs; [B, C, H, W] both, a scalar out."""
+    features, target = features.float(), target.float()
+    return (features - target).square().mean() / target.square().mean()
+
+
+def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:
+    """||G - Gs||^2 / ||Gs||^2, summed over the layers of `targets`, averaged over the batch.
+
+    `grams` are [B, C, C] and `targets` [1, C, C] for each layer; a scalar out.
+    """
+    layers = (
+        (grams[layer] - target).square().sum((1, 2)).mean() / target.square().sum()
+        for layer, target in targets.items()
+    )
+    return torch.stack(list(layers)).sum()
+
+
+def total_variation(images: Tensor) -> Tensor:
+    """The mean squared difference of neighbouring pixels, across plus down, of [B, 3, H, W]
+    images in 0-255; a scalar. Keeps checkerboards and sparkle out of flat regions."""
+    across = (images[..., 1:] - images[..., :-1]).square().mean()
+    down = (images[..., 1:, :] - images[..., :-1, :]).square().mean()
+    return across + down

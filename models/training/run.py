@@ -1,0 +1,149 @@
+"""One training run: its network, its optimizer, and a step."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor, nn
+
+from models.training.config import TrainingConfig
+from models.training.data import Crops, Photographs
+from models.training.features import Vgg19Features
+from models.training.objective import Objective
+
+
+class Run:
+    """Trains the network that `factory` makes, on `device`.
+
+    `style` is an (H, W, 3) uint8 RGB picture of any size; `weights`, if given, are a state dict
+    to begin from. `iteration` counts the steps taken, `seconds` what they took over all sittings.
+    `compiled` compiles network and features, for speed.
+    """
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        factory: Callable[[], nn.Module],
+        features: Vgg19Features,
+        photographs: Photographs,
+        style: NDArray[np.uint8],
+        device: torch.device,
+        weights: dict[str, Tensor] | None = None,
+        *,
+        compiled: bool = False,
+    ) -> None:
+        self.config = config
+        self.device = device
+        self.skipped = len(photographs.skipped)
+        self.iteration = 0
+        self.seconds = 0.0
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.network = factory()
+        if weights is not None:
+            self.network.load_state_dict(weights)
+        self.network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        features.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if compiled:
+            self.network.compile()
+            features.compile()
+        self._parameters = list(self.network.parameters())
+        self._optimizer = torch.optim.Adam(
+            self._parameters, lr=config.lr, fused=device.type == "cuda"
+        )
+        self._crops = Crops(photographs, config.image_size, config.batch_size, config.seed, device)
+        picture = fit(style, config.style_size)
+        with self._autocast():
+            self._objective = Objective(config, features, _images(picture, device))
+        self._identity = {
+            **asdict(config),
+            "style_scales": list(config.style_scales),
+            "style picture": hashlib.sha256(style.tobytes()).hexdigest()[:16],
+            "photographs": photographs.digest,
+        }
+
+    @property
+    def finished(self) -> bool:
+        return self.iteration >= self.config.iterations
+
+    def step(self) -> Tensor:
+        """One step; the terms [total, content, style, TV] before it, on the device, unread:
+        reading them waits for the GPU."""
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.config.learning_rate(self.iteration)
+        photographs = self._crops(self.iteration)
+        with self._autocast():
+            terms = self._objective(self.network(photographs).float(), photographs)
+        self._optimizer.zero_grad()
+        terms[0].backward()
+        self._optimizer.step()
+        self.iteration += 1
+        return terms.detach()
+
+    def healthy(self) -> bool:
+        """Whether every weight is a finite number. Waits for the GPU."""
+        return bool(nn.utils.get_total_norm(self._parameters).isfinite())
+
+    def styled(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """An (H, W, 3) uint8 RGB picture in the style so far, in FP32."""
+        with torch.no_grad():
+            result = self.network(_images(picture, self.device))[0]
+        return result.clamp(0, 255).round().to(torch.uint8).permute(1, 2, 0).cpu().numpy()
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on exactly as if never stopped: a copy, of tensors, numbers,
+        text and containers alone. What a step draws at random follows from its number."""
+        return copy.deepcopy(
+            {
+                "network": self.network.state_dict(),
+                "optimizer": self._optimizer.state_dict(),
+                "iteration": self.iteration,
+                "seconds": self.seconds,
+                "identity": json.dumps(self._identity),
+            }
+        )
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back, or on, to `state`."""
+        self.network.load_state_dict(state["network"])
+        self._optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
+        self.iteration = state["iteration"]
+        self.seconds = state["seconds"]
+
+    def differences(self, state: dict[str, Any]) -> list[str]:
+        """In words, what `state` was trained with that this run is not; empty if it fits."""
+        theirs = json.loads(state["identity"])
+        words = {"style picture": "another style picture", "photographs": "other photographs"}
+        return [
+            words.get(name, f"{name.replace('_', ' ')} {theirs.get(name)} rather than {value}")
+            for name, value in self._identity.items()
+            if theirs.get(name) != value
+        ]
+
+    def _autocast(self) -> torch.autocast:
+        enabled = self.config.precision == "bf16"
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled)
+
+
+def fit(picture: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
+    """`picture` resized, up or down, so that its longer side is `long_side` pixels."""
+    height, width = picture.shape[:2]
+    scale = long_side / max(height, width)
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    if size == (width, height):
+        return picture
+    return np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
+
+
+def _images(picture: NDArray[np.uint8], device: torch.device) -> Tensor:
+    """[1, 3, H, W] float32 of an (H, W, 3) uint8 picture."""
+    return torch.tensor(picture).to(device).permute(2, 0, 1)[None].float()

@@ -1,0 +1,356 @@
+"""The command line does what it says, names what it cannot do, and never harms an input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from app import cli
+from app.cli import COMMANDS, main
+from app.commands import stylize
+from models.checkpoints import save_checkpoint
+from models.precision import Precision
+from models.transformer_net import VARIANTS, TransformerNetBaseline
+from tests.conftest import picture
+from utils.float64 import in_float64
+from utils.image_utils import load_image, read_metadata, save_image
+from utils.tables import COLUMNS, markdown, refreshed
+
+ROOT = Path(__file__).resolve().parent.parent
+STYLE = "sketch"
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """The smallest network there is, with weights of a fixed seed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        state = TransformerNetBaseline(num_residual_blocks=1).state_dict()
+    path = tmp_path / "sketch.safetensors"
+    save_checkpoint(path, state, {})
+    return path
+
+
+@pytest.fixture
+def style(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """A style installed by the command itself."""
+    assert main(["styles", "add", str(checkpoint)]) == 0
+    assert f"'{STYLE}'" in capsys.readouterr().out
+    return STYLE
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    path = tmp_path / "photo.png"
+    save_image(path, picture(37, 26))
+    return path
+
+
+def stylized(*arguments: object, style: str = STYLE) -> int:
+    return main(["stylize", *map(str, arguments), "--style", style, "--device", "cpu"])
+
+
+# Help, version and mistakes
+
+
+def test_version_and_help_name_every_command(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("styleforge ")
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(command in out for command in COMMANDS)
+
+
+def flags(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from flags(below)
+        else:
+            yield action
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_every_flag_is_explained(command):
+    parser = cli._parser(command)
+    assert not [action.dest for action in flags(parser) if not action.help]
+
+
+def test_flags_are_generated_from_the_tables(capsys):
+    assert main(["stylize", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(key in out for key in VARIANTS)
+    assert all(precision.name in out for precision in Precision)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["paint"], "paint"),
+        (["stylize", "a.png"], "-o"),
+        (["stylize", "a.png", "-o", "b.png", "--strength", "2"], "0 to 1"),
+        (["stylize", "a.png", "-o", "b.png", "--strength", "loud"], "0 to 1"),
+        (["stylize", "a.png", "-o", "b.png", "--size", "0"], "16 to 16384"),
+        (["stylize", "a.png", "-o", "b.png", "--precision", "fp8"], "fp8"),
+        (["bench", "--sizes", "big"], "'big' is not a size"),
+        (["bench", "--sizes", "8x8"], "16 to 16384"),
+        (["bench", "--kernels", "fastest"], "'fastest' is none of"),
+        (["--source", "scene", "bench"], "put 'bench' before"),
+    ],
+)
+def test_a_wrong_command_line_is_told_what_is_wrong(arguments, says, capsys):
+    assert main(arguments) == 2
+    assert says in capsys.readouterr().err
+
+
+# stylize
+
+
+def test_one_picture_becomes_one_file_of_its_own_size(style, photo, tmp_path, capsys):
+    out = tmp_path / "new" / "result.webp"
+    assert stylized(photo, "-o", out) == 0
+    assert load_image(out).shape == (26, 37, 3)
+    assert not np.array_equal(load_image(out), load_image(photo))
+    about = read_metadata(out)
+    assert about["Style"] == "Sketch"
+    assert about["Network size"] == "37x26"
+    assert "Fused, FP32, CPU" in capsys.readouterr().err
+
+
+def test_a_folder_keeps_its_names_and_subfolders(style, tmp_path):
+    album = tmp_path / "album"
+    (album / "day one").mkdir(parents=True)
+    save_image(album / "a.png", picture(20, 16))
+    save_image(album / "day one" / "b.jpg", picture(16, 20))
+    Image.fromarray(picture(18, 18)).save(album / "c.bmp")
+    (album / "notes.txt").write_text("not a picture")
+    save_image(album / ".hidden.png", picture(16, 16))
+    out = album / "styled"  # inside the input: a second run must not style its own results
+    for _ in range(2):
+        assert stylized(album, "-o", out) == 0
+    made = sorted(str(p.relative_to(out)) for p in out.rglob("*") if p.is_file())
+    assert made == ["a.png", "c.bmp.png", str(Path("day one") / "b.jpg")]
+
+
+def test_patterns_are_expanded_where_the_shell_did_not(style, tmp_path):
+    for name in ("a.png", "b.png", "c.jpg"):
+        save_image(tmp_path / name, picture(16, 16))
+    assert stylized(tmp_path / "*.png", "-o", tmp_path / "out") == 0
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a.png", "b.png"]
+
+
+def test_bad_files_are_named_and_the_others_are_done(style, photo, tmp_path, capsys):
+    page = tmp_path / "page.jpg"
+    page.write_text("<!doctype html><html>")
+    cut = tmp_path / "cut.png"
+    cut.write_bytes(photo.read_bytes()[:200])
+    out = tmp_path / "out"
+    assert stylized(page, cut, tmp_path / "gone.png", photo, "-o", out) == 1
+    err = capsys.readouterr().err
+    assert "'page.jpg' is not a picture but an HTML page" in err
+    assert "'cut.png' is a PNG picture that is truncated or damaged" in err
+    assert "gone.png' does not exist" in err
+    assert "Traceback" not in err
+    assert [p.name for p in out.iterdir()] == ["photo.png"]
+
+
+def test_an_input_is_never_overwritten(style, photo, tmp_path, capsys):
+    before = photo.read_bytes()
+    assert stylized(photo, "-o", photo) == 1
+    assert stylized(photo, "-o", tmp_path) == 1
+    assert stylized(tmp_path, "-o", tmp_path) == 1
+    assert "would be overwritten" in capsys.readouterr().err
+    assert photo.read_bytes() == before
+
+
+def test_two_inputs_never_share_a_result(style, tmp_path, capsys):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        save_image(tmp_path / folder / "same.png", picture(16, 16))
+    out = tmp_path / "out"
+    assert stylized(tmp_path / "one" / "same.png", tmp_path / "two" / "same.png", "-o", out) == 1
+    assert "would both become" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_several_pictures_need_a_folder(style, photo, tmp_path, capsys):
+    other = tmp_path / "other.png"
+    save_image(other, picture(16, 16))
+    file = tmp_path / "result.png"
+    file.write_bytes(b"mine")
+    assert stylized(photo, other, "-o", file) == 1
+    assert "'" + str(file) + "' is a file" in capsys.readouterr().err
+    assert file.read_bytes() == b"mine"
+
+
+def test_a_folder_that_cannot_be_written_is_named(style, photo, tmp_path, capsys):
+    (tmp_path / "wall").write_text("a file where a folder should be")
+    assert stylized(photo, "-o", tmp_path / "wall" / "out" / "x.png") == 1
+    assert "wall" in capsys.readouterr().err
+
+
+def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tmp_path, capsys):
+    assert stylized(photo, "-o", tmp_path / "out", style="skecth") == 1
+    assert "did you mean sketch" in capsys.readouterr().err
+    assert main(["stylize", str(photo), "-o", "x", "--style", style, "--device", "cuda:9"]) == 1
+    assert "there is no device 'cuda:9'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_large_picture_is_worked_on_smaller_and_says_so(
+    style, photo, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(stylize.LARGEST, "cpu", 24)
+    assert stylized(photo, "-o", tmp_path / "out") == 0
+    assert "37x26 is large; it was stylized at 24x17 and scaled back" in capsys.readouterr().err
+    assert load_image(tmp_path / "out" / "photo.png").shape == (26, 37, 3)
+    assert stylized(photo, "-o", tmp_path / "asked", "--size", "32") == 0
+    assert "is large" not in capsys.readouterr().err
+
+
+def test_short_memory_means_a_smaller_network_or_a_refusal(
+    style, photo, tmp_path, capsys, monkeypatch
+):
+    enough_for = 20 * 14
+    monkeypatch.setattr(
+        stylize,
+        "free_bytes",
+        lambda device: enough_for * stylize.BYTES_PER_PIXEL / stylize.SHARE,
+    )
+    assert stylized(photo, "-o", tmp_path / "out") == 0
+    assert "it was stylized at 19x" in capsys.readouterr().err
+    assert stylized(photo, "-o", tmp_path / "more", "--size", "64") == 1
+    assert "'photo.png' does not fit into memory at size 64" in capsys.readouterr().err
+    assert not (tmp_path / "more").exists()
+
+
+def test_strength_zero_is_the_picture_itself(style, photo, tmp_path):
+    assert stylized(photo, "-o", tmp_path / "out", "--strength", "0") == 0
+    assert np.array_equal(load_image(tmp_path / "out" / "photo.png"), load_image(photo))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT as a POSIX shell does")
+def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
+    album, out = tmp_path / "album", tmp_path / "out"
+    album.mkdir()
+    for n in range(400):
+        save_image(album / f"{n:03}.png", picture(96, 96))
+    command = [sys.executable, "-m", "app", "stylize", str(album), "-o", str(out)]
+    command += ["--style", style, "--kernels", "baseline", "--device", "cpu"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (out.is_dir() and len(list(out.iterdir())) >= 3):
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "of 400 pictures; those are complete" in err
+    assert "Traceback" not in err
+    made = list(out.iterdir())
+    assert 3 <= len(made) < 400
+    assert {load_image(path).shape for path in made} == {(96, 96, 3)}
+
+
+# styles
+
+
+def test_styles_are_listed_added_under_a_title_and_removed(checkpoint, capsys):
+    assert main(["styles", "add", str(checkpoint), "--title", "Ink & Wash"]) == 0
+    assert "Added Ink & Wash as 'ink_wash'" in capsys.readouterr().out
+    main(["styles", "list"])
+    assert "Ink & Wash" in capsys.readouterr().out
+    assert main(["styles", "remove", "ink_wash"]) == 0
+    capsys.readouterr()
+    main(["styles", "list"])
+    assert "Ink & Wash" not in capsys.readouterr().out
+
+
+def test_what_is_no_style_is_refused_in_one_sentence(tmp_path, capsys):
+    page = tmp_path / "model.pth"
+    page.write_text("<html>404</html>")
+    assert main(["styles", "add", str(page)]) == 1
+    err = capsys.readouterr().err
+    assert "model.pth" in err
+    assert "HTML" in err
+    assert main(["styles", "remove", "nothing_like_it"]) == 1
+    assert "there is no style 'nothing_like_it'" in capsys.readouterr().err
+
+
+# bench
+
+
+def test_bench_measures_every_variant_and_stores_where_and_how(style, tmp_path, capsys):
+    file = tmp_path / "figures.json"
+    arguments = ["--sizes", "32x24", "--runs", "2", "--precision", "fp32,bf16", "--device", "cpu"]
+    assert main(["bench", "--style", style, "--json", str(file), *arguments]) == 0
+    report = json.loads(file.read_text())
+    (size,) = report["sizes"]
+    assert (size["width"], size["height"]) == (32, 24)
+    assert [(row["kernels"], row["precision"]) for row in size["rows"]] == [
+        (key, precision) for precision in ("FP32", "BF16") for key in VARIANTS
+    ]
+    for row in size["rows"]:
+        assert row["p20_ms"] <= row["median_ms"] <= row["p80_ms"]
+        assert row["iterations"] == 2
+        assert row["difference"] >= 0
+    first = size["rows"][0]
+    assert first["kernels_gain"] == first["precision_gain"] == 1
+    assert first["difference"] < 0.05, "FP32 and float64 are the same network"
+    assert report["machine"]["cpu"]
+    assert report["versions"]["torch"] == torch.__version__
+    table = markdown(report)
+    assert "**32x24**" in table
+    assert all(column in table for column in COLUMNS)
+    out = capsys.readouterr().out
+    assert "Baseline" in out
+    assert "BF16" in out
+
+
+def test_what_cannot_run_says_why_in_its_row(style, tmp_path, monkeypatch, capsys):
+    def forward(self: TransformerNetBaseline, x: torch.Tensor, mark: object = None) -> None:
+        raise RuntimeError("no such instruction\nlong C++ trace")
+
+    monkeypatch.setattr(VARIANTS["fused"], "forward", forward)
+    file = tmp_path / "figures.json"
+    arguments = ["--sizes", "16x16", "--runs", "1", "--precision", "fp32", "--device", "cpu"]
+    assert main(["bench", "--style", style, "--json", str(file), *arguments]) == 0
+    rows = json.loads(file.read_text())["sizes"][0]["rows"]
+    (row,) = (row for row in rows if row["kernels"] == "fused")
+    assert row["cannot"] == "no such instruction"
+    assert "cannot run: no such instruction" in markdown(json.loads(file.read_text()))
+
+
+def test_bench_refuses_what_it_cannot_store_before_measuring(style, tmp_path, capsys):
+    assert main(["bench", "--style", style, "--json", str(tmp_path / "no" / "x.json")]) == 1
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_float64_in_strips_is_the_same_network(monkeypatch):
+    monkeypatch.setattr("utils.float64.STRIP_BYTES", 50_000)  # several strips even at this size
+    torch.manual_seed(0)
+    network = TransformerNetBaseline(num_residual_blocks=1)
+    x = torch.rand(1, 3, 36, 44, dtype=torch.float64) * 255
+    with torch.inference_mode():
+        whole = network.double()(x)
+        torch.testing.assert_close(in_float64(network)(x), whole, rtol=1e-12, atol=1e-9)
+
+
+def test_the_readme_shows_the_stored_figures():
+    readme = ROOT / "README.md"
+    assert refreshed(readme.read_text("utf-8"), ROOT) == readme.read_text("utf-8")

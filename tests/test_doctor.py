@@ -1,0 +1,144 @@
+"""The doctor finds what is there, names what is not, and never falls over what is broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from app.cli import main
+from app.commands import doctor
+from utils import system
+from utils.system import Missing
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def says(findings: list[doctor.Finding]) -> str:
+    return "\n".join(f"{finding.state}: {finding.says}" for finding in findings)
+
+
+def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys):
+    status = main(["doctor", "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert list(report) == [
+        "Program",
+        "PyTorch",
+        "Packages",
+        "Compiler",
+        "Kernels",
+        "Cameras",
+        "Window",
+        "Folders",
+        "Styles",
+    ]
+    assert all(report.values())
+    states = {finding["state"] for found in report.values() for finding in found}
+    assert status == (doctor.FAULT in states)
+    assert any(torch.__version__ in finding["says"] for finding in report["PyTorch"])
+
+    main(["doctor"])
+    text = capsys.readouterr().out
+    assert all(topic in text for topic in report)
+
+
+def test_every_kernel_is_ready_or_says_why_not(native_kernels):
+    told = says(doctor.examine(lambda: doctor.check_kernels(build=True)))
+    for status in native_kernels:
+        assert f"{status.name} on cpu: {'ready' if status.ready else status.reason}" in told
+
+
+def test_another_package_named_kernels_is_recognised(tmp_path):
+    """PyPI has one; put before ours on the path it would be imported instead."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "__init__.py").write_text("")
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "app", "doctor", "--json", "--no-build"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    (finding,) = json.loads(done.stdout)["Kernels"]
+    assert finding["state"] == "fault"
+    assert "another package has that name" in finding["says"]
+    assert str(tmp_path) in finding["says"]
+
+
+def test_a_part_that_cannot_be_imported_is_a_finding():
+    def check():
+        yield doctor.Finding(doctor.OK, "this far")
+        import no_such_module_anywhere  # noqa: F401  # pyright: ignore[reportMissingImports]
+
+    found = doctor.examine(check)
+    assert [finding.state for finding in found] == ["ok", "fault"]
+    assert "no_such_module_anywhere" in found[1].says
+
+
+def test_a_missing_system_library_is_named_with_the_line_that_installs_it(monkeypatch):
+    monkeypatch.setattr(system, "QT_LIBRARIES", {"libqt-needs-me.so.9": "libqt-needs-me9"})
+    (missing,) = (item for item in system.missing() if item.purpose == system.WINDOW)
+    assert missing == Missing("libqt-needs-me.so.9", "libqt-needs-me9", system.WINDOW)
+    told = says(doctor.examine(doctor.check_window))
+    assert "fault: This system lacks libqt-needs-me.so.9" in told
+    assert "apt-get install libqt-needs-me9" in told
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux system libraries")
+def test_the_table_of_libraries_covers_what_qt_loads():
+    """Every library that Qt's X11 plug-in needs directly stands in the table or comes with the
+    C library, the C++ library or the wheel."""
+    PySide6 = pytest.importorskip("PySide6")
+    plugins = Path(PySide6.__file__).parent / "Qt" / "plugins"
+    listed = subprocess.run(
+        ["ldd", str(plugins / "platforms" / "libqxcb.so")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    needed = {line.split()[0] for line in listed.splitlines() if "=>" in line}
+    outside = {
+        name
+        for name in needed
+        if name.startswith(("libxcb", "libX11", "libEGL", "libGL.", "libxk"))
+    }
+    assert outside
+    assert outside <= set(system.QT_LIBRARIES)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="displays are Linux's trouble")
+def test_without_a_display_it_names_the_command_that_needs_none(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert not system.has_display()
+    assert "styleforge stylize" in says(doctor.examine(doctor.check_window))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions as on POSIX")
+def test_a_folder_that_cannot_be_written_is_a_fault(monkeypatch, tmp_path):
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(doctor.tempfile, "TemporaryFile", refuse)
+    found = doctor.examine(doctor.check_folders)
+    assert all(finding.state == doctor.FAULT for finding in found)
+    assert "is not writable: Permission denied" in found[0].says
+
+
+def test_a_broken_qt_is_reported_with_its_last_words():
+    assert doctor._ask("print('a'); print('b')") == ("b", "")
+    assert doctor._ask("raise OSError('libx.so: cannot open')") == (
+        "",
+        "OSError: libx.so: cannot open",
+    )
+    answer, fault = doctor._ask("import os; os.abort()")
+    assert answer == ""
+    assert "status" in fault
