@@ -26,7 +26,8 @@ check: lint test
 
 # Measures on this machine, stores the figures and puts them into the README.
 bench: $(VENV)/.installed
-	$(PYTHON) -m app bench --json benchmarks/cpu.json --device cpu $(ARGS)
+	@mkdir -p benchmarks
+	$(PYTHON) -m app bench --json benchmarks/cpu.json --device cpu --sizes 640x480,1280x720 $(ARGS)
 	$(PYTHON) -m utils.tables README.md
 
 clean:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from app.problems import StyleForgeError
@@ -42,9 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.command:
             sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
             return 2
-        from app.ui.gui import run
-
-        return run(args)
+        return _window()(args)
     except StyleForgeError as exc:
         sys.stderr.write(f"styleforge: {exc}\n")
         return 1
@@ -55,6 +53,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output went away (`| head`); nothing may be flushed to it any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _window() -> Callable[[argparse.Namespace], int]:
+    try:
+        from app.ui.gui import run
+    except ImportError as exc:  # of a system library that Qt needs, mostly
+        raise StyleForgeError(
+            f"the window cannot be loaded: {exc}; `styleforge doctor` says what is missing"
+        ) from exc
+    return run
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:

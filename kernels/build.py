@@ -117,7 +117,7 @@ def stop() -> None:
 def cache() -> Path:
     """The folder of built libraries: per user, or under STYLEFORGE_CACHE."""
     root = os.environ.get("STYLEFORGE_CACHE")
-    return (Path(root) if root else platformdirs.user_cache_path("styleforge")) / "kernels"
+    return (Path(root) if root else platformdirs.user_cache_path("styleforge", appauthor=False)) / "kernels"
 
 
 def toolchain() -> Toolchain:
@@ -224,7 +224,7 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
         outcome = json.loads(result.read_text("utf-8"))
         if outcome["reason"]:
             raise _Remembered(outcome["reason"])
-        os.replace(outcome["library"], built)  # noqa: PTH105  (house rule: written, then renamed)
+        Path(outcome["library"]).replace(built)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -281,7 +281,7 @@ def _recall(failure: Path, key: str) -> str:
 def _write(path: Path, text: str) -> None:
     temporary = path.with_suffix(".tmp")
     temporary.write_text(text, "utf-8")
-    os.replace(temporary, path)  # noqa: PTH105
+    temporary.replace(path)
 
 
 def _key(library: Library, tools: Toolchain) -> str:

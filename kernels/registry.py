@@ -155,16 +155,17 @@ def _recompute(reference: Callable[..., Any]) -> Callable[..., tuple[Tensor | No
     """Backward for any fused forward: run the reference again and differentiate that."""
 
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        # Trailing arguments that have their default are not passed on, so they need nothing.
+        given = len(ctx.needs_input_grad)
+        needs = [*ctx.needs_input_grad, *[False] * (len(ctx.template) - given)]
         saved = iter(ctx.saved_tensors)
         inputs = [
             next(saved).detach().requires_grad_(need) if is_tensor else value
-            for value, is_tensor, need in zip(
-                ctx.template, ctx.is_tensor, ctx.needs_input_grad, strict=True
-            )
+            for value, is_tensor, need in zip(ctx.template, ctx.is_tensor, needs, strict=True)
         ]
-        wanted = [x for x, need in zip(inputs, ctx.needs_input_grad, strict=True) if need]
+        wanted = [x for x, need in zip(inputs, needs, strict=True) if need]
         with torch.enable_grad():
             grads = iter(torch.autograd.grad(reference(*inputs), wanted, grad))
-        return tuple(next(grads) if need else None for need in ctx.needs_input_grad)
+        return tuple(next(grads) if need else None for need in needs[:given])
 
     return backward

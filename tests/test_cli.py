@@ -19,7 +19,7 @@ from PIL import Image
 
 from app import cli
 from app.cli import COMMANDS, main
-from app.commands import stylize
+from app.commands import bench, stylize
 from models.checkpoints import save_checkpoint
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
@@ -113,6 +113,33 @@ def test_flags_are_generated_from_the_tables(capsys):
 def test_a_wrong_command_line_is_told_what_is_wrong(arguments, says, capsys):
     assert main(arguments) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="displays are Linux's trouble")
+def test_without_a_display_one_sentence_names_the_command_that_needs_none():
+    bare = {k: v for k, v in os.environ.items() if k not in DISPLAYS}
+    done = subprocess.run(
+        [sys.executable, "-m", "app"],
+        cwd=ROOT,
+        env=bare,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "styleforge stylize" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+
+
+def test_a_window_that_cannot_be_loaded_says_what_is_missing(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "app.ui.gui", None)
+    assert main([]) == 1
+    err = capsys.readouterr().err
+    assert "the window cannot be loaded" in err
+    assert "styleforge doctor" in err
 
 
 # stylize
@@ -287,7 +314,7 @@ def test_what_is_no_style_is_refused_in_one_sentence(tmp_path, capsys):
     assert main(["styles", "add", str(page)]) == 1
     err = capsys.readouterr().err
     assert "model.pth" in err
-    assert "HTML" in err
+    assert "not a checkpoint" in err
     assert main(["styles", "remove", "nothing_like_it"]) == 1
     assert "there is no style 'nothing_like_it'" in capsys.readouterr().err
 
@@ -316,7 +343,8 @@ def test_bench_measures_every_variant_and_stores_where_and_how(style, tmp_path, 
     assert report["versions"]["torch"] == torch.__version__
     table = markdown(report)
     assert "**32x24**" in table
-    assert all(column in table for column in COLUMNS)
+    assert all(column in table for column in COLUMNS if column != "peak MB")
+    assert "peak MB" not in table, "not measured on the CPU"
     out = capsys.readouterr().out
     assert "Baseline" in out
     assert "BF16" in out
@@ -332,8 +360,17 @@ def test_what_cannot_run_says_why_in_its_row(style, tmp_path, monkeypatch, capsy
     assert main(["bench", "--style", style, "--json", str(file), *arguments]) == 0
     rows = json.loads(file.read_text())["sizes"][0]["rows"]
     (row,) = (row for row in rows if row["kernels"] == "fused")
-    assert row["cannot"] == "no such instruction"
-    assert "cannot run: no such instruction" in markdown(json.loads(file.read_text()))
+    assert row["not_run"] == "no such instruction"
+    assert "Not run: Fused, FP32: no such instruction." in markdown(json.loads(file.read_text()))
+
+
+def test_what_would_take_too_long_is_not_run(style, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "PATIENCE_S", 0.0)
+    file = tmp_path / "figures.json"
+    arguments = ["--sizes", "16x16", "--runs", "1", "--precision", "fp32", "--device", "cpu"]
+    assert main(["bench", "--style", style, "--json", str(file), *arguments]) == 0
+    rows = json.loads(file.read_text())["sizes"][0]["rows"]
+    assert all("one picture would take about" in row["not_run"] for row in rows)
 
 
 def test_bench_refuses_what_it_cannot_store_before_measuring(style, tmp_path, capsys):

@@ -243,8 +243,8 @@ def test_what_is_not_vgg_is_told_in_a_sentence(
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *args: object) -> None:
-            pass
+        def log_message(self, format: str, *args: object) -> None:
+            """Not to stderr."""
 
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), partial(Quiet, directory=str(folder))
@@ -412,6 +412,29 @@ def test_training_makes_the_loss_fall(
     assert all(p.per_second > 0 for p in seen)
 
 
+@pytest.mark.gpu
+def test_training_on_a_gpu_makes_the_loss_fall_and_resumes(
+    features: Vgg19Features, tmp_path: Path
+) -> None:
+    config = TrainingConfig(
+        style_size=64, image_size=64, batch_size=4, iterations=60, lr=5e-3, precision="bf16"
+    )
+
+    def fresh() -> Run:
+        source = photographs(side=config.square)
+        return Run(config, TransformerNetBaseline, features, source, style(), torch.device("cuda"))
+
+    run = fresh()
+    half = list(train(run, tmp_path / "run.pt", stop=lambda: run.iteration == 40))
+    assert [p.iteration for p in half] == [20, 40]
+    other = fresh()
+    resume_run(tmp_path / "run.pt", other)
+    rest = list(train(other, tmp_path / "run.pt"))
+    assert [p.iteration for p in rest] == [60]
+    assert rest[-1].style < half[0].style
+    assert other.healthy()
+
+
 def test_a_resumed_run_ends_bit_equal_to_one_never_stopped(
     features: Vgg19Features, tmp_path: Path
 ) -> None:
@@ -481,7 +504,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(
 ) -> None:
     run = tiny_run(features)
     steps = train(run, tmp_path / "run.pt", checkpoint_interval=2)
-    next(steps), next(steps)
+    assert [next(steps).iteration, next(steps).iteration] == [1, 2]
     good = {k: v.clone() for k, v in run.network.state_dict().items()}
     next(steps)
     next(run.network.parameters()).data[0] = torch.nan
@@ -682,7 +705,7 @@ def test_ctrl_c_keeps_what_was_learned_and_resume_goes_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
-    argv = command(folder, style_file, vgg_file, out, "--iterations", "12", "--json-progress")
+    argv = command(folder, style_file, vgg_file, out, "--iterations", "40", "--json-progress")
     process = subprocess.Popen(
         [sys.executable, "-m", "app", *argv],
         stdout=subprocess.PIPE,
@@ -704,7 +727,7 @@ def test_ctrl_c_keeps_what_was_learned_and_resume_goes_on(
     stopped = events[-1]["text"]
     assert "with --resume goes on" in stopped
     last = events[-2]["iteration"]
-    assert 3 <= last < 12
+    assert 3 <= last < 40
     assert (out / "great_wave.preview.png").is_file()
 
     assert main(argv) == 1
@@ -712,7 +735,7 @@ def test_ctrl_c_keeps_what_was_learned_and_resume_goes_on(
     assert main([*argv, "--resume"]) == 0
     resumed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     iterations = [e["iteration"] for e in resumed if e["event"] == "progress"]
-    assert iterations == list(range(last + 1, 13))
+    assert iterations == list(range(last + 1, 41))
     assert resumed[-1]["event"] == "finished"
     assert [path.name for path in out.iterdir()] == ["great_wave"]
 

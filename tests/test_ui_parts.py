@@ -92,9 +92,9 @@ def contrast(one: str, other: str) -> float:
     """As WCAG 2.2 defines it."""
 
     def luminance(color: str) -> float:
-        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in
-                 QColor(color).getRgbF()[:3]]  # fmt: skip
-        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+        channels = (QColor(color).redF(), QColor(color).greenF(), QColor(color).blueF())
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
@@ -126,7 +126,7 @@ def test_the_theme_changes_live(theme, qapp, qtbot):
     for choice, tokens in (("dark", DARK), ("light", LIGHT)):
         with qtbot.waitSignal(theme.changed):
             theme.choice = choice
-        assert widget.palette().window().color() == QColor(tokens.window)
+        qtbot.waitUntil(lambda t=tokens: widget.palette().window().color().name() == t.window)
         assert tokens.accent in qapp.styleSheet()
 
 

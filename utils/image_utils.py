@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import io
 import json
@@ -91,7 +92,7 @@ def load_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     try:
         with open_image(path) as image:
             image.load()
-            return np.ascontiguousarray(_turn(to_rgb(image), _orientation(image)))
+            return np.array(_turn(to_rgb(image), _orientation(image)), order="C")
     except MemoryError:
         raise ImageError(f"'{path.name}' does not fit into memory") from None
     except MALFORMED as exc:
@@ -147,17 +148,16 @@ def what_is(head: bytes) -> str:
         if head.startswith(signature):
             return name
     if head[4:8] == b"ftyp":
-        return "an MP4 or QuickTime file"
+        heic = head[8:12] in (b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1")
+        return "a HEIC photo" if heic else "an MP4 or QuickTime file"
     if head[:4] == b"RIFF":
         return {b"WEBP": "a WebP picture", b"AVI ": "an AVI video", b"WAVE": "a sound file"}.get(
             head[8:12], "a RIFF file"
         )
-    try:
-        text = head[:-4].decode() if len(head) > 4 else head.decode()
-    except UnicodeDecodeError as exc:
-        if exc.reason != "unexpected end of data":  # a character cut in two by the end of `head`
-            return ""
-        text = head[: exc.start].decode()
+    try:  # incrementally, since the end of `head` may cut a character in two
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return ""
     if not text or not all(c.isprintable() or c in "\t\r\n\f\x1b\ufeff" for c in text):
         return ""
     start = text.lstrip("\ufeff \t\r\n").lower()
@@ -302,6 +302,8 @@ def _fault(path: Path, exc: BaseException) -> str:
     if not head:
         return f"'{path.name}' is empty"
     kind = what_is(head)
+    if kind == "a HEIC photo":
+        return f"'{path.name}' is a HEIC photo, which cannot be read; save it as JPEG first"
     if kind.endswith("picture"):
         return f"'{path.name}' is {kind} that is truncated or damaged"
     if isinstance(exc, Image.UnidentifiedImageError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +19,29 @@ COLUMNS = (
     "precision",
     "median ms",
     "p20-p80",
-    "fps",
-    "kernels' gain",
-    "precision's gain",
-    "largest difference",
-    "PSNR dB",
+    "vs baseline",
+    "vs FP32",
+    "difference",
+    "PSNR",
     "peak MB",
 )
 
 
-def cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """One line of a report's table, as text under COLUMNS; a row that could not run says why in
-    its third cell. Ratios are printed whatever they are."""
-    if row.get("cannot"):
-        return (row["title"], row["precision"], f"cannot run: {row['cannot']}")
-    return (
-        row["title"],
-        row["precision"],
-        f"{row['median_ms']:.4g}",
-        f"{row['p20_ms']:.4g}-{row['p80_ms']:.4g}",
-        f"{1000 / row['median_ms']:.3g}",
-        _times(row["kernels_gain"]),
-        _times(row["precision_gain"]),
-        f"{row['difference']:.2g}",
-        "-" if row["psnr"] is None else f"{row['psnr']:.0f}",
-        "-" if row["peak_mb"] is None else f"{row['peak_mb']:.0f}",
-    )
+def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The header and one line for each row that was run, as text, without the columns that say
+    nothing here. Ratios are given whatever they are."""
+    lines = [_cells(row) for row in rows if not row.get("not_run")]
+    told = [n for n in range(len(COLUMNS)) if any(line[n] != "-" for line in lines)]
+    return [tuple(line[n] for n in told) for line in (COLUMNS, *lines)]
+
+
+def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One sentence for each row that was not run, saying why."""
+    return [
+        f"{row['title']}, {row['precision']}: {row['not_run']}"
+        for row in rows
+        if row.get("not_run")
+    ]
 
 
 def where(report: Mapping[str, Any]) -> str:
@@ -59,9 +56,11 @@ def markdown(report: Mapping[str, Any]) -> str:
     """The report as Markdown: one line about the machine, then a table per size."""
     parts = [where(report)]
     for size in report["sizes"]:
-        rows = [cells(row) for row in size["rows"]]
+        header, *lines = table(size["rows"])
+        rule = ["---", "---", *["---:"] * (len(header) - 2)]
         parts.append(f"**{size['width']}x{size['height']}**")
-        parts.append("\n".join(_table(COLUMNS, rows)))
+        parts.append("\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines)))
+        parts += [f"Not run: {note}." for note in notes(size["rows"])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -90,11 +89,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
-    yield f"| {' | '.join(header)} |"
-    yield f"| --- | --- |{' ---: |' * (len(header) - 2)}"
-    for row in rows:
-        yield f"| {' | '.join([*row, *[''] * (len(header) - len(row))])} |"
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        row["title"],
+        row["precision"],
+        _ms(row["median_ms"]),
+        f"{_ms(row['p20_ms'])}-{_ms(row['p80_ms'])}",
+        _times(row["kernels_gain"]),
+        _times(row["precision_gain"]),
+        f"{row['difference']:.2g}",
+        "-" if row["psnr"] is None else f"{row['psnr']:.0f}",
+        "-" if row["peak_mb"] is None else f"{row['peak_mb']:.0f}",
+    )
+
+
+def _ms(value: float) -> str:
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _times(ratio: float | None) -> str:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich import box
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -34,14 +33,16 @@ from kernels.registry import prepare, statuses
 from models.checkpoints import CheckpointError, load_checkpoint, num_residual_blocks
 from models.precision import Precision
 from models.transformer_net import VARIANTS
-from utils.benchmark import interleave
+from utils.benchmark import interleave, stopwatch
 from utils.devices import cpu_name, resolve
 from utils.float64 import in_float64
-from utils.tables import COLUMNS, cells, where
+from utils.tables import notes, table, where
 
 BASELINE = "baseline"
 RUNS = {"cpu": 7, "cuda": 50}
 WARMUP = {"cpu": 1, "cuda": 10}
+PATIENCE_S = 20.0  # what would take longer for one picture is not run (FP16 on most CPUs)
+PROBE = 64  # side of the corner that tells how long a picture will take
 COMPILED = "compiled baseline"
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune")
 
@@ -57,7 +58,7 @@ class Candidate:
     key: str
     title: str
     precision: Precision
-    call: Callable[[], Tensor]  # [1, 3, H, W]
+    call: Callable[[Tensor], Tensor]  # [1, 3, H, W] float32, 0-255, in and out
 
     @property
     def name(self) -> str:
@@ -128,6 +129,7 @@ def run(args: argparse.Namespace) -> int:
         "taken": datetime.now(UTC).date().isoformat(),
         "style": args.style,
         "runs": runs,
+        "compile": args.compile,
         "machine": machine(device),
         "versions": versions(),
         "commit": commit(),
@@ -150,7 +152,10 @@ def run(args: argparse.Namespace) -> int:
                 partial(progress.update, task),
             )
         report["sizes"].append({"width": width, "height": height, "rows": rows})
+        console.print()
         console.print(_table(f"{width}x{height}", rows))
+        for note in notes(rows):
+            console.print(f"Not run: {note}", soft_wrap=True)
     if args.json:
         _store(args.json, report)
         console.print(f"Stored in {args.json}", soft_wrap=True)
@@ -189,13 +194,13 @@ class Bench:
                 }
                 rows[candidate.name] = row
                 row.update(self._first_call(candidate, reference))
-                if "cannot" not in row:
+                if "not_run" not in row:
                     able[candidate.name] = candidate
         if able:
             warmup = WARMUP[self._device.type]
             with torch.inference_mode():
                 results = interleave(
-                    {name: candidate.call for name, candidate in able.items()},
+                    {name: partial(c.call, self._input(c)) for name, c in able.items()},
                     warmup,
                     runs,
                     self._device,
@@ -220,8 +225,7 @@ class Bench:
         if compile_mode:
             network = self._network(BASELINE, precision)
             compiled = torch.compile(network, mode=compile_mode, dynamic=False)
-            title = f"Baseline, compiled ({compile_mode})"
-            chosen.append(self._candidate(COMPILED, title, precision, compiled))
+            chosen.append(self._candidate(COMPILED, "Compiled", precision, compiled))
         return chosen
 
     def _candidate(
@@ -229,13 +233,26 @@ class Bench:
     ) -> Candidate:
         mode = precision.value
         half = torch.float16 if self._device.type == "cuda" else torch.bfloat16
-        x = self._picture.to(mode.dtype)
 
-        def call() -> Tensor:
+        def call(x: Tensor) -> Tensor:
             with torch.autocast(self._device.type, half, enabled=mode.autocast):
                 return network(x)
 
         return Candidate(key, title, precision, call)
+
+    def _input(self, candidate: Candidate) -> Tensor:
+        return self._picture.to(candidate.precision.value.dtype)
+
+    def _foresee(self, candidate: Candidate) -> float:
+        """Seconds one picture will take, from a corner of it; 0 for what must be compiled anew
+        for every size."""
+        if candidate.key == COMPILED:
+            return 0.0
+        x = self._input(candidate)
+        corner = x[..., :PROBE, :PROBE].contiguous()
+        candidate.call(corner)
+        ms = stopwatch(partial(candidate.call, corner), self._device)
+        return ms / 1e3 * x.numel() / corner.numel()
 
     def _network(self, key: str, precision: Precision = Precision.fp32) -> nn.Module:
         network = VARIANTS[key](num_residual_blocks=num_residual_blocks(self._state))
@@ -255,11 +272,14 @@ class Bench:
             before = torch.cuda.memory_allocated(self._device)
         try:
             with torch.inference_mode():
-                output = candidate.call()
+                seconds = self._foresee(candidate)
+                if seconds > PATIENCE_S:
+                    return {"not_run": f"one picture would take about {seconds:.0f} s"}
+                output = candidate.call(self._input(candidate))
         except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
-            return {"cannot": str(exc).strip().partition("\n")[0]}
+            return {"not_run": str(exc).strip().partition("\n")[0]}
         if not bool(torch.isfinite(output).all()):
-            return {"cannot": "its picture is not finite"}
+            return {"not_run": "its picture is not finite"}
         difference, psnr = peak_difference(output.double().clamp(0, 255), reference)
         peak = torch.cuda.max_memory_allocated(self._device) - before if cuda else None
         return {
@@ -318,12 +338,20 @@ def _ratio(reference: dict[str, Any], row: dict[str, Any]) -> float | None:
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
-    table = Table(*COLUMNS, title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
-    for column in table.columns[2:]:
-        column.justify = "right"
-    for row in rows:
-        table.add_row(*cells(row))
-    return table
+    header, *lines = table(rows)
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name, *cells in zip(header, *lines, strict=True):
+        # Headers may wrap between words; figures are never cut.
+        needed = max(map(len, [*name.split(), *cells]))
+        shown.add_column(
+            name,
+            justify="left" if name in ("kernels", "precision") else "right",
+            min_width=needed,
+            no_wrap=" " not in name,
+        )
+    for line in lines:
+        shown.add_row(*line)
+    return shown
 
 
 def _store(path: Path, report: dict[str, Any]) -> None:

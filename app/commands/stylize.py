@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import glob
 import math
 import os
@@ -12,7 +13,6 @@ from pathlib import Path
 
 import psutil
 import torch
-from PIL import Image
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -28,6 +28,7 @@ from app.frames import Frame
 from app.metadata import metadata
 from app.problems import StyleForgeError
 from app.sizing import SHORTEST
+from app.sources import pictures_in
 from app.styled import EngineConfig, Styled
 from app.styles import Library
 from kernels.registry import prepare
@@ -207,8 +208,12 @@ def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
             problems.append(f"'{text}' does not exist")
         for path in paths:
             if path.is_dir():
-                pictures = [(p, p.relative_to(path)) for p in _pictures_in(path, output)]
-                if not pictures:
+                known = len(problems)
+                pictures = [
+                    (picture, picture.relative_to(path))
+                    for picture in _pictures_below(path, output, problems)
+                ]
+                if not pictures and len(problems) == known:
                     problems.append(f"'{path}' holds no pictures")
                 found += pictures
             else:
@@ -244,18 +249,21 @@ def _expand(text: str) -> list[Path]:
     return []
 
 
-def _pictures_in(folder: Path, output: Path) -> Iterator[Path]:
-    """Every visible file below `folder` whose ending is a picture's, except those in `output`."""
-    endings = set(Image.registered_extensions())
+def _pictures_below(folder: Path, output: Path, problems: list[str]) -> Iterator[Path]:
+    """The pictures in `folder` and all visible folders below, except those in `output`."""
+
+    def refused(exc: OSError) -> None:
+        problems.append(f"the folder '{exc.filename}' cannot be read: {exc.strerror}")
+
     skip = _identity(output)
-    for where, folders, files in os.walk(folder):
+    for where, folders, _ in os.walk(folder, onerror=refused):
         here = Path(where)
         folders[:] = sorted(
             name for name in folders if name[0] != "." and _identity(here / name) != skip
         )
-        for name in sorted(files):
-            if name[0] != "." and Path(name).suffix.lower() in endings:
-                yield here / name
+        # A folder may hold nothing but folders.
+        with contextlib.suppress(StyleForgeError):
+            yield from pictures_in(here)
 
 
 def _saved_as(name: Path) -> Path:

@@ -130,14 +130,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="1,0.5",
         help="scales at which result and style picture are compared (default: 1)",
     )
-    length = recipe.add_mutually_exclusive_group()
-    length.add_argument("--epochs", type=int, metavar="N", help="times to see every photograph")
-    length.add_argument(
+    recipe.add_argument("--epochs", type=int, metavar="N", help="times to see every photograph")
+    recipe.add_argument(
         "--iterations",
         type=int,
-        default=DEFAULTS.iterations,
         metavar="N",
-        help=f"steps to take (default: {DEFAULTS.iterations})",
+        help=f"steps to take, whatever --epochs says (default: {DEFAULTS.iterations})",
     )
     recipe.add_argument(
         "--init", type=Path, metavar="CHECKPOINT", help="begin from these weights, not at random"
@@ -229,7 +227,7 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         partial(report.loading, "Photographs"),
     )
     _tell_of(photographs, len(paths), report)
-    if args.epochs is not None:
+    if args.epochs is not None and args.iterations is None:
         config = replace(config, iterations=config.for_epochs(args.epochs, len(photographs)))
     if preview is None:
         preview = photographs.pixels[0].numpy()
@@ -308,6 +306,7 @@ def _device(key: str) -> torch.device:
 
 def _config(args: argparse.Namespace, device: torch.device, blocks: int) -> TrainingConfig:
     asked = {f.name: getattr(args, f.name) for f in fields(TrainingConfig) if f.name in args}
+    asked = {name: value for name, value in asked.items() if value is not None}
     if asked["precision"] == "auto":
         modern = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
         asked["precision"] = "bf16" if modern else "fp32"
@@ -451,7 +450,10 @@ def _save_weights(
         raise TrainingError(f"'{path}' could not be written ({exc.strerror or exc})") from exc
 
 
-if __name__ == "__main__":
-    from app.cli import main
-
-    sys.exit(main(["train", *sys.argv[1:]]))
+if __name__ == "__main__":  # for machines that have nothing but what training needs
+    root = argparse.ArgumentParser(prog="python -m app.commands.train")
+    add_parser(root.add_subparsers(required=True))
+    try:
+        sys.exit(run(root.parse_args(["train", *sys.argv[1:]])))
+    except StyleForgeError as exc:
+        sys.exit(f"styleforge: {exc}")

@@ -26,7 +26,7 @@ def open_file(path: Path) -> FrameSource:
             return Video(AnimationReader(path))
         except ImageError as exc:
             raise StyleForgeError(str(exc)) from exc
-    if kind == "picture" or name.endswith("picture"):
+    if kind == "picture" or name.endswith(("picture", "photo")):
         return Pictures([path])
     if name and not name.endswith(_PLAYABLE):
         raise StyleForgeError(f"'{path.name}' is {name}, not a picture or video")
@@ -34,7 +34,9 @@ def open_file(path: Path) -> FrameSource:
         return Video(VideoReader(path))
     except StyleForgeError as exc:
         if name:
-            raise StyleForgeError(f"'{path.name}' is {name} that cannot be played: {exc}") from exc
+            raise StyleForgeError(
+                f"'{path.name}' is {name}, but damaged or without a picture"
+            ) from exc
         raise StyleForgeError(f"'{path.name}' is not a picture or video, or damaged") from exc
 
 

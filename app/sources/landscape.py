@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from utils.opencv import cv2
 
 Float = NDArray[np.float32]
+Real = NDArray[np.floating]
 Bytes = NDArray[np.uint8]
 
 HORIZON = 0.565  # of the height: where the lake begins
@@ -32,7 +33,7 @@ class Layer:
     y: int = 0
 
     @classmethod
-    def of(cls, colors: Float, cover: Float, x: int = 0, y: int = 0) -> Layer:
+    def of(cls, colors: Real, cover: Real, x: int = 0, y: int = 0) -> Layer:
         """From colors [h, w, 3] in 0-255 (not multiplied) and cover [h, w] in 0-1."""
         cover = np.clip(cover, 0, 1)[..., None]
         keep = np.repeat(1 - cover, 3, axis=2)
@@ -63,7 +64,7 @@ class Layer:
         cv2.add(below, self.colors[rows, columns], below)
 
 
-def _bytes(values: Float) -> Bytes:
+def _bytes(values: Real) -> Bytes:
     return np.rint(np.clip(values, 0, 255)).astype(np.uint8)
 
 
@@ -71,10 +72,10 @@ def _color(*rgb: float) -> Float:
     return np.array(rgb, np.float32)
 
 
-def _mix(a: Float, b: Float, share: Float) -> Float:
+def _mix(a: Real, b: Real, share: Real) -> Float:
     """a where `share` [h, w] is 0, b where it is 1."""
     share = np.clip(share, 0, 1)[..., None]
-    return a * (1 - share) + b * share
+    return (a * (1 - share) + b * share).astype(np.float32, copy=False)
 
 
 def _ramp(stops: list[tuple[float, tuple[float, float, float]]], count: int) -> Float:
@@ -85,18 +86,20 @@ def _ramp(stops: list[tuple[float, tuple[float, float, float]]], count: int) -> 
     return np.stack(channels, axis=1).astype(np.float32)
 
 
-def noise(height: int, width: int, roughness: float, wide: float, seed: int) -> Float:
-    """Smooth noise [height, width] that repeats in both directions; mean 0, deviation 1.
+def noise(
+    height: int, width: int, smooth: float, wide: float, seed: int, most: float = 0.0
+) -> Float:
+    """Noise [height, width] that repeats in both directions; mean 0, deviation 1.
 
-    The spectrum falls as frequency to the power -`roughness`; features are `wide` times as wide
-    as high.
+    The spectrum falls as frequency to the power -`smooth`, from `most` features a height on;
+    features are `wide` times as wide as high.
     """
     white = np.random.default_rng(seed).standard_normal((height, width)).astype(np.float32)
     fy = np.fft.fftfreq(height)[:, None] * height
     fx = np.fft.rfftfreq(width)[None] * width * (height / width) * wide
-    frequency = np.sqrt(fy**2 + fx**2)
+    frequency = np.sqrt(fy**2 + fx**2 + most**2)
     frequency[0, 0] = np.inf
-    values = np.fft.irfft2(np.fft.rfft2(white) / frequency**roughness, (height, width))
+    values = np.fft.irfft2(np.fft.rfft2(white) / frequency**smooth, (height, width))
     return (values / values.std()).astype(np.float32)
 
 
@@ -131,7 +134,9 @@ def clouds(
 
     `cover` is the share of the sky they take, `gold` how strongly the sun colors them.
     """
-    shape = noise(height, width, 2.3, wide, seed) + 0.13 * noise(height, width, 1.3, 1.3, seed + 1)
+    shape = noise(height, width, 2.3, wide, seed, 2.5) + 0.13 * noise(
+        height, width, 1.3, 1.3, seed + 1
+    )
     y = np.linspace(0, 1, height, dtype=np.float32)[:, None]
     shape = shape - np.quantile(shape, 1 - cover) - 1.4 * (2 * np.abs(y - 0.45)) ** 3
     body = np.clip(shape / 0.5, 0, 1)
@@ -147,9 +152,9 @@ def clouds(
     return layer.colors, layer.keep
 
 
-def _ridge(width: int, roughness: float, seed: int) -> Float:
+def _ridge(width: int, smooth: float, seed: int) -> Float:
     """A skyline [width] between 0 and 1."""
-    line = noise(2, width * 2, roughness, 1.0, seed)[0, :width]
+    line = noise(2, width * 2, smooth, 1.0, seed)[0, :width]
     return (line - line.min()) / (line.max() - line.min())
 
 
@@ -281,8 +286,8 @@ def water(width: int, height: int) -> Water:
     return Water(
         x,
         np.clip(mirrored, 0, above - 1).astype(np.float32),
-        np.tile(ripple, (1, 2)),
-        np.tile(swell, (1, 2)),
+        np.tile(ripple.astype(np.float32), (1, 2)),
+        np.tile(swell.astype(np.float32), (1, 2)),
         np.repeat(_bytes(tint)[:, None], width, axis=1),
         np.repeat(_bytes(glow)[:, None], width, axis=1),
         np.tile(_bytes(64 + 24 * sparkle), (1, 2)),
@@ -480,6 +485,5 @@ class _Canvas:
     def layer(self) -> Layer:
         colors = cv2.resize(self._paint, self._size, interpolation=cv2.INTER_AREA)
         cover = cv2.resize(self._mask, self._size, interpolation=cv2.INTER_AREA)
-        return Layer(
-            colors.astype(np.uint8, copy=False), np.repeat(255 - cover[..., None], 3, axis=2)
-        )
+        keep = np.repeat(255 - cover[..., None], 3, axis=2)
+        return Layer(colors.astype(np.uint8, copy=False), keep.astype(np.uint8, copy=False))

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
 import numpy as np
@@ -36,8 +36,8 @@ class Address:
     """An address, its login kept apart: only `title` ever reaches a message."""
 
     url: str  # without the login
-    user: str = ""
-    password: str = ""
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
 
     @classmethod
     def parse(cls, spec: str) -> Address:
@@ -309,9 +309,7 @@ def _play(address: Address) -> cv2.VideoCapture:
     capture = cv2.VideoCapture(address.with_login, cv2.CAP_FFMPEG, NETWORK_TIMEOUTS)
     if not capture.isOpened():
         capture.release()
-        raise FeedLost(
-            f"{address.name} cannot be played: no stream is there, or not for this login"
-        )
+        raise FeedLost(f"{address.name} cannot be played: it is no stream, or wants a login")
     return capture
 
 

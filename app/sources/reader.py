@@ -54,7 +54,8 @@ class VideoReader:
 
     def __init__(self, where: str | Path, title: str = "") -> None:
         self.title = title or Path(where).name
-        self._where = str(where)
+        # Absolute, because FFmpeg takes what precedes a colon in "12:30.mp4" for a protocol.
+        self._where = str(where) if "://" in str(where) else str(Path(where).absolute())
         self._capture = self._open()
         fps = self._capture.get(cv2.CAP_PROP_FPS)
         # A missing rate reads as 0 or NaN, or as the 90000 ticks a second of the file's clock.
@@ -91,7 +92,10 @@ class VideoReader:
     def seek(self, seconds: float) -> None:
         if seconds <= 0:  # not every container can seek, but each can be begun again
             self._capture.release()
-            self._capture = self._open()
+            try:
+                self._capture = self._open()
+            except StyleForgeError:
+                raise StyleForgeError(f"'{self.title}' can no longer be read") from None
             self._previous = -1.0
         else:
             self._capture.set(cv2.CAP_PROP_POS_MSEC, seconds * 1e3)

@@ -8,16 +8,21 @@ import threading
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.frames import Frame, FrameSource, SourceInfo
 from app.sources import landscape
-from app.sources.landscape import Layer
+from app.sources.landscape import Bytes, Layer
 from utils.opencv import cv2
 
 SCENE = "scene"  # its spec
 PERIOD_S = 30.0  # after which it begins again, without a seam
 FPS = 30.0
+WATERLINE = landscape.HORIZON + 0.14  # of the height: where the boat sails
+
+# Two waves added up -> light: only where both are high does the water sparkle.
+_SPARKLE = np.clip((np.arange(256) - 158) * 7, 0, 255).astype(np.uint8)
+
+Sheet = tuple[Bytes, Bytes]  # colors and keep of a Layer, to slide over
 
 
 class Painting:
@@ -27,11 +32,11 @@ class Painting:
         self.width, self.height = width, height
         self._sky = landscape.sky(width, height)
         self._horizon = len(self._sky)
-        high, low = round(height * 0.30), round(height * 0.36)
+        high, low = round(height * 0.30), round(height * 0.33)
         # The high clouds repeat twice in the width: at the same period they move half as fast.
-        self._high = _twice(landscape.clouds((width + 1) // 2, high, 0.34, 9.0, 71, 0.2, 0.6), 3)
-        self._low = _twice(landscape.clouds(width, low, 0.40, 2.4, 78, 0.45, 0.95), 2)
-        self._low_top = round(height * 0.10)
+        self._high = _repeated(landscape.clouds((width + 1) // 2, high, 0.34, 9.0, 71, 0.2, 0.6), 3)
+        self._low = _repeated(landscape.clouds(width, low, 0.40, 2.4, 78, 0.45, 0.95), 2)
+        self._low_top = round(height * 0.08)
         self._mountains = landscape.mountains(width, height)
         self._water = landscape.water(width, height)
         shore = landscape.shore(width, height)
@@ -42,7 +47,7 @@ class Painting:
         self._boat = landscape.boat(height)
         self._balloon = landscape.balloon(height)
 
-    def render(self, t: float) -> NDArray[np.uint8]:
+    def render(self, t: float) -> Bytes:
         """The scene at second `t`, [H, W, 3] RGB."""
         turn = (t / PERIOD_S) % 1.0
         picture = np.empty((self.height, self.width, 3), np.uint8)
@@ -50,18 +55,18 @@ class Painting:
         above[:] = self._sky
         _drift(above, self._high, 0, turn * self._high[0].shape[1] / 3)
         _drift(above, self._low, self._low_top, turn * self._low[0].shape[1] / 2)
-        self._fly(above, turn)
         self._mountains.over(above)
+        self._fly(above, turn)
         self._mirror(above, below, turn)
         self._sail(picture, turn)
         for part in self._shore:
             part.over(picture)
         return picture
 
-    def _fly(self, above: NDArray[np.uint8], turn: float) -> None:
+    def _fly(self, above: Bytes, turn: float) -> None:
         """The balloon hovers; birds cross the sky twice a period, flapping."""
         circle = 2 * math.pi * turn
-        x = self.width * (0.44 + 0.05 * math.sin(circle))
+        x = self.width * (0.50 + 0.03 * math.sin(circle))
         y = self.height * (0.075 + 0.018 * math.sin(2 * circle + 1))
         _moved(self._balloon, x, y).over(above)
         for i in range(7):
@@ -77,12 +82,12 @@ class Painting:
             thick = max(1, round(self.height / 400))
             cv2.polylines(above, [points], False, (54, 52, 70), thick, cv2.LINE_AA, 4)
 
-    def _mirror(self, above: NDArray[np.uint8], below: NDArray[np.uint8], turn: float) -> None:
+    def _mirror(self, above: Bytes, below: Bytes, turn: float) -> None:
         """The lake: what is above it, upside down, through two waves that pass each other."""
         water = self._water
         slide = int(turn * self.width)
-        there, back = slice(slide, slide + self.width), slice(self.width - slide, None)
-        back = slice(back.start, back.start + self.width)
+        there = slice(slide, slide + self.width)
+        back = slice(self.width - slide, 2 * self.width - slide)
         x = cv2.add(water.x, cv2.add(water.ripple[:, there], water.swell[:, back]))
         y = cv2.add(water.y, cv2.add(water.swell[:, there], water.ripple[:, back]))
         seen = cv2.remap(above, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
@@ -93,32 +98,29 @@ class Painting:
         shine = cv2.multiply(cv2.merge([light, light, light]), water.shine, scale=1 / 255)
         cv2.add(seen, shine, below)
 
-    def _sail(self, picture: NDArray[np.uint8], turn: float) -> None:
+    def _sail(self, picture: Bytes, turn: float) -> None:
         """The boat crosses the lake once a period, its reflection under it."""
         circle = 2 * math.pi * turn
         boat = self._boat
         height, width = boat.keep.shape[:2]
         x = -width + (self.width + 2 * width) * ((turn + 0.46) % 1.0)
-        line = self.height * (HORIZON_LINE + 0.0035 * math.sin(9 * circle))
+        line = self.height * (WATERLINE + 0.0035 * math.sin(9 * circle))
         lean = 0.035 * math.sin(7 * circle) - 0.05
-        mirrored = Layer(cv2.flip(boat.colors, 0), cv2.flip(boat.keep, 0))
+        mirrored = Layer(boat.colors[::-1], boat.keep[::-1])
         sway = 0.03 * math.sin(23 * circle)
         _moved(_faint(mirrored), x, line, -lean + sway, 0.0).over(picture)
         _moved(boat, x, line - height, lean, float(height)).over(picture)
 
 
-HORIZON_LINE = landscape.HORIZON + 0.14
-_SPARKLE = np.clip((np.arange(256) - 158) * 7, 0, 255).astype(np.uint8)
-
-
-def _twice(sheet: tuple[NDArray[np.uint8], NDArray[np.uint8]], times: int):
+def _repeated(sheet: Sheet, times: int) -> Sheet:
     """The sheet several times side by side, so that a window can slide over it."""
-    return tuple(np.concatenate([part] * times, axis=1) for part in sheet)
+    colors, keep = sheet
+    return np.tile(colors, (1, times, 1)), np.tile(keep, (1, times, 1))
 
 
 def _drift(
-    picture: NDArray[np.uint8],
-    sheet: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+    picture: Bytes,
+    sheet: Sheet,
     top: int,
     shift: float,
 ) -> None:
@@ -131,15 +133,18 @@ def _drift(
         for s in sheet
         for a, b in [(min(whole, last), min(whole + 1, last + 1))]
     )
-    Layer(colors, keep, 0, top).over(picture)
+    _layer(colors, keep, 0, top).over(picture)
+
+
+def _layer(colors: np.ndarray, keep: np.ndarray, x: int = 0, y: int = 0) -> Layer:
+    """What OpenCV returned: it keeps uint8, but its annotations do not say so."""
+    return Layer(colors.astype(np.uint8, copy=False), keep.astype(np.uint8, copy=False), x, y)
 
 
 def _faint(layer: Layer) -> Layer:
-    """At six tenths of its coverage."""
-    return Layer(
-        cv2.convertScaleAbs(layer.colors, alpha=0.55),
-        cv2.addWeighted(layer.keep, 0.6, layer.keep, 0.0, 102),
-    )
+    """At six tenths of its coverage, and a little darker."""
+    colors = cv2.convertScaleAbs(layer.colors, alpha=0.55)
+    return _layer(colors, cv2.convertScaleAbs(layer.keep, alpha=0.6, beta=102))
 
 
 def _moved(layer: Layer, x: float, y: float, lean: float = 0.0, foot: float = 0.0) -> Layer:
@@ -153,7 +158,7 @@ def _moved(layer: Layer, x: float, y: float, lean: float = 0.0, foot: float = 0.
     size = (width + 2 * margin, height + 3)
     colors = cv2.warpAffine(layer.colors, matrix, size)
     keep = cv2.warpAffine(layer.keep, matrix, size, borderValue=(255, 255, 255))
-    return Layer(colors, keep, left - margin, top - 1)
+    return _layer(colors, keep, left - margin, top - 1)
 
 
 @functools.lru_cache(maxsize=2)
@@ -162,7 +167,7 @@ def painting(width: int, height: int) -> Painting:
     return Painting(width, height)
 
 
-def render(t: float, width: int = 1280, height: int = 720) -> NDArray[np.uint8]:
+def render(t: float, width: int = 1280, height: int = 720) -> Bytes:
     """The scene at second `t`, [height, width, 3] RGB. The same picture for the same arguments;
     it repeats every PERIOD_S seconds. Sides of 64 pixels and more."""
     return painting(width, height).render(t)
@@ -181,7 +186,6 @@ class Scene(FrameSource):
         self._dropped = 0
 
     def read(self, timeout: float = 0.02) -> Frame | None:
-        # Counted in the loop, because an Event may wake a little early.
         end = time.perf_counter() + timeout
         while (index := self._due()) <= self._delivered or self._closed.is_set():
             now = time.perf_counter()

@@ -105,7 +105,8 @@ class Video(FrameSource):
 
     def step(self, count: int) -> None:
         """The frame `count` further on comes at once."""
-        self._request(Jump(frames=count))
+        if count:
+            self._request(Jump(frames=count))
 
     def pause(self, paused: bool) -> None:
         with self._changed:

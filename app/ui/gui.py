@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from argparse import Namespace
 from dataclasses import replace
@@ -56,6 +57,9 @@ def run(options: Namespace) -> int:
         splash.finish(window)
         Beginning(session, settings.source)
         session.prepare_kernels()
+        # Python sees a signal only when it runs; the timers of the window see to that.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: window.close())
         return app.exec()
     finally:
         session.shutdown()

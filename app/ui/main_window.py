@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, QPoint, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QMimeData, QPoint, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -126,7 +126,7 @@ class MainWindow(QMainWindow):
         self._save_later = QTimer(self, interval=SAVE_MS, singleShot=True)
         self._save_later.timeout.connect(self._save)
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
-        self._patience.timeout.connect(self._announce_style)
+        self._patience.timeout.connect(self._announce_wait)
 
     def _lay_out(self) -> None:
         self.foot = QWidget(self)
@@ -252,16 +252,20 @@ class MainWindow(QMainWindow):
         if info is None:
             self.viewport.show_styled(None)
         elif self.viewport.styled is None:
-            self._announce_style()
+            self._announce_wait()
         self._save_later.start()
 
     def _follow_opening(self, text: str) -> None:
         self._opening = text
         self.viewport.say_waiting(text)
 
-    def _announce_style(self) -> None:
-        if self.session.info is not None:
-            self.viewport.say_waiting(self._opening or f"Loading {self._style_title()}...")
+    def _announce_wait(self) -> None:
+        if self.session.info is None:
+            return
+        shown = self.viewport.styled
+        same_style = shown is not None and shown.config.style == self.session.config.style
+        waiting = "Applying..." if same_style else f"Loading {self._style_title()}..."
+        self.viewport.say_waiting(self._opening or waiting)
 
     def _show_styles(self) -> None:
         self.gallery.set_styles(self.session.library.styles, self.session.config.style)
@@ -406,7 +410,7 @@ class MainWindow(QMainWindow):
         self._take(understand(event.mimeData()))
 
     def _paste(self) -> None:
-        data = QGuiApplication.clipboard().mimeData()
+        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # none on an empty clipboard
         if data.hasImage() and not data.hasUrls():
             self.opener.open_image(QGuiApplication.clipboard().image())
         elif data.hasUrls() or data.hasText():

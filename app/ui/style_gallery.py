@@ -155,6 +155,7 @@ class Tile(QStyledItemDelegate):
         outline = QPainterPath()
         outline.addRoundedRect(QRectF(place), RADIUS, RADIUS)
         painter.setClipPath(outline)
+        base = painter.font()
         pixmap = index.data(Qt.ItemDataRole.DecorationRole)
         title = str(index.data())
         if isinstance(pixmap, QPixmap) and not pixmap.isNull():
@@ -163,7 +164,7 @@ class Tile(QStyledItemDelegate):
             # A style without a thumbnail gets a color of its own, always the same.
             painter.fillRect(place, QColor.fromHsv(sum(map(ord, title)) * 37 % 360, 110, 110))
             painter.setPen(INK)
-            painter.setFont(scaled(painter.font(), 1.8, bold=True))
+            painter.setFont(scaled(base, 1.8, bold=True))
             initials = "".join(word[0] for word in title.split()[:2]).upper()
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, initials)
         painter.setClipping(False)
@@ -173,7 +174,7 @@ class Tile(QStyledItemDelegate):
             painter.setBrush(SHADE)
             painter.drawRoundedRect(badge, 4, 4)
             painter.setPen(INK)
-            painter.setFont(scaled(painter.font(), 1.0))
+            painter.setFont(scaled(base, 1.0))
             painter.drawText(badge, Qt.AlignmentFlag.AlignCenter, str(index.row() + 1))
 
 
@@ -185,6 +186,7 @@ class StyleGallery(QFrame):
     def __init__(self, run: RunJob, install: QToolButton, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("gallery")
+        self._following = False  # what changes now is not the user's doing
         self.model = StyleModel(run, self)
         self.view = QListView(self)
         self.view.setModel(self.model)
@@ -210,9 +212,9 @@ class StyleGallery(QFrame):
 
     def set_styles(self, styles: tuple[Style, ...], chosen: str) -> None:
         """Show `styles`, `chosen` marked."""
-        blocked = self.view.selectionModel().blockSignals(True)
+        self._following = True
         self.model.set_styles(styles)
-        self.view.selectionModel().blockSignals(blocked)
+        self._following = False
         self.choose(chosen)
 
     def choose(self, key: str) -> None:
@@ -221,7 +223,9 @@ class StyleGallery(QFrame):
         if row < 0:
             self.view.clearSelection()
         elif self.view.currentIndex().row() != row:
+            self._following = True
             self.view.setCurrentIndex(self.model.index(row))
+            self._following = False
             self.view.scrollTo(self.model.index(row))
 
     def key_at(self, row: int) -> str:
@@ -235,5 +239,5 @@ class StyleGallery(QFrame):
         return self.key_at((self.view.currentIndex().row() + step) % count) if count else ""
 
     def _current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
-        if current.isValid():
+        if current.isValid() and not self._following:
             self.chosen.emit(str(current.data(_KEY)))

@@ -126,16 +126,16 @@ QToolButton:hover, QPushButton:hover, #toolbar QToolButton:hover, #transport QTo
 QToolButton:pressed, QPushButton:pressed {{ background: {t.line}; }}
 QToolButton:checked, #toolbar QToolButton:checked, #transport QToolButton:checked
     {{ background: {t.raised}; border-color: {t.raised}; }}
-#toolbar #segments QToolButton:checked {{ background: {t.accent}; color: {t.on_accent};
+#segments QToolButton:checked {{ background: {t.accent}; color: {t.on_accent};
     border-color: {t.accent}; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {t.disabled}; }}
 QToolButton:focus, QPushButton:focus, #toolbar QToolButton:focus, #transport QToolButton:focus
     {{ border-color: {t.accent}; }}
 QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {t.accent}; }}
-#toolbar #segments QToolButton:checked:focus {{ border-color: {t.text}; }}
+#segments QToolButton:checked:focus {{ border-color: {t.text}; }}
 QToolButton::menu-indicator {{ image: none; }}
 #segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
-#segments QToolButton {{ padding: 3px 10px; }}
+#segments QToolButton {{ padding: 1px 10px; }}
 QPushButton[role="primary"] {{ background: {t.accent}; color: {t.on_accent};
     border-color: {t.accent}; }}
 QPushButton[role="primary"]:focus {{ border-color: {t.text}; }}

@@ -152,13 +152,13 @@ class Viewport(QWidget):
         else:
             self._paint_result(painter, self._styled)
             if self._waiting:
-                corner = QPoint(self.width() - 2 * SPACE, self.height() - 6 * SPACE)
+                corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
                 draw_pill(painter, corner, self._waiting, right=True)
         if self._offer:
             title, detail, welcome = self._offer
             edge = self.palette().highlight().color() if welcome else INK
             draw_card(painter, self.rect(), title, detail, edge=edge, shade=True)
-        if self.hasFocus() and self._view == "split":
+        if self.hasFocus() and self._can_split and not self.window().isFullScreen():
             painter.setPen(QPen(self.palette().highlight().color(), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))

@@ -1,7 +1,7 @@
 // Instance norm, residual, ReLU and padding: one pass over memory after the one for the statistics.
 //
-// Statistics are two-pass within a chunk that fits the L2 cache, and chunks are merged by Chan's
-// formula in a fixed order. Chunks depend on the shape alone, never on the number of threads, so
+// Statistics are two-pass within a chunk that fits the L2 cache, around its first element and then
+// around its mean, and chunks are merged by Chan's formula in a fixed order. Chunks depend on the shape alone, never on the number of threads, so
 // two runs are bit-equal. No pointer arithmetic leaves a row: an output row is made of `Run`s of
 // pixels that lie evenly spaced in memory, which is what makes the interleaved layout and the
 // plain one the same code.
@@ -18,6 +18,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -73,62 +74,62 @@ int runs_of_row(const Plan& plan, const T* input, int64_t n, int64_t y, Run<T> (
     return 2;
 }
 
-// Mean and sum of squared deviations of `Width` neighbouring channels over rows [y0, y1).
-template <typename T, typename A>
-void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, int64_t y1,
-                     int64_t channel, int64_t width, A* mean, A* m2) {
-    Run<T> runs[2];
-    const auto for_each_pixel = [&](auto&& visit) {
-        for (int64_t y = y0; y < y1; ++y) {
-            const int count = runs_of_row(plan, input, n, y, runs);
-            for (int r = 0; r < count; ++r) {
-                const T* x = runs[r].source + channel;
-                for (int64_t p = 0; p < runs[r].count; ++p, x += runs[r].spacing) visit(x);
-            }
-        }
-    };
-    const A inverse = A(1) / static_cast<A>((y1 - y0) * plan.w);
-    if (width == kLanes) {
-        A sum[kLanes] = {}, center[kLanes], squares[kLanes] = {};
-        for_each_pixel([&](const T* x) {
-            for (int64_t k = 0; k < kLanes; ++k) sum[k] += static_cast<A>(x[k]);
-        });
-        for (int64_t k = 0; k < kLanes; ++k) center[k] = sum[k] * inverse;
-        for_each_pixel([&](const T* x) {
-            for (int64_t k = 0; k < kLanes; ++k) {
-                const A d = static_cast<A>(x[k]) - center[k];
-                squares[k] += d * d;
-            }
-        });
-        std::copy_n(center, kLanes, mean);
-        std::copy_n(squares, kLanes, m2);
-        return;
-    }
-    std::fill_n(mean, width, A(0));
-    std::fill_n(m2, width, A(0));
-    for_each_pixel([&](const T* x) {
-        for (int64_t k = 0; k < width; ++k) mean[k] += static_cast<A>(x[k]);
-    });
-    for (int64_t k = 0; k < width; ++k) mean[k] *= inverse;
-    for_each_pixel([&](const T* x) {
-        for (int64_t k = 0; k < width; ++k) {
-            const A d = static_cast<A>(x[k]) - mean[k];
-            m2[k] += d * d;
-        }
-    });
-}
-
 // Chan et al. (1979): the moments of two disjoint sets, from those of each.
 struct Moments {
     double count = 0, mean = 0, m2 = 0;
 
-    void merge(double n, double other_mean, double other_m2) {
-        const double total = count + n, delta = other_mean - mean;
-        mean += delta * (n / total);
-        m2 += other_m2 + delta * delta * (count * n / total);
+    void merge(const Moments& other) {
+        const double total = count + other.count, delta = other.mean - mean;
+        mean += delta * (other.count / total);
+        m2 += other.m2 + delta * delta * (count * other.count / total);
         count = total;
     }
 };
+
+// The moments of a set from the sums of its deviations from `center`, which is near its mean: the
+// correction for the distance between the two is small, so that nothing cancels.
+inline Moments around(double center, double count, double sum, double squares) {
+    return {count, center + sum / count, std::max(0.0, squares - sum * sum / count)};
+}
+
+// The moments of `width` (at most kLanes) neighbouring channels over rows [y0, y1).
+template <typename T, typename A>
+void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, int64_t y1,
+                     int64_t channel, int64_t width, Moments* moments) {
+    Run<T> runs[2];
+    A center[kLanes], sum[kLanes], squares[kLanes];
+    // `lanes` is a compile-time width where it can be, to keep the sums in registers.
+    const auto sum_over_pixels = [&](auto lanes) {
+        std::fill_n(sum, kLanes, A(0));
+        std::fill_n(squares, kLanes, A(0));
+        for (int64_t y = y0; y < y1; ++y) {
+            const int count = runs_of_row(plan, input, n, y, runs);
+            for (int r = 0; r < count; ++r) {
+                const T* x = runs[r].source + channel;
+                for (int64_t p = 0; p < runs[r].count; ++p, x += runs[r].spacing)
+                    for (int64_t k = 0; k < lanes; ++k) {
+                        const A d = static_cast<A>(x[k]) - center[k];
+                        sum[k] += d;
+                        squares[k] += d * d;
+                    }
+            }
+        }
+    };
+    const auto both_passes = [&](auto lanes) {
+        const auto count = static_cast<double>((y1 - y0) * plan.w);
+        runs_of_row(plan, input, n, y0, runs);
+        for (int64_t k = 0; k < lanes; ++k) center[k] = static_cast<A>(runs[0].source[channel + k]);
+        sum_over_pixels(lanes);
+        for (int64_t k = 0; k < lanes; ++k) center[k] += static_cast<A>(sum[k] / count);
+        sum_over_pixels(lanes);
+        for (int64_t k = 0; k < lanes; ++k)
+            moments[k] = around(center[k], count, sum[k], squares[k]);
+    };
+    if (width == kLanes)
+        both_passes(std::integral_constant<int64_t, kLanes>{});
+    else
+        both_passes(width);
+}
 
 // What the second pass computes per channel: (x - mean) * scale + bias.
 template <typename A>
@@ -138,9 +139,11 @@ struct Affine {
     explicit Affine(int64_t size) : mean(size), scale(size), bias(size) {}
 
     void set(int64_t at, const Moments& moments, double eps, double weight, double offset) {
+        const double factor = weight / std::sqrt(moments.m2 / moments.count + eps);
         mean[at] = static_cast<A>(moments.mean);
-        scale[at] = static_cast<A>(weight / std::sqrt(moments.m2 / moments.count + eps));
-        bias[at] = static_cast<A>(offset);
+        scale[at] = static_cast<A>(factor);
+        // What rounding the mean took away matters where it is large beside the deviation.
+        bias[at] = static_cast<A>(offset - (moments.mean - mean[at]) * factor);
     }
 };
 
@@ -154,15 +157,15 @@ Affine<A> affine_channels_last(const Plan& plan, const T* input, const OptTensor
                                const OptTensor& bias) {
     const int64_t rows = std::max<int64_t>(1, kChunk / (plan.w * plan.c));
     const int64_t chunks = (plan.h + rows - 1) / rows;
-    std::vector<A> mean(plan.n * chunks * plan.c), m2(mean.size());
+    std::vector<Moments> moments(plan.n * chunks * plan.c);
     at::parallel_for(0, plan.n * chunks, 1, [&](int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end; ++at) {
             const int64_t y0 = at % chunks * rows, y1 = std::min(plan.h, y0 + rows);
             for (int64_t channel = 0; channel < plan.c; channel += kLanes) {
                 const int64_t width = std::min(kLanes, plan.c - channel);
                 const int64_t to = at * plan.c + channel;
-                moments_of_rows(plan, input, at / chunks, y0, y1, channel, width, &mean[to],
-                                &m2[to]);
+                moments_of_rows<T, A>(plan, input, at / chunks, y0, y1, channel, width,
+                                      &moments[to]);
             }
         }
     });
@@ -171,9 +174,8 @@ Affine<A> affine_channels_last(const Plan& plan, const T* input, const OptTensor
     for (int64_t n = 0; n < plan.n; ++n) {
         std::fill(total.begin(), total.end(), Moments{});
         for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-            const auto count = static_cast<double>(std::min(rows, plan.h - chunk * rows) * plan.w);
-            const int64_t from = (n * chunks + chunk) * plan.c;
-            for (int64_t c = 0; c < plan.c; ++c) total[c].merge(count, mean[from + c], m2[from + c]);
+            const Moments* part = &moments[(n * chunks + chunk) * plan.c];
+            for (int64_t c = 0; c < plan.c; ++c) total[c].merge(part[c]);
         }
         for (int64_t c = 0; c < plan.c; ++c)
             affine.set(n * plan.c + c, total[c], plan.eps, weight_at<A>(weight, c, 1),
@@ -244,26 +246,23 @@ Moments moments_of_plane(const T* x, int64_t size) {
     for (int64_t begin = 0; begin < size; begin += kChunk) {
         const int64_t count = std::min(kChunk, size - begin), whole = count / kLanes * kLanes;
         const T* chunk = x + begin;
-        A lanes[kLanes] = {};
-        for (int64_t i = 0; i < whole; i += kLanes)
-            for (int64_t k = 0; k < kLanes; ++k) lanes[k] += static_cast<A>(chunk[i + k]);
-        for (int64_t i = whole; i < count; ++i) lanes[i - whole] += static_cast<A>(chunk[i]);
-        A mean = 0;
-        for (A lane : lanes) mean += lane;
-        mean /= static_cast<A>(count);
-        std::fill_n(lanes, kLanes, A(0));
-        for (int64_t i = 0; i < whole; i += kLanes)
-            for (int64_t k = 0; k < kLanes; ++k) {
-                const A d = static_cast<A>(chunk[i + k]) - mean;
-                lanes[k] += d * d;
-            }
-        for (int64_t i = whole; i < count; ++i) {
-            const A d = static_cast<A>(chunk[i]) - mean;
-            lanes[i - whole] += d * d;
+        A center = static_cast<A>(chunk[0]);
+        double sum = 0, squares = 0;
+        for (int pass = 0; pass < 2; ++pass) {
+            center += static_cast<A>(sum / count);
+            A sums[kLanes] = {}, squared[kLanes] = {};
+            const auto take = [&](int64_t i, int64_t lane) {
+                const A d = static_cast<A>(chunk[i]) - center;
+                sums[lane] += d;
+                squared[lane] += d * d;
+            };
+            for (int64_t i = 0; i < whole; i += kLanes)
+                for (int64_t k = 0; k < kLanes; ++k) take(i + k, k);
+            for (int64_t i = whole; i < count; ++i) take(i, i - whole);
+            sum = squares = 0;
+            for (int64_t k = 0; k < kLanes; ++k) sum += sums[k], squares += squared[k];
         }
-        A m2 = 0;
-        for (A lane : lanes) m2 += lane;
-        total.merge(static_cast<double>(count), mean, m2);
+        total.merge(around(center, static_cast<double>(count), sum, squares));
     }
     return total;
 }

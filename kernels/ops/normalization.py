@@ -32,10 +32,8 @@ def _reference(
     y = _interleave(x) if interleave else x
     y = y.to(torch.promote_types(x.dtype, torch.float32))
     weight, bias = (None if p is None else p.to(y.dtype) for p in (weight, bias))
-    if y.shape[0] == 1:
-        # One sample's instance norm is a batch norm, which, unlike instance norm, has a
-        # channels-last kernel in PyTorch.
-        y = torch.batch_norm(y, weight, bias, None, None, True, 0.0, eps, False)
+    if last:
+        y = _normalize_channels_last(y, weight, bias, eps)
     elif y.numel():
         y = F.instance_norm(y, None, None, weight, bias, True, 0.0, eps)
     if residual is not None:
@@ -63,6 +61,25 @@ def _reference_out(
     out: Tensor,
 ) -> None:
     out.copy_(_reference(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave))
+
+
+def _normalize_channels_last(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    """PyTorch's instance norm undoes the layout, and its batch norm sums too long for FP32."""
+    y = x.permute(0, 2, 3, 1)
+    # Row by row, so that no sum is long; the deviations are taken from the mean itself.
+    y = y - _mean_of_pixels(y)
+    scale = (_mean_of_pixels(y * y) + eps).rsqrt()
+    if weight is not None:
+        scale = scale * weight
+    y = y * scale if bias is None else torch.addcmul(bias, y, scale)
+    return y.permute(0, 3, 1, 2)
+
+
+def _mean_of_pixels(x: Tensor) -> Tensor:
+    """[N, H, W, C] to [N, 1, 1, C]."""
+    return x.mean(2, keepdim=True).mean(1, keepdim=True)
 
 
 def _interleave(x: Tensor) -> Tensor:

@@ -1,0 +1,278 @@
+"""Reads any published checkpoint of the network into our state dict, and writes our own.
+
+What a file is, its first bytes decide, not its name. Nothing in a file is ever executed: pickles
+go through PyTorch's restricted reader, which knows tensors and plain containers only.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from models.transformer_net import MAX_RESIDUAL_BLOCKS, TransformerNetBaseline
+
+State = dict[str, Tensor]
+
+
+class CheckpointError(ValueError):
+    """A file that cannot be used as weights; one sentence with its name and its fault."""
+
+
+# Prefixes that wrappers (DataParallel, torch.compile) leave on every key.
+_PREFIXES = ("module.", "_orig_mod.")
+
+# Where a state dict may hide inside a training checkpoint; wrappers may be nested.
+_WRAPPERS = ("state_dict", "model_state_dict", "model", "network", "params")
+
+# Keys of old instance norms that mean nothing: the statistics are those of the picture.
+_DROPPED = re.compile(r".*\b(running_mean|running_var|num_batches_tracked)")
+
+# (pattern of a key, our key). The rows are tried in order, first that matches; a key that no row
+# matches is taken as it is. Ours are the names of pytorch/examples.
+_RENAMES: tuple[tuple[str, str], ...] = (
+    (r"(conv\d)\.conv\.(\w+)", r"\1.conv2d.\2"),
+    (r"conv(\d)\.norm\.(\w+)", r"in\1.\2"),
+    (r"residual_blocks\.(\d+)\.(conv\d)\.conv\.(\w+)", r"res{}.\2.conv2d.\3"),
+    (r"residual_blocks\.(\d+)\.conv(\d)\.norm\.(\w+)", r"res{}.in\2.\3"),
+    (r"(deconv\d)\.conv\.(\w+)", r"\1.conv2d.\2"),
+    (r"deconv3\.1\.(\w+)", r"deconv3.conv2d.\1"),
+    (r"deconv1\.norm\.(\w+)", r"in4.\1"),
+    (r"deconv2\.norm\.(\w+)", r"in5.\1"),
+)
+_WORDS = {"gamma": "weight", "beta": "bias"}
+
+# What people mistake for checkpoints, by the first bytes.
+_FOREIGN = (
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"BM", "a BMP picture"),
+    (b"%PDF", "a PDF document"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x89HDF", "an HDF5 (Keras) file"),
+    (b"version https://git-lfs", "a Git LFS pointer, not the file it stands for"),
+)
+_TORCH_LEGACY = b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"  # the number that opens an old torch file
+_PROTOCOLS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
+
+
+def load_checkpoint(path: Path | str) -> State:
+    """The weights in `path`: our keys, float32, on the CPU, complete and finite.
+
+    Reads safetensors and PyTorch files, new and old, in both published layouts, with or without
+    wrappers around them. Raises CheckpointError for anything else; of a checkpoint that does not
+    fit the network it names every missing, unexpected and wrongly shaped key.
+    """
+    path = Path(path)
+    try:
+        content = _read(path)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"'{path.name}' does not exist") from error
+    except OSError as error:
+        raise CheckpointError(f"'{path.name}' cannot be read: {error.strerror}") from error
+    return _conform(path.name, _unwrap(path.name, content))
+
+
+def save_checkpoint(
+    path: Path | str,
+    state: Mapping[str, Tensor],
+    metadata: Mapping[str, str] | None = None,
+    dtype: torch.dtype = torch.float16,
+) -> None:
+    """Write `state` as safetensors in `dtype`, whole or not at all; OSError if it cannot be.
+
+    Raises CheckpointError for weights that are not finite in `dtype`.
+    """
+    path = Path(path)
+    weights = {
+        key: value.detach().to("cpu", dtype).contiguous().clone() for key, value in state.items()
+    }
+    if broken := _not_finite(weights):
+        raise CheckpointError(f"'{path.name}' was not written: not finite: {', '.join(broken)}")
+    data = safetensors.torch.save(weights, dict(metadata or {}))
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def num_residual_blocks(state: Mapping[str, Tensor]) -> int:
+    """How many residual blocks a state dict with our keys describes."""
+    return max((int(m[1]) for m in (re.match(r"res(\d+)\.", key) for key in state) if m), default=0)
+
+
+def _read(path: Path) -> Any:
+    """What is stored in `path`, whatever it is; CheckpointError if it is no checkpoint."""
+    with path.open("rb") as file:
+        head = file.read(512)
+    name = path.name
+    if not head:
+        raise CheckpointError(f"'{name}' is empty")
+    if head.startswith(b"PK"):
+        return _read_zip(path)
+    if head.startswith(_PROTOCOLS):
+        if _TORCH_LEGACY not in head[:32]:
+            raise CheckpointError(f"'{name}' is a Python pickle, not a PyTorch checkpoint")
+        return _read_torch(path)
+    # safetensors: the length of the header in 8 bytes, then the header, which is JSON.
+    if len(head) > 8 and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32:
+        return _read_safetensors(path)
+    raise CheckpointError(f"'{name}' is not a checkpoint: it is {_describe(head)}")
+
+
+def _read_zip(path: Path) -> Any:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise CheckpointError(f"'{path.name}' is damaged or truncated") from error
+    if any("/code/" in name for name in names):
+        raise CheckpointError(
+            f"'{path.name}' is a TorchScript program, not a checkpoint: it contains code"
+        )
+    if not any(name.endswith("/data.pkl") for name in names):
+        raise CheckpointError(f"'{path.name}' is not a checkpoint: it is a ZIP archive")
+    return _read_torch(path)
+
+
+def _read_torch(path: Path) -> Any:
+    try:
+        with path.open("rb") as file:  # given a path, PyTorch would go by its name
+            return torch.load(file, map_location="cpu", weights_only=True)
+    except OSError:
+        raise
+    except pickle.UnpicklingError as error:
+        if found := re.search(r"Unsupported \w+: GLOBAL (\S+)", str(error)):
+            raise CheckpointError(
+                f"'{path.name}' contains Python code ({found[1].rstrip('.')}), which is never "
+                "run: only files of plain weights can be used"
+            ) from error
+        raise CheckpointError(f"'{path.name}' is damaged or truncated") from error
+    except Exception as error:
+        raise CheckpointError(f"'{path.name}' is damaged or truncated") from error
+
+
+def _read_safetensors(path: Path) -> State:
+    try:
+        # Not load_file: it maps the file, which may then change under the weights.
+        return safetensors.torch.load(path.read_bytes())
+    except SafetensorError as error:
+        raise CheckpointError(f"'{path.name}' is a damaged safetensors file: {error}") from error
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"'{path.name}' is a damaged safetensors file") from error
+
+
+def _describe(head: bytes) -> str:
+    for magic, what in _FOREIGN:
+        if head.startswith(magic):
+            return what
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "a WebP picture"
+    if re.match(rb"\s*<(!doctype|html|head|\?xml)", head, re.IGNORECASE):
+        return "a web page"
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A character may have been cut in two at the end of what was read.
+        text = head[: error.start].decode("utf-8") if error.start > len(head) - 4 else "\0"
+    return "a text file" if text.isprintable() or _is_text(text) else "of no known kind"
+
+
+def _is_text(text: str) -> bool:
+    return all(c.isprintable() or c in "\r\n\t\f" for c in text)
+
+
+def _unwrap(name: str, content: Any) -> Mapping[str, Any]:
+    while isinstance(content, Mapping):
+        inner = next((content[w] for w in _WRAPPERS if isinstance(content.get(w), Mapping)), None)
+        if inner is None:
+            break
+        content = inner
+    if not isinstance(content, Mapping):
+        raise CheckpointError(f"'{name}' holds a {type(content).__name__}, not named weights")
+    return content
+
+
+def _our_key(key: str) -> str:
+    while stripped := next((p for p in _PREFIXES if key.startswith(p)), ""):
+        key = key.removeprefix(stripped)
+    for pattern, ours in _RENAMES:
+        if found := re.fullmatch(pattern, key):
+            # They count residual blocks from 0, we from 1.
+            key = found.expand(ours.format(int(found[1]) + 1) if "{}" in ours else ours)
+            break
+    head, _, last = key.rpartition(".")
+    return f"{head}.{_WORDS.get(last, last)}" if head else key
+
+
+def _conform(name: str, content: Mapping[Any, Any]) -> State:
+    """Our keys and nothing else, float32; CheckpointError names everything that does not fit."""
+    found: dict[str, Any] = {}
+    twice: list[str] = []
+    for key, value in content.items():
+        ours = _our_key(str(key))
+        if _DROPPED.fullmatch(ours):
+            continue
+        if ours in found:
+            twice.append(ours)
+        found[ours] = value
+    count = num_residual_blocks(found)
+    if count > MAX_RESIDUAL_BLOCKS:
+        raise CheckpointError(
+            f"'{name}' has {count} residual blocks; at most {MAX_RESIDUAL_BLOCKS} are supported"
+        )
+    with torch.device("meta"):
+        expected = TransformerNetBaseline(max(count, 1)).state_dict()
+    usable = {key: value for key, value in found.items() if _is_weight(value)}
+    faults = {
+        "missing": [key for key in expected if key not in found],
+        "unexpected": [key for key in found if key not in expected],
+        "given twice": twice,
+        "not floating-point tensors": [k for k in found if k in expected and k not in usable],
+        "wrongly shaped": [
+            f"{key} ({_shape(usable[key])} instead of {_shape(expected[key])})"
+            for key in expected
+            if key in usable and usable[key].shape != expected[key].shape
+        ],
+    }
+    if any(faults.values()):
+        text = "; ".join(f"{what}: {', '.join(keys)}" for what, keys in faults.items() if keys)
+        raise CheckpointError(f"'{name}' does not fit the network: {text}")
+    state = {
+        key: usable[key].detach().to("cpu", torch.float32).contiguous().clone() for key in expected
+    }
+    if broken := _not_finite(state):
+        raise CheckpointError(f"'{name}' has NaN or infinite weights in {', '.join(broken)}")
+    return state
+
+
+def _is_weight(value: Any) -> bool:
+    return (
+        isinstance(value, Tensor)
+        and value.layout == torch.strided
+        and value.is_floating_point()
+        and not value.is_meta
+        and not value.is_quantized
+    )
+
+
+def _not_finite(state: Mapping[str, Tensor]) -> list[str]:
+    return [key for key, value in state.items() if not bool(value.isfinite().all())]
+
+
+def _shape(x: Tensor) -> str:
+    return "x".join(map(str, x.shape))
