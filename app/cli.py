@@ -78,6 +78,12 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         "or an http:// or rtsp:// address (default: what was open last)",
     )
     parser.add_argument("--style", metavar="KEY", help="the style to begin with")
+    parser.add_argument(
+        "--pictures",
+        type=int,
+        metavar="N",
+        help="close the window after N styled pictures, saying how long the first one took",
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         if name == command:

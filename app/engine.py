@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -119,7 +120,10 @@ class Engine:
             raise EngineError("no style was chosen yet")
         try:
             return self._process(frame, self._config, still, look)
-        except torch.OutOfMemoryError as exc:
+        except RuntimeError as exc:
+            # On the CPU, PyTorch's allocator raises a plain RuntimeError.
+            if not isinstance(exc, torch.OutOfMemoryError) and "alloc" not in str(exc):
+                raise
             self._networks.clear()
             torch.cuda.empty_cache()
             raise EngineError(
@@ -183,7 +187,7 @@ class Engine:
         pictures: dict[str, Picture],
     ) -> Comparison:
         baseline = pictures[BASELINE]
-        fused = next((p for kernels, p in pictures.items() if kernels != BASELINE), baseline)
+        kernels, fused = next((k, p) for k, p in pictures.items() if k != BASELINE)
         paired = (tuple(sorted(pictures)), precision, self._device, baseline.pixels.shape)
         if paired != self._paired:  # the first frame of a new pairing only warms up
             self._paired = paired
@@ -193,11 +197,13 @@ class Engine:
             self._paces[1].append(fused.timings.total)
         difference, psnr = peak_difference(fused.raw, baseline.raw)
         agrees, bound = precision.agree(difference, psnr)
+        mix = partial(
+            blend, source=frame.pixels, strength=config.strength, keep_colors=config.keep_colors
+        )
         return Comparison(
-            replace(
-                frame,
-                pixels=blend(baseline.pixels, frame.pixels, config.strength, config.keep_colors),
-            ),
+            replace(frame, pixels=mix(baseline.pixels)),
+            replace(frame, pixels=mix(fused.pixels)),
+            VARIANTS[kernels].title,
             pace(self._paces[0] or [baseline.timings.total]),
             pace(self._paces[1] or [fused.timings.total]),
             difference,
@@ -219,7 +225,8 @@ class Engine:
             torch.autocast(device.type, half, enabled=precision.value.autocast),
         ):
             frames = torch.from_numpy(pixels)[None].to(device)
-            x = frames.permute(0, 3, 1, 2).to(precision.value.dtype)  # [1, 3, H, W], NHWC strides
+            x = frames.permute(0, 3, 1, 2).to(precision.value.dtype)  # [1, 3, H, W]
+            x = x.contiguous(memory_format=VARIANTS[kernels].memory_format)
             clock.mark("upload")
             y = net(x, clock.mark)
             raw = y[0].permute(1, 2, 0).float()  # [H, W, 3]

@@ -16,8 +16,7 @@ from app.frames import FrameSource, SourceInfo
 from app.jobs import Jobs
 from app.meter import Meter
 from app.problems import Problem
-from app.sources import describe, open_source
-from app.sources.camera import list_cameras
+from app.sources import describe, list_cameras, open_source
 from app.styled import EngineConfig, Styled
 from app.styles import Library, Style
 from app.worker import Mailbox, Worker
@@ -35,6 +34,7 @@ class Session(QObject):
     """
 
     styled = Signal(object)  # Styled; the newest, never of a config no longer chosen
+    painted = Signal(object)  # Styled; it is on screen
     problem = Signal(object)  # Problem
     notice = Signal(str)  # one sentence that is no error
     config_changed = Signal(object)  # EngineConfig
@@ -104,7 +104,7 @@ class Session(QObject):
         self._restyle.connect(worker.restyle)
         worker.ready.connect(self._deliver)
         worker.problem.connect(self.problem)
-        worker.opened.connect(self._opened)
+        worker.described.connect(self._described)
         worker.ended.connect(self._ended)
         worker.status.connect(self.source_status)
         worker.moved.connect(self._moved)
@@ -199,7 +199,7 @@ class Session(QObject):
         self._step.emit(count)
 
     @Slot(object)
-    def _opened(self, info: SourceInfo) -> None:
+    def _described(self, info: SourceInfo) -> None:
         self._info = info
         self.source_changed.emit(info)
 
@@ -224,6 +224,7 @@ class Session(QObject):
     def shown(self, styled: Styled, paint_ms: float = 0.0) -> None:
         """The viewport's word that `styled` has just been painted."""
         self.meter.displayed(styled, time.perf_counter(), paint_ms)
+        self.painted.emit(styled)
 
     # Background work
 

@@ -24,9 +24,9 @@ def settings_path() -> Path:
 class Settings:
     """Every preference and its default; adding a field is all it takes to add one.
 
-    `source` is a spec for app.sources.open_source, empty for "the first camera, otherwise the
-    scene"; `size` is the long side of the network's input, 0 for automatic; `budget_ms` is what
-    the automatic size aims to keep capture-to-paint under; `strength` and `split` are 0-1;
+    `source` is a spec for app.sources.open_source (a strip: one picture a line), empty for "the
+    first camera, otherwise the scene"; `size` is the long side of the network's input, 0 for
+    automatic; `budget_ms` is what the automatic size keeps capture-to-paint under; `strength` and `split` are 0-1;
     `view` is "styled", "split" or "compare"; `theme` is "system", "light" or "dark"; `geometry`
     is Qt's, in base64. `precision`, `kernels`, `style` and `device` are the keys of their tables.
     """
@@ -76,6 +76,7 @@ class Settings:
         """Write to a temporary name beside `path`, then rename: never half a file."""
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
+        temporary.touch(mode=0o600)  # a camera's address may hold its password
         temporary.write_text(json.dumps(asdict(self), indent=2), "utf-8")
         temporary.replace(path)
 

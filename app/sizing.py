@@ -8,6 +8,7 @@ from statistics import median
 
 SHORTEST = 16  # the network's smallest side
 STEP = 32  # the automatic size moves in steps of this many pixels of the long side
+SMALLEST = 128  # long side; below, a picture is no longer worth its frame rate
 FIRST = 256  # long side tried before anything was measured
 LARGEST = 1920
 STILL_BUDGET_MS = 4000.0  # a picture that stands still may take this long to refine
@@ -65,4 +66,4 @@ class AutoSize:
     def _long_for(self, width: int, height: int, budget_ms: float) -> int:
         pixels = budget_ms / (median(self._costs) if self._costs else self._rough)
         long_side = math.sqrt(pixels * max(width, height) / min(width, height))
-        return min(max(STEP, int(long_side) // STEP * STEP), LARGEST)
+        return min(max(SMALLEST, int(long_side) // STEP * STEP), LARGEST)

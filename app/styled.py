@@ -76,12 +76,16 @@ class Pace:
 class Comparison:
     """Baseline beside fused on the same frames, at the same size and precision.
 
-    `difference` is the largest absolute difference of the two networks' outputs (0-255, before
-    rounding), `psnr` in dB. `ratio` is baseline median over fused median, also when it is
-    below 1; None, withheld, while the pictures differ by more than `bound` says.
+    `fused_title` names the kernels beside the baseline: those chosen, or the fused ones where
+    the baseline itself is chosen. `difference` is the largest absolute difference of the two
+    networks' outputs (0-255, before rounding), `psnr` in dB. `ratio` is baseline median over
+    fused median, also when it is below 1; None, withheld, while the pictures differ by more than
+    `bound` says.
     """
 
     baseline: Frame
+    fused: Frame
+    fused_title: str
     baseline_pace: Pace
     fused_pace: Pace
     difference: float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import json
 import re
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ import platformdirs
 
 from app.problems import StyleForgeError
 from app.settings import APP
+from utils import toml
 
 BUILTIN = Path(__file__).resolve().parent.parent / "assets" / "styles"
 
@@ -164,9 +164,7 @@ class Library:
                 "thumbnail": thumbnail,
                 "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
             }
-            # A JSON string is a valid TOML basic string.
-            toml = "".join(f"{name} = {json.dumps(value)}\n" for name, value in lines.items())
-            (staging / "style.toml").write_text(toml, "utf-8")
+            (staging / "style.toml").write_text(toml.dumps(lines), "utf-8", newline="\n")
             key = self._free_key(title)
             staging.chmod(0o755)
             staging.rename(self._user / key)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine import Engine
-from app.frames import Frame, FrameSource
+from app.frames import Frame, FrameSource, SourceInfo
 from app.meter import Meter
 from app.problems import Problem
 from app.styled import EngineConfig, Styled
@@ -50,7 +50,7 @@ class Worker(QObject):
 
     ready = Signal()  # a doorbell: the result itself waits in `latest`
     problem = Signal(object)  # Problem
-    opened = Signal(object)  # SourceInfo
+    described = Signal(object)  # SourceInfo, of a new source and whenever it has changed
     ended = Signal()  # the source cannot go on
     status = Signal(str)  # the source's sentence, when it changes
     moved = Signal(float)  # the source's position, when it changes
@@ -63,6 +63,7 @@ class Worker(QObject):
         self._latest = latest
         self._meter = meter
         self._source: FrameSource | None = None
+        self._info: SourceInfo | None = None
         self._frame: Frame | None = None
         self._paused = False
         self._styled: EngineConfig | None = None  # what the newest result was made with
@@ -78,7 +79,8 @@ class Worker(QObject):
         self.close()
         self._source = source
         self._paused = False
-        self.opened.emit(source.info)
+        self._info = source.info
+        self.described.emit(self._info)
         self._start()
 
     @Slot(object)
@@ -153,6 +155,9 @@ class Worker(QObject):
             self.ended.emit()
             return
         self._say(source.status)
+        if source.info != self._info:  # a measured rate, another picture of the strip
+            self._info = source.info
+            self.described.emit(self._info)
         if source.position != self._position:
             self._position = source.position
             self.moved.emit(self._position)

@@ -20,6 +20,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,7 +118,8 @@ def stop() -> None:
 def cache() -> Path:
     """The folder of built libraries: per user, or under STYLEFORGE_CACHE."""
     root = os.environ.get("STYLEFORGE_CACHE")
-    return (Path(root) if root else platformdirs.user_cache_path("styleforge", appauthor=False)) / "kernels"
+    base = Path(root) if root else platformdirs.user_cache_path("styleforge", appauthor=False)
+    return base / "kernels"
 
 
 def toolchain() -> Toolchain:
@@ -176,7 +178,7 @@ def _load(library: Library, force: bool) -> None:
         # What was loaded once in the child cannot be loaded now: the file was damaged.
         built.unlink(missing_ok=True)
         if fresh:
-            raise BuildError(f"the built library does not load: {error}") from error
+            raise BuildError(load_error(error)) from error
         _load(library, force)
 
 
@@ -265,8 +267,28 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
                 ["taskkill", "/F", "/T", "/PID", str(child.pid)], capture_output=True, check=False
             )
         else:
-            os.killpg(child.pid, signal.SIGKILL)
+            _kill_group(child)
     child.wait()
+
+
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
+    # Asked first: ninja puts each compiler in a group of its own, and ends those only when it is
+    # itself ended politely.
+    try:
+        os.killpg(child.pid, signal.SIGTERM)
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            child.poll()  # or what has ended stays in the group
+            os.killpg(child.pid, 0)
+            time.sleep(0.01)
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # all gone
+
+
+def load_error(error: OSError) -> str:
+    """What the loader of this system says; PyTorch keeps it behind a sentence of its own."""
+    return f"the built library does not load: {error.__cause__ or error}"
 
 
 def _recall(failure: Path, key: str) -> str:

@@ -78,7 +78,7 @@ def _compile(name: str, folder: Path, sources: list[str]) -> Path:
             verbose=False,
         )
     except OSError as error:
-        raise build.BuildError(f"the built library does not load: {error}") from error
+        raise build.BuildError(build.load_error(error)) from error
     except RuntimeError as error:
         print(error, flush=True)  # noqa: T201  (into the log of the build)
         raise build.BuildError(f"build failed: {build.first_error(str(error))}") from error

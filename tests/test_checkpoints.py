@@ -75,9 +75,7 @@ LAYOUTS = {
     },
     "ordered": lambda w: OrderedDict(w),
     "with running statistics": with_running_statistics,
-    "as parameters in double": lambda w: {
-        k: torch.nn.Parameter(v.double()) for k, v in w.items()
-    },
+    "as parameters in double": lambda w: {k: torch.nn.Parameter(v.double()) for k, v in w.items()},
 }
 
 

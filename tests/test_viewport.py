@@ -33,7 +33,8 @@ def styled(comparison: Comparison | None = None, size: tuple[int, int] = (64, 48
 
 def comparison(agrees: bool = True, fused_ms: float = 50.0) -> Comparison:
     return Comparison(
-        plain(BLUE), Pace(100.0, 120.0), Pace(fused_ms, 61.0), 0.02 if agrees else 7.5,
+        plain(BLUE), plain(RED), "Fused",
+        Pace(100.0, 120.0), Pace(fused_ms, 61.0), 0.02 if agrees else 7.5,
         84.0, "largest difference at most 0.5", agrees, 60, 100.0,
     )  # fmt: skip
 

@@ -63,8 +63,9 @@ class Negative:
         assert config is not None
         negative = replace(frame, pixels=255 - frame.pixels)
         comparison = Comparison(
-            negative, Pace(80.0, 90.0), Pace(50.0, 60.0), 0.01, 90.0, "largest 0.5", True, 9, 80.0
-        )
+            negative, negative, "Fused", Pace(80.0, 90.0), Pace(50.0, 60.0),
+            0.01, 90.0, "largest 0.5", True, 9, 80.0,
+        )  # fmt: skip
         return Styled(
             negative,
             frame,

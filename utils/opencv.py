@@ -10,6 +10,12 @@ from __future__ import annotations
 
 import os
 
+# Read when OpenCV loads. Windows cameras open slowly otherwise; and what FFmpeg and V4L2 would
+# print to the terminal, the sources say in sentences.
+os.environ.setdefault("OPENCV_VIDEOIO_MSMF_ENABLE_HW_TRANSFORMS", "0")
+os.environ.setdefault("OPENCV_LOG_LEVEL", "ERROR")
+os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
+
 _QT_VARIABLES = ("QT_QPA_PLATFORM_PLUGIN_PATH", "QT_QPA_FONTDIR")
 _before = {name: os.environ.get(name) for name in _QT_VARIABLES}
 

@@ -34,12 +34,13 @@ from models.training.data import Photographs, find_photographs, load_photographs
 from models.training.download import cached_vgg
 from models.training.errors import TrainingError
 from models.training.features import INPUTS, Vgg19Features, load_vgg
-from models.training.pack import PackTexts, Value, check_free, write_pack
+from models.training.pack import PackTexts, check_free, write_pack
 from models.training.run import Run, fit
 from models.training.trainer import Progress, train
 from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
 from utils.image_utils import ImageError, load_image, save_image
+from utils.toml import Value
 
 DEFAULTS = TrainingConfig()
 CACHED_PHOTOS = 8000  # 2 GB at the default sizes

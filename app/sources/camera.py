@@ -147,6 +147,8 @@ class Camera(FrameSource):
     `capture` opens the device: on the grabber's thread, now and whenever the camera is lost.
     """
 
+    kind = "camera"
+
     def __init__(
         self,
         name: str,

@@ -7,6 +7,7 @@ picture is one multiplication and one addition.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -384,7 +385,7 @@ def shore(width: int, height: int) -> Layer:
     return _trimmed(Layer(_bytes(colors), _bytes(255 * (1 - np.repeat(cover[..., None], 3, 2)))))
 
 
-def _birch(w: int, h: int, stroke, dab) -> None:
+def _birch(w: int, h: int, stroke: Callable[..., None], dab: Callable[..., None]) -> None:
     """A tree on the left: a bent trunk, branches, and leaves lit from the right."""
     random = np.random.default_rng(61)
     foot = np.array([w * 0.085, h * 0.93])

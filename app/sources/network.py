@@ -102,6 +102,8 @@ def open_address(spec: str) -> FrameSource:
 class Stream(FrameSource):
     """A live stream, connected when constructed. Raises StyleForgeError."""
 
+    kind = "network camera"
+
     def __init__(self, address: Address, open_timeout: float = OPEN_TIMEOUT_S) -> None:
         self._grabber = Grabber(lambda: connect(address), address.name, "trying again")
         first = self._grabber.open(open_timeout)

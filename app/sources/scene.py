@@ -176,6 +176,8 @@ def render(t: float, width: int = 1280, height: int = 720) -> Bytes:
 class Scene(FrameSource):
     """The scene, live at FPS frames a second; what is not read in time counts as dropped."""
 
+    kind = "scene"
+
     def __init__(self, width: int = 1280, height: int = 720) -> None:
         self._painting = painting(width, height)
         self.info = SourceInfo("Animated scene", width, height, FPS)

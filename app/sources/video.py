@@ -42,6 +42,8 @@ class Video(FrameSource):
     is no frame at all.
     """
 
+    kind = "video"
+
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._interval = 1 / reader.fps

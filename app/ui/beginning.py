@@ -14,7 +14,7 @@ class Beginning(QObject):
     """Opens `spec`, or without one the first camera; the built-in scene if there is none or if
     that failed. Over as soon as something is open."""
 
-    def __init__(self, session: Session, spec: str) -> None:
+    def __init__(self, session: Session, spec: str | list[str]) -> None:
         super().__init__(session)
         self._session = session
         self._opening = ""

@@ -42,8 +42,8 @@ def summary(comparison: Comparison) -> str:
     baseline = ", ".join(pace_words(comparison.baseline_pace))
     fused = ", ".join(pace_words(comparison.fused_pace))
     return (
-        f"Baseline: {baseline}. Fused: {fused}. Ratio {ratio_words(comparison)}. "
-        f"{difference_words(comparison)}"
+        f"Baseline: {baseline}. {comparison.fused_title}: {fused}. "
+        f"Ratio {ratio_words(comparison)}. {difference_words(comparison)}"
     )
 
 
@@ -73,11 +73,11 @@ def paint_comparison(
     left = QRect(center - GAP // 2 - size.width(), top, size.width(), size.height())
     right = QRect(center + GAP // 2, top, size.width(), size.height())
     draw(comparison.baseline, left)
-    draw(styled.frame, right)
+    draw(comparison.fused, right)
     painter.setFont(base)
     inset = QPoint(SPACE, -2 * SPACE - painter.fontMetrics().height())
     draw_pill(painter, left.bottomLeft() + inset, "Baseline")
-    draw_pill(painter, right.bottomLeft() + inset, styled.running.kernels)
+    draw_pill(painter, right.bottomLeft() + inset, comparison.fused_title)
 
     below = top + size.height() + SPACE
     text, muted = palette.text().color(), palette.placeholderText().color()

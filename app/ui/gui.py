@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
+import time
 from argparse import Namespace
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+import psutil
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QApplication, QSplashScreen
+from PySide6.QtWidgets import QApplication, QSplashScreen, QWidget
 
 from app.settings import Settings, settings_path
+from utils.system import has_display, missing, sentence
+
+if TYPE_CHECKING:
+    from app.session import Session
 
 NO_DISPLAY = (
     "styleforge: there is no display to open a window on; "
@@ -35,6 +41,8 @@ def run(options: Namespace) -> int:
         settings = replace(settings, style=options.style)
     if options.source:
         settings = replace(settings, source=options.source)
+    if lacking := missing():
+        sys.stderr.write(sentence(lacking) + "\n")  # Qt may abort over one of these
     app = QApplication(sys.argv[:1])
     app.setApplicationName("StyleForge")
     app.setDesktopFileName("styleforge")
@@ -45,7 +53,8 @@ def run(options: Namespace) -> int:
     from app.styles import Library
     from app.ui.beginning import Beginning
     from app.ui.main_window import MainWindow
-    from app.ui.preferences import config_of
+    from app.ui.preferences import config_of, source_of
+    from kernels import build
 
     library = Library.default()
     if options.style:
@@ -55,21 +64,34 @@ def run(options: Namespace) -> int:
         window = MainWindow(session, settings, lambda changed: changed.save(path))
         window.show()
         splash.finish(window)
-        Beginning(session, settings.source)
+        if options.pictures:
+            _close_after(window, session, options.pictures)
+        Beginning(session, source_of(settings))
         session.prepare_kernels()
         # Python sees a signal only when it runs; the timers of the window see to that.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: window.close())
         return app.exec()
     finally:
+        build.stop()  # a build that is under way would hold the process
         session.shutdown()
 
 
-def has_display() -> bool:
-    """False where creating a QApplication would abort the process."""
-    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+def _close_after(window: QWidget, session: Session, pictures: int) -> None:
+    """Close `window` once that many pictures have been painted."""
+    started = psutil.Process().create_time()
+    painted = 0
+
+    def count(_: object) -> None:
+        nonlocal painted
+        painted += 1
+        if painted == 1:
+            took = time.time() - started
+            sys.stdout.write(f"The first picture was on screen after {took:.2f} s\n")
+        if painted == pictures:
+            window.close()
+
+    session.painted.connect(count)
 
 
 def _splash(app: QApplication) -> QSplashScreen:

@@ -43,7 +43,7 @@ from app.ui.help_dialog import HelpDialog
 from app.ui.icons import application_icon
 from app.ui.opening import Opener
 from app.ui.overlay import Overlay
-from app.ui.preferences import settings_of
+from app.ui.preferences import settings_of, source_kept
 from app.ui.problem_bar import NoticeBar, ProblemBar
 from app.ui.question_bar import QuestionBar
 from app.ui.status_line import StatusLine
@@ -455,8 +455,9 @@ class MainWindow(QMainWindow):
     def _save(self) -> None:
         settings = settings_of(self._settings, self.session.config)
         spec = self.session.spec
-        if isinstance(spec, str) and spec and not self.opener.is_pasted(spec):
-            settings = replace(settings, source=spec)
+        kept = source_kept(spec)
+        if kept and not self.opener.is_pasted(kept):
+            settings = replace(settings, source=kept)
         if not self.isFullScreen():
             geometry = bytes(self.saveGeometry().toBase64().data()).decode()
             settings = replace(settings, geometry=geometry)

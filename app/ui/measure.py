@@ -157,14 +157,9 @@ def streaming(seconds: float = 20.0) -> Streaming:
     """The age of what is shown while the engine is far slower than the source."""
     with window(EngineConfig(size=128), SlowEngine, 60) as shown:
         painted: list[tuple[float, float]] = []  # (when, captured at)
-        session = shown.session
-        count = session.shown
-
-        def note(styled: Styled, paint_ms: float = 0.0) -> None:
-            painted.append((time.perf_counter(), styled.source.captured_at))
-            count(styled, paint_ms)
-
-        session.shown = note  # type: ignore[method-assign]
+        shown.session.painted.connect(
+            lambda styled: painted.append((time.perf_counter(), styled.source.captured_at))
+        )
         wait(lambda: len(painted) >= 5, 20)
         painted.clear()
         heartbeat = Heartbeat()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from app.settings import Settings
@@ -29,6 +30,17 @@ def config_of(settings: Settings, library: Library) -> EngineConfig:
         keep_colors=settings.keep_colors,
         compare=settings.view == "compare",
     )
+
+
+def source_kept(spec: str | Sequence[str]) -> str:
+    """What `Settings.source` holds for `spec`: a strip's pictures stand on lines of their own."""
+    return spec if isinstance(spec, str) else "\n".join(spec)
+
+
+def source_of(settings: Settings) -> str | list[str]:
+    """The spec that `settings` keep."""
+    lines = settings.source.split("\n")
+    return lines if len(lines) > 1 else lines[0]
 
 
 def settings_of(settings: Settings, config: EngineConfig) -> Settings:

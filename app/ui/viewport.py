@@ -226,7 +226,7 @@ class Viewport(QWidget):
     def _forget_unused(self, styled: Styled) -> None:
         used = {id(styled.frame), id(styled.source)}
         if styled.comparison:
-            used.add(id(styled.comparison.baseline))
+            used |= {id(styled.comparison.baseline), id(styled.comparison.fused)}
         self._fitted = {key: kept for key, kept in self._fitted.items() if key in used}
 
     # The divider

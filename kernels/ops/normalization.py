@@ -68,12 +68,14 @@ def _normalize_channels_last(
 ) -> Tensor:
     """PyTorch's instance norm undoes the layout, and its batch norm sums too long for FP32."""
     y = x.permute(0, 2, 3, 1)
-    # Row by row, so that no sum is long; the deviations are taken from the mean itself.
+    # Row by row, so that no sum is long; what rounding left of the mean is corrected after.
     y = y - _mean_of_pixels(y)
-    scale = (_mean_of_pixels(y * y) + eps).rsqrt()
+    rest = _mean_of_pixels(y)
+    scale = (_mean_of_pixels(y * y) - rest * rest + eps).rsqrt()
     if weight is not None:
         scale = scale * weight
-    y = y * scale if bias is None else torch.addcmul(bias, y, scale)
+    offset = -rest * scale if bias is None else bias - rest * scale
+    y = torch.addcmul(offset, y, scale)
     return y.permute(0, 3, 1, 2)
 
 

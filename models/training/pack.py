@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -17,10 +16,10 @@ from torch import Tensor
 from models.checkpoints import save_checkpoint
 from models.training.data import square
 from models.training.errors import TrainingError
+from utils import toml
 from utils.image_utils import ImageError, save_image
 
 THUMBNAIL = 256  # pixels a side
-Value = str | int | float | bool | tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def write_pack(
     texts: PackTexts,
     state: Mapping[str, Tensor],
     preview: NDArray[np.uint8],
-    training: Mapping[str, Value],
+    training: Mapping[str, toml.Value],
 ) -> None:
     """Write the pack as `folder`, replacing an older pack there only once all is written.
 
@@ -73,8 +72,8 @@ def write_pack(
             "thumbnail": "thumbnail.png",
             "preview": "preview.jpg",
         }
-        toml = f"{_lines(spec)}\n[training]\n{_lines(training)}"
-        (staging / "style.toml").write_text(toml, "utf-8", newline="\n")
+        text = f"{toml.dumps(spec)}\n[training]\n{toml.dumps(training)}"
+        (staging / "style.toml").write_text(text, "utf-8", newline="\n")
         staging.chmod(0o755)  # mkdtemp makes it private
         if folder.exists():
             old = staging.with_name(f"{staging.name}-replaced")
@@ -93,19 +92,3 @@ def write_pack(
     finally:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)
-
-
-def _lines(table: Mapping[str, Value]) -> str:
-    return "".join(f"{name} = {_toml(value)}\n" for name, value in table.items())
-
-
-def _toml(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        # JSON's escapes are TOML's, but for astral characters and DEL.
-        text = value.encode("utf-8", "replace").decode("utf-8")
-        return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return repr(value)
