@@ -26,9 +26,10 @@ class Settings:
 
     `source` is a spec for app.sources.open_source (a strip: one picture a line), empty for "the
     first camera, otherwise the scene"; `size` is the long side of the network's input, 0 for
-    automatic; `budget_ms` is what the automatic size keeps capture-to-paint under; `strength` and `split` are 0-1;
-    `view` is "styled", "split" or "compare"; `theme` is "system", "light" or "dark"; `geometry`
-    is Qt's, in base64. `precision`, `kernels`, `style` and `device` are the keys of their tables.
+    automatic; `budget_ms` is what the automatic size keeps capture-to-paint under; `strength`
+    and `split` are 0-1; `view` is "styled", "split" or "compare"; `theme` is "system", "light"
+    or "dark"; `geometry` is Qt's, in base64. `precision`, `kernels`, `style` and `device` are
+    the keys of their tables.
     """
 
     style: str = "candy"

@@ -85,9 +85,9 @@ class Worker(QObject):
 
     @Slot(object)
     def configure(self, config: EngineConfig) -> None:
-        if self.wanted is not None and config != self.wanted:
-            return  # a newer one is already on its way
         kept = self._engine.config
+        if kept is not None and self.wanted is not None and config != self.wanted:
+            return  # a newer one is already on its way
         try:
             self._engine.configure(config)
         except Exception as exc:

@@ -119,7 +119,7 @@ def cache() -> Path:
     """The folder of built libraries: per user, or under STYLEFORGE_CACHE."""
     root = os.environ.get("STYLEFORGE_CACHE")
     base = Path(root) if root else platformdirs.user_cache_path("styleforge", appauthor=False)
-    return base / "kernels"
+    return base.absolute() / "kernels"
 
 
 def toolchain() -> Toolchain:
@@ -173,7 +173,7 @@ def _load(library: Library, force: bool) -> None:
     if fresh:
         _build_locked(library, tools, key, built, force)
     try:
-        torch.ops.load_library(built)
+        torch.ops.load_library(str(built))
     except OSError as error:
         # What was loaded once in the child cannot be loaded now: the file was damaged.
         built.unlink(missing_ok=True)

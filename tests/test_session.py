@@ -172,10 +172,9 @@ def test_a_failing_source_ends_the_stream_with_a_problem_and_another_can_be_open
         def read(self, timeout: float = 0.02) -> Frame | None:
             raise OSError("the cable is gone")
 
-    with qtbot.waitSignals([session.problem, session.source_changed], timeout=5000) as blocker:
+    with qtbot.waitSignal(session.problem, timeout=5000) as blocker:
         give(session, Unplugged())
-    problem = next(s.args[0] for s in blocker.all_signals_and_args if "problem" in str(s))
-    assert problem.summary == "Could not go on with clockwork: the cable is gone"
+    assert blocker.args[0].summary == "Could not go on with clockwork: the cable is gone"
     qtbot.waitUntil(lambda: session.info is None, timeout=2000)
     give(session, Clockwork())
     styled_with(qtbot, session)

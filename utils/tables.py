@@ -49,11 +49,16 @@ def where(report: Mapping[str, Any]) -> str:
     machine, versions = report["machine"], report["versions"]
     device = machine["gpu"] or f"{machine['cpu']}, {machine['threads']} threads"
     software = f"PyTorch {versions['torch']}, Python {versions['python']}"
-    return f"{device}; {software}; {report['style']}; {report['runs']} runs; {report['taken']}"
+    what = [report["style"], f"{report['runs']} runs"] if "runs" in report else []
+    commit = [f"commit {report['commit']}"] if report["commit"] else []
+    return "; ".join([device, software, *what, report["taken"], *commit])
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The report as Markdown: one line about the machine, then a table per size."""
+    """The report as Markdown: one line about the machine, then a table per size, or the figures
+    of the live path."""
+    if "live" in report:
+        return f"{where(report)}\n\n{_live(report['live'])}\n"
     parts = [where(report)]
     for size in report["sizes"]:
         header, *lines = table(size["rows"])
@@ -62,6 +67,36 @@ def markdown(report: Mapping[str, Any]) -> str:
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines)))
         parts += [f"Not run: {note}." for note in notes(size["rows"])]
     return "\n\n".join(parts) + "\n"
+
+
+def _live(live: Mapping[str, Any]) -> str:
+    """What the live path promises, and what was measured."""
+    slow, growth, auto = live["slow_engine"], live["growth"], live["automatic_size"]
+    switching = live["switching_frames"]
+    width, height = auto["size"]
+    lines = [
+        ("from start to the first styled picture", f"{max(live['start_seconds']):.1f} s"),
+        (
+            f"oldest picture on screen, 60 fps into {slow['engine_frame_ms']:.0f} ms a frame",
+            f"{slow['age_max_ms']:.0f} ms, {slow['age_max_engine_frames']:.1f} engine frames",
+        ),
+        ("longest the window did not answer, meanwhile", f"{slow['blocked_ms']:.0f} ms"),
+        (f"memory gained over {growth['frames']} frames", f"{growth['grown_mb']:.1f} MB"),
+        (
+            f"frames made with the old choice after changing {', '.join(switching)}",
+            ", ".join(str(count) for count in switching.values()),
+        ),
+        (
+            f"automatic size for 640x480, within {auto['budget_ms']:.0f} ms",
+            f"{width}x{height}, {auto['fps']:.1f} fps",
+        ),
+        (
+            "capture to paint at that size, median and p95",
+            f"{auto['latency_median_ms']:.0f} and {auto['latency_p95_ms']:.0f} ms",
+        ),
+    ]
+    rows = [("", "measured"), ("---", "---:"), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def refreshed(text: str, folder: Path) -> str:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import math
-import os
-import platform
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -26,15 +22,15 @@ from torch import Tensor, nn
 from app.blending import peak_difference
 from app.commands.flags import add_device, add_style, several, whole
 from app.problems import StyleForgeError
+from app.provenance import commit, machine, versions
 from app.sources.scene import render
 from app.styles import Library
-from app.version import styleforge_version
 from kernels.registry import prepare, statuses
 from models.checkpoints import CheckpointError, load_checkpoint, num_residual_blocks
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.benchmark import interleave, stopwatch
-from utils.devices import cpu_name, resolve
+from utils.devices import resolve
 from utils.float64 import in_float64
 from utils.tables import notes, table, where
 
@@ -287,50 +283,6 @@ class Bench:
             "psnr": psnr if math.isfinite(psnr) else None,
             "peak_mb": None if peak is None else peak / 1e6,
         }
-
-
-def machine(device: torch.device) -> dict[str, Any]:
-    """What the figures depend on, as far as the machine tells."""
-    gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
-    return {
-        "system": platform.platform(),
-        "cpu": cpu_name(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "gpu": gpu.name if gpu else None,
-        "capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
-        "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-        if gpu
-        else None,
-        "tf32": torch.backends.cudnn.allow_tf32 if gpu else None,
-    }
-
-
-def versions() -> dict[str, Any]:
-    return {
-        "styleforge": styleforge_version(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "cuda": torch.version.cuda,
-        "cudnn": torch.backends.cudnn.version() if torch.backends.cudnn.is_available() else None,
-    }
-
-
-def commit() -> str | None:
-    """The commit of the files that run, "+" behind it if any was changed since; None outside a
-    checkout."""
-    git = "git", "-C", str(Path(__file__).parent)
-    if _output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
-        return None  # installed, perhaps inside somebody else's repository
-    changed = _output(*git, "status", "--porcelain", "--untracked-files=no")
-    return f"{_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
-
-
-def _output(*command: str) -> str | None:
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-        return done.stdout.strip()
-    return None
 
 
 def _ratio(reference: dict[str, Any], row: dict[str, Any]) -> float | None:

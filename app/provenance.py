@@ -1,0 +1,60 @@
+"""Says where a figure comes from: the machine, the versions and the commit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from app.version import styleforge_version
+from utils.devices import cpu_name
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """What the figures depend on, as far as the machine tells."""
+    gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
+    return {
+        "system": platform.platform(),
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "gpu": gpu.name if gpu else None,
+        "capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
+        "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+        if gpu
+        else None,
+        "tf32": torch.backends.cudnn.allow_tf32 if gpu else None,
+    }
+
+
+def versions() -> dict[str, Any]:
+    return {
+        "styleforge": styleforge_version(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version() if torch.backends.cudnn.is_available() else None,
+    }
+
+
+def commit() -> str | None:
+    """The commit of the files that run, "+" behind it if any was changed since; outside a
+    checkout what STYLEFORGE_COMMIT says, or None."""
+    git = "git", "-C", str(Path(__file__).parent)
+    if _output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
+        # Installed, perhaps inside somebody else's repository, or copied to another machine.
+        return os.environ.get("STYLEFORGE_COMMIT")
+    changed = _output(*git, "status", "--porcelain", "--untracked-files=no")
+    return f"{_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
+
+
+def _output(*command: str) -> str | None:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        return done.stdout.strip()
+    return None
