@@ -22,7 +22,6 @@ from app.sizing import AutoSize, fit
 from app.stopwatch import Stopwatch, pace
 from app.styled import Comparison, EngineConfig, Running, Styled, Timings
 from app.styles import Library, Style
-from kernels.registry import statuses
 from models.checkpoints import CheckpointError, load_checkpoint, num_residual_blocks
 from models.precision import Precision
 from models.transformer_net import VARIANTS
@@ -307,12 +306,7 @@ class Engine:
         remarks = []
         if self._device.type == "cpu" and config.device == "auto":
             remarks.append(why_no_cuda())
-        if config.kernels != BASELINE:
-            remarks += [
-                f"{status.name}: {status.reason}"
-                for status in statuses(self._device)
-                if not status.ready
-            ]
+        remarks += VARIANTS[config.kernels].remarks(self._device, precision.value.dtype)
         if precision is not config.precision:
             remarks.append(f"{config.precision.title} gave a broken picture")
         else:

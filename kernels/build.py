@@ -7,6 +7,7 @@ for. A build that is killed, at any point, leaves nothing that the next one trip
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import logging
@@ -21,7 +22,8 @@ import sysconfig
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import platformdirs
@@ -52,15 +54,27 @@ class Library:
     """Sources, relative to this folder, that compile into one shared library."""
 
     name: str
-    cpu: tuple[str, ...]
+    cpu: tuple[str, ...] = ()
+    cuda: tuple[str, ...] = ()  # plain CUDA behind C names; see `handle`
+    headers: tuple[str, ...] = ()
+    shared_bytes: int = 0  # shared memory that a block of its kernels needs
 
     @property
     def sources(self) -> list[Path]:
-        return [HERE / path for path in self.cpu]
+        return [HERE / path for path in self.cpu + self.cuda]
 
 
 LIBRARIES = {
-    library.name: library for library in (Library("instance_norm", cpu=("cpu/instance_norm.cpp",)),)
+    library.name: library
+    for library in (
+        Library("instance_norm", cpu=("cpu/instance_norm.cpp",)),
+        Library(
+            "conv_fusion",
+            cuda=("conv_fusion.cu",),
+            headers=("include/statistics.cuh", "include/tensor_core.cuh"),
+            shared_bytes=150_000,
+        ),
+    )
 }
 
 
@@ -71,8 +85,10 @@ class Toolchain:
     compiler: str
     ninja: str
     digest: str
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
+_handles: dict[str, ctypes.CDLL] = {}  # of the CUDA libraries in use
 _reasons: dict[str, str] = {}  # by library: why it is not in use; empty once it is
 _loading = threading.RLock()
 _children: set[subprocess.Popen[bytes]] = set()
@@ -106,6 +122,11 @@ def load(name: str, *, force: bool = False) -> bool:
         else:
             _reasons[name] = ""
         return _reasons[name] == ""
+
+
+def handle(name: str) -> ctypes.CDLL:
+    """The loaded CUDA library `name`, to call through its C names; KeyError if it is not in use."""
+    return _handles[name]
 
 
 def stop() -> None:
@@ -164,8 +185,45 @@ def link_flags() -> list[str]:
     return [] if sys.platform == "darwin" else ["-fopenmp"]
 
 
+def cuda_flags() -> list[str]:
+    """Flags for nvcc. No fast-math here either; the architecture is that of the GPU present."""
+    return ["-O3"]
+
+
+def cuda_environment() -> dict[str, str]:
+    """What the child needs to compile for this GPU; BuildError says why it cannot."""
+    if not torch.cuda.is_available():
+        raise BuildError("no CUDA device")
+    compiler = nvcc()
+    if compiler is None:
+        raise BuildError("no CUDA compiler found: install the CUDA toolkit (nvcc)")
+    told = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    release = re.search(r"release (\d+)\.(\d+)", told.stdout)
+    if release is None:
+        raise BuildError(f"the CUDA compiler {compiler} does not run")
+    theirs = str(torch.version.cuda).partition(".")[0]
+    if release[1] != theirs:
+        raise BuildError(f"nvcc is of CUDA {release[1]}, PyTorch of CUDA {theirs}: they must agree")
+    major, minor = torch.cuda.get_device_capability()
+    return {
+        "CUDA_HOME": str(Path(compiler).resolve().parent.parent),
+        "TORCH_CUDA_ARCH_LIST": f"{major}.{minor}",
+        "STYLEFORGE_NVCC": f"{release[1]}.{release[2]}",
+    }
+
+
+def nvcc() -> str | None:
+    """The CUDA compiler: on the PATH, in CUDA_HOME or where Linux packages put it."""
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    return shutil.which("nvcc") or shutil.which("nvcc", path=str(Path(home) / "bin"))
+
+
 def _load(library: Library, force: bool) -> None:
     tools = toolchain()
+    if library.cuda:
+        extra = cuda_environment()
+        added = hashlib.sha256(json.dumps([extra, tools.digest]).encode()).hexdigest()
+        tools = Toolchain(tools.compiler, tools.ninja, added, extra)
     key = _key(library, tools)
     folder = cache()
     built = folder / f"{library.name}-{key[:16]}{SUFFIX}"
@@ -173,7 +231,10 @@ def _load(library: Library, force: bool) -> None:
     if fresh:
         _build_locked(library, tools, key, built, force)
     try:
-        torch.ops.load_library(str(built))
+        if library.cuda:
+            _handles[library.name] = ctypes.CDLL(str(built))
+        else:
+            torch.ops.load_library(str(built))
     except OSError as error:
         # What was loaded once in the child cannot be loaded now: the file was damaged.
         built.unlink(missing_ok=True)
@@ -215,6 +276,7 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
     command = [sys.executable, "-m", "kernels.compile", library.name, str(temporary)]
     command += [str(source) for source in library.sources]
     environment = dict(os.environ, PATH=_search_path(), CXX=tools.compiler)
+    environment |= tools.environment
     # The child imports the same `kernels` as this process, wherever either was started.
     paths = [str(HERE.parent), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
@@ -308,9 +370,9 @@ def _write(path: Path, text: str) -> None:
 
 def _key(library: Library, tools: Toolchain) -> str:
     """Changes with everything that can change the outcome of a build."""
-    parts = [tools.digest, torch.__version__, *compile_flags()]
+    parts = [tools.digest, torch.__version__, *compile_flags(), *cuda_flags()]
     digest = hashlib.sha256("\0".join(parts).encode())
-    for source in library.sources:
+    for source in [*library.sources, *(HERE / header for header in library.headers)]:
         digest.update(source.read_bytes())
     return digest.hexdigest()
 

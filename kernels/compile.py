@@ -7,6 +7,7 @@ the compiler or of the new kernel ends this process, never the application.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import sys
 from collections.abc import Iterable
@@ -17,13 +18,18 @@ import torch
 from torch import Tensor
 
 from kernels import build
+from kernels.network_check import self_test as self_test_network
 from kernels.registry import NAMESPACE, OPS, Op
+
+ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
 
 
 def main(name: str, folder: Path, sources: list[str]) -> None:
     """Leave `result.json` in `folder`."""
     try:
         library = _compile(name, folder, sources)
+        if build.LIBRARIES[name].cuda:
+            _test_network(library)
         self_test([op for op in OPS.values() if op.library == name])
         result = {"reason": "", "library": str(library)}
     except build.BuildError as error:
@@ -43,6 +49,12 @@ def self_test(ops: Iterable[Op]) -> None:
                     f"self-test failed: {op.name} is {difference:.1f} times further from its "
                     "reference than rounding allows"
                 )
+
+
+def _test_network(library: Path) -> None:
+    psnr = self_test_network(ctypes.CDLL(str(library)))
+    if not psnr > ENOUGH_DB:
+        raise build.BuildError(f"self-test failed: the network is right to {psnr:.0f} dB only")
 
 
 def _difference(op: Op, arguments: tuple[Any, ...]) -> float:
@@ -72,8 +84,10 @@ def _compile(name: str, folder: Path, sources: list[str]) -> Path:
             name=name,
             sources=sources,
             extra_cflags=build.compile_flags(),
+            extra_cuda_cflags=build.cuda_flags(),
             extra_ldflags=build.link_flags(),
             build_directory=str(folder),
+            with_cuda=bool(build.LIBRARIES[name].cuda),
             is_python_module=False,
             verbose=False,
         )

@@ -21,6 +21,7 @@ from kernels import build
 P = ParamSpec("P")
 R = TypeVar("R")
 NAMESPACE = "styleforge"
+NETWORK = "conv_fusion"  # the library of the whole network on a GPU, see kernels.network_plan
 
 
 class KernelUnavailable(RuntimeError):
@@ -59,7 +60,9 @@ OPS: dict[str, Op] = {}
 
 def statuses(device: torch.device | str = "cpu") -> tuple[KernelStatus, ...]:
     """What calling each operation on `device` would run, without building anything."""
-    return tuple(_status(op, torch.device(device).type) for op in OPS.values())
+    kind = torch.device(device).type
+    network = (_network_status(),) if kind == "cuda" else ()
+    return (*(_status(op, kind) for op in OPS.values()), *network)
 
 
 def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple[KernelStatus, ...]:
@@ -72,7 +75,16 @@ def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple
     chosen = [OPS[name] for name in (OPS if names is None else names)]
     for library in dict.fromkeys(op.library for op in chosen):
         build.load(library, force=force)
-    return tuple(_status(op, "cpu") for op in chosen)
+    found = [_status(op, "cpu") for op in chosen]
+    if names is None and torch.cuda.is_available():
+        build.load(NETWORK, force=force)
+        found.append(_network_status())
+    return tuple(found)
+
+
+def _network_status() -> KernelStatus:
+    reason = build.reason(NETWORK)
+    return KernelStatus(NETWORK, not reason, reason)
 
 
 def _status(op: Op, device: str) -> KernelStatus:

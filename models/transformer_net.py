@@ -7,7 +7,7 @@ and compute the same picture.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import ClassVar
 
 import torch
@@ -16,11 +16,14 @@ from torch import Tensor, nn
 
 from kernels.convolution import can_write_into, column_weights, convolve, phase_weight
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
+from kernels.network_plan import NetworkPlan, why_not
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
+from kernels.registry import OPS, statuses
 from kernels.workspace import PreparedWeights, Workspace
 
 MIN_SIDE = 16  # pixels; below, there is nothing left to reflect at a quarter of the size
 MAX_RESIDUAL_BLOCKS = 10
+PLANS_KEPT = 2  # of sizes on a GPU; each holds its buffers
 
 Mark = Callable[[str], None]
 
@@ -89,6 +92,11 @@ class TransformerNetBaseline(nn.Module):
         self.deconv3 = ConvLayer(32, 3, 9)
         self.relu = nn.ReLU()
 
+    @classmethod
+    def remarks(cls, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
+        """Why this variant is not as fast as it could be there, each a sentence; empty if it is."""
+        return ()
+
     @property
     def residual_blocks(self) -> list[ResidualBlock]:
         blocks = (
@@ -145,6 +153,15 @@ class TransformerNet(TransformerNetBaseline):
 
     title = "Fused norm"
     norm_type = FusedInstanceNorm2d
+    memory_format = torch.channels_last  # which this norm keeps, and PyTorch's undoes
+
+    @classmethod
+    def remarks(cls, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
+        return tuple(
+            f"{status.name}: {status.reason}"
+            for status in statuses(device)
+            if status.name in OPS and not status.ready
+        )
 
 
 class TransformerNetFused(TransformerNet):
@@ -154,18 +171,54 @@ class TransformerNetFused(TransformerNet):
     Exact rewrites only: biases that the norm removes are not added, an upsampling convolution
     is one small convolution before the enlargement, and on the CPU the last layer is computed
     column by column. Everything is channels last. Under `torch.inference_mode` on a CPU the
-    activations live in buffers that are kept; one network is then for one thread.
+    activations live in buffers that are kept, and on a GPU in FP16 and BF16 the native network
+    of kernels.network_plan runs instead; one network is then for one thread.
 
     Between the groups activations are padded, by what the next layer needs.
     """
 
     title = "Fused"
-    memory_format = torch.channels_last
 
     def __init__(self, num_residual_blocks: int = 5) -> None:
         super().__init__(num_residual_blocks)
         self._workspace = Workspace()
         self._prepared = PreparedWeights()
+        self._plans: dict[Hashable, tuple[Hashable, NetworkPlan]] = {}
+
+    def forward(self, x: Tensor, mark: Mark | None = None) -> Tensor:
+        _check(x)
+        plan = self._plan(x)
+        return super().forward(x, mark) if plan is None else plan(x, mark)
+
+    def _plan(self, x: Tensor) -> NetworkPlan | None:
+        """The native network for pictures like `x`; None where it cannot run."""
+        if (
+            x.device.type != "cuda"
+            or not torch.is_inference_mode_enabled()
+            or torch.is_autocast_enabled("cuda")
+            or why_not(x.device, x.dtype)
+        ):
+            return None
+        weights = self.state_dict(keep_vars=True)
+        version = tuple((w.data_ptr(), w._version) for w in weights.values())
+        shape = x.shape[0], x.shape[2], x.shape[3]
+        key = (shape, x.dtype, x.device)
+        made, plan = self._plans.pop(key, (None, None))
+        if plan is None:
+            plan = NetworkPlan(weights, self.num_residual_blocks, shape, x.dtype, x.device)
+        elif made != version:
+            plan.set_weights(weights)
+        self._plans[key] = version, plan
+        while len(self._plans) > PLANS_KEPT:
+            self._plans.pop(next(iter(self._plans)))
+        return plan
+
+    @classmethod
+    def remarks(cls, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
+        if device.type != "cuda":
+            return super().remarks(device, dtype)
+        reason = why_not(device, dtype)
+        return (reason,) if reason else ()
 
     def encode(self, x: Tensor) -> Tensor:
         x = F.pad(x.to(_dtype(x)), (4, 4, 4, 4), mode="reflect")
