@@ -346,7 +346,7 @@ def test_a_kernel_says_why_it_cannot_run(monkeypatch):
 
 
 def test_on_a_gpu_the_references_run_and_the_status_says_so():
-    for status in statuses("cuda:0"):
+    for status in statuses("cuda:0")[: len(OPS)]:
         assert not status.ready
         assert status.reason == "no native CUDA kernel yet; runs on its PyTorch reference"
 
