@@ -1,8 +1,8 @@
 """Runs the whole image transformation network on a CUDA device as fused convolutions.
 
 A plan is made once for a size: it owns every buffer, holds the weights in the order the kernels
-read them, and replays three CUDA graphs (encoder, residual blocks, decoder). The kernels are in
-conv_fusion.cu; docs/performance.md tells what they gain.
+read them, and replays one CUDA graph, or one for each group of layers where those are timed. The
+kernels are in conv_fusion.cu; docs/performance.md tells what they gain.
 """
 
 from __future__ import annotations
@@ -123,6 +123,9 @@ class NetworkPlan:
             self._lay_out(num_residual_blocks, height, width)
             self.set_weights(weights)
             self._graphs = {name: self._captured(steps) for name, steps in self._groups.items()}
+            self._whole = self._captured(
+                [step for steps in self._groups.values() for step in steps]
+            )
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Take on the weights of another network of the same shape."""
@@ -133,9 +136,11 @@ class NetworkPlan:
         """[N, 3, H, W] to the same, channels last; `mark` as TransformerNetBaseline.forward."""
         with torch.cuda.device(self._device):
             self._frame.copy_(x.permute(0, 2, 3, 1))
-            for name, graph in self._graphs.items():
-                graph.replay()
-                if mark is not None:
+            if mark is None:
+                self._whole.replay()
+            else:
+                for name, graph in self._graphs.items():
+                    graph.replay()
                     mark(name)
             return self._picture.clone().permute(0, 3, 1, 2)
 

@@ -200,13 +200,15 @@ class TransformerNetFused(TransformerNet):
         ):
             return None
         weights = self.state_dict(keep_vars=True)
-        version = tuple((w.data_ptr(), w._version) for w in weights.values())
+        # Tensors made in inference mode count no versions: a change to them could not be seen.
+        counted = not any(w.is_inference() for w in weights.values())
+        version = tuple((w.data_ptr(), w._version) for w in weights.values()) if counted else None
         shape = x.shape[0], x.shape[2], x.shape[3]
         key = (shape, x.dtype, x.device)
         made, plan = self._plans.pop(key, (None, None))
         if plan is None:
             plan = NetworkPlan(weights, self.num_residual_blocks, shape, x.dtype, x.device)
-        elif made != version:
+        elif version is None or made != version:
             plan.set_weights(weights)
         self._plans[key] = version, plan
         while len(self._plans) > PLANS_KEPT:
