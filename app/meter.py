@@ -113,7 +113,11 @@ class Meter:
     ) -> str:
         if not processed_fps:
             return ""
-        if timings.total * processed_fps / 1e3 >= BUSY:
+        busy = timings.total * processed_fps / 1e3 >= BUSY
+        # Also where the engine waits for a processor or runs two networks: whoever leaves frames
+        # behind cannot be waiting for them, unless each takes longer to read than to style.
+        behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
+        if busy or behind:
             parts = {
                 "upload": timings.upload,
                 "network": timings.network,

@@ -22,6 +22,7 @@ BUILTIN = Path(__file__).resolve().parent.parent / "assets" / "styles"
 
 # The six named styles first, in the order of the number keys; the rest by title.
 ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
+KEY_LETTERS = 64  # of a new pack's folder; file systems allow 255, snapshots add the time
 
 
 class StyleError(StyleForgeError):
@@ -169,7 +170,7 @@ class Library:
             staging.chmod(0o755)
             staging.rename(self._user / key)
         except OSError as exc:
-            raise StyleError(f"the style '{title}' could not be written: {exc}") from exc
+            raise StyleError(f"the style '{title}' could not be written: {exc.strerror or exc}") from exc
         finally:
             shutil.rmtree(staging, ignore_errors=True)
         self.reload()
@@ -187,7 +188,8 @@ class Library:
         self.reload()
 
     def _free_key(self, title: str) -> str:
-        base = re.sub(r"[^a-z0-9]+", "_", title.casefold()).strip("_") or "style"
+        words = re.sub(r"[^a-z0-9]+", "_", title.casefold())
+        base = words.strip("_")[:KEY_LETTERS].strip("_") or "style"
         taken = {*self._styles, *(p.name for p in self._user.iterdir())}
         candidates = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
         return next(key for key in candidates if key not in taken)

@@ -71,7 +71,11 @@ LIBRARIES = {
         Library(
             "conv_fusion",
             cuda=("conv_fusion.cu",),
-            headers=("include/statistics.cuh", "include/tensor_core.cuh"),
+            headers=(
+                "include/statistics.cuh",
+                "include/tensor_core.cuh",
+                "include/warpgroup.cuh",
+            ),
             shared_bytes=150_000,
         ),
     )
@@ -205,9 +209,10 @@ def cuda_environment() -> dict[str, str]:
     if release[1] != theirs:
         raise BuildError(f"nvcc is of CUDA {release[1]}, PyTorch of CUDA {theirs}: they must agree")
     major, minor = torch.cuda.get_device_capability()
+    features = "a" if (major, minor) == (9, 0) else ""  # Hopper's own instructions
     return {
         "CUDA_HOME": str(Path(compiler).resolve().parent.parent),
-        "TORCH_CUDA_ARCH_LIST": f"{major}.{minor}",
+        "TORCH_CUDA_ARCH_LIST": f"{major}.{minor}{features}",
         "STYLEFORGE_NVCC": f"{release[1]}.{release[2]}",
     }
 

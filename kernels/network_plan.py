@@ -24,11 +24,10 @@ DTYPES = {torch.float16: 0, torch.bfloat16: 1}
 EPS = 1e-5
 
 # What launch_kind in conv_fusion.cu calls the layers, and the channels in one slice of weights.
-DOWN_1, DOWN_2, SAME, UP_1, UP_2, SAME_WIDE = range(6)
-SLICES = {DOWN_1: 32, DOWN_2: 64, SAME: 64, UP_1: 64, UP_2: 64, SAME_WIDE: 64}
-TILE, FIRST_TILE = (8, 16), (8, 32)  # height and width of what one block computes
-# From this many pixels at a quarter of the size on, blocks of fewer, wider warps are faster.
-WIDE_FROM = 40_000
+DOWN_1, DOWN_2, SAME, UP_1, UP_2, SAME_WIDE, SAME_GROUPS, SAME_GROUPS_WIDE = range(8)
+SLICE = {DOWN_1: 32}  # 64 for the others
+# Height and width of what one block computes.
+TILE, GROUPS_TILE, FIRST_TILE = (8, 16), (16, 8), (8, 32)
 
 
 class _Tiling(Structure):
@@ -152,7 +151,7 @@ class NetworkPlan:
         large, middle = self._buffer(*full, 32), self._buffer(*half, 64)
         small, inside, outside = (self._buffer(*quarter, 128) for _ in range(3))
         sums = [self._buffer(*quarter, 128) for _ in range(2)]
-        same = SAME if quarter[0] * quarter[1] < WIDE_FROM else SAME_WIDE
+        same = self._residual_kind(quarter)
 
         self._begin("encoder")
         norm = self._first(large, (height, width), full)
@@ -181,6 +180,16 @@ class NetworkPlan:
         )  # fmt: skip
         norm = self._conv(UP_2, "deconv2", "in5", middle, norm, large, half, half)
         self._last(large, norm, (height, width), full)
+
+    def _residual_kind(self, size: tuple[int, int]) -> int:
+        """By warpgroups where the GPU has them. Where a single wave of blocks does it all, one
+        block to a multiprocessor is faster; beyond that, two."""
+        properties = torch.cuda.get_device_properties(self._device)
+        tiles = -(-size[0] // TILE[0]) * -(-size[1] // TILE[1]) * self._samples
+        wide = tiles > properties.multi_processor_count
+        if (properties.major, properties.minor) == (9, 0):
+            return SAME_GROUPS_WIDE if wide else SAME_GROUPS
+        return SAME_WIDE if wide else SAME
 
     def _begin(self, group: str) -> None:
         self._steps = self._groups.setdefault(group, [])
@@ -222,7 +231,8 @@ class NetworkPlan:
                         device=self._device)
         )  # fmt: skip
         self._fill(f"{conv}.conv2d.weight", weight, lambda w: _sliced_weight(w, kind))
-        statistics, tiling, next_norm = self._statistics(norm_name, channels, tiled, TILE, phases)
+        tile = GROUPS_TILE if kind in (SAME_GROUPS, SAME_GROUPS_WIDE) else TILE
+        statistics, tiling, next_norm = self._statistics(norm_name, channels, tiled, tile, phases)
         arguments = _Conv(
             x.data_ptr(),
             norm,
@@ -323,7 +333,11 @@ def _sliced_weight(weight: Tensor, kind: int) -> Tensor:
     if kind in (UP_1, UP_2):
         weight, phases = phase_weight(weight), 4
     out, channels, high, wide = weight.shape
-    sliced = weight.view(phases, out // phases, channels // SLICES[kind], -1, high, wide)
+    slice_ = SLICE.get(kind, 64)
+    if kind in (SAME_GROUPS, SAME_GROUPS_WIDE):  # parts of eight channels before Cout
+        sliced = weight.view(out, channels // slice_, slice_ // 8, 8, high, wide)
+        return sliced.permute(4, 5, 1, 2, 0, 3).contiguous()
+    sliced = weight.view(phases, out // phases, channels // slice_, slice_, high, wide)
     return sliced.permute(0, 4, 5, 2, 1, 3).contiguous()
 
 

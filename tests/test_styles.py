@@ -132,3 +132,13 @@ def test_a_users_pack_never_hides_a_built_in_one(tmp_path):
     library = Library(BUILTIN, tmp_path / "styles")
     assert library.get("candy").builtin
     assert "built-in" in library.broken[0]
+
+
+def test_a_very_long_title_makes_a_short_folder(library, tmp_path):
+    path = tmp_path / "long.pth"
+    torch.save(TransformerNetBaseline(1).state_dict(), path)
+    first = library.install(path, "Wave " * 60)
+    second = library.install(path, "Wave " * 60)
+    assert first.title == second.title == ("Wave " * 60).strip()
+    assert first.key != second.key
+    assert max(len(first.key), len(second.key)) < 80

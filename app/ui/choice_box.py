@@ -78,7 +78,7 @@ class _TwoLines(QStyledItemDelegate):
         return parent.width() if isinstance(parent, QWidget) else 0
 
     def _place(self, width: int, font: Any, remark: str) -> QRect:
-        limit = QRect(0, 0, max(120, width - 3 * SPACE), 10_000)
+        limit = QRect(0, 0, max(120, width - 2 * SPACE - 4), 10_000)  # 4: the list's frame
         return QFontMetrics(scaled(font, 0.9)).boundingRect(limit, Qt.TextFlag.TextWordWrap, remark)
 
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPalette
 
 from app.frames import Frame
-from app.styled import Comparison, Pace, Styled
+from app.styled import Comparison, Pace
 from app.ui.lettering import draw_pill, scaled
 from app.ui.tokens import SPACE
 
@@ -51,50 +51,50 @@ def paint_comparison(
     painter: QPainter,
     area: QRect,
     palette: QPalette,
-    styled: Styled,
+    pictures: Comparison,
+    figures: Comparison,
     draw: Callable[[Frame, QRect], None],
 ) -> None:
-    """Fill `area`; `draw(frame, place)` puts a picture on the screen."""
-    comparison = styled.comparison
-    assert comparison is not None
+    """Fill `area` with the newest `pictures` and with `figures`, which may be a little older;
+    `draw(frame, place)` puts a picture on the screen."""
     base = painter.font()
     large, small = scaled(base, 1.7, bold=True), scaled(base, 0.95)
-    middle = max(200, min(360, area.width() // 3))
-    words = difference_words(comparison)
+    middle = max(200, min(300, area.width() // 3))
+    words = difference_words(figures)
     lines = QFontMetrics(small).boundingRect(QRect(0, 0, middle, area.height()), _WRAP, words)
     foot = QFontMetrics(large).height() + lines.height() + 3 * SPACE
 
     inner = area.adjusted(GAP, GAP, -GAP, -GAP)
     half = QSize((inner.width() - GAP) // 2, max(1, inner.height() - foot))
-    size = QSize(styled.frame.width, styled.frame.height)
+    size = QSize(pictures.fused.width, pictures.fused.height)
     size.scale(half, Qt.AspectRatioMode.KeepAspectRatio)
     top = inner.top() + (half.height() - size.height()) // 2
     center = inner.center().x()
     left = QRect(center - GAP // 2 - size.width(), top, size.width(), size.height())
     right = QRect(center + GAP // 2, top, size.width(), size.height())
-    draw(comparison.baseline, left)
-    draw(comparison.fused, right)
+    draw(pictures.baseline, left)
+    draw(pictures.fused, right)
     painter.setFont(base)
-    inset = QPoint(SPACE, -2 * SPACE - painter.fontMetrics().height())
-    draw_pill(painter, left.bottomLeft() + inset, "Baseline")
-    draw_pill(painter, right.bottomLeft() + inset, comparison.fused_title)
+    # At the inner edges, so that the names stay apart however narrow the pictures are.
+    lift = 2 * SPACE + painter.fontMetrics().height()
+    draw_pill(painter, left.bottomRight() - QPoint(SPACE, lift), "Baseline", right=True)
+    draw_pill(painter, right.bottomLeft() + QPoint(SPACE, -lift), figures.fused_title)
 
     below = top + size.height() + SPACE
     text, muted = palette.text().color(), palette.placeholderText().color()
-    side = (inner.width() - middle) // 2 - SPACE
+    room = (inner.width() - middle) // 2 - SPACE
+    between = QRect(center - middle // 2, below, middle, foot)
+    paces = [pace_words(pace) for pace in (figures.baseline_pace, figures.fused_pace)]
+    side = min(room, 4 + max(QFontMetrics(small).horizontalAdvance(detail) for _, detail in paces))
+    # Under their pictures, as far as the words between them leave room.
+    under = QRect(left.center().x() - side // 2, below, side, foot)
+    under.moveRight(min(under.right(), between.left() - SPACE))
+    beside = QRect(right.center().x() - side // 2, below, side, foot)
+    beside.moveLeft(max(beside.left(), between.right() + SPACE))
     columns = (
-        (QRect(inner.left(), below, side, foot), *pace_words(comparison.baseline_pace), text),
-        (
-            QRect(center - middle // 2, below, middle, foot),
-            ratio_words(comparison),
-            words,
-            palette.highlight().color(),
-        ),
-        (
-            QRect(inner.right() - side, below, side, foot),
-            *pace_words(comparison.fused_pace),
-            text,
-        ),
+        (under, *paces[0], text),
+        (between, ratio_words(figures), words, palette.highlight().color()),
+        (beside, *paces[1], text),
     )
     for place, headline, detail, color in columns:
         painter.setFont(large)

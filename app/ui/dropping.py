@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QMimeDatabase, QUrl
 
-CAN_DROP = "Pictures, videos, folders, network addresses, and .pth or .safetensors styles can."
+DROPPABLE = "Pictures, videos, folders, network addresses, and .pth or .safetensors styles"
 WEIGHTS = (".pth", ".pt", ".safetensors")
 _STREAMS = ("http", "https", "rtsp", "rtsps")
 
@@ -54,16 +54,26 @@ def _one(path: Path) -> Drop:
 
 
 def _several(paths: list[Path]) -> Drop:
-    pictures = [str(path) for path in paths if _kind(path) == "image"]
-    if not pictures:
-        if all(_kind(path) == "video" for path in paths):
+    kinds = ["folder" if path.is_dir() else _kind(path) for path in paths]
+    strip = [str(p) for p, kind in zip(paths, kinds, strict=True) if kind in ("folder", "image")]
+    if not strip:
+        if all(path.suffix.lower() in WEIGHTS for path in paths):
+            return Drop("Only one style at a time", "Drop a single .pth or .safetensors file.")
+        if all(kind == "video" for kind in kinds):
             return Drop("Only one video at a time", "Drop a single video, or several pictures.")
         return _refused(f"'{paths[0].name}'")
-    left_out = len(paths) - len(pictures)
-    detail = f"{len(pictures)} pictures, as a strip to step through"
-    if left_out:
-        detail += f"; {left_out} other {'file' if left_out == 1 else 'files'} left out"
-    return Drop("Drop to open", detail, spec=pictures)
+    counts = ((kinds.count("image"), "picture"), (kinds.count("folder"), "folder"))
+    detail = " and ".join(_count(number, word) for number, word in counts if number)
+    if strip[1:] or "folder" in kinds:
+        detail += ", as a strip to step through"
+    if left_out := len(paths) - len(strip):
+        detail += f"; {_count(left_out, 'other file')} left out"
+    return Drop("Drop to open", detail, spec=strip)
+
+
+def _count(number: int, word: str) -> str:
+    """ "1 picture", "2 pictures"."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _kind(path: Path) -> str:
@@ -84,4 +94,4 @@ def _typed(text: str) -> list[QUrl]:
 
 
 def _refused(what: str) -> Drop:
-    return Drop(f"{what} cannot be opened", CAN_DROP)
+    return Drop(f"{what} cannot be opened", f"{DROPPABLE} can.")

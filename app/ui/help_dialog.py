@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
-    QDialogButtonBox,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -16,12 +15,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, Entry
-from app.ui.dropping import CAN_DROP
+from app.ui.dropping import DROPPABLE
+from app.ui.problem_bar import button
 from app.ui.tokens import SPACE
 
 NOTES = (
     ("Split view", "Drag the divider, or focus the picture (Tab) and use Left and Right."),
-    ("Drop and paste", f"Drop or paste onto the window. {CAN_DROP}"),
+    ("Drop and paste", f"{DROPPABLE} can be dropped or pasted anywhere on the window."),
     ("Several pictures", "Dropped or opened together they form a strip to step through."),
     ("Privacy", "Nothing leaves this machine. Pictures are saved only when you say so."),
 )
@@ -64,16 +64,17 @@ class HelpDialog(QDialog):
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         scroll.setAccessibleName("Keys")
         scroll.setToolTip("All keys; scroll with the arrow keys")
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
-        close = buttons.button(QDialogButtonBox.StandardButton.Close)
-        close.setAccessibleName("Close")
-        close.setToolTip("Close this window (Esc)")
-        buttons.rejected.connect(self.reject)
+        # Not a QDialogButtonBox, whose icons are black in every theme.
+        close = button("&Close", "Close this window (Esc)", self.reject)
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 2 * SPACE, 2 * SPACE)
+        column.setContentsMargins(0, 0, 0, 2 * SPACE)
         column.addWidget(scroll, 1)
-        column.addWidget(buttons)
-        self.resize(1040, 780)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(3 * SPACE, 0, 3 * SPACE, 0)
+        foot.addStretch(1)
+        foot.addWidget(close)
+        column.addLayout(foot)
+        self.resize(1040, min(780, content.sizeHint().height() + 8 * SPACE))
 
     def _column(self, groups: tuple[str, ...], *, notes: bool) -> QGridLayout:
         grid = QGridLayout()

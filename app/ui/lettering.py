@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontInfo, QFontMetrics, QPainter, QPen
 
 from app.ui.tokens import RADIUS, SPACE
+
+REDRAW_MS = 250  # figures that change faster cannot be read
+LONG_WORD = 32  # letters; longer ones may be broken anywhere
 
 SHADE = QColor(12, 13, 15, 214)  # with white text, at least 7 to 1 even on a white picture
 INK = QColor("#ffffff")
@@ -21,9 +26,25 @@ def scaled(font: QFont, factor: float, *, bold: bool = False) -> QFont:
     return made
 
 
-def draw_pill(painter: QPainter, corner: QPoint, text: str, *, right: bool = False) -> QRect:
-    """A dark label whose top left (or, with `right`, top right) corner is `corner`; its place."""
+def breakable(text: str) -> str:
+    """`text` with invisible places to break very long words at, so that a file's name does not
+    widen the window."""
+    return re.sub(rf"\S{{{LONG_WORD}}}(?=\S)", "\\g<0>\u200b", text)
+
+
+def draw_pill(
+    painter: QPainter,
+    corner: QPoint,
+    text: str,
+    *,
+    right: bool = False,
+    widest: int | None = None,
+) -> QRect:
+    """A dark label whose top left (or, with `right`, top right) corner is `corner`; its place.
+    What is wider than `widest` pixels is shortened."""
     metrics = painter.fontMetrics()
+    if widest is not None:
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, widest - 2 * SPACE)
     place = QRect(corner, pill_size(metrics, text))
     if right:
         place.moveRight(corner.x())

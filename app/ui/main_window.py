@@ -110,6 +110,7 @@ class MainWindow(QMainWindow):
         self.overlay = Overlay(
             lambda: self.session.meter.reading(time.perf_counter()),
             lambda: self.viewport.styled,
+            self.viewport.keep_free,
             self.viewport,
         )
         self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))

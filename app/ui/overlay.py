@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer
-from PySide6.QtGui import QPainter, QPaintEvent, QPixmap, QShowEvent
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPixmap, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.meter import Reading
 from app.styled import Styled
-from app.ui.lettering import FAINT, INK, SHADE, scaled
+from app.ui.lettering import FAINT, INK, REDRAW_MS, SHADE, scaled
 from app.ui.tokens import RADIUS, SPACE
 
-REDRAW_MS = 250  # text that changes faster cannot be read
+_MARGIN = 3 * SPACE // 2
+_BOLD = 1.1  # how much wider bold letters are
+_Place = tuple[QRect, str, str]  # of a label and its text; a heading has no text
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A line of the overlay; `text` gives "" where it has nothing to say. A `brief` one is also
-    shown over a comparison, which brings its own timings and needs the room."""
+    shown where room is scarce."""
 
     label: str
     text: Callable[[Reading, Styled], str]
@@ -32,7 +34,11 @@ def _fps(value: float) -> str:
 
 
 def _ms(value: float) -> str:
-    return f"{value:.1f} ms"
+    return f"{value:.1f} ms" if value else ""
+
+
+def _dropped(reading: Reading, _: Styled) -> str:
+    return f"{reading.dropped}" if reading.capture_fps or reading.dropped else ""
 
 
 def _latency(reading: Reading, _: Styled) -> str:
@@ -50,7 +56,7 @@ ROWS: tuple[Row, ...] = (
     Row("Processed", lambda r, _: _fps(r.processed_fps), brief=True),
     Row("Displayed", lambda r, _: _fps(r.displayed_fps), brief=True),
     Row("Capture to paint", _latency, brief=True),
-    Row("Dropped", lambda r, _: f"{r.dropped}", brief=True),
+    Row("Dropped", _dropped, brief=True),
     Row("Network input", _network_size, brief=True),
     Row("Read", lambda r, _: _ms(r.timings.read)),
     Row("Upload", lambda r, _: _ms(r.timings.upload)),
@@ -60,9 +66,11 @@ ROWS: tuple[Row, ...] = (
 )
 
 
-def lines(reading: Reading, styled: Styled) -> list[tuple[str, str]]:
-    """(label, text) for every row that has something to say, the network's groups indented."""
-    brief = styled.comparison is not None
+def lines(reading: Reading, styled: Styled, *, brief: bool = False) -> list[tuple[str, str]]:
+    """(label, text) for every row that has something to say, the network's groups indented. A
+    picture that stands still goes on showing what it took."""
+    if not reading.timings.total:
+        reading = replace(reading, timings=styled.timings)
     made: list[tuple[str, str]] = []
     for row in ROWS:
         if brief and not row.brief:
@@ -77,18 +85,24 @@ def lines(reading: Reading, styled: Styled) -> list[tuple[str, str]]:
 
 class Overlay(QWidget):
     """Lies on the viewport and lets the mouse through. Reads `reading()` and `styled()` every
-    REDRAW_MS while visible and paints from a pixmap in between."""
+    REDRAW_MS while visible and paints from a pixmap in between.
+
+    A table, brief where it would not fit; over a comparison, which brings its own timings, a
+    strip along the top that `keep_free(height)` makes room for (0: none is wanted).
+    """
 
     def __init__(
         self,
         reading: Callable[[], Reading],
         styled: Callable[[], Styled | None],
+        keep_free: Callable[[int], None],
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._reading, self._styled = reading, styled
+        self._reading, self._styled, self._keep_free = reading, styled, keep_free
         self._pixmap = QPixmap()
-        self._inner = 0  # width between the margins
+        # Only ever grows, so that figures whose digits change do not twitch.
+        self._widest: dict[str, int] = {}
         self.redraws = 0  # how often the text was drawn
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Figures")
@@ -99,38 +113,76 @@ class Overlay(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         self.refresh()
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._keep_free(0)
+
     def refresh(self) -> None:
         """Draw the newest figures; nothing while hidden."""
         if not self.isVisible():
             return
         reading, styled = self._reading(), self._styled()
-        rows = lines(reading, styled) if styled else []
-        self._pixmap = self._render(rows, reading.verdict)
+        title = reading.verdict[:1].upper() + reading.verdict[1:]
+        compared = styled is not None and styled.comparison is not None
+        rows = lines(reading, styled, brief=compared) if styled else []
+        size, places = (self._strip if compared else self._table)(title, rows)
+        if styled and not compared and size.height() > self.parentWidget().height() - 2 * self.y():
+            rows = lines(reading, styled, brief=True)
+            size, places = self._table(title, rows)
+        self._pixmap = self._render(size, places) if rows else QPixmap()
         self.redraws += 1
         said = ", ".join(f"{label.strip()} {text}" for label, text in rows)
         self.setAccessibleDescription(f"{said}. {reading.verdict}")
         self.setGeometry(QRect(self.pos(), self._pixmap.deviceIndependentSize().toSize()))
+        self._keep_free(self.geometry().bottom() if compared else 0)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self._pixmap.isNull():
             QPainter(self).drawPixmap(0, 0, self._pixmap)
 
-    def _render(self, rows: list[tuple[str, str]], verdict: str) -> QPixmap:
-        if not rows:
-            return QPixmap()
-        font = scaled(self.font(), 0.95)
-        bold = scaled(self.font(), 0.95, bold=True)
-        metrics = self.fontMetrics()
-        line = metrics.height() + 2
-        labels = max(metrics.horizontalAdvance(label) for label, _ in rows)
-        texts = max(metrics.horizontalAdvance(text) for _, text in rows)
-        title = verdict[:1].upper() + verdict[1:]
-        inner = max(labels + 3 * SPACE + texts, round(metrics.horizontalAdvance(title) * 1.1))
-        # Only ever grows, so that a panel whose digits change does not twitch.
-        self._inner = inner = max(inner, self._inner)
-        count = len(rows) + bool(title)
-        size = QSize(inner + 3 * SPACE, count * line + 2 * SPACE + (SPACE if title else 0))
+    def _width(self, text: str, of: str = "") -> int:
+        """Of `text`, and at least what a text of the name `of` needed before."""
+        width = self.fontMetrics().horizontalAdvance(text)
+        if of:
+            width = self._widest[of] = max(width, self._widest.get(of, 0))
+        return width
+
+    def _table(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[_Place]]:
+        """Its size and where everything goes: row below row, labels left, texts right."""
+        labels = max((self._width(label) for label, _ in rows), default=0)
+        texts = max((self._width(text, of=label) for label, text in rows), default=0)
+        inner = max(labels + 3 * SPACE + texts, round(_BOLD * self._width(title, of="title")))
+        place = QRect(_MARGIN, SPACE, inner, self._line())
+        places: list[_Place] = []
+        if title:
+            places.append((QRect(place), title, ""))
+            place.translate(0, place.height() + SPACE)
+        for label, text in rows:
+            places.append((QRect(place), label, text))
+            place.translate(0, place.height())
+        return QSize(inner + 2 * _MARGIN, place.top() + SPACE), places
+
+    def _strip(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[_Place]]:
+        """The same side by side, on as many lines as the viewport's width demands."""
+        limit = self.parentWidget().width() - 2 * self.x() - _MARGIN
+        left, top, right = _MARGIN, SPACE // 2, 0
+        places: list[_Place] = []
+        for label, text in ([(title, "")] if title else []) + rows:
+            if text:
+                width = self._width(label) + SPACE + self._width(text, of=label)
+            else:
+                width = round(_BOLD * self._width(label, of="title"))
+            if left + width > limit and places:
+                left, top = _MARGIN, top + self._line()
+            places.append((QRect(left, top, width, self._line()), label, text))
+            right = max(right, left + width)
+            left += width + 2 * SPACE
+        return QSize(right + _MARGIN, top + self._line() + SPACE // 2), places
+
+    def _line(self) -> int:
+        return self.fontMetrics().height() + 2
+
+    def _render(self, size: QSize, places: list[_Place]) -> QPixmap:
         ratio = self.devicePixelRatioF()
         pixmap = QPixmap(size * ratio)
         pixmap.setDevicePixelRatio(ratio)
@@ -140,19 +192,13 @@ class Overlay(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(SHADE)
         painter.drawRoundedRect(QRect(QPoint(0, 0), size), RADIUS, RADIUS)
-        place = QRect(3 * SPACE // 2, SPACE, inner, line)
-        if title:
-            painter.setFont(bold)
-            painter.setPen(INK)
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, title)
-            place.translate(0, line + SPACE)
-        painter.setFont(font)
-        for label, text in rows:
-            painter.setPen(FAINT)
+        plain, bold = scaled(self.font(), 0.95), scaled(self.font(), 0.95, bold=True)
+        for place, label, text in places:
+            painter.setFont(plain if text else bold)
+            painter.setPen(FAINT if text else INK)
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, label)
             painter.setPen(INK)
             right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
             painter.drawText(place, right, text)
-            place.translate(0, line)
         painter.end()
         return pixmap

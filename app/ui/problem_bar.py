@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.problems import Problem
+from app.ui.lettering import breakable
 from app.ui.tokens import SPACE
 
 NOTICE_MS = 8000
@@ -23,7 +24,7 @@ class ProblemBar(QFrame):
         self._problems: list[Problem] = []
         self.setObjectName("problem")
         self.setAccessibleName("Problem")
-        self._text = _sentence(self)
+        self._text = sentence(self)
         self._count = QLabel(self)
         self._copy = button(
             "Copy &details", "Copy the whole message for a bug report", self.copy_details
@@ -60,7 +61,7 @@ class ProblemBar(QFrame):
 
     def _refresh(self) -> None:
         if self._problems:
-            self._text.setText(self._problems[0].summary)
+            self._text.setText(breakable(self._problems[0].summary))
             self.setAccessibleDescription(self._problems[0].summary)
             count = len(self._problems)
             self._count.setText(f"1 of {count}")
@@ -77,7 +78,7 @@ class NoticeBar(QFrame):
         self.setObjectName("notice")
         self.setAccessibleName("Notice")
         self._notice = self._state = ""
-        self._text = _sentence(self)
+        self._text = sentence(self)
         row = row_of(self)
         row.addWidget(self._text, 1)
         row.addWidget(button("&OK", "Close this message (Esc)", self.dismiss))
@@ -108,7 +109,7 @@ class NoticeBar(QFrame):
         self._refresh()
 
     def _refresh(self) -> None:
-        self._text.setText(self.text)
+        self._text.setText(breakable(self.text))
         self.setAccessibleDescription(self.text)
         self.setVisible(bool(self.text))
 
@@ -130,7 +131,8 @@ def button(text: str, tip: str, clicked: Callable[[], object]) -> QPushButton:
     return made
 
 
-def _sentence(parent: QWidget) -> QLabel:
+def sentence(parent: QWidget) -> QLabel:
+    """The text of a bar: wrapped, never taken for HTML; give it `breakable` words."""
     label = QLabel(parent)
     label.setWordWrap(True)
     label.setTextFormat(Qt.TextFormat.PlainText)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QWidget
 
-from app.ui.problem_bar import button, row_of
+from app.ui.lettering import breakable
+from app.ui.problem_bar import button, row_of, sentence
 
 
 class QuestionBar(QFrame):
@@ -18,8 +19,7 @@ class QuestionBar(QFrame):
         self.setObjectName("offer")
         self.setAccessibleName("Question")
         self._answered: Callable[[str], None] | None = None
-        self._question = QLabel(self)
-        self._question.setWordWrap(True)
+        self._question = sentence(self)
         self._label = QLabel(self)
         self.field = QLineEdit(self)
         self.field.setMaximumWidth(360)
@@ -46,7 +46,7 @@ class QuestionBar(QFrame):
         """`answered` is called with the field's text if the user says `yes`. Without a `label`
         there is no field."""
         self._answered = answered
-        self._question.setText(question)
+        self._question.setText(breakable(question))
         self.setAccessibleDescription(question)
         self._label.setText(label)
         name = label.replace("&", "").rstrip(":")

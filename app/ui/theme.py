@@ -111,6 +111,7 @@ QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outlin
 #problem QLabel {{ color: {t.on_alert}; }}
 #notice, #offer {{ background: {t.calm}; }}
 #notice QLabel, #offer QLabel {{ color: {t.on_calm}; }}
+#problem, #notice, #offer {{ border-bottom: 1px solid {t.line}; }}
 QLabel[role="muted"] {{ color: {t.muted}; font-size: {points * 0.92:.1f}pt; }}
 QLabel[role="heading"] {{ color: {t.muted}; font-size: {points * 0.88:.1f}pt; font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {points * 1.35:.1f}pt; font-weight: 600; }}
@@ -161,13 +162,12 @@ QSlider::sub-page:horizontal {{ background: {t.accent}; border-radius: 2px; }}
 QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel}; width: 14px;
     margin: -7px 0; border-radius: 9px; }}
 QSlider:focus::handle:horizontal {{ border-color: {t.text}; }}
-QCheckBox {{ spacing: 8px; padding: 4px; border: 2px solid transparent;
-    border-radius: {RADIUS}px; }}
-QCheckBox:focus {{ border-color: {t.accent}; }}
+QCheckBox {{ spacing: 8px; padding: 4px 0; }}
 QCheckBox::indicator {{ width: 16px; height: 16px; border: 1px solid {t.outline};
     border-radius: 4px; background: {t.raised}; }}
 QCheckBox::indicator:checked {{ background: {t.accent}; border-color: {t.accent};
     image: url("{check}"); }}
+QCheckBox:focus::indicator {{ width: 14px; height: 14px; border: 2px solid {t.text}; }}
 QListView {{ background: transparent; border: none; outline: none; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}

@@ -11,13 +11,14 @@ from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QWidget
 
 from app.frames import Frame
-from app.styled import Styled
+from app.styled import Comparison, Styled
 from app.ui.compare import paint_comparison, summary
-from app.ui.lettering import INK, SHADE, draw_card, draw_pill
+from app.ui.lettering import INK, REDRAW_MS, SHADE, draw_card, draw_pill
 from app.ui.tokens import SPACE
 from utils.opencv import cv2
 
 VIEWS = ("styled", "split", "compare")
+FINE = 3  # a picture is averaged down from at most so many times its size on screen
 _STEPS = {
     Qt.Key.Key_Left: -0.02,
     Qt.Key.Key_Right: 0.02,
@@ -48,6 +49,9 @@ class Viewport(QWidget):
         self._waiting = ""
         self._offer: tuple[str, str, bool] | None = None
         self._fitted: dict[int, tuple[Frame, Frame, QImage]] = {}  # original, scaled, its image
+        self._figures: Comparison | None = None  # the one whose figures are written
+        self._figures_since = 0.0
+        self._headroom = 0
         self._picture = QRect()  # where the picture is; the divider moves inside
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 180)
@@ -65,10 +69,19 @@ class Viewport(QWidget):
 
     def show_styled(self, styled: Styled | None) -> None:
         """Show a result from the next paint on; None empties the viewport."""
+        changed = styled is None or self._styled is None or styled.config != self._styled.config
         self._styled = styled
         self._unseen = styled is not None
+        self._write_figures(styled.comparison if styled else None, at_once=changed)
         self._describe()
         self.update()
+
+    def _write_figures(self, newest: Comparison | None, *, at_once: bool) -> None:
+        """Figures of a stream change too fast to be read; a verdict that turns does not wait."""
+        kept, now = self._figures, time.perf_counter()
+        old = now - self._figures_since >= REDRAW_MS / 1e3
+        if at_once or old or kept is None or newest is None or kept.agrees != newest.agrees:
+            self._figures, self._figures_since = newest, now
 
     @property
     def view(self) -> str:
@@ -96,6 +109,12 @@ class Viewport(QWidget):
             self._split = split
             self._describe()
             self.split_changed.emit(split)
+            self.update()
+
+    def keep_free(self, headroom: int) -> None:
+        """A comparison leaves so many pixels free above it, for what lies on the viewport."""
+        if headroom != self._headroom:
+            self._headroom = headroom
             self.update()
 
     def name_style(self, title: str) -> None:
@@ -131,8 +150,8 @@ class Viewport(QWidget):
             text = self._waiting or ". ".join(part for part in self._empty if part)
         elif self._view == "split":
             text = f"Split view, divider at {self._split:.0%}; left and right arrows move it"
-        elif self._view == "compare" and self._styled.comparison:
-            text = summary(self._styled.comparison)
+        elif self._view == "compare" and self._figures:
+            text = summary(self._figures)
         else:
             text = f"Styled with {self._title}"
         self.setAccessibleDescription(text)
@@ -153,7 +172,8 @@ class Viewport(QWidget):
             self._paint_result(painter, self._styled)
             if self._waiting:
                 corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
-                draw_pill(painter, corner, self._waiting, right=True)
+                widest = self.width() - 4 * SPACE
+                draw_pill(painter, corner, self._waiting, right=True, widest=widest)
         if self._offer:
             title, detail, welcome = self._offer
             edge = self.palette().highlight().color() if welcome else INK
@@ -169,12 +189,13 @@ class Viewport(QWidget):
 
     def _paint_result(self, painter: QPainter, styled: Styled) -> None:
         self._forget_unused(styled)
-        if self._view == "compare" and styled.comparison:
+        if self._view == "compare" and styled.comparison and self._figures:
             paint_comparison(
                 painter,
-                self.rect(),
+                self.rect().adjusted(0, self._headroom, 0, 0),
                 self.palette(),
-                styled,
+                styled.comparison,
+                self._figures,
                 lambda frame, place: self._draw(painter, frame, place),
             )
             return
@@ -185,8 +206,9 @@ class Viewport(QWidget):
         self._draw(painter, styled.frame, self._picture)
         if self._view == "split":
             self._paint_split(painter, styled)
-        elif self._view == "compare":
-            draw_pill(painter, QPoint(2 * SPACE, 2 * SPACE), "Measuring baseline and fused...")
+        elif self._view == "compare" and not self._waiting:
+            corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
+            draw_pill(painter, corner, "Measuring baseline and fused...", right=True)
 
     def _paint_split(self, painter: QPainter, styled: Styled) -> None:
         place, x = self._picture, self._divider()
@@ -195,8 +217,10 @@ class Viewport(QWidget):
         self._draw(painter, styled.source, place)
         painter.restore()
         down = place.bottom() - SPACE - painter.fontMetrics().height() - SPACE
-        draw_pill(painter, QPoint(place.left() + SPACE, down), "Original")
-        draw_pill(painter, QPoint(place.right() - SPACE, down), self._title, right=True)
+        half = place.width() // 2 - 2 * SPACE
+        draw_pill(painter, QPoint(place.left() + SPACE, down), "Original", widest=half)
+        corner = QPoint(place.right() - SPACE, down)
+        draw_pill(painter, corner, self._title, right=True, widest=half)
         painter.setPen(QPen(SHADE, 4))
         painter.drawLine(x, place.top(), x, place.bottom())
         painter.setPen(QPen(INK, 2))
@@ -283,11 +307,14 @@ def fitted(frame: Frame, width: int, height: int) -> Frame:
     """`frame` at width x height; itself if it has that size."""
     if (frame.width, frame.height) == (width, height):
         return frame
+    # Averaging a hundred megapixels would hold the window up for half a second.
+    skip = max(1, min(frame.width // (FINE * width), frame.height // (FINE * height)))
+    pixels = np.ascontiguousarray(frame.pixels[::skip, ::skip])
     # Area averaging costs more and matters only where pixels would be skipped.
     shrinks = frame.width > 1.5 * width
     method = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
     return Frame(
-        np.asarray(cv2.resize(frame.pixels, (width, height), interpolation=method), np.uint8),
+        np.asarray(cv2.resize(pixels, (width, height), interpolation=method), np.uint8),
         frame.index,
         frame.captured_at,
     )

@@ -1,0 +1,38 @@
+"""Every CUDA source compiles, without a warning, for every architecture the toolkit knows."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernels import build
+
+SOURCES = [source for library in build.LIBRARIES.values() for source in library.cuda]
+NVCC = build.nvcc()
+
+
+def architectures() -> list[str]:
+    """sm_75 and up, and Hopper with its own instructions."""
+    if NVCC is None:
+        return []
+    told = subprocess.run([NVCC, "--list-gpu-arch"], capture_output=True, text=True, check=True)
+    return [*(line.removeprefix("compute_") for line in told.stdout.split()), "90a"]
+
+
+@pytest.mark.skipif(NVCC is None, reason="there is no nvcc here")
+@pytest.mark.parametrize("architecture", architectures())
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_cuda_source_compiles_without_a_warning(source, architecture, tmp_path):
+    target = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
+    # Without optimisation of the device code: this is about the sources, and quick.
+    flags = ["-std=c++17", "-Xptxas", "-O1", "-Werror", "all-warnings", "-Xcompiler", "-Wall"]
+    command = [str(NVCC), *flags, target, "-cubin", "-o", str(tmp_path / "out.cubin")]
+    ran = subprocess.run([*command, str(build.HERE / source)], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_no_cuda_source_needs_a_torch_header():
+    for name in (*SOURCES, *(h for lib in build.LIBRARIES.values() for h in lib.headers)):
+        assert "torch" not in Path(build.HERE / name).read_text("utf-8")
