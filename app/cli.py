@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import TextIO
 
 from app.problems import StyleForgeError
 from app.version import styleforge_version
@@ -30,29 +31,51 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: done; 1: something failed, said on stderr; 2: the command line is wrong; 130: Ctrl+C.
     """
     argv = list(sys.argv[1:] if argv is None else argv)
-    command = argv[0] if argv and argv[0] in COMMANDS else None
-    parser = _parser(command)
+    # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     try:
-        args = parser.parse_args(argv)
-    except SystemExit as exc:  # argparse has said why
-        return exc.code if isinstance(exc.code, int) else 2
-    try:
-        if command:
-            return import_module(f"app.commands.{command}").run(args)
-        if args.command:
-            sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
-            return 2
-        return _window()(args)
+        status = _run(argv)
+        sys.stdout.flush()  # here, where a full disk or a reader that left can still be told
     except StyleForgeError as exc:
         sys.stderr.write(f"styleforge: {exc}\n")
         return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("\nStopped.\n")
+    except KeyboardInterrupt as exc:
+        sys.stderr.write(f"\n{exc or 'Stopped.'}\n")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`); nothing may be flushed to it any more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as exc:
+        _drain()
+        if not isinstance(exc, BrokenPipeError):  # a reader that left (`| head`) needs no word
+            place = f"'{exc.filename}': " if exc.filename else ""
+            sys.stderr.write(f"styleforge: {place}{exc.strerror or exc}\n")
         return 1
+    return status
+
+
+def _run(argv: Sequence[str]) -> int:
+    command = argv[0] if argv and argv[0] in COMMANDS else None
+    try:
+        args = _parser(command).parse_args(argv)
+    except SystemExit as exc:  # argparse has said why
+        return exc.code if isinstance(exc.code, int) else 2
+    if command:
+        return import_module(f"app.commands.{command}").run(args)
+    if args.command:
+        sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
+        return 2
+    return _window()(args)
+
+
+def _drain() -> None:
+    """Leave nothing in stdout that Python would try, and fail, to flush when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  (it stays open)
 
 
 def _window() -> Callable[[argparse.Namespace], int]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -50,27 +53,32 @@ class Settings:
     geometry: str = ""
 
     @classmethod
-    def load(cls, path: Path) -> Settings:
-        """Read `path`; anything missing or malformed falls back to its default, aloud."""
+    def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:
+        """Read `path`; what is missing or malformed falls back to its default. `complain` gets
+        one sentence on everything that is damaged."""
         try:
-            stored = json.loads(path.read_text("utf-8"))
+            text = path.read_text("utf-8", errors="replace")
         except FileNotFoundError:
             return cls()
-        except (OSError, ValueError) as exc:
-            log.warning("the settings file %s is unreadable, using defaults: %s", path, exc)
+        except OSError as exc:
+            complain(f"The settings file {path} is unreadable, using defaults: {exc.strerror}")
             return cls()
-        if not isinstance(stored, dict):
-            log.warning("the settings file %s holds no settings, using defaults", path)
-            return cls()
-        kept = {}
+        stored = _parsed(text)
+        if stored is None:
+            complain(f"The settings file {path} is damaged; kept is what can still be read")
+            stored = _salvaged(text, [field.name for field in fields(cls)])
+        kept: dict[str, Any] = {}
+        damaged: list[str] = []
         for field in fields(cls):
             value = stored.get(field.name, field.default)
-            if isinstance(field.default, float) and type(value) is int:
+            if isinstance(field.default, float) and type(value) is int and abs(value) < 2**53:
                 value = float(value)
             if not _valid(field.name, value, field.default):
-                log.warning("setting %s: %r is not valid, using the default", field.name, value)
+                damaged.append(field.name)
                 value = field.default
             kept[field.name] = value
+        if damaged:
+            complain(f"Not valid in the settings file, using the default: {', '.join(damaged)}")
         return cls(**kept)
 
     def save(self, path: Path) -> None:
@@ -94,6 +102,27 @@ _RANGES = {
 }
 
 
+def _parsed(text: str) -> dict[str, Any] | None:
+    """The settings file as it should be; None if it is anything else."""
+    try:
+        stored = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return stored if isinstance(stored, dict) else None
+
+
+def _salvaged(text: str, names: Sequence[str]) -> dict[str, Any]:
+    """What can be read of a file that is no JSON any more, each setting by itself."""
+    found: dict[str, Any] = {}
+    for name in names:
+        for match in re.finditer(rf'"{name}"\s*:\s*', text):
+            try:
+                found[name], _ = json.JSONDecoder().raw_decode(text, match.end())
+            except (ValueError, RecursionError):
+                continue
+    return found
+
+
 def _valid(name: str, value: object, default: object) -> bool:
     if type(value) is not type(default):
         return False
@@ -102,4 +131,5 @@ def _valid(name: str, value: object, default: object) -> bool:
     if name in _RANGES:
         low, high = _RANGES[name]
         return low <= value <= high  # type: ignore[operator]  (the type was checked above)
-    return True
+    # Half a surrogate pair can neither be shown nor be the name of anything.
+    return not (isinstance(value, str) and re.search("[\ud800-\udfff]", value))

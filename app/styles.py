@@ -170,7 +170,9 @@ class Library:
             staging.chmod(0o755)
             staging.rename(self._user / key)
         except OSError as exc:
-            raise StyleError(f"the style '{title}' could not be written: {exc.strerror or exc}") from exc
+            raise StyleError(
+                f"the style '{title}' could not be written: {exc.strerror or exc}"
+            ) from exc
         finally:
             shutil.rmtree(staging, ignore_errors=True)
         self.reload()

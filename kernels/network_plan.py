@@ -112,7 +112,7 @@ class NetworkPlan:
     ) -> None:
         self._library = _declared(library or build.handle(NETWORK))
         self._samples, height, width = shape
-        self._dtype, self._device = dtype, device
+        self._dtype, self._code, self._device = dtype, DTYPES[dtype], device
         self._kept: list[Tensor] = []  # the kernels know addresses only
         self._refill: list[Callable[[Mapping[str, Tensor]], None]] = []
         self._groups: dict[str, list[Callable[[c_void_p], None]]] = {}
@@ -201,12 +201,8 @@ class NetworkPlan:
         arguments = _First(
             self._frame.data_ptr(), weight.data_ptr(), y.data_ptr(), statistics, tiling, *size
         )
-        dtype = DTYPES[self._dtype]
-        self._launch(
-            lambda stream: self._library.styleforge_conv_first(
-                dtype, 0, byref(arguments), self._samples, stream
-            )
-        )
+        launch, dtype, samples = self._library.styleforge_conv_first, self._code, self._samples
+        self._launch(lambda stream: launch(dtype, 0, byref(arguments), samples, stream))
         return norm
 
     def _conv(
@@ -245,12 +241,8 @@ class NetworkPlan:
             *size,
             int(relu),
         )
-        dtype = DTYPES[self._dtype]
-        self._launch(
-            lambda stream: self._library.styleforge_conv(
-                kind, dtype, byref(arguments), self._samples, stream
-            )
-        )
+        launch, dtype, samples = self._library.styleforge_conv, self._code, self._samples
+        self._launch(lambda stream: launch(kind, dtype, byref(arguments), samples, stream))
         return next_norm
 
     def _last(self, x: Tensor, norm: _Norm, size: tuple[int, int], padded: tuple[int, int]) -> None:
@@ -262,12 +254,8 @@ class NetworkPlan:
             x.data_ptr(), norm, weight.data_ptr(), bias.data_ptr(), self._picture.data_ptr(),
             *size, *padded,
         )  # fmt: skip
-        dtype = DTYPES[self._dtype]
-        self._launch(
-            lambda stream: self._library.styleforge_conv_last(
-                dtype, 0, byref(arguments), self._samples, stream
-            )
-        )
+        launch, dtype, samples = self._library.styleforge_conv_last, self._code, self._samples
+        self._launch(lambda stream: launch(dtype, 0, byref(arguments), samples, stream))
 
     def _statistics(
         self, name: str, channels: int, size: tuple[int, int], tile: tuple[int, int], copies: int
@@ -290,7 +278,8 @@ class NetworkPlan:
             _Norm(of_groups.data_ptr(), gamma.data_ptr(), beta.data_ptr(), groups, EPS),
         )
 
-    # Small parts
+    # Small parts. What they make holds no reference to the plan: a plan that is dropped gives its
+    # memory back at once, not when garbage is next collected.
 
     def _buffer(self, height: int, width: int, channels: int) -> Tensor:
         shape = (self._samples, height, width, channels)
@@ -302,7 +291,7 @@ class NetworkPlan:
 
     def _fill(self, name: str, to: Tensor, pack: Callable[[Tensor], Tensor]) -> None:
         def refill(weights: Mapping[str, Tensor]) -> None:
-            to.copy_(pack(weights[name].detach().to(self._device)).view_as(to))
+            to.copy_(pack(weights[name].detach().to(to.device)).view_as(to))
 
         self._refill.append(refill)
 

@@ -8,7 +8,7 @@ and compute the same picture.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -183,6 +183,8 @@ class TransformerNetFused(TransformerNet):
         super().__init__(num_residual_blocks)
         self._workspace = Workspace()
         self._prepared = PreparedWeights()
+        # Collecting the weights takes as long as running the network on a GPU.
+        self._weights_seen: dict[str, Tensor] | None = None
         self._plans: dict[Hashable, tuple[Hashable, NetworkPlan]] = {}
 
     def forward(self, x: Tensor, mark: Mark | None = None) -> Tensor:
@@ -199,7 +201,9 @@ class TransformerNetFused(TransformerNet):
             or why_not(x.device, x.dtype)
         ):
             return None
-        weights = self.state_dict(keep_vars=True)
+        if self._weights_seen is None:
+            self._weights_seen = dict(self.state_dict(keep_vars=True))
+        weights = self._weights_seen
         # Tensors made in inference mode count no versions: a change to them could not be seen.
         counted = not any(w.is_inference() for w in weights.values())
         version = tuple((w.data_ptr(), w._version) for w in weights.values()) if counted else None
@@ -214,6 +218,16 @@ class TransformerNetFused(TransformerNet):
         while len(self._plans) > PLANS_KEPT:
             self._plans.pop(next(iter(self._plans)))
         return plan
+
+    # Both may put other tensors in the place of the weights.
+
+    def _apply(self, *args: Any, **kwargs: Any) -> TransformerNetFused:
+        self._weights_seen = None
+        return super()._apply(*args, **kwargs)
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        self._weights_seen = None
+        return super().load_state_dict(*args, **kwargs)
 
     @classmethod
     def remarks(cls, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:

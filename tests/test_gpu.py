@@ -173,5 +173,5 @@ def test_memory_does_not_grow_while_sizes_styles_and_precisions_change(engine, g
         torch.cuda.synchronize()
         return torch.cuda.memory_allocated()
 
-    first = visit(24)
-    assert visit(96) <= first * 1.1
+    first = visit(48)  # ends as the next round does
+    assert visit(96) <= first * 1.01

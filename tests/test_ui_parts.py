@@ -192,7 +192,7 @@ def test_the_overlay_text_is_drawn_at_most_four_times_a_second(qtbot, reading):
         asked.append(len(asked))
         return replace(reading, dropped=len(asked))
 
-    overlay = Overlay(read, result, parent)
+    overlay = Overlay(read, result, lambda _: None, parent)
     parent.show()
     qtbot.waitExposed(parent)
     before = overlay.redraws
@@ -208,7 +208,7 @@ def test_the_overlay_text_is_drawn_at_most_four_times_a_second(qtbot, reading):
 def test_a_hidden_overlay_reads_nothing(qtbot, reading):
     parent = QWidget()
     qtbot.addWidget(parent)
-    overlay = Overlay(lambda: pytest.fail("read"), result, parent)
+    overlay = Overlay(lambda: pytest.fail("read"), result, lambda _: None, parent)
     overlay.hide()
     overlay.refresh()
     assert overlay.redraws == 0

@@ -119,7 +119,8 @@ def run(args: argparse.Namespace) -> int:
     if not jobs:
         return 1
     if config.kernels != "baseline":
-        prepare()
+        with console.status("Preparing the native kernels ..."):
+            prepare()
     failed, done, styled = bool(problems), 0, None
     columns = (
         TextColumn("{task.description}"),
@@ -145,9 +146,9 @@ def run(args: argparse.Namespace) -> int:
                     progress.console.print(notices.pop(0))
                 progress.advance(task)
         except KeyboardInterrupt:
-            progress.stop()
-            console.print(f"Stopped after {done} of {len(jobs)} pictures; those are complete.")
-            raise
+            raise KeyboardInterrupt(
+                f"Stopped after {done} of {len(jobs)} pictures; those are complete."
+            ) from None
     if styled:
         console.print(f"{_pictures(done)} in {args.output} ({styled.running})")
     return 1 if failed else 0
@@ -198,7 +199,8 @@ def free_bytes(device: torch.device) -> int:
 def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
     """What to do, and one sentence for each input that is not there.
 
-    Raises StylizeError where results would overwrite one another or an input.
+    Raises StylizeError where the results cannot go to `output`, or would overwrite one another
+    or an input.
     """
     problems: list[str] = []
     found: list[tuple[Path, Path]] = []  # the picture, and its name below the output folder
@@ -220,8 +222,10 @@ def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
                 found.append((path, Path(path.name)))
     single = len(found) == 1 and not Path(inputs[0]).is_dir()
     to_file = single and bool(output.suffix) and not output.is_dir()
+    if to_file and output.suffix.lower() not in SAVED:
+        raise StylizeError(f"the result cannot be '{output}': it must end in {', '.join(SAVED)}")
     if not to_file and output.is_file():
-        raise StylizeError(f"'{output}' is a file; several pictures need a folder")
+        raise StylizeError(f"'{output}' is a file where a folder for the results should be")
     jobs = [Job(path, output if to_file else output / _saved_as(name)) for path, name in found]
     sources = {_identity(job.source) for job in jobs}
     taken: dict[Path, Path] = {}
@@ -239,6 +243,8 @@ def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
 
 def _expand(text: str) -> list[Path]:
     """The path `text`, or what it matches as a pattern (not every shell expands patterns)."""
+    if not text:  # an empty variable of a shell, not the working folder
+        return []
     path = Path(text).expanduser()
     if path.exists():
         return [path]
@@ -276,11 +282,14 @@ def _identity(path: Path) -> Path:
 
 
 def _named(path: Path, exc: Exception) -> str:
-    """What went wrong, with the file's name in it."""
+    """What went wrong, with the file as it was found: folders may hold files of one name."""
     if isinstance(exc, OSError):
         name = exc.filename or path
         return f"'{name}': {exc.strerror or exc}"
-    return str(exc) if path.name in str(exc) else f"'{path.name}': {exc}"
+    fault = str(exc)
+    if f"'{path.name}'" in fault:
+        return fault.replace(f"'{path.name}'", f"'{path}'", 1)
+    return fault if str(path) in fault else f"'{path}': {fault}"
 
 
 def _pictures(count: int) -> str:

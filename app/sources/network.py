@@ -81,6 +81,14 @@ def is_address(spec: str) -> bool:
     return spec.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
 
 
+def completed(typed: str) -> str:
+    """What somebody meant who typed an address by hand: "camera.local/video" is HTTP."""
+    scheme, _, rest = typed.strip().partition(":")
+    if scheme.lower() in SCHEMES:
+        return f"{scheme}://{rest.lstrip('/')}"
+    return typed if "://" in typed else f"http://{typed}"
+
+
 def open_address(spec: str) -> FrameSource:
     """A network camera, or a video played from the network. Raises StyleForgeError."""
     address = Address.parse(spec.strip())

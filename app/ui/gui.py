@@ -14,6 +14,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QApplication, QSplashScreen, QWidget
 
+from app.problems import Problem
 from app.settings import Settings, settings_path
 from utils.system import has_display, missing, sentence
 
@@ -36,7 +37,8 @@ def run(options: Namespace) -> int:
         sys.stderr.write(NO_DISPLAY)
         return 1
     path = settings_path()
-    settings = Settings.load(path)
+    damage: list[str] = []
+    settings = Settings.load(path, damage.append)
     if options.style:
         settings = replace(settings, style=options.style)
     if options.source:
@@ -64,6 +66,8 @@ def run(options: Namespace) -> int:
         window = MainWindow(session, settings, lambda changed: changed.save(path))
         window.show()
         splash.finish(window)
+        for words in damage:
+            window.problems.add(Problem(words))
         if options.pictures:
             _close_after(window, session, options.pictures)
         Beginning(session, source_of(settings))

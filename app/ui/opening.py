@@ -15,6 +15,7 @@ from app.frames import SourceInfo
 from app.session import Session
 from app.sources import SOURCES
 from app.sources.camera import CameraName
+from app.sources.network import completed
 from app.ui.choice_box import Choice
 from app.ui.controls import Panel
 
@@ -52,7 +53,7 @@ class Opener(QObject):
         self._cameras: tuple[CameraName, ...] = ()
         self._pasted = QTemporaryDir()  # goes with this object
         panel.source_picked.connect(self.pick)
-        panel.address_entered.connect(session.open)
+        panel.address_entered.connect(lambda typed: session.open(completed(typed)))
         session.cameras_found.connect(self._found)
         session.source_changed.connect(self._refresh)
         menu.aboutToShow.connect(self._fill_menu)

@@ -100,6 +100,7 @@ class Overlay(QWidget):
     ) -> None:
         super().__init__(parent)
         self._reading, self._styled, self._keep_free = reading, styled, keep_free
+        self._viewport = parent
         self._pixmap = QPixmap()
         # Only ever grows, so that figures whose digits change do not twitch.
         self._widest: dict[str, int] = {}
@@ -125,7 +126,7 @@ class Overlay(QWidget):
         compared = styled is not None and styled.comparison is not None
         rows = lines(reading, styled, brief=compared) if styled else []
         size, places = (self._strip if compared else self._table)(title, rows)
-        if styled and not compared and size.height() > self.parentWidget().height() - 2 * self.y():
+        if styled and not compared and size.height() > self._viewport.height() - 2 * self.y():
             rows = lines(reading, styled, brief=True)
             size, places = self._table(title, rows)
         self._pixmap = self._render(size, places) if rows else QPixmap()
@@ -164,7 +165,7 @@ class Overlay(QWidget):
 
     def _strip(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[_Place]]:
         """The same side by side, on as many lines as the viewport's width demands."""
-        limit = self.parentWidget().width() - 2 * self.x() - _MARGIN
+        limit = self._viewport.width() - 2 * self.x() - _MARGIN
         left, top, right = _MARGIN, SPACE // 2, 0
         places: list[_Place] = []
         for label, text in ([(title, "")] if title else []) + rows:
