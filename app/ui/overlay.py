@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPixmap, QShowEvent
+from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QPixmap, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.meter import Reading
@@ -16,7 +16,17 @@ from app.ui.tokens import RADIUS, SPACE
 
 _MARGIN = 3 * SPACE // 2
 _BOLD = 1.1  # how much wider bold letters are
-_Place = tuple[QRect, str, str]  # of a label and its text; a heading has no text
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Something to write, and where; flush right in its place or left."""
+
+    place: QRect
+    text: str
+    ink: QColor = INK
+    bold: bool = False
+    right: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +135,11 @@ class Overlay(QWidget):
         title = reading.verdict[:1].upper() + reading.verdict[1:]
         compared = styled is not None and styled.comparison is not None
         rows = lines(reading, styled, brief=compared) if styled else []
-        size, places = (self._strip if compared else self._table)(title, rows)
+        size, words = (self._strip if compared else self._table)(title, rows)
         if styled and not compared and size.height() > self._viewport.height() - 2 * self.y():
             rows = lines(reading, styled, brief=True)
-            size, places = self._table(title, rows)
-        self._pixmap = self._render(size, places) if rows else QPixmap()
+            size, words = self._table(title, rows)
+        self._pixmap = self._render(size, words) if rows else QPixmap()
         self.redraws += 1
         said = ", ".join(f"{label.strip()} {text}" for label, text in rows)
         self.setAccessibleDescription(f"{said}. {reading.verdict}")
@@ -148,42 +158,46 @@ class Overlay(QWidget):
             width = self._widest[of] = max(width, self._widest.get(of, 0))
         return width
 
-    def _table(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[_Place]]:
-        """Its size and where everything goes: row below row, labels left, texts right."""
+    def _table(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[Word]]:
+        """Its size and its words: row below row, labels left, texts right."""
         labels = max((self._width(label) for label, _ in rows), default=0)
         texts = max((self._width(text, of=label) for label, text in rows), default=0)
         inner = max(labels + 3 * SPACE + texts, round(_BOLD * self._width(title, of="title")))
         place = QRect(_MARGIN, SPACE, inner, self._line())
-        places: list[_Place] = []
+        words: list[Word] = []
         if title:
-            places.append((QRect(place), title, ""))
+            words.append(Word(QRect(place), title, bold=True))
             place.translate(0, place.height() + SPACE)
         for label, text in rows:
-            places.append((QRect(place), label, text))
+            words += [Word(QRect(place), label, FAINT), Word(QRect(place), text, right=True)]
             place.translate(0, place.height())
-        return QSize(inner + 2 * _MARGIN, place.top() + SPACE), places
+        return QSize(inner + 2 * _MARGIN, place.top() + SPACE), words
 
-    def _strip(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[_Place]]:
+    def _strip(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[Word]]:
         """The same side by side, on as many lines as the viewport's width demands."""
         limit = self._viewport.width() - 2 * self.x() - _MARGIN
-        left, top, right = _MARGIN, SPACE // 2, 0
-        places: list[_Place] = []
-        for label, text in ([(title, "")] if title else []) + rows:
-            if text:
-                width = self._width(label) + SPACE + self._width(text, of=label)
-            else:
-                width = round(_BOLD * self._width(label, of="title"))
-            if left + width > limit and places:
-                left, top = _MARGIN, top + self._line()
-            places.append((QRect(left, top, width, self._line()), label, text))
-            right = max(right, left + width)
-            left += width + 2 * SPACE
-        return QSize(right + _MARGIN, top + self._line() + SPACE // 2), places
+        place = QRect(_MARGIN, SPACE // 2, 0, self._line())
+        words: list[Word] = []
+        if title:
+            place.setWidth(round(_BOLD * self._width(title, of="title")))
+            words.append(Word(QRect(place), title, bold=True))
+            place.moveLeft(place.right() + 2 * SPACE)
+        for label, text in rows:
+            first, second = self._width(label) + SPACE, self._width(text, of=label)
+            if place.left() + first + second > limit and words:
+                place.moveTo(_MARGIN, place.bottom() + 1)
+            for width, word, ink in ((first, label, FAINT), (second, text, INK)):
+                place.setWidth(width)
+                words.append(Word(QRect(place), word, ink))
+                place.moveLeft(place.right() + 1)
+            place.translate(2 * SPACE, 0)
+        right = max((word.place.right() for word in words), default=0)
+        return QSize(right + _MARGIN, place.bottom() + SPACE // 2), words
 
     def _line(self) -> int:
         return self.fontMetrics().height() + 2
 
-    def _render(self, size: QSize, places: list[_Place]) -> QPixmap:
+    def _render(self, size: QSize, words: list[Word]) -> QPixmap:
         ratio = self.devicePixelRatioF()
         pixmap = QPixmap(size * ratio)
         pixmap.setDevicePixelRatio(ratio)
@@ -193,13 +207,11 @@ class Overlay(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(SHADE)
         painter.drawRoundedRect(QRect(QPoint(0, 0), size), RADIUS, RADIUS)
-        plain, bold = scaled(self.font(), 0.95), scaled(self.font(), 0.95, bold=True)
-        for place, label, text in places:
-            painter.setFont(plain if text else bold)
-            painter.setPen(FAINT if text else INK)
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, label)
-            painter.setPen(INK)
-            right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
-            painter.drawText(place, right, text)
+        fonts = {bold: scaled(self.font(), 0.95, bold=bold) for bold in (False, True)}
+        for word in words:
+            painter.setFont(fonts[word.bold])
+            painter.setPen(word.ink)
+            side = Qt.AlignmentFlag.AlignRight if word.right else Qt.AlignmentFlag.AlignLeft
+            painter.drawText(word.place, side | Qt.AlignmentFlag.AlignVCenter, word.text)
         painter.end()
         return pixmap

@@ -13,6 +13,7 @@ from app.ui.lettering import breakable
 from app.ui.tokens import SPACE
 
 NOTICE_MS = 8000
+SUMMARY = 400  # letters shown of a problem; "Copy details" has all of them
 
 
 class ProblemBar(QFrame):
@@ -61,7 +62,9 @@ class ProblemBar(QFrame):
 
     def _refresh(self) -> None:
         if self._problems:
-            self._text.setText(breakable(self._problems[0].summary))
+            summary = self._problems[0].summary
+            shown = summary if len(summary) <= SUMMARY else f"{summary[:SUMMARY]}..."
+            self._text.setText(breakable(shown))
             self.setAccessibleDescription(self._problems[0].summary)
             count = len(self._problems)
             self._count.setText(f"1 of {count}")

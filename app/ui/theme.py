@@ -161,13 +161,13 @@ QSlider::groove:horizontal {{ height: 4px; background: {t.outline}; border-radiu
 QSlider::sub-page:horizontal {{ background: {t.accent}; border-radius: 2px; }}
 QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel}; width: 14px;
     margin: -7px 0; border-radius: 9px; }}
-QSlider:focus::handle:horizontal {{ border-color: {t.text}; }}
+QSlider::handle:horizontal:focus {{ border-color: {t.text}; }}
 QCheckBox {{ spacing: 8px; padding: 4px 0; }}
 QCheckBox::indicator {{ width: 16px; height: 16px; border: 1px solid {t.outline};
     border-radius: 4px; background: {t.raised}; }}
 QCheckBox::indicator:checked {{ background: {t.accent}; border-color: {t.accent};
     image: url("{check}"); }}
-QCheckBox:focus::indicator {{ width: 14px; height: 14px; border: 2px solid {t.text}; }}
+QCheckBox::indicator:focus {{ width: 14px; height: 14px; border: 2px solid {t.text}; }}
 QListView {{ background: transparent; border: none; outline: none; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}

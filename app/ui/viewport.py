@@ -54,7 +54,7 @@ class Viewport(QWidget):
         self._headroom = 0
         self._picture = QRect()  # where the picture is; the divider moves inside
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumSize(240, 180)
+        self.setMinimumSize(240, 240)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName("Picture")
         self.setToolTip("")
