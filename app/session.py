@@ -41,6 +41,7 @@ class Session(QObject):
     source_changed = Signal(object)  # SourceInfo, or None when nothing is open
     source_status = Signal(str)  # what is wrong with the source but may mend; empty when well
     opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
+    opening_failed = Signal()  # the problem that came with it says why
     position_changed = Signal(float)
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
@@ -126,8 +127,12 @@ class Session(QObject):
 
     @Slot(object)
     def _refused(self, kept: EngineConfig | None) -> None:
-        if kept is not None:
-            self.config = kept
+        """Back to what works; where nothing has worked yet, to what should work anywhere."""
+        if kept is None:
+            kept = replace(self._config, device="auto")
+            if kept == self._config and self.library.styles:
+                kept = EngineConfig(style=self.library.styles[0].key)
+        self.config = kept
 
     # The source
 
@@ -183,6 +188,7 @@ class Session(QObject):
             if number == self._opening:
                 self.opening_changed.emit("")
                 self.problem.emit(Problem.of(exc, doing=f"open {name}"))
+                self.opening_failed.emit()
 
         self._jobs.run(work, done, failed)
 
@@ -242,8 +248,13 @@ class Session(QObject):
         self.run(prepare, done, doing="prepare the kernels")
 
     def cameras(self) -> None:
-        """Look for cameras; cameras_found follows."""
-        self.run(list_cameras, self.cameras_found.emit, doing="look for cameras")
+        """Look for cameras; cameras_found follows, of none where looking failed."""
+
+        def failed(exc: Exception) -> None:
+            self.problem.emit(Problem.of(exc, doing="look for cameras"))
+            self.cameras_found.emit(())
+
+        self._jobs.run(list_cameras, self.cameras_found.emit, failed)
 
     def install_style(self, path: Path, title: str = "") -> None:
         """Install a checkpoint or pack and choose it."""

@@ -17,29 +17,29 @@ class Beginning(QObject):
     def __init__(self, session: Session, spec: str | list[str]) -> None:
         super().__init__(session)
         self._session = session
-        self._opening = ""
         self._looking = not spec  # for a camera
         self._over = False
         session.opening_changed.connect(self._follow)
+        session.opening_failed.connect(self._failed)
         session.source_changed.connect(self._opened)
-        session.problem.connect(self._failed)
         session.cameras_found.connect(self._found)
         if spec:
             session.open(spec)
         session.cameras()  # the list of sources wants them in any case
 
     def _found(self, cameras: tuple[CameraName, ...]) -> None:
-        if self._looking and not self._over:
-            self._looking = False
+        if self._looking:
             self._session.open(camera_spec(cameras[0]) if cameras else SCENE)
 
-    def _failed(self, _problem: object) -> None:
-        if not self._opening and not self._over:
+    def _failed(self) -> None:
+        if not self._over:
             self._over = True
             self._session.open(SCENE)
 
-    def _follow(self, text: str) -> None:
-        self._opening = text
+    def _follow(self, opening: str) -> None:
+        if opening:  # this one's first camera, or the user was quicker
+            self._looking = False
 
     def _opened(self, info: SourceInfo | None) -> None:
-        self._over = self._over or info is not None
+        if info is not None:
+            self._over, self._looking = True, False

@@ -56,6 +56,7 @@ class Panel(QScrollArea):
 
     def _make_widgets(self) -> None:
         self.source = ChoiceBox("Source", "What to style: a camera, a file, a folder, the scene")
+        self.source.setPlaceholderText("Nothing is open")
         self.address = QLineEdit()
         self.address.setPlaceholderText("http://... or rtsp://...")
         self.address.setAccessibleName("Network address")
@@ -156,8 +157,9 @@ class Panel(QScrollArea):
             self.network_size.setItemText(0, self._automatic_title())
 
     def _offer_sizes(self) -> None:
+        sizes = dict.fromkeys((*SIZES, self._session.config.size))  # and one set by hand
         self.network_size.offer(
-            Choice(size, f"{size} px" if size else self._automatic_title()) for size in SIZES
+            Choice(size, f"{size} px" if size else self._automatic_title()) for size in sizes
         )
 
     def _automatic_title(self) -> str:

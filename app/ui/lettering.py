@@ -77,6 +77,7 @@ def draw_card(
         painter.setPen(QPen(edge, 3, Qt.PenStyle.DashLine))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(QRectF(area).adjusted(8, 8, -8, -8), 12, 12)
+    title, detail = breakable(title), breakable(detail)
     base = painter.font()
     wrap = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
     width = min(area.width() - 8 * SPACE, 520)

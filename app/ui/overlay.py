@@ -24,7 +24,7 @@ class Word:
 
     place: QRect
     text: str
-    ink: QColor = INK
+    ink: QColor
     bold: bool = False
     right: bool = False
 
@@ -166,10 +166,10 @@ class Overlay(QWidget):
         place = QRect(_MARGIN, SPACE, inner, self._line())
         words: list[Word] = []
         if title:
-            words.append(Word(QRect(place), title, bold=True))
+            words.append(Word(QRect(place), title, INK, bold=True))
             place.translate(0, place.height() + SPACE)
         for label, text in rows:
-            words += [Word(QRect(place), label, FAINT), Word(QRect(place), text, right=True)]
+            words += [Word(QRect(place), label, FAINT), Word(QRect(place), text, INK, right=True)]
             place.translate(0, place.height())
         return QSize(inner + 2 * _MARGIN, place.top() + SPACE), words
 
@@ -180,7 +180,7 @@ class Overlay(QWidget):
         words: list[Word] = []
         if title:
             place.setWidth(round(_BOLD * self._width(title, of="title")))
-            words.append(Word(QRect(place), title, bold=True))
+            words.append(Word(QRect(place), title, INK, bold=True))
             place.moveLeft(place.right() + 2 * SPACE)
         for label, text in rows:
             first, second = self._width(label) + SPACE, self._width(text, of=label)

@@ -166,7 +166,7 @@ class Viewport(QWidget):
         if self._styled is None:
             if self._waiting:
                 draw_card(painter, self.rect(), self._waiting, "")
-            else:
+            elif not self._offer:
                 draw_card(painter, self.rect(), *self._empty, edge=self.palette().mid().color())
         else:
             self._paint_result(painter, self._styled)
