@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"styleforge: {exc}\n")
         return 1
     except KeyboardInterrupt as exc:
-        sys.stderr.write(f"\n{exc or 'Stopped.'}\n")
+        sys.stderr.write(f"\n{str(exc) or 'Stopped.'}\n")
         return INTERRUPTED
     except OSError as exc:
         _drain()

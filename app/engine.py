@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
 import time
@@ -21,7 +20,7 @@ from app.problems import StyleForgeError
 from app.sizing import AutoSize, fit
 from app.stopwatch import Stopwatch, pace
 from app.styled import Comparison, EngineConfig, Running, Styled, Timings
-from app.styles import Library, Style
+from app.styles import Library, Style, StyleError, check_weights
 from models.checkpoints import CheckpointError, load_checkpoint, num_residual_blocks
 from models.precision import Precision
 from models.transformer_net import VARIANTS
@@ -259,15 +258,9 @@ class Engine:
         if style.key in self._weights:
             return
         try:
-            if style.sha256:
-                actual = hashlib.sha256(style.weights.read_bytes()).hexdigest()
-                if actual != style.sha256:
-                    raise EngineError(
-                        f"'{style.weights.name}' of the style '{style.title}' is not the file "
-                        "its style.toml describes (the sha256 differs)"
-                    )
+            check_weights(style)
             self._weights[style.key] = load_checkpoint(style.weights)
-        except (OSError, CheckpointError) as exc:
+        except (OSError, CheckpointError, StyleError) as exc:
             raise EngineError(str(exc)) from exc
 
     def forget(self, key: str) -> None:

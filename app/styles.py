@@ -57,7 +57,7 @@ def load(folder: Path, *, builtin: bool = False) -> Style:
         spec = tomllib.loads((folder / "style.toml").read_text("utf-8"))
     except FileNotFoundError:
         raise StyleError(f"'{folder.name}' has no style.toml") from None
-    except (OSError, ValueError) as exc:
+    except (OSError, ValueError, RecursionError) as exc:
         raise StyleError(f"'{folder.name}/style.toml' is not valid: {exc}") from exc
     try:
         title, weights = _text(spec, "title"), _text(spec, "weights")
@@ -65,9 +65,13 @@ def load(folder: Path, *, builtin: bool = False) -> Style:
         sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
     except (KeyError, TypeError) as exc:
         raise StyleError(f"'{folder.name}/style.toml' is not valid: {exc.args[0]}") from exc
+    for name in filter(None, (weights, thumbnail)):
+        if Path(name).name != name:
+            raise StyleError(f"'{folder.name}' names a file outside its own folder: {name}")
     if not (folder / weights).is_file():
         raise StyleError(f"'{folder.name}' names weights that are missing: {weights}")
     picture = folder / thumbnail if thumbnail and (folder / thumbnail).is_file() else None
+    title, credit, licence = one_line(title) or folder.name, one_line(credit), one_line(licence)
     return Style(folder.name, title, folder / weights, credit, licence, sha256, picture, builtin)
 
 
@@ -78,6 +82,20 @@ def _text(spec: dict[str, object], name: str, default: str | None = None) -> str
     if not isinstance(value, str):
         raise TypeError(f"'{name}' should be text, not {value!r}")
     return value
+
+
+def one_line(text: str) -> str:
+    """`text` without line breaks and control characters, which could write over a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def check_weights(style: Style) -> None:
+    """StyleError if the weights are not the file the pack describes; OSError if there is none."""
+    if style.sha256 and hashlib.sha256(style.weights.read_bytes()).hexdigest() != style.sha256:
+        raise StyleError(
+            f"'{style.weights.name}' of the style '{style.title}' is not the file "
+            "its style.toml describes (the sha256 differs)"
+        )
 
 
 class Library:
@@ -139,24 +157,32 @@ class Library:
         is written beside its final place and renamed, so a failure leaves nothing behind.
         """
         from models.checkpoints import CheckpointError, load_checkpoint, save_checkpoint
+        from utils.image_utils import ImageError, load_image, save_image
 
         if not path.exists():
             raise StyleError(f"'{path.name}' does not exist")
         spec = load(path) if path.is_dir() else None
         try:
+            if spec:
+                check_weights(spec)
             state = load_checkpoint(spec.weights if spec else path)
-        except CheckpointError as exc:
+            picture = load_image(spec.thumbnail) if spec and spec.thumbnail else None
+        except (CheckpointError, ImageError) as exc:
             raise StyleError(str(exc)) from exc
-        title = title.strip() or (spec.title if spec else path.stem.replace("_", " ").title())
-        self._user.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".installing-", dir=self._user))
+        except OSError as exc:
+            raise StyleError(f"'{path.name}' cannot be read: {exc.strerror or exc}") from exc
+        title = one_line(title) or (spec.title if spec else "")
+        title = title or one_line(path.stem.replace("_", " ").title()) or "Style"
+        staging: Path | None = None
         try:
+            self._user.mkdir(parents=True, exist_ok=True)
+            staging = Path(tempfile.mkdtemp(prefix=".installing-", dir=self._user))
             weights = staging / "weights.safetensors"
             save_checkpoint(weights, state, {"title": title})
             thumbnail = ""
-            if spec and spec.thumbnail:
+            if picture is not None:
                 thumbnail = "thumbnail.png"
-                shutil.copyfile(spec.thumbnail, staging / thumbnail)
+                save_image(staging / thumbnail, picture)
             lines = {
                 "title": title,
                 "credit": spec.credit if spec else "",
@@ -169,12 +195,13 @@ class Library:
             key = self._free_key(title)
             staging.chmod(0o755)
             staging.rename(self._user / key)
-        except OSError as exc:
+        except (OSError, ImageError) as exc:
             raise StyleError(
-                f"the style '{title}' could not be written: {exc.strerror or exc}"
+                f"the style '{title}' could not be written: {getattr(exc, 'strerror', None) or exc}"
             ) from exc
         finally:
-            shutil.rmtree(staging, ignore_errors=True)
+            if staging is not None:
+                shutil.rmtree(staging, ignore_errors=True)
         self.reload()
         return self.get(key)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import signal
@@ -16,10 +17,11 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from rich.console import Console
 
 from app import cli
 from app.cli import COMMANDS, main
-from app.commands import bench, stylize
+from app.commands import bench, memory, stylize
 from models.checkpoints import save_checkpoint
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
@@ -186,8 +188,8 @@ def test_bad_files_are_named_and_the_others_are_done(style, photo, tmp_path, cap
     out = tmp_path / "out"
     assert stylized(page, cut, tmp_path / "gone.png", photo, "-o", out) == 1
     err = capsys.readouterr().err
-    assert "'page.jpg' is not a picture but an HTML page" in err
-    assert "'cut.png' is a PNG picture that is truncated or damaged" in err
+    assert f"'{page}' is not a picture but an HTML page" in err
+    assert f"'{cut}' is a PNG picture that is truncated or damaged" in err
     assert "gone.png' does not exist" in err
     assert "Traceback" not in err
     assert [p.name for p in out.iterdir()] == ["photo.png"]
@@ -222,6 +224,22 @@ def test_several_pictures_need_a_folder(style, photo, tmp_path, capsys):
     assert file.read_bytes() == b"mine"
 
 
+def test_a_result_that_cannot_be_saved_is_refused_before_any_work(style, photo, tmp_path, capsys):
+    assert stylized(photo, "-o", tmp_path / "result.tif") == 1
+    assert "result.tif': it must end in .png, .jpg" in capsys.readouterr().err
+    (tmp_path / "plain").write_bytes(b"mine")
+    assert stylized(photo, "-o", tmp_path / "plain") == 1
+    assert "'" + str(tmp_path / "plain") + "' is a file where a folder" in capsys.readouterr().err
+    assert (tmp_path / "plain").read_bytes() == b"mine"
+
+
+def test_an_empty_input_is_not_the_working_folder(style, photo, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert stylized("", "-o", tmp_path / "out") == 1
+    assert "'' does not exist" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_that_cannot_be_written_is_named(style, photo, tmp_path, capsys):
     (tmp_path / "wall").write_text("a file where a folder should be")
     assert stylized(photo, "-o", tmp_path / "wall" / "out" / "x.png") == 1
@@ -254,12 +272,12 @@ def test_short_memory_means_a_smaller_network_or_a_refusal(
     monkeypatch.setattr(
         stylize,
         "free_bytes",
-        lambda device: enough_for * stylize.BYTES_PER_PIXEL / stylize.SHARE,
+        lambda device: enough_for * memory.BYTES_PER_PIXEL / stylize.SHARE,
     )
     assert stylized(photo, "-o", tmp_path / "out") == 0
     assert "it was stylized at 19x" in capsys.readouterr().err
     assert stylized(photo, "-o", tmp_path / "more", "--size", "64") == 1
-    assert "'photo.png' does not fit into memory at size 64" in capsys.readouterr().err
+    assert "photo.png' does not fit into memory at size 64" in capsys.readouterr().err
     assert not (tmp_path / "more").exists()
 
 
@@ -287,11 +305,46 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
+    assert err.count("Stopped") == 1
     assert "of 400 pictures; those are complete" in err
     assert "Traceback" not in err
     made = list(out.iterdir())
     assert 3 <= len(made) < 400
     assert {load_image(path).shape for path in made} == {(96, 96, 3)}
+
+
+# Streams
+
+
+@pytest.mark.skipif(os.name == "nt", reason="streams are closed and full as on POSIX")
+@pytest.mark.parametrize(
+    ("streams", "status"),
+    [(">&-", 0), (">&- 2>&-", 0), ("2>&-", 0), (">/dev/full", 1), ("| true", 0)],
+)
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_no_stream_that_is_closed_or_full_ends_in_a_traceback(streams, status, buffered):
+    if "full" in streams and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m app styles list {streams}', sys.executable],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONUNBUFFERED": buffered},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status
+    expected = "styleforge: No space left on device\n" if "full" in streams else ""
+    assert done.stderr == expected
+
+
+def test_ctrl_c_while_a_command_is_still_loading_is_no_traceback(monkeypatch, capsys):
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "import_module", interrupted)
+    assert main(["bench"]) == 130
+    assert capsys.readouterr().err == "\nStopped.\n"
 
 
 # styles
@@ -373,9 +426,51 @@ def test_what_would_take_too_long_is_not_run(style, tmp_path, monkeypatch):
     assert all("one picture would take about" in row["not_run"] for row in rows)
 
 
-def test_bench_refuses_what_it_cannot_store_before_measuring(style, tmp_path, capsys):
-    assert main(["bench", "--style", style, "--json", str(tmp_path / "no" / "x.json")]) == 1
-    assert "does not exist" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [("no/x.json", "does not exist"), ("", "is a folder"), ("wall/x.json", "does not exist")],
+)
+def test_bench_refuses_what_it_cannot_store_before_measuring(style, tmp_path, capsys, place, says):
+    (tmp_path / "wall").write_text("a file where a folder should be")
+    assert main(["bench", "--style", style, "--json", str(tmp_path / place)]) == 1
+    printed = capsys.readouterr()
+    assert says in printed.err
+    assert not printed.out
+
+
+def test_bench_refuses_a_size_that_does_not_fit_into_memory(style, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "free_bytes", lambda device: 10_000_000)
+    assert main(["bench", "--style", style, "--sizes", "64x64,1000x1000", "--device", "cpu"]) == 1
+    printed = capsys.readouterr()
+    assert "1000x1000 does not fit into memory" in printed.err
+    assert not printed.out
+
+
+def test_a_precision_that_does_not_fit_into_memory_is_not_run(style, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "free_bytes", lambda device: 32 * 32 * 5000)
+    file = tmp_path / "figures.json"
+    arguments = ["--sizes", "32x32", "--runs", "1", "--precision", "fp32,fp16", "--device", "cpu"]
+    assert main(["bench", "--style", style, "--json", str(file), *arguments]) == 0
+    rows = json.loads(file.read_text())["sizes"][0]["rows"]
+    assert {row["precision"] for row in rows if "not_run" in row} == {"FP16"}
+    assert all("more than is free" in row["not_run"] for row in rows if "not_run" in row)
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 200])
+def test_a_narrow_screen_cuts_no_figure(width):
+    row = {
+        "title": "Fused norm",
+        "precision": "FP32",
+        **dict.fromkeys(("median_ms", "p20_ms", "p80_ms"), 123.0),
+        **dict.fromkeys(("kernels_gain", "precision_gain"), 1.23),
+        "difference": 0.00042,
+        "psnr": 134.0,
+        "peak_mb": 789.0,
+    }
+    screen = Console(width=width, file=io.StringIO())
+    screen.print(bench._table("64x64", [row], screen.width), crop=False)
+    last = screen.file.getvalue().splitlines()[-1]  # pyright: ignore[reportAttributeAccessIssue]
+    assert last.split() == "Fused norm FP32 123 123-123 1.23x 1.23x 0.00042 134 789".split()
 
 
 def test_float64_in_strips_is_the_same_network(monkeypatch):

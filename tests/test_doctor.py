@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -120,17 +122,41 @@ def test_without_a_display_it_names_the_command_that_needs_none(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     assert not system.has_display()
     assert "styleforge stylize" in says(doctor.examine(doctor.check_window))
+    monkeypatch.setenv("DISPLAY", ":98765")  # Qt would end the process over this one
+    assert not system.has_display()
+    told = says(doctor.examine(doctor.check_window))
+    assert "the display ':98765' does not answer" in told
+    assert "styleforge stylize" in told
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions as on POSIX")
+def test_a_display_that_answers_is_one(xvfb, monkeypatch):
+    for name in ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DISPLAY", xvfb["DISPLAY"])
+    assert system.has_display()
+    monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
+    assert system.has_display()
+
+
+def test_a_narrow_screen_cuts_no_path(monkeypatch):
+    path = "/a/very/long/path/" + "x" * 60
+    monkeypatch.setattr(sys, "stdout", screen := io.StringIO())
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    doctor.show({"Folders": [doctor.Finding(doctor.OK, path)]})
+    printed = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
+    assert len(printed.splitlines()) > 3, "it is a narrow screen"
+    assert path in "".join(printed.split())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="folders by XDG variables")
 def test_a_folder_that_cannot_be_written_is_a_fault(monkeypatch, tmp_path):
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(doctor.tempfile, "TemporaryFile", refuse)
-    found = doctor.examine(doctor.check_folders)
-    assert all(finding.state == doctor.FAULT for finding in found)
-    assert "is not writable: Permission denied" in found[0].says
+    (tmp_path / "wall").write_text("a file where a folder should be")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "wall" / "data"))
+    found = {finding.says.partition(":")[0]: finding for finding in doctor.check_folders()}
+    assert found["settings"].state == doctor.OK
+    assert found["styles"].state == doctor.FAULT
+    assert "is not writable: Not a directory" in found["styles"].says
 
 
 def test_a_broken_qt_is_reported_with_its_last_words():

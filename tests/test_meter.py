@@ -60,6 +60,12 @@ def test_an_idle_engine_is_limited_by_its_source(meter):
     assert feed(meter, period=0.1, network=5).verdict == "limited by the camera: 10 fps"
 
 
+def test_an_engine_that_leaves_frames_behind_is_not_waiting_for_them(meter):
+    # 50 of 100 ms are the network's, the rest goes to others; the source is twice as fast.
+    reading = feed(meter, period=0.1, network=50, every=2)
+    assert reading.verdict == "limited by the network"
+
+
 def test_results_that_are_not_shown_blame_the_display(meter):
     assert feed(meter, period=0.02, network=5, shown=False).verdict.startswith(
         "limited by the display"

@@ -15,7 +15,7 @@ import pytest
 from app.frames import Frame, FrameSource
 from app.problems import StyleForgeError
 from app.sources import describe, network, open_source
-from app.sources.network import Address, Stream
+from app.sources.network import Address, Stream, completed
 from app.sources.video import Video
 from tests.fakes import NetworkCamera, no_thread_left, number_of, write_video
 
@@ -256,3 +256,22 @@ def test_a_pause_holds_a_live_stream(camera: NetworkCamera) -> None:
     number = number_of(next_frame(source).pixels)
     assert time.perf_counter() - camera.served[number] < 0.1
     source.close()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("camera.local/video", "http://camera.local/video"),
+        ("http:/camera.local", "http://camera.local"),
+        ("RTSP:camera.local/live", "RTSP://camera.local/live"),
+        ("http://camera.local", "http://camera.local"),
+        ("htp://camera.local", "htp://camera.local"),
+    ],
+)
+def test_an_address_typed_carelessly_is_understood(typed: str, meant: str) -> None:
+    assert completed(typed) == meant
+
+
+def test_letters_no_address_may_hold_are_escaped() -> None:
+    address = Address.parse("http://camera.local/k\u00e4se stream?a=b&c=%20")
+    assert address.url == "http://camera.local/k%C3%A4se%20stream?a=b&c=%20"

@@ -13,7 +13,9 @@ import torch
 
 from app.engine import Engine
 from app.frames import Frame, FrameSource, SourceInfo
+from app.problems import Problem
 from app.session import Session
+from app.styled import EngineConfig
 from models.precision import Precision
 from tests.conftest import picture
 
@@ -361,3 +363,26 @@ def test_an_engine_can_be_given(qtbot, library, config, native_kernels):
         session.shutdown()
     # The newest frame wins: waiting for the engine costs one engine frame, never a queue.
     assert sorted(ages)[len(ages) // 2] < 2 * 0.25
+
+
+def test_a_device_that_is_gone_gives_way_to_whatever_there_is(qtbot, library, config):
+    gone = Session(library, replace(config, device="cuda:99"))
+    problems: list[Problem] = []
+    gone.problem.connect(problems.append)
+    try:
+        with qtbot.waitSignal(gone.styled, timeout=20_000):
+            gone.open("scene")
+        assert gone.config == replace(config, device="auto")
+        assert "cuda:99" in problems[0].summary
+    finally:
+        gone.shutdown()
+
+
+def test_a_kept_style_that_is_broken_gives_way_to_the_first(qtbot, library, config):
+    session = Session(library, replace(config, device="auto", style="gone", strength=0.5))
+    try:
+        with qtbot.waitSignal(session.styled, timeout=20_000):
+            session.open("scene")
+        assert session.config == EngineConfig(style=library.styles[0].key)
+    finally:
+        session.shutdown()

@@ -71,3 +71,28 @@ def test_every_default_is_valid(tmp_path):
     Settings().save(path)
     loaded = Settings.load(path)
     assert all(getattr(loaded, f.name) == f.default for f in fields(Settings))
+
+
+def test_a_file_cut_short_costs_only_what_is_missing(tmp_path, caplog):
+    path = tmp_path / "settings.json"
+    path.write_text('{"style": "udnie", "strength": 0.5, "view": "split", "overl')
+    assert Settings.load(path) == Settings(style="udnie", strength=0.5, view="split")
+    caplog.clear()
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"strength": 1' + "0" * 400 + "}", '{"geometry": "\\ud800"}']
+)
+def test_values_that_no_program_wrote_become_defaults(content, tmp_path, caplog):
+    path = tmp_path / "settings.json"
+    path.write_text(content)
+    assert Settings.load(path) == Settings()
+    caplog.clear()
+
+
+def test_damage_is_told_to_whoever_asks(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text('{"strength": 7, "view": "sideways", "overlay": false}')
+    told: list[str] = []
+    assert Settings.load(path, told.append) == Settings(overlay=False)
+    assert told == ["Not valid in the settings file, using the default: strength, view"]

@@ -11,6 +11,7 @@ import torch
 from app.styles import BUILTIN, Library, StyleError, load
 from models.checkpoints import load_checkpoint
 from models.transformer_net import TransformerNetBaseline
+from utils import toml
 
 
 @pytest.mark.parametrize(
@@ -142,3 +143,61 @@ def test_a_very_long_title_makes_a_short_folder(library, tmp_path):
     assert first.title == second.title == ("Wave " * 60).strip()
     assert first.key != second.key
     assert max(len(first.key), len(second.key)) < 80
+
+
+@pytest.mark.parametrize("field", ["weights", "thumbnail"])
+@pytest.mark.parametrize("place", ["../secret.bin", "{}/secret.bin", "inside/../../secret.bin"])
+def test_a_pack_names_no_file_outside_its_folder(library, tmp_path, field, place):
+    (tmp_path / "secret.bin").write_bytes(b"a secret")
+    pack = tmp_path / "pack"
+    shutil.copytree(BUILTIN / "candy", pack)
+    names = {"weights": "weights.safetensors", "thumbnail": "thumbnail.png"}
+    names[field] = place.format(tmp_path.as_posix())
+    (pack / "style.toml").write_text(toml.dumps({"title": "Thief", **names}))
+    with pytest.raises(StyleError, match="'pack' names a file outside its own folder"):
+        library.install(pack)
+    assert not (tmp_path / "styles").exists()
+
+
+def test_a_thumbnail_that_is_no_picture_is_not_copied(library, tmp_path):
+    pack = tmp_path / "pack"
+    shutil.copytree(BUILTIN / "candy", pack)
+    (pack / "thumbnail.png").write_text("root:x:0:0")
+    with pytest.raises(StyleError, match=r"'thumbnail\.png' is not a picture but a text file"):
+        library.install(pack)
+
+
+def test_a_pack_whose_weights_were_changed_is_not_installed(library, tmp_path):
+    pack = tmp_path / "pack"
+    shutil.copytree(BUILTIN / "candy", pack)
+    content = bytearray((pack / "weights.safetensors").read_bytes())
+    content[-1] ^= 1
+    (pack / "weights.safetensors").write_bytes(content)
+    with pytest.raises(StyleError, match="the sha256 differs"):
+        library.install(pack)
+
+
+def test_a_pack_that_nests_without_end_is_one_sentence(tmp_path):
+    pack = tmp_path / "deep"
+    pack.mkdir()
+    (pack / "style.toml").write_text("x = " + "[" * 50_000)
+    with pytest.raises(StyleError, match=r"'deep/style\.toml' is not valid"):
+        load(pack)
+
+
+def test_a_title_cannot_write_over_the_terminal(library, tmp_path):
+    path = tmp_path / "a.pth"
+    torch.save(TransformerNetBaseline(1).state_dict(), path)
+    assert library.install(path, "\x1b[2JInk\n& Wash").title == "[2JInk & Wash"
+    pack = tmp_path / "pack"
+    shutil.copytree(BUILTIN / "candy", pack)
+    spec = {"title": "a\nb\x1b[31m", "weights": "weights.safetensors", "credit": "c\rd"}
+    (pack / "style.toml").write_text(toml.dumps(spec))
+    assert (load(pack).title, load(pack).credit) == ("a b [31m", "c d")
+
+
+def test_a_users_folder_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "wall").write_text("a file where a folder should be")
+    library = Library(BUILTIN, tmp_path / "wall" / "styles")
+    with pytest.raises(StyleError, match="'Candy' could not be written: "):
+        library.install(BUILTIN / "candy")

@@ -26,7 +26,7 @@ from app.cli import main
 from app.commands.training_reports import Display
 from app.styles import load
 from models.checkpoints import load_checkpoint
-from models.training.checkpoint import resume_run
+from models.training.checkpoint import resume_run, save_run
 from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs, find_photographs, load_photographs
 from models.training.download import fetch
@@ -333,6 +333,28 @@ def test_a_corrupt_photograph_is_skipped_and_named(folder: Path) -> None:
     assert torch.equal(loaded.pixels[1], expected)
 
 
+@pytest.mark.parametrize("margin", [0, 4])
+def test_a_photograph_of_one_colour_is_skipped_for_it_would_end_the_run(
+    folder: Path, features: Vgg19Features, margin: int
+) -> None:
+    wall = np.full((TINY.square, TINY.square, 3), (250, 240, 200), np.uint8)
+    noise = np.random.default_rng(0).integers(0, 256, wall.shape, np.uint8)
+    noise[margin : TINY.square - margin, margin : TINY.square - margin] = (250, 240, 200)
+    save_image(folder / "7.png", noise)  # some crops of it show the wall alone
+    paths = find_photographs(folder)
+    loaded = load_photographs(paths, TINY.square, limit=100)
+    assert loaded.skipped == ("'7.png' is of one colour",)
+    assert len(loaded) == 6
+
+    pixels = torch.from_numpy(np.stack([wall, picture(TINY.square, TINY.square)]))
+    factory = partial(TransformerNetBaseline, num_residual_blocks=5)
+    run = Run(TINY, factory, features, Photographs(pixels, ("a", "b")), style(), CPU)
+    run.step()
+    gradients = [p.grad for p in run.network.parameters() if p.grad is not None]
+    endless = [g for g in gradients if not bool(g.isfinite().all())]
+    assert endless, "such photographs do no harm; there is no need to skip them"
+
+
 def test_a_folder_without_photographs_is_told_in_a_sentence(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="does not exist"):
         find_photographs(tmp_path / "absent")
@@ -340,7 +362,7 @@ def test_a_folder_without_photographs_is_told_in_a_sentence(folder: Path, tmp_pa
     with pytest.raises(TrainingError, match="holds no photographs"):
         find_photographs(tmp_path / "empty")
     (tmp_path / "empty" / "a.jpg").write_bytes(b"nothing")
-    with pytest.raises(TrainingError, match=r"none of the 1 photographs could be read: 'a.jpg'"):
+    with pytest.raises(TrainingError, match=r"none of the 1 photographs can be used: 'a.jpg'"):
         load_photographs(find_photographs(tmp_path / "empty"), 36, limit=10)
 
 
@@ -499,6 +521,34 @@ def test_a_damaged_checkpoint_is_told_in_a_sentence(
         resume_run(tmp_path / "weights.pt", tiny_run(features))
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"network": {}},
+        {"optimizer": {}},
+        {"identity": "{"},
+        {"identity": "[1]"},
+        {"identity": None},
+        {"iteration": -1},
+        {"iteration": 7},
+        {"iteration": "6"},
+        {"seconds": None},
+        {"seconds": float("nan")},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_with_nonsense_in_it_is_told_in_a_sentence(
+    features: Vgg19Features, tmp_path: Path, damage: dict[str, object]
+) -> None:
+    run = tiny_run(features)
+    run.step()
+    save_run(tmp_path / "run.pt", run)
+    state = torch.load(tmp_path / "run.pt", weights_only=True)
+    torch.save(state | damage, tmp_path / "run.pt")
+    with pytest.raises(TrainingError, match=r"'.*run\.pt' is .*damaged"):
+        resume_run(tmp_path / "run.pt", tiny_run(features))
+
+
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(
     features: Vgg19Features, tmp_path: Path
 ) -> None:
@@ -653,6 +703,8 @@ def added(*more: str) -> Change:
         (swapped("-o", "style.pth"), "weights are written as .safetensors, not 'style.pth'"),
         (swapped("-o", __file__), "is a file; -o takes a folder or a .safetensors file"),
         (swapped("--device", "cuda:99"), "there is no device 'cuda:99'"),
+        (swapped("-o", f"{__file__}/out"), "nothing can be written to"),
+        (added("--seed", str(1 << 63)), "seed should be 0 or more, in 63 bits"),
         (added("--name", "../up"), "--name should be lower-case letters"),
         (added("--resume"), "there is no run to resume"),
         (added("--exclude", "absent.txt"), "the list 'absent.txt' cannot be read"),

@@ -26,7 +26,7 @@ from app.ui.dropping import understand
 from app.ui.help_dialog import HelpDialog, key_words
 from app.ui.icons import FOLDER, application_icon, icon
 from app.ui.overlay import REDRAW_MS, Overlay, lines
-from app.ui.preferences import config_of, settings_of
+from app.ui.preferences import config_of, settings_of, source_kept
 from app.ui.problem_bar import NoticeBar, ProblemBar
 from app.ui.question_bar import QuestionBar
 from app.ui.status_line import source_words
@@ -492,3 +492,43 @@ def test_settings_that_name_what_is_gone_become_the_default(library):
 def test_the_sheet_names_only_files_that_exist(theme, qapp):
     for name in re.findall(r'url\("([^"]+)"\)', qapp.styleSheet()):
         assert Path(name).is_file()
+
+
+def test_a_folder_among_dropped_pictures_stands_for_what_it_holds(tmp_path):
+    drop = understand(dropped(tmp_path, tmp_path / "a.png", tmp_path / "a.txt"))
+    assert drop.spec == [str(tmp_path), str(tmp_path / "a.png")]
+    assert drop.detail.startswith("1 picture and 1 folder, as a strip to step through; ")
+    assert drop.detail.endswith("1 other file left out")
+
+
+def test_two_styles_at_once_are_refused():
+    assert understand(dropped("/x/a.pth", "/x/b.pt")).title == "Only one style at a time"
+
+
+def test_a_dropped_address_keeps_its_escapes():
+    data = QMimeData()
+    data.setUrls([QUrl("http://cam/a%20b?x=%26")])
+    assert understand(data).spec == "http://cam/a%20b?x=%26"
+
+
+def test_a_picture_that_stands_still_goes_on_showing_what_it_took():
+    styled = replace(result(), timings=Timings(1.0, 0.5, 40.0, 0.7))
+    said = dict(lines(Reading(), styled))
+    assert said["Network"] == "40.0 ms"
+    assert "Paint" not in said
+    assert "Dropped" not in said
+
+
+def test_a_long_summary_is_cut_and_its_details_are_whole(problems):
+    problems.add(Problem("missing " + "res1.conv1.conv2d.weight, " * 60, "trace"))
+    assert len(problems._text.text()) < 500
+    problems.copy_details()
+    assert QGuiApplication.clipboard().text().count("res1.conv1") == 60
+
+
+def test_a_path_is_kept_from_wherever_the_program_is_started(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert source_kept("film.mp4") == str(tmp_path / "film.mp4")
+    assert source_kept(["a.png", "/b.png"]) == f"{tmp_path / 'a.png'}\n/b.png"
+    for spec in ("", "scene", "camera:0", "http://cam/x"):
+        assert source_kept(spec) == spec

@@ -211,3 +211,38 @@ def test_a_drag_is_announced_over_the_picture(viewport):
 def test_an_unknown_view_is_refused(viewport):
     with pytest.raises(ValueError, match="no view 'cubist'"):
         viewport.view = "cubist"
+
+
+def test_figures_are_written_at_most_four_times_a_second(viewport, monkeypatch):
+    now = [10.0]
+    monkeypatch.setattr("app.ui.viewport.time.perf_counter", lambda: now[0])
+    viewport.view = "compare"
+    viewport.show_styled(styled(comparison()))
+    first = viewport.accessibleDescription()
+    now[0] += 0.1
+    viewport.show_styled(styled(comparison(fused_ms=40.0)))
+    assert viewport.accessibleDescription() == first
+    now[0] += 0.2
+    viewport.show_styled(styled(comparison(fused_ms=40.0)))
+    assert viewport.accessibleDescription() == summary(comparison(fused_ms=40.0))
+
+
+def test_a_ratio_is_withheld_at_once(viewport):
+    viewport.view = "compare"
+    viewport.show_styled(styled(comparison()))
+    viewport.show_styled(styled(comparison(agrees=False)))
+    assert "Ratio withheld" in viewport.accessibleDescription()
+
+
+def test_a_giant_picture_is_thinned_out_before_it_is_averaged(monkeypatch):
+    sizes: list[int] = []
+
+    def resize(pixels, size, interpolation):
+        sizes.append(pixels.size)
+        return np.zeros((size[1], size[0], 3), np.uint8)
+
+    monkeypatch.setattr("app.ui.viewport.cv2.resize", resize)
+    fitted(Frame(np.zeros((4000, 4000, 3), np.uint8)), 400, 400)
+    fitted(Frame(np.zeros((900, 900, 3), np.uint8)), 400, 400)
+    assert sizes[0] <= (4 * 400) ** 2 * 3
+    assert sizes[1] == 900 * 900 * 3

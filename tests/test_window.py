@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import (
     QColor,
     QDragEnterEvent,
@@ -17,6 +17,7 @@ from PySide6.QtGui import (
     QDropEvent,
     QGuiApplication,
     QImage,
+    QWheelEvent,
 )
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -292,6 +293,19 @@ def test_in_the_split_view_arrow_keys_move_the_divider_first(streaming):
     assert streaming.viewport.split == pytest.approx(0.48)
 
 
+def test_the_overlay_leaves_a_comparison_free(streaming, qtbot):
+    streaming.resize(streaming.minimumSizeHint())
+    streaming.set_view("compare")
+    qtbot.waitUntil(lambda: streaming.viewport.styled.comparison is not None)
+    qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)
+    overlay = streaming.overlay.geometry()
+    assert streaming.viewport.rect().contains(overlay)
+    assert streaming.viewport._headroom >= overlay.bottom()
+    assert overlay.bottom() < streaming.viewport.height() / 2
+    press(streaming, "overlay")
+    assert streaming.viewport._headroom == 0
+
+
 def test_the_overlay_toggles(streaming):
     assert streaming.overlay.isVisible()
     press(streaming, "overlay")
@@ -370,6 +384,45 @@ def test_the_address_field_opens_an_address(window, session, monkeypatch):
     QTest.keyClicks(window.panel.address, "http://cam/video")
     QTest.keyClick(window.panel.address, Qt.Key.Key_Return)
     assert opened == ["http://cam/video"]
+
+
+def test_an_address_without_its_scheme_is_http(window, session, monkeypatch):
+    opened: list[object] = []
+    monkeypatch.setattr(session, "open", opened.append)
+    window.panel.address_entered.emit("192.168.1.5/video")
+    assert opened == ["http://192.168.1.5/video"]
+
+
+def test_escape_leaves_the_address_field(window):
+    press(window, "address")
+    assert window.panel.address.hasFocus()
+    QTest.keyClick(window.panel.address, Qt.Key.Key_Escape)
+    assert window.viewport.hasFocus()
+
+
+def test_once_an_address_is_open_letters_are_keys_again(streaming, session, picture, qtbot):
+    press(streaming, "address")
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        session.open([str(picture)])
+    assert streaming.viewport.hasFocus()
+
+
+def test_the_wheel_over_the_panel_changes_nothing(window, session):
+    before = session.config
+    for control in (window.panel.strength, window.panel.precision):
+        turn = QWheelEvent(
+            QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(control, turn)
+    assert session.config == before
+
+
+def test_a_size_set_by_hand_is_shown(session, qtbot):
+    session.config = replace(session.config, size=500)
+    window = MainWindow(session, Settings(size=500), lambda _: None)
+    qtbot.addWidget(window)
+    assert window.panel.network_size.currentText() == "500 px"
 
 
 def test_the_sources_menu_marks_what_is_open(streaming):
@@ -500,6 +553,14 @@ def test_a_folder_that_cannot_be_written_is_a_problem(streaming, tmp_path, qtbot
 # Messages
 
 
+def test_very_long_words_do_not_widen_the_window(streaming):
+    before = streaming.minimumSizeHint().width()
+    streaming.problems.add(Problem(f"Could not open '{'z' * 250}.png'"))
+    streaming.notices.show_notice("n" * 300)
+    streaming._offer_style(Path(f"/x/{'y' * 240}.pth"))
+    assert streaming.minimumSizeHint().width() == before
+
+
 def test_problems_come_in_the_bar_and_escape_dismisses_them(window, session):
     session.problem.emit(Problem("one", "trace"))
     session.problem.emit(Problem("two"))
@@ -617,16 +678,32 @@ def test_the_first_camera_opens_or_the_scene(session, monkeypatch):
 def test_a_source_that_is_gone_gives_way_to_the_scene(session, monkeypatch):
     script = Scripted(session, monkeypatch)
     Beginning(session, "/gone.png")
-    session.problem.emit(Problem("gone"))
-    session.problem.emit(Problem("gone"))
+    session.opening_failed.emit()
+    session.opening_failed.emit()
     assert script.opened == ["/gone.png", "scene"]
+
+
+def test_another_problem_does_not_cost_the_first_camera(session, monkeypatch):
+    script = Scripted(session, monkeypatch)
+    Beginning(session, "")
+    session.problem.emit(Problem("there is no device 'cuda:7'"))
+    session.cameras_found.emit((CameraName(0, "HD Pro"),))
+    assert script.opened == ["camera:HD Pro"]
+
+
+def test_who_opens_something_at_once_is_not_overruled_by_the_first_camera(session, monkeypatch):
+    script = Scripted(session, monkeypatch)
+    Beginning(session, "")
+    session.opening_changed.emit("Opening 'mine.png'...")
+    session.cameras_found.emit((CameraName(0, "HD Pro"),))
+    assert script.opened == []
 
 
 def test_a_later_problem_opens_nothing(session, monkeypatch):
     script = Scripted(session, monkeypatch)
     Beginning(session, "/here.png")
     session.source_changed.emit(SourceInfo("here", 8, 8))
-    session.problem.emit(Problem("something else"))
+    session.opening_failed.emit()
     assert script.opened == ["/here.png"]
 
 

@@ -64,7 +64,10 @@ def has_display() -> bool:
     """Whether Qt has somewhere to open a window. Where there is nowhere, it ends the process."""
     if not sys.platform.startswith("linux"):
         return True
-    return any(os.environ.get(v) for v in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+    platform = os.environ.get("QT_QPA_PLATFORM", "")
+    if (platform and not platform.startswith("xcb")) or os.environ.get("WAYLAND_DISPLAY"):
+        return True
+    return bool(os.environ.get("DISPLAY")) and _x_answers()
 
 
 def missing(*, tests: bool = False) -> tuple[Missing, ...]:
@@ -115,6 +118,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     if found:
         sys.stderr.write(sentence(found) + "\n")
     return 0
+
+
+def _x_answers() -> bool:
+    """Whether there is a server behind $DISPLAY; it may outlive its session, or refuse us."""
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError:
+        return True  # nobody can ask; `missing` names the library
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
+    refused = xcb.xcb_connection_has_error(connection)
+    xcb.xcb_disconnect(connection)
+    return not refused
 
 
 def _loads(library: str) -> bool:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from app.blending import peak_difference
 from app.commands.flags import add_device, add_style, several, whole
+from app.commands.memory import bytes_per_pixel, free_bytes
 from app.problems import StyleForgeError
 from app.provenance import commit, machine, versions
 from app.sources.scene import render
@@ -33,12 +34,15 @@ from utils.benchmark import interleave, stopwatch
 from utils.devices import resolve
 from utils.float64 import in_float64
 from utils.tables import notes, table, where
+from utils.writable import refusal
 
 BASELINE = "baseline"
 RUNS = {"cpu": 7, "cuda": 50}
 WARMUP = {"cpu": 1, "cuda": 10}
 PATIENCE_S = 20.0  # what would take longer for one picture is not run (FP16 on most CPUs)
 PROBE = 64  # side of the corner that tells how long a picture will take
+REFERENCE_BYTES_PER_PIXEL = 2000  # of the network in float64, measured: 1,800
+GAP = 2  # spaces between two columns
 COMPILED = "compiled baseline"
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune")
 
@@ -115,11 +119,19 @@ def run(args: argparse.Namespace) -> int:
         state = load_checkpoint(Library.default().get(args.style).weights)
     except (ValueError, CheckpointError) as exc:
         raise BenchError(str(exc)) from exc
-    if args.json and not args.json.parent.is_dir():
-        raise BenchError(f"the folder '{args.json.parent}' does not exist")
+    if args.json:
+        _check_storable(args.json)
+    for width, height in args.sizes:
+        needed = width * height * REFERENCE_BYTES_PER_PIXEL
+        if needed > free_bytes(device):
+            raise BenchError(
+                f"{width}x{height} does not fit into memory: the float64 picture that errors "
+                f"are measured against takes {needed / 1e9:.0f} GB"
+            )
     # Into a file or a pipe, lines are as long as they are.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    prepare()
+    with Console(stderr=True).status("Preparing the native kernels ..."):
+        prepare()
     runs = args.runs or RUNS[device.type]
     report = {
         "taken": datetime.now(UTC).date().isoformat(),
@@ -149,7 +161,7 @@ def run(args: argparse.Namespace) -> int:
             )
         report["sizes"].append({"width": width, "height": height, "rows": rows})
         console.print()
-        console.print(_table(f"{width}x{height}", rows))
+        console.print(_table(f"{width}x{height}", rows, console.width), crop=False)
         for note in notes(rows):
             console.print(f"Not run: {note}", soft_wrap=True)
     if args.json:
@@ -266,6 +278,9 @@ class Bench:
         if cuda:
             torch.cuda.reset_peak_memory_stats(self._device)
             before = torch.cuda.memory_allocated(self._device)
+        needed = self._picture[0, 0].numel() * bytes_per_pixel(self._device, candidate.precision)
+        if needed > free_bytes(self._device):
+            return {"not_run": f"it needs {needed / 1e9:.0f} GB of memory, more than is free"}
         try:
             with torch.inference_mode():
                 seconds = self._foresee(candidate)
@@ -289,12 +304,15 @@ def _ratio(reference: dict[str, Any], row: dict[str, Any]) -> float | None:
     return reference["median_ms"] / row["median_ms"] if "median_ms" in reference else None
 
 
-def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+def _table(title: str, rows: list[dict[str, Any]], width: int) -> Table:
+    """For a screen of `width` characters; on one that is too narrow, lines run on in the next."""
     header, *lines = table(rows)
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    least = -GAP
     for name, *cells in zip(header, *lines, strict=True):
         # Headers may wrap between words; figures are never cut.
         needed = max(map(len, [*name.split(), *cells]))
+        least += needed + GAP
         shown.add_column(
             name,
             justify="left" if name in ("kernels", "precision") else "right",
@@ -303,7 +321,19 @@ def _table(title: str, rows: list[dict[str, Any]]) -> Table:
         )
     for line in lines:
         shown.add_row(*line)
+    if least > width:
+        shown.width = least
     return shown
+
+
+def _check_storable(path: Path) -> None:
+    """Measuring takes minutes; that its report has nowhere to go is told before."""
+    if not path.parent.is_dir():
+        raise BenchError(f"the folder '{path.parent}' does not exist")
+    if path.is_dir():
+        raise BenchError(f"'{path}' is a folder; the report needs the name of a file")
+    if why := refusal(path.parent):
+        raise BenchError(f"nothing can be written to '{path.parent}': {why}")
 
 
 def _store(path: Path, report: dict[str, Any]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -26,6 +26,7 @@ from app.version import styleforge_version
 from models.precision import Precision
 from utils.devices import devices, resolve, title, why_no_cuda
 from utils.system import WINDOW, has_display, missing, sentence
+from utils.writable import refusal
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,6 +109,9 @@ def examine(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
 
 def show(findings: dict[str, list[Finding]]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")  # a path that was cut is of no use
     for topic, found in findings.items():
         for n, finding in enumerate(found):
             mark = f"[{STYLES[finding.state]}]{finding.state}[/]"
@@ -200,7 +204,9 @@ def check_window() -> Iterator[Finding]:
         says = f"Qt's X11 plug-in cannot be loaded: {fault}" if fault else "the X11 plug-in loads"
         yield Finding(FAULT if fault else OK, says)
     if not has_display():
-        yield Finding(NOTE, "no display here; `styleforge stylize` works without one")
+        name = os.environ.get("DISPLAY")
+        why = f"the display '{name}' does not answer" if name else "no display here"
+        yield Finding(NOTE, f"{why}; `styleforge stylize` works without one")
         return
     name, fault = _ask(PLATFORM_TEST)
     says = f"Qt cannot open the display: {fault}" if fault else f"Qt runs on '{name}'"
@@ -216,12 +222,9 @@ def check_folders() -> Iterator[Finding]:
         "compiled kernels": cache(),
     }
     for name, folder in folders.items():
-        existing = next(path for path in (folder, *folder.parents) if path.is_dir())
-        try:
-            with tempfile.TemporaryFile(dir=existing):
-                yield Finding(OK, f"{name}: {folder}")
-        except OSError as exc:
-            yield Finding(FAULT, f"{name}: {folder} is not writable: {exc.strerror}")
+        why = refusal(folder)
+        says = f"{name}: {folder} is not writable: {why}" if why else f"{name}: {folder}"
+        yield Finding(FAULT if why else OK, says)
 
 
 def check_styles() -> Iterator[Finding]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import psutil
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -23,6 +22,7 @@ from app.commands.flags import (
     add_style,
     whole,
 )
+from app.commands.memory import bytes_per_pixel, free_bytes
 from app.engine import Engine
 from app.frames import Frame
 from app.metadata import metadata
@@ -39,10 +39,6 @@ from utils.image_utils import SAVED, ImageError, load_image, save_image
 # The long side the network works at when none is asked for. Larger pictures are scaled down for
 # it and the result back up.
 LARGEST = {"cpu": 2048, "cuda": 4096}
-# What the network takes per pixel of its input, measured: the baseline 1,020 bytes, the fused
-# one 390; in FP16 on a CPU, where PyTorch unfolds whole layers, 5,500.
-BYTES_PER_PIXEL = 1100
-BYTES_PER_PIXEL_CPU_FP16 = 6000
 SHARE = 0.5  # of the free memory; the rest is for the picture itself and for everybody else
 
 
@@ -182,18 +178,9 @@ def stylize(engine: Engine, config: EngineConfig, title: str, job: Job) -> tuple
 
 def affordable(frame: Frame, device: torch.device, precision: Precision) -> int:
     """The long side up to which the network's input for `frame` fits into the memory there is."""
-    unfolds = device.type == "cpu" and precision is Precision.fp16
-    per_pixel = BYTES_PER_PIXEL_CPU_FP16 if unfolds else BYTES_PER_PIXEL
-    pixels = free_bytes(device) * SHARE / per_pixel
+    pixels = free_bytes(device) * SHARE / bytes_per_pixel(device, precision)
     long_side, short_side = max(frame.width, frame.height), min(frame.width, frame.height)
     return int(math.sqrt(pixels * long_side / short_side))
-
-
-def free_bytes(device: torch.device) -> int:
-    """Memory that can be had on `device` without pushing anything out."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    return psutil.virtual_memory().available
 
 
 def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:

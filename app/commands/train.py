@@ -41,6 +41,7 @@ from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
 from utils.image_utils import ImageError, load_image, save_image
 from utils.toml import Value
+from utils.writable import refusal
 
 DEFAULTS = TrainingConfig()
 CACHED_PHOTOS = 8000  # 2 GB at the default sizes
@@ -212,6 +213,8 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         )
     if args.resume and not output.checkpoint.exists():
         raise TrainingError(f"there is no run to resume: '{output.checkpoint}' does not exist")
+    if why := refusal(output.result.parent):  # told before hours are spent
+        raise TrainingError(f"nothing can be written to '{output.result.parent}': {why}")
     device = _device(args.device)
     weights = load_checkpoint(args.init) if args.init else None
     blocks = num_residual_blocks(weights) if weights else DEFAULTS.num_residual_blocks

@@ -28,6 +28,7 @@ OPEN_TIMEOUT_S = 15.0  # connection, login and first picture together
 SNAPSHOT_INTERVAL_S = 0.1  # a snapshot camera is asked so often; few answer faster
 RATE_FRAMES = 20
 MAX_PICTURE = 64 << 20  # bytes of one JPEG; beyond it this is no stream of pictures
+ALLOWED = "/?%:@!$&'()*+,;=~[]"  # in a path or query as it is; all else is escaped
 RTSP_PORTS = {"rtsp": 554, "rtsps": 322}
 
 
@@ -52,7 +53,8 @@ class Address:
                 "the address is not valid: it must look like http://host/path or rtsp://host/path"
             )
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        url = urlunsplit(parts._replace(netloc=host + port, fragment=""))
+        path, query = (quote(part, ALLOWED) for part in (parts.path, parts.query))
+        url = urlunsplit((parts.scheme, host + port, path, query, ""))
         return cls(url, unquote(parts.username or ""), unquote(parts.password or ""))
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
@@ -28,6 +29,13 @@ from kernels.registry import KernelStatus, statuses
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
+
+
+class StillSlider(QSlider):
+    """Leaves the wheel to the panel, whose scrolling must not change what it passes over."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
 
 
 class Panel(QScrollArea):
@@ -62,7 +70,7 @@ class Panel(QScrollArea):
         self.address.setAccessibleName("Network address")
         self.address.setToolTip("The address of a network camera: http:// (MJPEG) or rtsp://")
         self.connect_button = button("Co&nnect", "Open this address (Enter)", self._enter_address)
-        self.strength = QSlider(Qt.Orientation.Horizontal)
+        self.strength = StillSlider(Qt.Orientation.Horizontal)
         self.strength.setRange(0, 100)
         self.strength.setPageStep(10)
         self.strength.setAccessibleName("Strength")
@@ -177,7 +185,8 @@ class Panel(QScrollArea):
 
     def _ask_remarks(self, device: str) -> None:
         def work() -> tuple[list[Choice], tuple[KernelStatus, ...]]:
-            where = resolve(device)
+            known = {choice.key for choice in devices()}
+            where = resolve(device if device in known else "auto")  # the engine refuses others
             remarks = [Choice(p, p.title, p.remark(where)) for p in Precision]
             return remarks, statuses(where)
 

@@ -36,7 +36,8 @@ def understand(data: QMimeData) -> Drop:
     if not urls:
         return _refused("This")
     if len(urls) == 1 and urls[0].scheme() in _STREAMS:
-        return Drop("Drop to open", urls[0].host(), spec=urls[0].toString())
+        encoded = urls[0].toString(QUrl.ComponentFormattingOption.FullyEncoded)
+        return Drop("Drop to open", urls[0].host(), spec=encoded)
     paths = [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
     if not paths:
         return _refused(f"'{urls[0].toDisplayString()}'")

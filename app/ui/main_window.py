@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QGridLayout,
+    QLineEdit,
     QMainWindow,
     QMenu,
     QVBoxLayout,
@@ -254,6 +255,8 @@ class MainWindow(QMainWindow):
             self.viewport.show_styled(None)
         elif self.viewport.styled is None:
             self._announce_wait()
+        if info is not None and self.focusWidget() is self.panel.address:
+            self.viewport.setFocus()
         self._save_later.start()
 
     def _follow_opening(self, text: str) -> None:
@@ -347,6 +350,8 @@ class MainWindow(QMainWindow):
         elif self.questions.isVisible():
             self.questions.dismiss()
             self.viewport.setFocus()
+        elif isinstance(self.focusWidget(), QLineEdit):
+            self.viewport.setFocus()  # where letters are keys again
         elif self.problems.problems:
             self.problems.dismiss()
         else:

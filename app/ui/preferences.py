@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from app.settings import Settings
+from app.sources import SCENE
 from app.styled import EngineConfig
 from app.styles import Library
 from models.precision import Precision
@@ -33,8 +35,14 @@ def config_of(settings: Settings, library: Library) -> EngineConfig:
 
 
 def source_kept(spec: str | Sequence[str]) -> str:
-    """What `Settings.source` holds for `spec`: a strip's pictures stand on lines of their own."""
-    return spec if isinstance(spec, str) else "\n".join(spec)
+    """What `Settings.source` holds for `spec`: a strip's pictures stand on lines of their own,
+    a path is one from wherever the program is started next."""
+    return "\n".join(_lasting(part) for part in ([spec] if isinstance(spec, str) else spec))
+
+
+def _lasting(spec: str) -> str:
+    named = spec in ("", SCENE) or spec.startswith("camera:") or "://" in spec
+    return spec if named else str(Path(spec).absolute())
 
 
 def source_of(settings: Settings) -> str | list[str]:

@@ -40,10 +40,16 @@ def resume_run(path: Path, run: Run) -> None:
         raise TrainingError(f"'{path}' is not a training checkpoint, or is damaged") from exc
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise TrainingError(f"'{path}' is not a training checkpoint")
-    differences = run.differences(state)
+    try:
+        differences = run.differences(state)
+    except (KeyError, ValueError, TypeError, AttributeError) as exc:
+        raise TrainingError(f"'{path}' is not a training checkpoint, or is damaged") from exc
     if differences:
         raise TrainingError(
             f"the run in '{path}' cannot be resumed with other settings: it was started with "
             + ", ".join(differences)
         )
-    run.restore(state)
+    try:
+        run.restore(state)
+    except (KeyError, ValueError, TypeError, AttributeError, RuntimeError) as exc:
+        raise TrainingError(f"'{path}' is a damaged training checkpoint") from exc

@@ -45,7 +45,7 @@ class TrainingConfig:
         _require(0 < self.lr <= 1, "lr", self.lr, "more than 0 and at most 1")
         for name in ("batch_size", "iterations"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
-        _require(self.seed >= 0, "seed", self.seed, "0 or more")
+        _require(0 <= self.seed < 1 << 63, "seed", self.seed, "0 or more, in 63 bits")
         blocks = self.num_residual_blocks
         _require(1 <= blocks <= 10, "num_residual_blocks", blocks, "1 to 10")
         side = self.image_size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from models.training.config import SQUARE
 from models.training.errors import TrainingError
 from utils.image_utils import ImageError, load_image
 
@@ -77,7 +79,8 @@ def load_photographs(
     """Decode at most `limit` of `paths`, drawn by `seed`, as `side` x `side` squares.
 
     Memory is bounded by the limit (250 KB a photograph at the default sizes), and no step waits
-    for a decoder. A file that cannot be read is skipped and named; TrainingError if all are.
+    for a decoder. A file that cannot be read, or is of one colour, is skipped and named;
+    TrainingError if all are.
     """
     if limit < 1:
         raise TrainingError(f"the number of photographs to keep should be 1 or more, not {limit}")
@@ -91,7 +94,7 @@ def load_photographs(
             squares[place] = square(load_image(paths[place]), side)
         except (ImageError, OSError) as exc:
             return str(exc)
-        return ""
+        return f"'{paths[place].name}' is of one colour" if _plain(squares[place]) else ""
 
     faults: list[str] = []
     pool = ThreadPoolExecutor(DECODERS)
@@ -103,7 +106,7 @@ def load_photographs(
         pool.shutdown(cancel_futures=True)
     skipped = tuple(fault for fault in faults if fault)
     if len(skipped) == len(paths):
-        raise TrainingError(f"none of the {len(paths)} photographs could be read: {skipped[0]}")
+        raise TrainingError(f"none of the {len(paths)} photographs can be used: {skipped[0]}")
     if skipped:
         squares = squares[[not fault for fault in faults]]
     names = tuple(path.name for path, fault in zip(paths, faults, strict=True) if not fault)
@@ -120,6 +123,14 @@ def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
             (side, side), Image.Resampling.BICUBIC, box=(left, top, left + short, top + short)
         )
     )
+
+
+def _plain(pixels: NDArray[np.uint8]) -> bool:
+    """Whether a crop of a square can be of one colour. Its gradient would not be finite: every
+    instance norm in turn divides by a deviation of nothing."""
+    edge = math.ceil(len(pixels) * (1 - 1 / SQUARE))
+    middle = pixels[edge:-edge, edge:-edge]  # is in every crop
+    return bool((middle == middle[0, 0]).all())
 
 
 class Crops:

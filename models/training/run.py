@@ -113,7 +113,10 @@ class Run:
         )
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back, or on, to `state`."""
+        """Go back, or on, to `state`; KeyError, TypeError, ValueError or RuntimeError if it is
+        none."""
+        if not 0 <= state["iteration"] <= self.config.iterations or not state["seconds"] >= 0:
+            raise ValueError("not the count of a run")
         self.network.load_state_dict(state["network"])
         self._optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
         self.iteration = state["iteration"]
