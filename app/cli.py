@@ -75,7 +75,7 @@ def _drain() -> None:
 
 
 def _nowhere() -> TextIO:
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  (it stays open)
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123  (it stays open)
 
 
 def _window() -> Callable[[argparse.Namespace], int]:

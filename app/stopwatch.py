@@ -51,11 +51,11 @@ class Stopwatch:
 
 
 def _elapsed(begin: torch.cuda.Event | float, end: torch.cuda.Event | float) -> float:
-    if isinstance(begin, float):
-        assert isinstance(end, float)
-        return (end - begin) * 1e3
-    assert not isinstance(end, float)
-    return begin.elapsed_time(end)
+    if isinstance(begin, torch.cuda.Event):
+        assert isinstance(end, torch.cuda.Event)
+        return begin.elapsed_time(end)
+    assert not isinstance(end, torch.cuda.Event)
+    return (end - begin) * 1e3
 
 
 def pace(milliseconds: Sequence[float]) -> Pace:

@@ -470,7 +470,18 @@ def test_a_narrow_screen_cuts_no_figure(width):
     screen = Console(width=width, file=io.StringIO())
     screen.print(bench._table("64x64", [row], screen.width), crop=False)
     last = screen.file.getvalue().splitlines()[-1]  # pyright: ignore[reportAttributeAccessIssue]
-    assert last.split() == "Fused norm FP32 123 123-123 1.23x 1.23x 0.00042 134 789".split()
+    assert last.split() == [
+        "Fused",
+        "norm",
+        "FP32",
+        "123",
+        "123-123",
+        "1.23x",
+        "1.23x",
+        "0.00042",
+        "134",
+        "789",
+    ]
 
 
 def test_float64_in_strips_is_the_same_network(monkeypatch):

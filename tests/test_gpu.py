@@ -57,8 +57,7 @@ def test_baseline_and_fused_agree_within_the_stated_bound(engine, gpu, precision
 
 def test_the_groups_come_from_events_and_add_up_to_the_network(engine, gpu):
     engine.configure(gpu)
-    for _ in range(5):
-        styled = engine.process(Frame(picture(640, 480)))
+    styled = [engine.process(Frame(picture(640, 480))) for _ in range(5)][-1]
     groups = dict(styled.timings.groups)
     assert list(groups) == ["encoder", "residual blocks", "decoder"]
     assert all(ms > 0 for ms in groups.values())

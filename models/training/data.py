@@ -126,7 +126,7 @@ def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
 
 
 def _plain(pixels: NDArray[np.uint8]) -> bool:
-    """Whether a crop of a square can be of one colour. Its gradient would not be finite: every
+    """Whether a crop of a square can be of one colour. Its gradient would overflow: every
     instance norm in turn divides by a deviation of nothing."""
     edge = math.ceil(len(pixels) * (1 - 1 / SQUARE))
     middle = pixels[edge:-edge, edge:-edge]  # is in every crop
