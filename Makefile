@@ -27,7 +27,7 @@ check: lint test
 # Measures on this machine, stores the figures and puts them into the README.
 bench: $(VENV)/.installed
 	@mkdir -p benchmarks
-	$(PYTHON) -m app bench --json benchmarks/cpu.json --device cpu --sizes 640x480,1280x720 $(ARGS)
+	$(PYTHON) -m app bench --json benchmarks/cpu.json --device cpu --sizes 640x480 $(ARGS)
 	$(PYTHON) -m app.ui.measure benchmarks/live.json
 	$(PYTHON) -m utils.tables README.md
 

@@ -209,7 +209,6 @@ class Engine:
             bound,
             agrees,
             len(self._paces[0]),
-            baseline.timings.total,
         )
 
     def _render(self, kernels: str, precision: Precision, pixels: Pixels) -> Picture:

@@ -93,7 +93,6 @@ class Comparison:
     bound: str  # "largest difference at most 0.5"
     agrees: bool
     frames: int  # how many frames the paces cover
-    baseline_ms: float  # what the baseline took on this frame
 
     @property
     def ratio(self) -> float | None:

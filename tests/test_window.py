@@ -65,7 +65,7 @@ class Negative:
         negative = replace(frame, pixels=255 - frame.pixels)
         comparison = Comparison(
             negative, negative, "Fused", Pace(80.0, 90.0), Pace(50.0, 60.0),
-            0.01, 90.0, "largest 0.5", True, 9, 80.0,
+            0.01, 90.0, "largest 0.5", True, 9,
         )  # fmt: skip
         return Styled(
             negative,

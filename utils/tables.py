@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from utils.files import write_whole
+
 BLOCK = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 COLUMNS = (
     "kernels",
@@ -118,9 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (OSError, ValueError, KeyError) as exc:
             sys.stderr.write(f"{path} was left as it is: {exc}\n")
             return 1
-        temporary = path.with_name(f"{path.name}.tmp")
-        temporary.write_text(text, "utf-8")
-        temporary.replace(path)
+        write_whole(path, text.encode())
     return 0
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 
 from models.training.errors import TrainingError
-from models.training.files import write_whole
 from models.training.run import Run
+from utils.files import write_whole
 
 FORMAT = "styleforge-training-1"
 
