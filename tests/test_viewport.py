@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -246,3 +247,11 @@ def test_a_giant_picture_is_thinned_out_before_it_is_averaged(monkeypatch):
     fitted(Frame(np.zeros((900, 900, 3), np.uint8)), 400, 400)
     assert sizes[0] <= (4 * 400) ** 2 * 3
     assert sizes[1] == 900 * 900 * 3
+
+
+def test_painting_keeps_the_references_of_none(viewport):
+    """PySide6 6.12.0 lost one with every event, and the program died when they were used up."""
+    before = sys.getrefcount(None)
+    for _ in range(2000):
+        viewport.repaint()
+    assert sys.getrefcount(None) > before - 1000

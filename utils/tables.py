@@ -79,8 +79,14 @@ def _live(live: Mapping[str, Any]) -> str:
     lines = [
         ("from start to the first styled picture", f"{max(live['start_seconds']):.1f} s"),
         (
-            f"oldest picture on screen, 60 fps into {slow['engine_frame_ms']:.0f} ms a frame",
-            f"{slow['age_max_ms']:.0f} ms, {slow['age_max_engine_frames']:.1f} engine frames",
+            f"oldest picture painted, 60 fps into an engine of {slow['engine_frame_ms']:.0f} ms",
+            f"{slow['shown_age_max_ms']:.0f} ms, "
+            f"{slow['shown_age_max_engine_frames']:.2f} engine frames",
+        ),
+        (
+            "the same, just before the next picture replaces it",
+            f"{slow['replaced_age_max_ms']:.0f} ms, "
+            f"{slow['replaced_age_max_engine_frames']:.2f} engine frames",
         ),
         ("longest the window did not answer, meanwhile", f"{slow['blocked_ms']:.0f} ms"),
         (f"memory gained over {growth['frames']} frames", f"{growth['grown_mb']:.1f} MB"),

@@ -102,15 +102,17 @@ class Heartbeat(QObject):
 class Streaming:
     """60 frames a second into an engine slowed to 200 ms a frame.
 
-    Ages are of the picture on screen, from capture, in milliseconds and in engine frames;
+    Ages are of the picture on screen, from capture, in milliseconds and in engine frames: when it
+    is painted, and just before the next one replaces it, a whole engine frame later;
     `blocked_ms` is the longest the GUI thread went without a heartbeat.
     """
 
     pictures: int
     engine_frame_ms: float
-    age_median_ms: float
-    age_max_ms: float
-    age_max_engine_frames: float
+    shown_age_max_ms: float
+    shown_age_max_engine_frames: float
+    replaced_age_max_ms: float
+    replaced_age_max_engine_frames: float
     blocked_ms: float
     blocked_p99_ms: float
 
@@ -169,23 +171,24 @@ def wait(until: Callable[[], bool], seconds: float) -> bool:
 
 def streaming(seconds: float = 20.0) -> Streaming:
     """The age of what is shown while the engine is far slower than the source."""
-    with window(EngineConfig(size=128), SlowEngine, 60) as shown:
+    with window(EngineConfig(size=128), SlowEngine, 60) as opened:
         painted: list[tuple[float, float]] = []  # (when, captured at)
-        shown.session.painted.connect(
+        opened.session.painted.connect(
             lambda styled: painted.append((time.perf_counter(), styled.source.captured_at))
         )
         wait(lambda: len(painted) >= 5, 20)
         painted.clear()
         heartbeat = Heartbeat()
         wait(lambda: False, seconds)
-        # A picture is oldest just before the next one replaces it.
+        shown = [(at - captured) * 1e3 for at, captured in painted]
         ages = [(b[0] - a[1]) * 1e3 for a, b in pairwise(painted)]
         each = [(b[0] - a[0]) * 1e3 for a, b in pairwise(painted)]
         frame = median(each)
         return Streaming(
             len(painted),
             frame,
-            median(ages),
+            max(shown),
+            max(shown) / frame,
             max(ages),
             max(ages) / frame,
             max(heartbeat.gaps),
