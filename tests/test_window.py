@@ -440,7 +440,8 @@ def drop(window: MainWindow, data: QMimeData) -> None:
 
 
 def drag(window: MainWindow, data: QMimeData) -> None:
-    QApplication.sendEvent(window, QDragEnterEvent(*_at(data)))
+    place, *rest = _at(data)
+    QApplication.sendEvent(window, QDragEnterEvent(place.toPoint(), *rest))
 
 
 def _at(data: QMimeData) -> tuple:
