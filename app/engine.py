@@ -21,7 +21,8 @@ from app.sizing import AutoSize, fit
 from app.stopwatch import Stopwatch, pace
 from app.styled import Comparison, EngineConfig, Running, Styled, Timings
 from app.styles import Library, Style, StyleError, check_weights
-from models.checkpoints import CheckpointError, load_checkpoint, num_residual_blocks
+from models.checkpoints import CheckpointError, load_checkpoint
+from models.network_shape import num_residual_blocks
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import resolve, title, why_no_cuda

@@ -11,6 +11,7 @@ import pickle
 import re
 import zipfile
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,14 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from models.transformer_net import MAX_RESIDUAL_BLOCKS, TransformerNetBaseline
+from models.network_shape import (
+    FULL,
+    MAX_RESIDUAL_BLOCKS,
+    NetworkShape,
+    network_shape,
+    num_residual_blocks,
+)
+from models.transformer_net import TransformerNetBaseline
 
 State = dict[str, Tensor]
 
@@ -108,11 +116,6 @@ def save_checkpoint(
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def num_residual_blocks(state: Mapping[str, Tensor]) -> int:
-    """How many residual blocks a state dict with our keys describes."""
-    return max((int(m[1]) for m in (re.match(r"res(\d+)\.", key) for key in state) if m), default=0)
 
 
 def _read(path: Path) -> Any:
@@ -235,20 +238,18 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         raise CheckpointError(
             f"'{name}' has {count} residual blocks; at most {MAX_RESIDUAL_BLOCKS} are supported"
         )
-    with torch.device("meta"):
-        expected = TransformerNetBaseline(max(count, 1)).state_dict()
     usable = {key: value for key, value in found.items() if _is_weight(value)}
-    faults = {
-        "missing": [key for key in expected if key not in found],
-        "unexpected": [key for key in found if key not in expected],
-        "given twice": twice,
-        "not floating-point tensors": [k for k in found if k in expected and k not in usable],
-        "wrongly shaped": [
-            f"{key} ({_shape(usable[key])} instead of {_shape(expected[key])})"
-            for key in expected
-            if key in usable and usable[key].shape != expected[key].shape
-        ],
-    }
+    try:
+        shape = network_shape(usable)
+    except ValueError:
+        shape = FULL
+    expected = _expected(shape)
+    faults = _faults(found, usable, expected)
+    if any(faults.values()):
+        # Widths read from weights that do not fit together would blame the wrong ones.
+        expected = _expected(replace(FULL, num_residual_blocks=max(count, 1)))
+        faults = _faults(found, usable, expected)
+    faults["given twice"] = twice
     if any(faults.values()):
         text = "; ".join(f"{what}: {', '.join(keys)}" for what, keys in faults.items() if keys)
         raise CheckpointError(f"'{name}' does not fit the network: {text}")
@@ -258,6 +259,27 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
     if broken := _not_finite(state):
         raise CheckpointError(f"'{name}' has NaN or infinite weights in {', '.join(broken)}")
     return state
+
+
+def _expected(shape: NetworkShape) -> State:
+    """The state dict of such a network, without memory behind it."""
+    with torch.device("meta"):
+        return TransformerNetBaseline(**asdict(shape)).state_dict()
+
+
+def _faults(
+    found: Mapping[str, Any], usable: Mapping[str, Tensor], expected: State
+) -> dict[str, list[str]]:
+    return {
+        "missing": [key for key in expected if key not in found],
+        "unexpected": [key for key in found if key not in expected],
+        "not floating-point tensors": [k for k in found if k in expected and k not in usable],
+        "wrongly shaped": [
+            f"{key} ({_shape(usable[key])} instead of {_shape(expected[key])})"
+            for key in expected
+            if key in usable and usable[key].shape != expected[key].shape
+        ],
+    }
 
 
 def _is_weight(value: Any) -> bool:

@@ -20,9 +20,9 @@ from kernels.network_plan import NetworkPlan, why_not
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
 from kernels.registry import OPS, statuses
 from kernels.workspace import PreparedWeights, Workspace
+from models.network_shape import FULL, NetworkShape
 
 MIN_SIDE = 16  # pixels; below, there is nothing left to reflect at a quarter of the size
-MAX_RESIDUAL_BLOCKS = 10
 PLANS_KEPT = 2  # of sizes on a GPU; each holds its buffers
 
 Mark = Callable[[str], None]
@@ -62,38 +62,44 @@ class ResidualBlock(nn.Module):
 class TransformerNetBaseline(nn.Module):
     """The network in plain PyTorch, layer by layer as published.
 
-    `num_residual_blocks` is 1 to 10; the published networks have 5. Raises ValueError otherwise.
+    The arguments are those of models.network_shape.NetworkShape, and so are the errors; the
+    published networks have the default ones.
     """
 
     title: ClassVar[str] = "Baseline"
     norm_type: ClassVar[type[nn.InstanceNorm2d]] = nn.InstanceNorm2d
     memory_format: ClassVar[torch.memory_format] = torch.contiguous_format  # fastest input
 
-    def __init__(self, num_residual_blocks: int = 5) -> None:
+    def __init__(
+        self,
+        num_residual_blocks: int = FULL.num_residual_blocks,
+        widths: tuple[int, int, int] = FULL.widths,
+        end_kernel: int = FULL.end_kernel,
+    ) -> None:
         super().__init__()
-        if not 1 <= num_residual_blocks <= MAX_RESIDUAL_BLOCKS:
-            raise ValueError(
-                f"expected 1 to {MAX_RESIDUAL_BLOCKS} residual blocks, got {num_residual_blocks}"
-            )
+        self.shape = NetworkShape(num_residual_blocks, tuple(widths), end_kernel)
         norm = self.norm_type
+        outer, middle, inner = widths
         self.num_residual_blocks = num_residual_blocks
-        self.conv1 = ConvLayer(3, 32, 9)
-        self.in1 = norm(32, affine=True)
-        self.conv2 = ConvLayer(32, 64, 3, stride=2)
-        self.in2 = norm(64, affine=True)
-        self.conv3 = ConvLayer(64, 128, 3, stride=2)
-        self.in3 = norm(128, affine=True)
+        self.conv1 = ConvLayer(3, outer, end_kernel)
+        self.in1 = norm(outer, affine=True)
+        self.conv2 = ConvLayer(outer, middle, 3, stride=2)
+        self.in2 = norm(middle, affine=True)
+        self.conv3 = ConvLayer(middle, inner, 3, stride=2)
+        self.in3 = norm(inner, affine=True)
         for number in range(1, num_residual_blocks + 1):
-            self.add_module(f"res{number}", ResidualBlock(128, norm))
-        self.deconv1 = ConvLayer(128, 64, 3, upsample=2)
-        self.in4 = norm(64, affine=True)
-        self.deconv2 = ConvLayer(64, 32, 3, upsample=2)
-        self.in5 = norm(32, affine=True)
-        self.deconv3 = ConvLayer(32, 3, 9)
+            self.add_module(f"res{number}", ResidualBlock(inner, norm))
+        self.deconv1 = ConvLayer(inner, middle, 3, upsample=2)
+        self.in4 = norm(middle, affine=True)
+        self.deconv2 = ConvLayer(middle, outer, 3, upsample=2)
+        self.in5 = norm(outer, affine=True)
+        self.deconv3 = ConvLayer(outer, 3, end_kernel)
         self.relu = nn.ReLU()
 
     @classmethod
-    def remarks(cls, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
+    def remarks(
+        cls, device: torch.device, dtype: torch.dtype, shape: NetworkShape = FULL
+    ) -> tuple[str, ...]:
         """Why this variant is not as fast as it could be there, each a sentence; empty if it is."""
         return ()
 
@@ -130,19 +136,19 @@ class TransformerNetBaseline(nn.Module):
         return x[..., :height, :width]
 
     def encode(self, x: Tensor) -> Tensor:
-        """[N, 3, H, W] to [N, 128, H/4, W/4]."""
+        """[N, 3, H, W] to [N, C, H/4, W/4]."""
         x = self.relu(self.in1(self.conv1(x)))
         x = self.relu(self.in2(self.conv2(x)))
         return self.relu(self.in3(self.conv3(x)))
 
     def transform(self, x: Tensor) -> Tensor:
-        """[N, 128, H/4, W/4] to the same."""
+        """[N, C, H/4, W/4] to the same."""
         for block in self.residual_blocks:
             x = block(x)
         return x
 
     def decode(self, x: Tensor) -> Tensor:
-        """[N, 128, H/4, W/4] to [N, 3, H, W]."""
+        """[N, C, H/4, W/4] to [N, 3, H, W]."""
         x = self.relu(self.in4(self.deconv1(x)))
         x = self.relu(self.in5(self.deconv2(x)))
         return self.deconv3(x)
@@ -156,7 +162,9 @@ class TransformerNet(TransformerNetBaseline):
     memory_format = torch.channels_last  # which this norm keeps, and PyTorch's undoes
 
     @classmethod
-    def remarks(cls, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
+    def remarks(
+        cls, device: torch.device, dtype: torch.dtype, shape: NetworkShape = FULL
+    ) -> tuple[str, ...]:
         return tuple(
             f"{status.name}: {status.reason}"
             for status in statuses(device)
@@ -179,8 +187,13 @@ class TransformerNetFused(TransformerNet):
 
     title = "Fused"
 
-    def __init__(self, num_residual_blocks: int = 5) -> None:
-        super().__init__(num_residual_blocks)
+    def __init__(
+        self,
+        num_residual_blocks: int = FULL.num_residual_blocks,
+        widths: tuple[int, int, int] = FULL.widths,
+        end_kernel: int = FULL.end_kernel,
+    ) -> None:
+        super().__init__(num_residual_blocks, widths, end_kernel)
         self._workspace = Workspace()
         self._prepared = PreparedWeights()
         # Collecting the weights takes as long as running the network on a GPU.
@@ -198,6 +211,7 @@ class TransformerNetFused(TransformerNet):
             x.device.type != "cuda"
             or not torch.is_inference_mode_enabled()
             or torch.is_autocast_enabled("cuda")
+            or _other_shape(self.shape)
             or why_not(x.device, x.dtype)
         ):
             return None
@@ -230,14 +244,16 @@ class TransformerNetFused(TransformerNet):
         return super().load_state_dict(*args, **kwargs)
 
     @classmethod
-    def remarks(cls, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
+    def remarks(
+        cls, device: torch.device, dtype: torch.dtype, shape: NetworkShape = FULL
+    ) -> tuple[str, ...]:
         if device.type != "cuda":
-            return super().remarks(device, dtype)
-        reason = why_not(device, dtype)
+            return super().remarks(device, dtype, shape)
+        reason = _other_shape(shape) or why_not(device, dtype)
         return (reason,) if reason else ()
 
     def encode(self, x: Tensor) -> Tensor:
-        x = F.pad(x.to(_dtype(x)), (4, 4, 4, 4), mode="reflect")
+        x = F.pad(x.to(_dtype(x)), (self.shape.end_kernel // 2,) * 4, mode="reflect")
         x = x.contiguous(memory_format=torch.channels_last)
         x = self._unit("a", x, self.conv1, self.in1)
         x = self._unit("b", x, self.conv2, self.in2)
@@ -261,7 +277,7 @@ class TransformerNetFused(TransformerNet):
         # The residual blocks end in "a" or "b", by their number.
         here, there = ("b", "a") if self.num_residual_blocks % 2 else ("a", "b")
         x = self._unit(there, x, self.deconv1, self.in4, pad_mode="replicate")
-        x = self._unit(here, x, self.deconv2, self.in5, pad=4)
+        x = self._unit(here, x, self.deconv2, self.in5, pad=self.shape.end_kernel // 2)
         return self._last(x)
 
     def _unit(
@@ -340,6 +356,13 @@ def _plain(weight: Tensor) -> tuple[Tensor, ...]:
 
 def _phase(weight: Tensor) -> tuple[Tensor, ...]:
     return (phase_weight(weight),)
+
+
+def _other_shape(shape: NetworkShape) -> str:
+    """Why the native network is not for `shape`, in words; empty if it is."""
+    if (shape.widths, shape.end_kernel) == (FULL.widths, FULL.end_kernel):
+        return ""
+    return "the native kernels are for networks as wide as the full one; runs on PyTorch"
 
 
 def _dtype(x: Tensor) -> torch.dtype:

@@ -298,7 +298,7 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         deadline = time.monotonic() + 60
-        while not (out.is_dir() and len(list(out.iterdir())) >= 3):
+        while not (out.is_dir() and len(list(out.glob("[0-9]*.png"))) >= 3):
             assert process.poll() is None, process.communicate()[1]
             assert time.monotonic() < deadline
             time.sleep(0.02)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import threading
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.workspace import PreparedWeights, Workspace
+from models.network_shape import FULL, LITE, NetworkShape
 from models.transformer_net import (
     VARIANTS,
     TransformerNet,
@@ -99,6 +101,42 @@ def test_variants_agree_at_any_size_to_a_twentieth_of_a_grey_level(size):
 
 
 @torch.inference_mode()
+@pytest.mark.parametrize("shape", [LITE, NetworkShape(2, (8, 20, 24), 3)], ids=["lite", "odd"])
+def test_variants_agree_at_any_width(shape):
+    torch.manual_seed(0)
+    networks = [variant(**asdict(shape)) for variant in VARIANTS.values()]
+    state = networks[0].state_dict()
+    state["deconv3.conv2d.weight"].mul_(130)
+    x = pictures(37, 60)
+    with torch.inference_mode():
+        for network in networks:
+            network.load_state_dict(state)
+        wanted, *others = (network(x) for network in networks)
+    for other in others:
+        assert (other - wanted).abs().max() < 0.05
+
+
+def test_lite_costs_at_most_a_sixth():
+    assert LITE.multiply_adds(640, 480) * 6 <= FULL.multiply_adds(640, 480)
+
+
+@pytest.mark.parametrize("shape", [FULL, LITE, NetworkShape(2, (8, 24, 40), 3)])
+def test_multiply_adds_are_those_of_the_convolutions(shape):
+    network = TransformerNetBaseline(**asdict(shape))
+    counted = 0
+
+    def count(layer, inputs, output):
+        nonlocal counted
+        counted += output.numel() * layer.weight[0].numel()
+
+    for layer in network.modules():
+        if isinstance(layer, torch.nn.Conv2d):
+            layer.register_forward_hook(count)
+    with torch.inference_mode():
+        network(pictures(32, 64))
+    assert counted == shape.multiply_adds(64, 32)
+
+
 def test_odd_sides_are_reflected_and_cropped():
     net, x = nets()["baseline"], pictures(34, 61)
     whole = net(F.pad(x, (0, 3, 0, 2), mode="reflect"))

@@ -27,7 +27,8 @@ from app.provenance import commit, machine, versions
 from app.sources.scene import render
 from app.styles import Library
 from kernels.registry import prepare, statuses
-from models.checkpoints import CheckpointError, load_checkpoint, num_residual_blocks
+from models.checkpoints import CheckpointError, load_checkpoint
+from models.network_shape import num_residual_blocks
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.benchmark import interleave, stopwatch

@@ -25,9 +25,9 @@ from app.problems import StyleForgeError
 from models.checkpoints import (
     CheckpointError,
     load_checkpoint,
-    num_residual_blocks,
     save_checkpoint,
 )
+from models.network_shape import num_residual_blocks
 from models.training.checkpoint import resume_run
 from models.training.config import PRECISIONS, TrainingConfig
 from models.training.data import Photographs, find_photographs, load_photographs

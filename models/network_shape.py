@@ -1,0 +1,67 @@
+"""How wide and how deep a transformer network is: a value, and the two sizes we train."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+MAX_RESIDUAL_BLOCKS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkShape:
+    """`widths` are the channels at full, half and quarter size; `end_kernel` is the side of the
+    first and the last convolution, odd. The defaults are those of Johnson et al. 2016.
+
+    Raises ValueError for a network that cannot be.
+    """
+
+    num_residual_blocks: int = 5
+    widths: tuple[int, int, int] = (32, 64, 128)
+    end_kernel: int = 9
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.num_residual_blocks <= MAX_RESIDUAL_BLOCKS:
+            raise ValueError(
+                f"expected 1 to {MAX_RESIDUAL_BLOCKS} residual blocks, "
+                f"got {self.num_residual_blocks}"
+            )
+        if len(self.widths) != 3 or min(self.widths) < 1:
+            raise ValueError(f"expected three widths of at least 1 channel, got {self.widths}")
+        if self.end_kernel % 2 == 0 or not 1 <= self.end_kernel <= 15:
+            raise ValueError(f"expected an odd end kernel from 1 to 15, got {self.end_kernel}")
+
+    def multiply_adds(self, width: int, height: int) -> int:
+        """Of the convolutions as published, for a picture of `width` x `height` pixels."""
+        outer, middle, inner = self.widths
+        end = self.end_kernel**2 * 3 * outer
+        halves = 9 * outer * middle  # the same going down, at half size, and going up, at full
+        quarters = 9 * middle * inner
+        residual = 9 * inner * inner * 2 * self.num_residual_blocks
+        sixteenths = 16 * (2 * end + halves) + 4 * (halves + quarters) + quarters + residual
+        return sixteenths * width * height // 16
+
+
+FULL = NetworkShape()
+LITE = NetworkShape(widths=(16, 32, 48), end_kernel=5)
+
+# By the name the user chooses them with.
+SHAPES: dict[str, NetworkShape] = {"full": FULL, "lite": LITE}
+
+
+def network_shape(state: Mapping[str, Tensor]) -> NetworkShape:
+    """The shape a state dict with the published keys describes; ValueError if it is none."""
+    try:
+        first, second, third = (state[f"conv{n}.conv2d.weight"] for n in (1, 2, 3))
+        widths = (first.shape[0], second.shape[0], third.shape[0])
+        return NetworkShape(num_residual_blocks(state), widths, first.shape[-1])
+    except (KeyError, AttributeError, IndexError) as exc:
+        raise ValueError("these are not the weights of a transformer network") from exc
+
+
+def num_residual_blocks(state: Mapping[str, Tensor]) -> int:
+    """How many residual blocks a state dict with the published keys describes."""
+    return max((int(m[1]) for m in (re.match(r"res(\d+)\.", key) for key in state) if m), default=0)
