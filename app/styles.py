@@ -113,6 +113,11 @@ class Library:
         return cls(BUILTIN, user_folder())
 
     @property
+    def user(self) -> Path:
+        """The user's own folder; need not exist yet."""
+        return self._user
+
+    @property
     def styles(self) -> tuple[Style, ...]:
         """In gallery order."""
         return tuple(self._styles.values())
@@ -202,6 +207,22 @@ class Library:
         finally:
             if staging is not None:
                 shutil.rmtree(staging, ignore_errors=True)
+        self.reload()
+        return self.get(key)
+
+    def adopt(self, folder: Path) -> Style:
+        """Move a finished pack, as training leaves it, into the user's folder and return its
+        style; whatever else the pack holds stays in it."""
+        spec = load(folder)
+        check_weights(spec)
+        try:
+            self._user.mkdir(parents=True, exist_ok=True)
+            key = self._free_key(spec.title)
+            shutil.move(folder, self._user / key)  # one renaming on one file system
+        except OSError as exc:
+            raise StyleError(
+                f"the style '{spec.title}' could not be moved to '{self._user}': {exc}"
+            ) from exc
         self.reload()
         return self.get(key)
 

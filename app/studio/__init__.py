@@ -1,0 +1,1 @@
+"""The training studio behind its window: orders, runs, and the process that trains."""
