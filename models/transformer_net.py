@@ -77,7 +77,7 @@ class TransformerNetBaseline(nn.Module):
         end_kernel: int = FULL.end_kernel,
     ) -> None:
         super().__init__()
-        self.shape = NetworkShape(num_residual_blocks, tuple(widths), end_kernel)
+        self.shape = NetworkShape(num_residual_blocks, widths, end_kernel)
         norm = self.norm_type
         outer, middle, inner = widths
         self.num_residual_blocks = num_residual_blocks

@@ -12,6 +12,7 @@ import threading
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +26,8 @@ from torch import Tensor
 from app.cli import main
 from app.commands.training_reports import Display
 from app.styles import load
-from models.checkpoints import load_checkpoint
+from models.checkpoints import load_checkpoint, save_checkpoint
+from models.network_shape import LITE, network_shape
 from models.training.checkpoint import resume_run, save_run
 from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs, find_photographs, load_photographs
@@ -36,6 +38,7 @@ from models.training.losses import content_loss, gram, style_loss, total_variati
 from models.training.objective import Objective
 from models.training.pack import PackTexts, write_pack
 from models.training.run import Run, fit
+from models.training.stability import SHIFT, disturb, stability_loss
 from models.training.trainer import Progress, train
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
@@ -110,8 +113,7 @@ def photographs(count: int = 6, side: int = TINY.square) -> Photographs:
 
 
 def tiny_run(features: Vgg19Features, config: TrainingConfig = TINY) -> Run:
-    factory = partial(TransformerNetBaseline, num_residual_blocks=config.num_residual_blocks)
-    return Run(config, factory, features, photographs(), style(), CPU)
+    return Run(config, features, photographs(), style(), CPU)
 
 
 def command(folder: Path, style_file: Path, vgg: Path, out: Path, *more: str) -> list[str]:
@@ -347,8 +349,8 @@ def test_a_photograph_of_one_colour_is_skipped_for_it_would_end_the_run(
     assert len(loaded) == 6
 
     pixels = torch.from_numpy(np.stack([wall, picture(TINY.square, TINY.square)]))
-    factory = partial(TransformerNetBaseline, num_residual_blocks=5)
-    run = Run(TINY, factory, features, Photographs(pixels, ("a", "b")), style(), CPU)
+    deep = replace(TINY, num_residual_blocks=5)
+    run = Run(deep, features, Photographs(pixels, ("a", "b")), style(), CPU)
     run.step()
     gradients = [p.grad for p in run.network.parameters() if p.grad is not None]
     harm = not bool(torch.nn.utils.get_total_norm(gradients).isfinite())
@@ -421,8 +423,7 @@ def test_training_makes_the_loss_fall(
     config = TrainingConfig(
         style_size=64, image_size=64, batch_size=1, iterations=40, lr=5e-3, precision=precision
     )
-    factory = partial(TransformerNetBaseline, num_residual_blocks=1)
-    run = Run(config, factory, features, photographs(side=config.square), style(), CPU)
+    run = Run(config, features, photographs(side=config.square), style(), CPU)
     seen = list(train(run, tmp_path / "run.pt", preview=picture(50, 42), preview_seconds=0))
     first, last = seen[:8], seen[-8:]
     assert sum(p.loss for p in last) < 0.97 * sum(p.loss for p in first)
@@ -444,7 +445,7 @@ def test_training_on_a_gpu_makes_the_loss_fall_and_resumes(
 
     def fresh() -> Run:
         source = photographs(side=config.square)
-        return Run(config, TransformerNetBaseline, features, source, style(), torch.device("cuda"))
+        return Run(config, features, source, style(), torch.device("cuda"))
 
     run = fresh()
     half = list(train(run, tmp_path / "run.pt", stop=lambda: run.iteration == 40))
@@ -479,8 +480,7 @@ def test_a_resumed_run_ends_bit_equal_to_one_never_stopped(
 
 def test_a_run_begins_from_given_weights(features: Vgg19Features) -> None:
     given = {k: v + 1 for k, v in tiny_run(features).network.state_dict().items()}
-    factory = partial(TransformerNetBaseline, num_residual_blocks=1)
-    run = Run(TINY, factory, features, photographs(), style(), CPU, given)
+    run = Run(TINY, features, photographs(), style(), CPU, given)
     assert all(torch.equal(v, given[k]) for k, v in run.network.state_dict().items())
 
 
@@ -573,8 +573,7 @@ def test_a_run_that_breaks_at_once_says_that_nothing_was_learned(
     features: Vgg19Features, tmp_path: Path
 ) -> None:
     bad = {k: v + torch.nan for k, v in tiny_run(features).network.state_dict().items()}
-    factory = partial(TransformerNetBaseline, num_residual_blocks=1)
-    run = Run(TINY, factory, features, photographs(), style(), CPU, bad)
+    run = Run(TINY, features, photographs(), style(), CPU, bad)
     with pytest.raises(TrainingError, match=r"nothing was learned yet; try a smaller --lr"):
         next(train(run, tmp_path / "run.pt"))
     assert not (tmp_path / "run.pt").exists()
@@ -810,3 +809,96 @@ def test_the_display_shows_loss_pace_and_preview(
 def test_a_picture_is_fitted_by_its_long_side() -> None:
     assert fit(picture(40, 20), 64).shape == (32, 64, 3)
     assert fit(picture(64, 20), 64).shape == (20, 64, 3)
+
+
+# Steadiness, lite networks, teachers
+
+
+def test_a_disturbed_frame_is_the_same_scene_a_moment_later():
+    frames = torch.from_numpy(np.stack([picture(80, 64, seed) for seed in range(3)]))
+    frames = frames.permute(0, 3, 1, 2).float()
+    later = disturb(frames, 7, 3)
+    assert later.frames.shape == (3, 3, 64 - SHIFT, 80 - SHIFT)
+    same = frames[..., later.top : later.top + 56, later.left : later.left + 72]
+    apart = (later.frames - same).abs().mean()
+    assert 0.1 < apart < 15
+    assert 0 <= later.frames.min() <= later.frames.max() <= 255
+    again = disturb(frames, 7, 3)
+    assert torch.equal(again.frames, later.frames)
+    places = {(d.top, d.left) for d in (disturb(frames, 7, step) for step in range(40))}
+    assert len(places) > 20
+
+
+def test_stability_is_nought_for_what_moves_with_the_picture_and_large_for_what_does_not():
+    frames = torch.from_numpy(picture(80, 64))[None].permute(0, 3, 1, 2).float()
+    moved = frames[..., 3 : 3 + 56, 5 : 5 + 72]
+    assert stability_loss(frames, moved, 3, 5) == 0
+    assert stability_loss(frames, moved, 0, 0) > 0.01
+    assert stability_loss(frames, moved.flip(-1), 3, 5) > 0.1
+
+
+def test_the_stability_term_is_learned(features: Vgg19Features, tmp_path: Path) -> None:
+    config = replace(TINY, image_size=64, iterations=30, lr=3e-3, stability_weight=20.0)
+    run = Run(config, features, photographs(side=config.square), style(), CPU)
+    seen = list(train(run, tmp_path / "run.pt"))
+    assert all(p.stability > 0 for p in seen)
+    assert sum(p.stability for p in seen[-8:]) < 0.7 * sum(p.stability for p in seen[:8])
+
+
+def test_a_pupil_comes_nearer_to_its_teacher(features: Vgg19Features, tmp_path: Path) -> None:
+    teacher = TransformerNetBaseline(1)
+    state = teacher.state_dict()
+    state["deconv3.conv2d.weight"].mul_(100)
+    state["deconv3.conv2d.bias"].fill_(120)
+    config = replace(
+        TINY, iterations=30, lr=3e-3, style_weight=0, teacher_weight=1.0, widths=(8, 16, 16)
+    )
+    run = Run(config, features, photographs(side=config.square), style(), CPU, teacher=teacher)
+    seen = list(train(run, tmp_path / "run.pt"))
+    assert sum(p.teacher for p in seen[-8:]) < 0.8 * sum(p.teacher for p in seen[:8])
+
+
+def test_a_lite_network_goes_beside_the_full_one(
+    folder: Path, style_file: Path, vgg_file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "styles"
+    named = ("--name", "sketch", "--iterations", "2")
+    full = command(folder, style_file, vgg_file, out, *named)
+    assert main(full) == 0
+    before = (out / "sketch" / "weights.safetensors").read_bytes()
+    teacher = ("--teacher", str(out / "sketch" / "weights.safetensors"), "--teacher-weight", "1")
+    lite = [*full, "--network", "lite", *teacher, "--stability-weight", "2"]
+    assert main(lite) == 0
+    pack = out / "sketch"
+    assert (pack / "weights.safetensors").read_bytes() == before
+    assert network_shape(load_checkpoint(pack / "lite.safetensors")) == LITE
+    spec = tomllib.loads((pack / "style.toml").read_text("utf-8"))
+    assert spec["lite_weights"] == "lite.safetensors"
+    assert spec["lite_sha256"] == sha256((pack / "lite.safetensors").read_bytes()).hexdigest()
+    assert spec["training"]["widths"] == [32, 64, 128]
+    assert spec["lite_training"]["widths"] == [16, 32, 48]
+    assert spec["lite_training"]["final_stability"] > 0
+    assert "--network lite" in spec["lite_training"]["command"]
+    assert [p.name for p in out.iterdir()] == ["sketch"]
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--teacher-weight", "1"), "needs a --teacher"),
+        (("--teacher", "{weights}"), "needs a --teacher-weight above 0"),
+        (("--init", "{weights}", "--network", "lite"), "is not a lite network"),
+        (("--stability-weight", "-1"), "stability_weight should be 0 or more"),
+    ],
+)
+def test_contradictions_are_told_in_a_sentence(
+    more, sentence, folder: Path, style_file: Path, vgg_file: Path, tmp_path: Path, capsys
+) -> None:
+    weights = tmp_path / "full.safetensors"
+    save_checkpoint(weights, TransformerNetBaseline(1).state_dict())
+    more = [word.format(weights=weights) for word in more]
+    assert main(command(folder, style_file, vgg_file, tmp_path / "out", *more)) != 0
+    err = capsys.readouterr().err
+    assert sentence in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "out").exists()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-Value = str | int | float | bool | tuple[float, ...]
+Value = str | int | float | bool | Sequence[float]
 
 
 def dumps(table: Mapping[str, Value]) -> str:
@@ -20,6 +20,6 @@ def _value(value: Value) -> str:
         # JSON's escapes are TOML's, but for astral characters and DEL.
         text = value.encode("utf-8", "replace").decode("utf-8")
         return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
-    if isinstance(value, tuple):
+    if isinstance(value, Sequence):
         return f"[{', '.join(map(_value, value))}]"
     return repr(value)

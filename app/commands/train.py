@@ -27,14 +27,14 @@ from models.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
-from models.network_shape import num_residual_blocks
+from models.network_shape import FULL, SHAPES, NetworkShape, network_shape
 from models.training.checkpoint import resume_run
 from models.training.config import PRECISIONS, TrainingConfig
 from models.training.data import Photographs, find_photographs, load_photographs
 from models.training.download import cached_vgg
 from models.training.errors import TrainingError
 from models.training.features import INPUTS, Vgg19Features, load_vgg
-from models.training.pack import PackTexts, check_free, write_pack
+from models.training.pack import PackTexts, add_lite, check_free, check_lite_free, write_pack
 from models.training.run import Run, fit
 from models.training.trainer import Progress, train
 from models.transformer_net import TransformerNetBaseline
@@ -58,10 +58,12 @@ class Output:
 
     result: Path
     only_weights: bool
+    beside: bool = False  # a lite network for the pack that is there
 
     @property
     def checkpoint(self) -> Path:
-        return self.result.with_name(f"{self.result.stem}.training.pt")
+        lite = "-lite" if self.beside else ""
+        return self.result.with_name(f"{self.result.stem}{lite}.training.pt")
 
     @property
     def preview(self) -> Path:
@@ -111,6 +113,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         ("content_weight", float, "weight of the content loss"),
         ("style_weight", float, "weight of the style loss"),
         ("tv_weight", float, "weight of the total variation"),
+        ("stability_weight", float, "weight of steadiness from frame to frame"),
+        ("teacher_weight", float, "weight of likeness to the --teacher's pictures"),
         ("style_size", int, "long side of the style picture, in pixels"),
         ("image_size", int, "side of the training crops, in pixels"),
         ("batch_size", int, "photographs in a step"),
@@ -141,6 +145,18 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     recipe.add_argument(
         "--init", type=Path, metavar="CHECKPOINT", help="begin from these weights, not at random"
+    )
+    recipe.add_argument(
+        "--network",
+        choices=list(SHAPES),
+        help="lite is narrower, for slow machines; into a folder that has the style's pack already "
+        "it goes beside the full one (default: that of --init, or full)",
+    )
+    recipe.add_argument(
+        "--teacher",
+        type=Path,
+        metavar="CHECKPOINT",
+        help="weights of the same style, whose pictures are to be followed",
     )
     recipe.add_argument(
         "--exclude",
@@ -217,8 +233,8 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         raise TrainingError(f"nothing can be written to '{output.result.parent}': {why}")
     device = _device(args.device)
     weights = load_checkpoint(args.init) if args.init else None
-    blocks = num_residual_blocks(weights) if weights else DEFAULTS.num_residual_blocks
-    config = _config(args, device, blocks)
+    config = _config(args, device, _shape(args, weights))
+    teacher = _teacher(args)
     style = load_image(args.style_image)
     preview = load_image(args.preview) if args.preview else None
     paths = find_photographs(args.dataset, _names(args.exclude))
@@ -240,12 +256,12 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
     training = Run(
         config,
-        partial(TransformerNetBaseline, num_residual_blocks=config.num_residual_blocks),
         features,
         photographs,
         style,
         device,
         weights,
+        teacher=teacher,
         compiled=args.compile,
     )
     if args.resume:
@@ -266,6 +282,8 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     state = training.network.state_dict()
     if output.only_weights:
         _save_weights(output.result, state, texts, facts)
+    elif output.beside:
+        add_lite(output.result, state, facts)
     else:
         write_pack(output.result, texts, state, training.styled(preview), facts)
     output.checkpoint.unlink(missing_ok=True)
@@ -289,8 +307,13 @@ def _output(args: argparse.Namespace) -> Output:
         )
     if target.exists() and not target.is_dir():
         raise TrainingError(f"'{target}' is a file; -o takes a folder or a .safetensors file")
-    check_free(target / key, overwrite=args.overwrite)
-    return Output(target / key, only_weights=False)
+    folder = target / key
+    beside = args.network == "lite" and (folder / "style.toml").is_file()
+    if beside:
+        check_lite_free(folder, overwrite=args.overwrite)
+    else:
+        check_free(folder, overwrite=args.overwrite)
+    return Output(folder, only_weights=False, beside=beside)
 
 
 def _key(text: str) -> str:
@@ -308,13 +331,37 @@ def _device(key: str) -> torch.device:
         raise TrainingError(str(exc)) from exc
 
 
-def _config(args: argparse.Namespace, device: torch.device, blocks: int) -> TrainingConfig:
+def _shape(args: argparse.Namespace, weights: Mapping[str, torch.Tensor] | None) -> NetworkShape:
+    """What --network says, or what --init is; TrainingError if the two differ."""
+    asked = SHAPES[args.network] if args.network else None
+    if weights is None:
+        return asked or FULL
+    shape = network_shape(weights)
+    if asked and asked != shape:
+        raise TrainingError(f"'{args.init.name}' is not a {args.network} network")
+    return shape
+
+
+def _teacher(args: argparse.Namespace) -> TransformerNetBaseline | None:
+    if args.teacher is None:
+        if args.teacher_weight:
+            raise TrainingError("--teacher-weight needs a --teacher")
+        return None
+    if not args.teacher_weight:
+        raise TrainingError("--teacher needs a --teacher-weight above 0")
+    state = load_checkpoint(args.teacher)
+    network = TransformerNetBaseline(**asdict(network_shape(state)))
+    network.load_state_dict(state)
+    return network
+
+
+def _config(args: argparse.Namespace, device: torch.device, shape: NetworkShape) -> TrainingConfig:
     asked = {f.name: getattr(args, f.name) for f in fields(TrainingConfig) if f.name in args}
     asked = {name: value for name, value in asked.items() if value is not None}
     if asked["precision"] == "auto":
         modern = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
         asked["precision"] = "bf16" if modern else "fp32"
-    return TrainingConfig(**asked, num_residual_blocks=blocks)
+    return TrainingConfig(**asked, **asdict(shape))
 
 
 def _scales(text: str) -> tuple[float, ...]:
@@ -410,7 +457,7 @@ def _facts(
 ) -> dict[str, Value]:
     """What a pack says of its training: the recipe, its outcome, and how it was made."""
     facts: dict[str, Value] = dict(asdict(training.config))
-    for name in ("loss", "content", "style", "tv") if readings else ():
+    for name in ("loss", "content", "style", "tv", "stability", "teacher") if readings else ():
         mean = fmean(getattr(progress, name) for progress in readings)
         facts[f"final_{name}"] = float(f"{mean:.4g}")
     facts |= {

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from models.network_shape import FULL, NetworkShape
 from models.training.errors import TrainingError
 
 PRECISIONS = ("fp32", "bf16")
+WEIGHTS = ("content_weight", "style_weight", "tv_weight", "stability_weight", "teacher_weight")
 TILE = 16  # the smallest picture VGG-19 is asked to look at, in pixels
 SQUARE = 9 / 8  # photographs are kept as squares this much larger than the crops
 HELD = 0.6  # the part of a run through which the learning rate is held
@@ -22,32 +24,36 @@ class TrainingConfig:
     style. `style_size` is the style picture's long side in pixels; `style_scales` are the scales,
     1 or less, at which result and style picture are compared. `image_size` is the side of the
     training crops, a multiple of 4; `lr` is Adam's, at the start. `precision` is "fp32" or "bf16"
-    (autocast).
+    (autocast). `stability_weight` multiplies what models.training.stability measures;
+    `teacher_weight` the distance from the pictures of a trained network of the same style, where
+    one is given. The last three fields are those of models.network_shape.NetworkShape.
     """
 
     content_weight: float = 1.0
     style_weight: float = 2.0
     tv_weight: float = 1e-6
+    stability_weight: float = 0.0
+    teacher_weight: float = 0.0
     style_size: int = 512
     style_scales: tuple[float, ...] = (1.0,)
     image_size: int = 256
     batch_size: int = 8
     iterations: int = 10_000
     lr: float = 1e-3
-    num_residual_blocks: int = 5
     precision: str = "fp32"
     seed: int = 0
+    num_residual_blocks: int = FULL.num_residual_blocks
+    widths: tuple[int, int, int] = FULL.widths
+    end_kernel: int = FULL.end_kernel
 
     def __post_init__(self) -> None:
-        for name in ("content_weight", "style_weight", "tv_weight"):
+        for name in WEIGHTS:
             value = getattr(self, name)
             _require(math.isfinite(value) and value >= 0, name, value, "0 or more")
         _require(0 < self.lr <= 1, "lr", self.lr, "more than 0 and at most 1")
         for name in ("batch_size", "iterations"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
         _require(0 <= self.seed < 1 << 63, "seed", self.seed, "0 or more, in 63 bits")
-        blocks = self.num_residual_blocks
-        _require(1 <= blocks <= 10, "num_residual_blocks", blocks, "1 to 10")
         side = self.image_size
         _require(side >= 32 and side % 4 == 0, "image_size", side, "a multiple of 4 from 32 on")
         _require(self.style_size >= 32, "style_size", self.style_size, "32 or more")
@@ -56,6 +62,15 @@ class TrainingConfig:
         sound = bool(scales) and all(s <= 1 and s * shortest >= TILE for s in scales)
         _require(sound, "style_scales", scales, f"at most 1, and leave at least {TILE} pixels")
         _require(self.precision in PRECISIONS, "precision", self.precision, "fp32 or bf16")
+        try:
+            _ = self.shape
+        except ValueError as exc:
+            raise TrainingError(str(exc)) from exc
+
+    @property
+    def shape(self) -> NetworkShape:
+        """The shape of the network to train."""
+        return NetworkShape(self.num_residual_blocks, self.widths, self.end_kernel)
 
     @property
     def square(self) -> int:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,10 +58,7 @@ def write_pack(
     `preview` is a picture (H, W, 3) uint8 in the style; its middle becomes the thumbnail.
     `training` becomes the table of that name. TrainingError if it cannot be written.
     """
-    staging = None
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    with _staged(folder) as staging:
         weights = staging / "weights.safetensors"
         save_checkpoint(weights, dict(state), {"title": texts.title})
         save_image(staging / "thumbnail.png", square(preview, THUMBNAIL))
@@ -72,8 +72,55 @@ def write_pack(
             "thumbnail": "thumbnail.png",
             "preview": "preview.jpg",
         }
-        text = f"{toml.dumps(spec)}\n[training]\n{toml.dumps(training)}"
-        (staging / "style.toml").write_text(text, "utf-8", newline="\n")
+        _write_spec(staging, {**spec, "training": dict(training)})
+
+
+def check_lite_free(folder: Path, *, overwrite: bool) -> None:
+    """TrainingError if the pack at `folder` cannot take a lite network."""
+    if "lite_weights" in _read_spec(folder) and not overwrite:
+        raise TrainingError(f"the style pack '{folder}' has a lite network; pass --overwrite")
+
+
+def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, toml.Value]) -> None:
+    """Put a lite network beside the full one of the pack at `folder`, in place of an older one.
+
+    `training` becomes the table `lite_training`. TrainingError if it cannot be written.
+    """
+    spec = _read_spec(folder)
+    with _staged(folder) as staging:
+        shutil.copytree(folder, staging, dirs_exist_ok=True)
+        weights = staging / "lite.safetensors"
+        save_checkpoint(weights, dict(state), {"title": f"{spec['title']}, lite"})
+        spec["lite_weights"] = weights.name
+        spec["lite_sha256"] = hashlib.sha256(weights.read_bytes()).hexdigest()
+        spec["lite_training"] = dict(training)
+        _write_spec(staging, spec)
+
+
+def _read_spec(folder: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads((folder / "style.toml").read_text("utf-8"))
+    except (OSError, ValueError) as exc:
+        raise TrainingError(f"'{folder}/style.toml' cannot be read ({exc})") from exc
+
+
+def _write_spec(folder: Path, spec: Mapping[str, Any]) -> None:
+    """Plain values first, then a table for each mapping, as TOML wants it."""
+    plain = {name: value for name, value in spec.items() if not isinstance(value, Mapping)}
+    tables = {name: value for name, value in spec.items() if isinstance(value, Mapping)}
+    parts = [toml.dumps(plain)]
+    parts += [f"\n[{name}]\n{toml.dumps(table)}" for name, table in tables.items()]
+    (folder / "style.toml").write_text("".join(parts), "utf-8", newline="\n")
+
+
+@contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """A folder to fill beside `folder`, which takes its place once that went well."""
+    staging = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        yield staging
         staging.chmod(0o755)  # mkdtemp makes it private
         if folder.exists():
             old = staging.with_name(f"{staging.name}-replaced")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Callable
+import math
 from dataclasses import asdict
 from typing import Any
 
@@ -19,26 +19,29 @@ from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs
 from models.training.features import Vgg19Features
 from models.training.objective import Objective
+from models.training.stability import disturb, stability_loss
+from models.transformer_net import TransformerNetBaseline
 
 
 class Run:
-    """Trains the network that `factory` makes, on `device`.
+    """Trains a network of the config's shape, on `device`.
 
     `style` is an (H, W, 3) uint8 RGB picture of any size; `weights`, if given, are a state dict
-    to begin from. `iteration` counts the steps taken, `seconds` what they took over all sittings.
+    to begin from, `teacher` a trained network of the same style to follow. `iteration` counts
+    the steps taken, `seconds` what they took over all sittings.
     `compiled` compiles network and features, for speed.
     """
 
     def __init__(
         self,
         config: TrainingConfig,
-        factory: Callable[[], nn.Module],
         features: Vgg19Features,
         photographs: Photographs,
         style: NDArray[np.uint8],
         device: torch.device,
         weights: dict[str, Tensor] | None = None,
         *,
+        teacher: nn.Module | None = None,
         compiled: bool = False,
     ) -> None:
         self.config = config
@@ -48,11 +51,14 @@ class Run:
         self.seconds = 0.0
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            self.network = factory()
+            self.network = TransformerNetBaseline(**asdict(config.shape))
         if weights is not None:
             self.network.load_state_dict(weights)
         self.network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         features.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._teacher = None if teacher is None else teacher.requires_grad_(False).eval()
+        if self._teacher is not None:
+            self._teacher.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         if compiled:
             self.network.compile()
             features.compile()
@@ -67,6 +73,7 @@ class Run:
         self._identity = {
             **asdict(config),
             "style_scales": list(config.style_scales),
+            "widths": list(config.widths),
             "style picture": hashlib.sha256(style.tobytes()).hexdigest()[:16],
             "photographs": photographs.digest,
         }
@@ -76,18 +83,44 @@ class Run:
         return self.iteration >= self.config.iterations
 
     def step(self) -> Tensor:
-        """One step; the terms [total, content, style, TV] before it, on the device, unread:
-        reading them waits for the GPU."""
+        """One step; the terms [total, content, style, TV, stability, teacher] before it, on the
+        device, unread: reading them waits for the GPU."""
         for group in self._optimizer.param_groups:
             group["lr"] = self.config.learning_rate(self.iteration)
         photographs = self._crops(self.iteration)
         with self._autocast():
-            terms = self._objective(self.network(photographs).float(), photographs)
+            result = self.network(photographs).float()
+            terms = self._objective(result, photographs)
+            stability = self._stability(photographs, result)
+            taught = self._distance_from_teacher(photographs, result)
+        total = (
+            terms[0]
+            + self.config.stability_weight * stability
+            + self.config.teacher_weight * taught
+        )
+        terms = torch.stack((total, *terms[1:], stability, taught))
         self._optimizer.zero_grad()
         terms[0].backward()
         self._optimizer.step()
         self.iteration += 1
         return terms.detach()
+
+    def _stability(self, photographs: Tensor, result: Tensor) -> Tensor:
+        """How far the result is from that of disturbed photographs; 0 where that has no weight.
+        Half of the batch says enough, in half the time."""
+        if not self.config.stability_weight:
+            return result.new_zeros(())
+        some = math.ceil(len(photographs) / 2)
+        later = disturb(photographs[:some], self.config.seed, self.iteration)
+        return stability_loss(result[:some], self.network(later.frames), later.top, later.left)
+
+    def _distance_from_teacher(self, photographs: Tensor, result: Tensor) -> Tensor:
+        """mean((y - t)^2) / var(t) against the teacher's pictures; 0 without one."""
+        if self._teacher is None:
+            return result.new_zeros(())
+        with torch.no_grad():
+            wanted = self._teacher(photographs).float().clamp(0, 255)
+        return (result - wanted).square().mean() / wanted.var()
 
     def healthy(self) -> bool:
         """Whether every weight is a finite number. Waits for the GPU."""

@@ -23,7 +23,8 @@ KEEP_EVERY = 100  # iterations between two copies of a good state in memory
 class Progress:
     """How far a run is. The losses are in relative form and of one batch; `loss` is their
     weighed sum; `per_second` counts iterations; `preview` is (H, W, 3) uint8 RGB, where a new
-    one was made; `skipped` counts photographs that could not be read."""
+    one was made; `skipped` counts photographs that could not be read; `stability` and `teacher`
+    are 0 where they have no weight."""
 
     iteration: int
     total: int
@@ -35,6 +36,8 @@ class Progress:
     seconds_left: float
     preview: NDArray[np.uint8] | None
     skipped: int
+    stability: float = 0.0
+    teacher: float = 0.0
 
 
 def train(
@@ -63,7 +66,7 @@ def train(
         keep = save or run.iteration % KEEP_EVERY == 0
         if not (keep or run.finished or run.iteration % read_every == 0):
             continue
-        loss, content, style, tv = terms.tolist()
+        loss, content, style, tv, stability, teacher = terms.tolist()
         now = time.perf_counter()
         run.seconds = earlier + now - began
         sound = math.isfinite(loss) and (not (keep or run.finished) or run.healthy())
@@ -88,6 +91,8 @@ def train(
             seconds_left=(run.config.iterations - run.iteration) / pace,
             preview=picture,
             skipped=run.skipped,
+            stability=stability,
+            teacher=teacher,
         )
     if run.iteration > first:
         save_run(checkpoint, run)
