@@ -424,7 +424,7 @@ def test_training_makes_the_loss_fall(
         style_size=64, image_size=64, batch_size=1, iterations=40, lr=5e-3, precision=precision
     )
     run = Run(config, features, photographs(side=config.square), style(), CPU)
-    seen = list(train(run, tmp_path / "run.pt", preview=picture(50, 42), preview_seconds=0))
+    seen = list(train(run, tmp_path / "run.pt", preview=lambda: picture(50, 42), preview_seconds=0))
     first, last = seen[:8], seen[-8:]
     assert sum(p.loss for p in last) < 0.97 * sum(p.loss for p in first)
     assert sum(p.style for p in last) < 0.85 * sum(p.style for p in first)

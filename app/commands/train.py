@@ -5,12 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-import signal
 import sys
-import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from app.commands.training_control import ShownOn, listen, stop_asked
 from app.commands.training_reports import Report, report_for
 from app.problems import StyleForgeError
 from models.checkpoints import (
@@ -34,8 +32,9 @@ from models.training.data import Photographs, find_photographs, load_photographs
 from models.training.download import cached_vgg
 from models.training.errors import TrainingError
 from models.training.features import INPUTS, Vgg19Features, load_vgg
+from models.training.pace import seconds_per_step
 from models.training.pack import PackTexts, add_lite, check_free, check_lite_free, write_pack
-from models.training.run import Run, fit
+from models.training.run import Run
 from models.training.trainer import Progress, train
 from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
@@ -47,7 +46,11 @@ DEFAULTS = TrainingConfig()
 CACHED_PHOTOS = 8000  # 2 GB at the default sizes
 PREVIEW_SIDE = 512  # long side, in pixels
 STOPPED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
-UNTOLD = {"command", "parser", "resume", "overwrite", "json_progress"}  # by a pack
+ESTIMATE_PHOTOS = 64  # enough to measure a step's time with
+UNTOLD = {  # by a pack: what does not change the style
+    *("command", "parser", "resume", "overwrite", "json_progress", "listen", "estimate"),
+    *("checkpoint_interval", "thumbnail"),
+}
 AVERAGED = 20  # the losses a pack states are the mean of this many last readings
 
 
@@ -192,7 +195,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="iterations between checkpoints (default: 500)",
     )
     machine.add_argument(
+        "--estimate",
+        action="store_true",
+        help="take a few real steps, say how long the run would take, and end",
+    )
+    machine.add_argument(
         "--json-progress", action="store_true", help="print one JSON object a line"
+    )
+    machine.add_argument(
+        "--listen",
+        action="store_true",
+        help="take a line on stdin, or its end, for Ctrl+C (for programs)",
     )
     pack = parser.add_argument_group("the style pack")
     pack.add_argument("--name", metavar="KEY", help="its folder (default: the picture's name)")
@@ -203,7 +216,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--preview",
         type=Path,
         metavar="PICTURE",
-        help="what to show the style on (default: a photograph)",
+        help="what to show the style on; read again when it changes (default: a photograph)",
+    )
+    pack.add_argument(
+        "--thumbnail",
+        type=Path,
+        metavar="PICTURE",
+        help="what the pack shows the style on (default: what --preview does)",
     )
     pack.add_argument("--overwrite", action="store_true", help="replace a style of this name")
     parser.set_defaults(parser=parser)
@@ -211,11 +230,26 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train; 0 when the style is written, 130 when stopped by Ctrl+C with a checkpoint left."""
+    if args.listen:
+        listen()
     with report_for(as_json=args.json_progress) as report:
         try:
             return _run(args, report)
         except (TrainingError, ImageError, CheckpointError) as exc:
             raise StyleForgeError(str(exc)) from exc
+        except (MemoryError, RuntimeError) as exc:
+            if not _is_want_of_memory(exc):
+                raise
+            raise StyleForgeError(
+                f"memory does not suffice for {args.batch_size} photographs of "
+                f"{args.image_size} pixels in a step; choose fewer or smaller ones"
+            ) from exc
+
+
+def _is_want_of_memory(exc: Exception) -> bool:
+    # On a CPU PyTorch raises a plain RuntimeError.
+    known = (MemoryError, torch.OutOfMemoryError)
+    return isinstance(exc, known) or "can't allocate memory" in str(exc)
 
 
 def _run(args: argparse.Namespace, report: Report) -> int:
@@ -236,22 +270,22 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     config = _config(args, device, _shape(args, weights))
     teacher = _teacher(args)
     style = load_image(args.style_image)
-    preview = load_image(args.preview) if args.preview else None
+    thumbnail = load_image(args.thumbnail) if args.thumbnail else None
+    preview = ShownOn(args.preview, style, PREVIEW_SIDE)
     paths = find_photographs(args.dataset, _names(args.exclude))
     features = _features(args, report)
     photographs = load_photographs(
         paths,
         config.square,
-        args.cache_photos,
+        min(args.cache_photos, ESTIMATE_PHOTOS) if args.estimate else args.cache_photos,
         config.seed,
         partial(report.loading, "Photographs"),
     )
     _tell_of(photographs, len(paths), report)
     if args.epochs is not None and args.iterations is None:
         config = replace(config, iterations=config.for_epochs(args.epochs, len(photographs)))
-    if preview is None:
-        preview = photographs.pixels[0].numpy()
-    preview = fit(preview, min(PREVIEW_SIDE, max(preview.shape[:2])))
+    if args.preview is None:
+        preview = ShownOn(None, photographs.pixels[0].numpy(), PREVIEW_SIDE)
     if device.type == "cuda":
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
     training = Run(
@@ -264,6 +298,10 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         teacher=teacher,
         compiled=args.compile,
     )
+    if args.estimate:
+        pace = seconds_per_step(training)
+        report.estimate(pace, config.iterations, title(device))
+        return 0
     if args.resume:
         resume_run(output.checkpoint, training)
         report.note(f"Going on from iteration {training.iteration}")
@@ -272,9 +310,10 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     )
     readings = _follow(training, output, args.checkpoint_interval, preview, report)
     if not training.finished:
+        kept = f"the same command with --resume goes on from '{output.checkpoint}'"
         report.note(
             f"Stopped at iteration {training.iteration} of {config.iterations}; "
-            f"the same command with --resume goes on from '{output.checkpoint}'"
+            + (kept if output.checkpoint.exists() else "nothing was learned yet")
         )
         return STOPPED
     facts = _facts(args, training, readings, len(photographs))
@@ -285,7 +324,8 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     elif output.beside:
         add_lite(output.result, state, facts)
     else:
-        write_pack(output.result, texts, state, training.styled(preview), facts)
+        shown = preview() if thumbnail is None else ShownOn(None, thumbnail, PREVIEW_SIDE)()
+        write_pack(output.result, texts, state, training.styled(shown), facts)
     output.checkpoint.unlink(missing_ok=True)
     output.preview.unlink(missing_ok=True)
     report.finished(output.result, training.seconds)
@@ -401,13 +441,13 @@ def _follow(
     training: Run,
     output: Output,
     interval: int,
-    preview: NDArray[np.uint8],
+    preview: ShownOn,
     report: Report,
 ) -> deque[Progress]:
     """Drive the run and report on it; the last readings of the losses."""
     readings: deque[Progress] = deque(maxlen=AVERAGED)
     newest: Path | None = None
-    with _stop_asked() as stop:
+    with stop_asked() as stop:
         for progress in train(
             training,
             output.checkpoint,
@@ -431,25 +471,6 @@ def _keep(path: Path, preview: NDArray[np.uint8], report: Report) -> Path | None
         report.note(f"The preview could not be saved: {exc}")
         return None
     return path
-
-
-@contextmanager
-def _stop_asked() -> Iterator[threading.Event]:
-    """Set by Ctrl+C or a polite request to end, so that the step under way is completed; a
-    second one interrupts at once."""
-    asked = threading.Event()
-
-    def ask(signum: int, frame: object) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _facts(

@@ -43,6 +43,10 @@ class Report(ABC):
         """The run went on; `preview` is the newest preview's file."""
 
     @abstractmethod
+    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
+        """The run would take so long on `device`."""
+
+    @abstractmethod
     def finished(self, result: Path, seconds: float) -> None:
         """The style is written to `result`."""
 
@@ -65,6 +69,9 @@ class Lines(Report):
             shown = f"  {preview}" if preview and progress.preview is not None else ""
             _write(news(progress) + shown)
 
+    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
+        _write(forecast(seconds_per_iteration, iterations, device))
+
     def finished(self, result: Path, seconds: float) -> None:
         _write(f"Written to {result} after {clock(seconds)} of training")
 
@@ -77,7 +84,8 @@ class Lines(Report):
 
 
 class JsonLines(Report):
-    """One JSON object a line, its kind under "event": note, loading, progress, finished."""
+    """One JSON object a line, its kind under "event": note, loading, estimate, progress,
+    finished."""
 
     def note(self, text: str) -> None:
         self._emit("note", text=text)
@@ -89,6 +97,15 @@ class JsonLines(Report):
         values = asdict(progress)
         values["preview"] = str(preview) if preview and progress.preview is not None else None
         self._emit("progress", **values)
+
+    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
+        self._emit(
+            "estimate",
+            seconds_per_iteration=seconds_per_iteration,
+            iterations=iterations,
+            seconds=seconds_per_iteration * iterations,
+            device=device,
+        )
 
     def finished(self, result: Path, seconds: float) -> None:
         self._emit("finished", result=str(result), seconds=round(seconds, 1))
@@ -139,6 +156,9 @@ class Display(Report):
             self.note(f"Preview: {preview}")
         self._show("Training", progress.iteration, progress.total, news(progress))
 
+    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
+        self.note(forecast(seconds_per_iteration, iterations, device))
+
     def finished(self, result: Path, seconds: float) -> None:
         self.note(f"Written to {result} after {clock(seconds)} of training")
 
@@ -162,6 +182,14 @@ def news(progress: Progress) -> str:
         f"{progress.iteration}/{progress.total}  "
         f"loss {progress.loss:.3f} (content {progress.content:.3f}, style {progress.style:.3f})  "
         f"{progress.per_second:.1f} it/s, {clock(progress.seconds_left)} left"
+    )
+
+
+def forecast(seconds_per_iteration: float, iterations: int, device: str) -> str:
+    """What --estimate says to people."""
+    return (
+        f"{iterations} iterations would take {clock(seconds_per_iteration * iterations)} "
+        f"on {device}: {seconds_per_iteration:.3g} s each, measured"
     )
 
 

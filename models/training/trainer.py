@@ -16,6 +16,7 @@ from models.training.errors import TrainingError
 from models.training.run import Run
 
 READ_EVERY = 20  # iterations between two looks at a GPU's losses, each of which waits for it
+PREVIEW_SHARE = 0.04  # of the time, that may go into previews
 KEEP_EVERY = 100  # iterations between two copies of a good state in memory
 
 
@@ -45,13 +46,14 @@ def train(
     checkpoint: Path,
     *,
     checkpoint_interval: int = 500,
-    preview: NDArray[np.uint8] | None = None,
-    preview_seconds: float = 10.0,
+    preview: Callable[[], NDArray[np.uint8]] | None = None,
+    preview_seconds: float = 3.0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Progress]:
     """Take `run` to its end, or to where `stop` says so; both leave a checkpoint.
 
-    `preview` is a picture to show the style so far on, at most every `preview_seconds`.
+    `preview` gives a picture to show the style so far on, at most every `preview_seconds` and
+    seldom enough to cost PREVIEW_SHARE of the time.
     Training cannot outlive a loss or weight that is not finite: the run goes back to its last
     good state, writes that as a checkpoint, and TrainingError says so. A checkpoint that cannot
     be written is a TrainingError too, and leaves the one before.
@@ -59,7 +61,7 @@ def train(
     read_every = READ_EVERY if run.device.type == "cuda" else 1
     good = run.state()
     first, began, earlier = run.iteration, time.perf_counter(), run.seconds
-    shown = -math.inf
+    due = -math.inf
     while not run.finished and not stop():
         terms = run.step()
         save = run.iteration % checkpoint_interval == 0
@@ -77,8 +79,10 @@ def train(
         if save and not run.finished:
             save_run(checkpoint, run)
         picture = None
-        if preview is not None and (run.finished or now - shown >= preview_seconds):
-            picture, shown = run.styled(preview), now
+        if preview is not None and (run.finished or now >= due):
+            picture = run.styled(preview())
+            cost = time.perf_counter() - now
+            due = now + max(preview_seconds, cost / PREVIEW_SHARE)
         pace = (run.iteration - first) / (now - began)
         yield Progress(
             iteration=run.iteration,

@@ -1,0 +1,78 @@
+"""How a training run is ended from outside, and what it is shown on while it goes on."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.training.run import fit
+from utils.image_utils import ImageError, load_image
+
+
+@contextmanager
+def stop_asked() -> Iterator[threading.Event]:
+    """Set by Ctrl+C or a polite request to end, so that the step under way is completed; a
+    second one interrupts at once."""
+    asked = threading.Event()
+
+    def ask(signum: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def listen() -> None:
+    """Take the first line on stdin, and its end, for Ctrl+C: a program that started this one can
+    then stop it on every system, and by its own death does."""
+
+    def wait() -> None:
+        sys.stdin.readline()
+        _thread.interrupt_main(signal.SIGINT)
+
+    threading.Thread(target=wait, name="stdin", daemon=True).start()
+
+
+class ShownOn:
+    """The picture previews are made of: that of a file, read again whenever it changes, or
+    `otherwise` without a file. ImageError if it cannot be read the first time."""
+
+    def __init__(self, path: Path | None, otherwise: NDArray[np.uint8], long_side: int) -> None:
+        self._path, self._side = path, long_side
+        self._stamp = self._stamped()
+        self._picture = self._fit(load_image(path) if path else otherwise)
+
+    def __call__(self) -> NDArray[np.uint8]:
+        """(H, W, 3) uint8 RGB, of at most the long side."""
+        stamp = self._stamped()
+        if self._path is not None and stamp != self._stamp:
+            try:
+                self._picture = self._fit(load_image(self._path))
+            except ImageError:
+                return self._picture  # gone, or just being replaced: the next preview tries again
+            self._stamp = stamp
+        return self._picture
+
+    def _stamped(self) -> tuple[int, int]:
+        try:
+            stat = self._path.stat() if self._path else None
+        except OSError:
+            return (0, 0)  # reading it will say why
+        return (stat.st_mtime_ns, stat.st_size) if stat else (0, 0)
+
+    def _fit(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        return fit(picture, min(self._side, max(picture.shape[:2])))
