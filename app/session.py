@@ -17,6 +17,7 @@ from app.jobs import Jobs
 from app.meter import Meter
 from app.problems import Problem
 from app.sources import describe, list_cameras, open_source
+from app.studio.studio import Studio
 from app.styled import EngineConfig, Styled
 from app.styles import Library, Style
 from app.worker import Mailbox, Worker
@@ -85,6 +86,8 @@ class Session(QObject):
         self._worker.moveToThread(self._thread)
         self._connect(self._worker)
         self._thread.finished.connect(self._worker.close)  # the thread's last act, on the thread
+        self.studio = Studio(library, self)
+        self.studio.finished.connect(self._trained)
         self._feedback = QTimer(self, interval=500)
         self._feedback.timeout.connect(
             lambda: self._lag.emit(self.meter.overhead_ms(time.perf_counter()))
@@ -266,6 +269,12 @@ class Session(QObject):
 
         self.run(lambda: self.library.install(path, title), done, doing=f"install {path.name}")
 
+    @Slot(object)
+    def _trained(self, style: Style) -> None:
+        self.styles_changed.emit()
+        self.config = replace(self._config, style=style.key)
+        self.notice.emit(f"'{style.title}' is trained; it is in {style.weights.parent}")
+
     def remove_style(self, key: str) -> None:
         """Delete one of the user's packs; the first style takes over if it was in use."""
 
@@ -281,6 +290,7 @@ class Session(QObject):
         """End every thread; call once, before the application quits."""
         self._closed = True
         self._feedback.stop()
+        self.studio.close()
         self._jobs.close()
         self._thread.quit()
         self._thread.wait()

@@ -32,7 +32,8 @@ class Settings:
     automatic; `budget_ms` is what the automatic size keeps capture-to-paint under; `strength`
     and `split` are 0-1; `view` is "styled", "split" or "compare"; `theme` is "system", "light"
     or "dark"; `geometry` is Qt's, in base64. `precision`, `kernels`, `style` and `device` are
-    the keys of their tables.
+    the keys of their tables. `photographs` is the folder styles were last trained on, `vgg` the
+    file of VGG-19's weights, empty for torchvision's.
     """
 
     style: str = "candy"
@@ -51,6 +52,8 @@ class Settings:
     show_gallery: bool = True
     show_panel: bool = True
     geometry: str = ""
+    photographs: str = ""
+    vgg: str = ""
 
     @classmethod
     def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:

@@ -13,6 +13,7 @@ from models.training.errors import TrainingError
 
 TORCHVISION_PREFIX = "dcbb9e9d"  # the first digits of the file's sha256, as torchvision states
 ADDRESS = f"https://download.pytorch.org/models/vgg19-{TORCHVISION_PREFIX}.pth"
+SIZE_MB = 548
 PIECE = 1 << 20
 PATIENCE = 30.0  # seconds without a byte
 
@@ -22,13 +23,19 @@ def cached_vgg(progress: Callable[[int, int], None] = lambda done, total: None) 
 
     `progress` is told bytes done and in total. TrainingError where there is no network.
     """
+    path = vgg_cache()
+    return fetch(ADDRESS, path.parent, TORCHVISION_PREFIX, progress)
+
+
+def vgg_cache() -> Path:
+    """Where torchvision's VGG-19 is kept once it is downloaded; need not exist yet."""
+    name = ADDRESS.rpartition("/")[2]
     folder = os.environ.get("STYLEFORGE_CACHE")
     if folder:
-        return fetch(ADDRESS, Path(folder), TORCHVISION_PREFIX, progress)
+        return Path(folder) / name
     import platformdirs  # only here, so that training with a file of one's own needs it not
 
-    cache = platformdirs.user_cache_path("styleforge", appauthor=False)
-    return fetch(ADDRESS, cache, TORCHVISION_PREFIX, progress)
+    return platformdirs.user_cache_path("styleforge", appauthor=False) / name
 
 
 def fetch(
