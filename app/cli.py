@@ -18,6 +18,7 @@ COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
+    "quality": "measure what styles are worth on photographs",
     "styles": "list, add and remove styles",
     "doctor": "say what this machine can do, and why not more",
 }

@@ -33,8 +33,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """The header and one line for each row that was run, as text, without the columns that say
     nothing here. Ratios are given whatever they are."""
     lines = [_cells(row) for row in rows if not row.get("not_run")]
-    told = [n for n in range(len(COLUMNS)) if any(line[n] != "-" for line in lines)]
-    return [tuple(line[n] for n in told) for line in (COLUMNS, *lines)]
+    return _told((COLUMNS, *lines))
 
 
 def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -58,9 +57,11 @@ def where(report: Mapping[str, Any]) -> str:
 
 def markdown(report: Mapping[str, Any]) -> str:
     """The report as Markdown: one line about the machine, then a table per size, or the figures
-    of the live path."""
+    of the live path, or those of the styles."""
     if "live" in report:
         return f"{where(report)}\n\n{_live(report['live'])}\n"
+    if "quality" in report:
+        return f"{where(report)}\n\n{quality_markdown(report['quality'])}\n"
     parts = [where(report)]
     for size in report["sizes"]:
         header, *lines = table(size["rows"])
@@ -105,6 +106,96 @@ def _live(live: Mapping[str, Any]) -> str:
     ]
     rows = [("", "measured"), ("---", "---:"), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def quality_markdown(quality: Mapping[str, Any]) -> str:
+    """What styles are worth: how they were measured, then what training reached and what
+    precision and borders cost, then the flicker."""
+    names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
+    frames, direct = quality["flicker"], quality["direct"]
+    count = len(quality["photographs"])
+    told = [f"{count} photographs kept out of training, long side {quality['size']} px: {names}"]
+    if direct["photographs"] not in (0, count):
+        told.append(f"L-BFGS on the first {direct['photographs']}")
+    if frames["photographs"]:
+        told.append(
+            f"flicker on the first {frames['photographs']}, {frames['frames']} frames with noise "
+            f"of sigma {frames['sigma']:g} of 255"
+        )
+    styles = quality["styles"]
+    parts = [f"{'; '.join(told)}."]
+    for rows in (_worth(styles, direct["iterations"]), _steadiness(styles)):
+        header, *lines = _told(rows)
+        if len(header) > 1:
+            rule = ["---", *["---:"] * (len(header) - 1)]
+            parts.append("\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines)))
+    parts += [
+        f"Not run: {style['title']}, {row['network']}, {row['precision']}: {row['not_run']}."
+        for style in styles
+        for row in style["networks"]
+        if row.get("not_run")
+    ]
+    return "\n\n".join(parts)
+
+
+def _worth(styles: Sequence[Mapping[str, Any]], iterations: Sequence[int]) -> list[list[str]]:
+    """A line for each style: objectives, clipped pixels, the frame, and PSNR."""
+    steps = [f"L-BFGS {count}" for count in iterations]
+    header = ["style", "full", "lite", *steps, "clipped", "frame", "FP16 dB", "BF16 dB"]
+    lines = [header]
+    for style in styles:
+        full, lite = (_row(style, network, "FP32") for network in ("full", "lite"))
+        reached = {row["iterations"]: row["objective"] for row in style.get("direct", [])}
+        lines.append(
+            [
+                style["title"],
+                _figure(full.get("objective")),
+                _figure(lite.get("objective")),
+                *(_figure(reached.get(count)) for count in iterations),
+                "-" if "clipped" not in full else f"{full['clipped']:.1%}",
+                "-" if "step" not in full else f"{full['step']:+.1f}",
+                *(
+                    _figure(_row(style, "full", title).get("psnr_min"), 1)
+                    for title in ("FP16", "BF16")
+                ),
+            ]
+        )
+    return lines
+
+
+def _steadiness(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """A line for each style: its flicker, and that of the same style trained without the term."""
+    lines = [["style"]]
+    for name in ("still", "panned"):
+        lines[0] += [f"{name}, without", name, "ratio", f"{name}, lite"]
+    for style in styles:
+        full, lite = (_row(style, network, "FP32") for network in ("full", "lite"))
+        line = [style["title"]]
+        for name in ("still", "panned"):
+            before, after = style.get("without", {}).get(name), full.get(name)
+            ratio = after / before if before and after is not None else None
+            line += [_figure(value) for value in (before, after, ratio, lite.get(name))]
+        lines.append(line)
+    return lines
+
+
+def _row(style: Mapping[str, Any], network: str, precision: str) -> Mapping[str, Any]:
+    """The row of that network at that precision; empty if it was not measured."""
+    for row in style["networks"]:
+        if (row["network"], row["precision"]) == (network, precision):
+            return row
+    return {}
+
+
+def _told(lines: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """`lines` without the columns that say nothing."""
+    header, *rows = lines
+    told = [n for n in range(len(header)) if any(row[n] != "-" for row in rows)]
+    return [tuple(line[n] for n in told) for line in (header, *rows)]
+
+
+def _figure(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def refreshed(text: str, folder: Path) -> str:
