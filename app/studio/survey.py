@@ -14,7 +14,7 @@ SIDE = 48  # pixels; enough to see that a photograph is not of one colour
 FEW = 100  # fewer are told of
 
 
-class Abandoned(Exception):
+class _AbandonedError(Exception):
     """Nobody waits for this survey any more."""
 
 
@@ -53,16 +53,18 @@ class Survey:
 
 
 def survey(folder: Path, wanted: Callable[[], bool] = lambda: True) -> Survey:
-    """Look through `folder` and its subfolders; Abandoned once it is not `wanted` any more."""
+    """Look through `folder` and its subfolders, for as long as that is `wanted`."""
 
     def go_on(_done: int, _total: int) -> None:
         if not wanted():
-            raise Abandoned
+            raise _AbandonedError
 
     try:
         paths = find_photographs(folder)
         go_on(0, 0)
         seen = load_photographs(paths, SIDE, LOOKED_AT, progress=go_on)
+    except _AbandonedError:
+        return Survey(problem="not looked through")
     except (TrainingError, OSError) as exc:
         return Survey(problem=str(exc))
     return Survey(len(paths), len(seen) + len(seen.skipped), seen.skipped)

@@ -97,6 +97,14 @@ ACTIONS: tuple[Entry, ...] = (
     Entry("next_style", "Next style", ("N",), "Choose the next style", "Style", "styled"),
     Entry("previous_style", "Previous style", ("Shift+N",), "Choose the previous style", "Style"),
     Entry(
+        "train",
+        "Train a style...",
+        ("Ctrl+T",),
+        "Learn a new style from a picture, in the training studio",
+        "Style",
+        "train",
+    ),
+    Entry(
         "install_style",
         "Install a style...",
         ("Ctrl+I",),
@@ -163,7 +171,7 @@ ACTIONS: tuple[Entry, ...] = (
         checkable=True,
     ),
     Entry("panel", "Panel", ("P",), "Show the panel of settings", "View", "panel", checkable=True),
-    Entry("theme", "Theme", ("Ctrl+T",), "Follow the system, light, dark", "View", "theme"),
+    Entry("theme", "Theme", ("Ctrl+Shift+T",), "Follow the system, light, dark", "View", "theme"),
     Entry(
         "fullscreen",
         "Full screen",

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QByteArray, QEvent, QMimeData, QPoint, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
@@ -35,6 +37,8 @@ from app.frames import SourceInfo
 from app.problems import Problem
 from app.session import Session
 from app.settings import Settings
+from app.studio.runs import RunFolder
+from app.studio.studio import Phase, State
 from app.styled import EngineConfig, Styled
 from app.ui import actions
 from app.ui.controls import Panel
@@ -48,6 +52,7 @@ from app.ui.preferences import settings_of, source_kept
 from app.ui.problem_bar import NoticeBar, ProblemBar
 from app.ui.question_bar import QuestionBar
 from app.ui.status_line import StatusLine
+from app.ui.studio.window import StudioWindow
 from app.ui.style_gallery import StyleGallery
 from app.ui.theme import CHOICES, Theme
 from app.ui.tokens import SPACE
@@ -125,6 +130,9 @@ class MainWindow(QMainWindow):
             self.session, lambda: self.viewport.styled, self.notices.show_notice
         )
         self._help: HelpDialog | None = None
+        self._studio: StudioWindow | None = None
+        self._quit_asked = False  # while something is trained
+        self._told_of_unfinished = False
         self._save_later = QTimer(self, interval=SAVE_MS, singleShot=True)
         self._save_later.timeout.connect(self._save)
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
@@ -167,6 +175,8 @@ class MainWindow(QMainWindow):
         session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
         session.position_changed.connect(self.transport.show_position)
         session.styles_changed.connect(self._show_styles)
+        session.studio.changed.connect(self._follow_studio)
+        session.studio.unfinished_changed.connect(self._tell_of_unfinished)
         self.transport.sought.connect(session.seek)
         self.gallery.chosen.connect(self._choose_style)
         self.viewport.split_changed.connect(lambda split: self._keep(split=split))
@@ -190,6 +200,7 @@ class MainWindow(QMainWindow):
         self.status.say("Starting...")
         for sentence in self.session.library.broken:
             self.problems.add(Problem(f"A style cannot be used: {sentence}"))
+        self.session.studio.look_for_unfinished()
         self.viewport.setFocus()
 
     def _slots(self) -> dict[str, Callable[[], object]]:
@@ -211,6 +222,7 @@ class MainWindow(QMainWindow):
             **{f"style_{n + 1}": style_at(n) for n in range(actions.STYLE_KEYS)},
             "next_style": lambda: self._choose_style(self.gallery.neighbor(1)),
             "previous_style": lambda: self._choose_style(self.gallery.neighbor(-1)),
+            "train": self._show_studio,
             "install_style": lambda: self.opener.ask_style(self._offer_style),
             "remove_style": self._ask_remove_style,
             **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
@@ -372,6 +384,61 @@ class MainWindow(QMainWindow):
         self._help.raise_()
         self._help.activateWindow()
 
+    # Training
+
+    def _show_studio(self) -> None:
+        if self._studio is None:
+            self._studio = StudioWindow(self.session, self._source_pixels, self._keep, self)
+            self._studio.restore(self._settings.photographs, self._settings.vgg)
+        self._studio.show()
+        self._studio.raise_()
+        self._studio.activateWindow()
+
+    def _source_pixels(self) -> NDArray[np.uint8] | None:
+        styled = self.viewport.styled
+        return None if styled is None else styled.source.pixels
+
+    def _follow_studio(self, state: State) -> None:
+        words = ""
+        if state.phase is Phase.TRAINING:
+            words = "Training" if state.share is None else f"{state.share:.0%} trained"
+        elif state.phase.busy:
+            words = "Training"
+        self.toolbar.show_training(words)
+        seen = self._studio is not None and self._studio.isVisible()
+        if state.problem is not None and not seen:
+            self.problems.add(state.problem)
+        if self._quit_asked and not state.phase.busy:
+            self.close()
+
+    def _tell_of_unfinished(self, runs: tuple[RunFolder, ...]) -> None:
+        if runs and not self._told_of_unfinished:
+            key = self.actions_by_key["train"].shortcut()
+            words = actions.tip_with_key(
+                f"The training of '{runs[0].title}' is not finished; go on in the studio", key
+            )
+            self.notices.show_notice(words)
+        self._told_of_unfinished = True
+
+    def _may_quit(self) -> bool:
+        """False while a style is trained and the user has not said twice to quit."""
+        studio = self.session.studio
+        if self._quit_asked or studio.state.phase not in (Phase.TRAINING, Phase.STOPPING):
+            return True
+        title = studio.state.run.title if studio.state.run else ""
+
+        def quit_soon() -> None:
+            self._quit_asked = True
+            self.notices.show_notice("Keeping what was learned, then closing")
+            studio.pause()
+
+        self.questions.ask(
+            f"'{title}' is being trained. Quit, and go on with it the next time?",
+            "&Quit",
+            lambda _text: quit_soon(),
+        )
+        return False
+
     def _ask_address(self) -> None:
         if not self._settings.show_panel or self.isFullScreen():
             if self.isFullScreen():
@@ -474,10 +541,15 @@ class MainWindow(QMainWindow):
             self.problems.add(Problem.of(exc, doing="save the settings"))
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if not self._may_quit():
+            event.ignore()
+            return
         self._save_later.stop()
         self._save()
         if self._help is not None:
             self._help.close()
+        if self._studio is not None:
+            self._studio.close()
         event.accept()
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 from app.ui.actions import ACTIONS, GROUPS
 from app.ui.tokens import SPACE
 
-_LEFT = (("open", "sources", "paste"), ("pause",), ("snapshot", "save", "copy"))
+_LEFT = (("open", "sources", "paste"), ("pause",), ("snapshot", "save", "copy"), ("train",))
 _VIEWS = ("view_styled", "view_split", "view_compare")
 _RIGHT = ("overlay", "gallery", "panel", "fullscreen", "help")
 
@@ -32,6 +32,8 @@ class Toolbar(QFrame):
             for key in group:
                 made = tool_button(actions[key], self, words=key == "open")
                 row.addWidget(made)
+                if key == "train":
+                    self._train_button = made
                 if key == "sources":
                     self.sources_button = made
                     self._sources = sources
@@ -53,6 +55,17 @@ class Toolbar(QFrame):
         for key in _VIEWS:
             row.addWidget(tool_button(actions[key], frame, words=True))
         return frame
+
+    def show_training(self, words: str) -> None:
+        """Write `words` beside the icon of training; "" when there is nothing to say."""
+        beside, alone = (
+            Qt.ToolButtonStyle.ToolButtonTextBesideIcon,
+            Qt.ToolButtonStyle.ToolButtonIconOnly,
+        )
+        self._train_button.setToolButtonStyle(beside if words else alone)
+        if words:
+            self._train_button.setText(words)
+        self._train_button.setAccessibleDescription(words or self._train_button.toolTip())
 
     def pop_up_menu(self) -> None:
         _under(self._menu_button, self.menu)
