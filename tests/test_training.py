@@ -38,7 +38,7 @@ from models.training.losses import content_loss, gram, style_loss, total_variati
 from models.training.objective import Objective
 from models.training.pack import PackTexts, write_pack
 from models.training.run import Run, fit
-from models.training.stability import SHIFT, disturb, stability_loss
+from models.training.stability import REACH, disturb, inside, stability_loss
 from models.training.trainer import Progress, train
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
@@ -815,26 +815,26 @@ def test_a_picture_is_fitted_by_its_long_side() -> None:
 
 
 def test_a_disturbed_frame_is_the_same_scene_a_moment_later():
-    frames = torch.from_numpy(np.stack([picture(80, 64, seed) for seed in range(3)]))
-    frames = frames.permute(0, 3, 1, 2).float()
-    later = disturb(frames, 7, 3)
-    assert later.frames.shape == (3, 3, 64 - SHIFT, 80 - SHIFT)
-    same = frames[..., later.top : later.top + 56, later.left : later.left + 72]
-    apart = (later.frames - same).abs().mean()
-    assert 0.1 < apart < 15
+    windows = torch.from_numpy(np.stack([picture(80, 64, seed) for seed in range(3)]))
+    windows = windows.permute(0, 3, 1, 2).float()
+    later = disturb(windows, 7, 3)
+    assert later.frames.shape == inside(windows).shape == (3, 3, 64 - 2 * REACH, 80 - 2 * REACH)
+    top, left = later.down + REACH, later.right + REACH
+    same = windows[..., top : top + 56, left : left + 72]
+    assert 0.1 < (later.frames - same).abs().mean() < 15
     assert 0 <= later.frames.min() <= later.frames.max() <= 255
-    again = disturb(frames, 7, 3)
-    assert torch.equal(again.frames, later.frames)
-    places = {(d.top, d.left) for d in (disturb(frames, 7, step) for step in range(40))}
-    assert len(places) > 20
+    assert torch.equal(disturb(windows, 7, 3).frames, later.frames)
+    places = {(d.down, d.right) for d in (disturb(windows, 7, step) for step in range(60))}
+    assert len(places) > 30
+    assert {down for down, _ in places} == set(range(-REACH, REACH + 1))
 
 
 def test_stability_is_nought_for_what_moves_with_the_picture_and_large_for_what_does_not():
-    frames = torch.from_numpy(picture(80, 64))[None].permute(0, 3, 1, 2).float()
-    moved = frames[..., 3 : 3 + 56, 5 : 5 + 72]
-    assert stability_loss(frames, moved, 3, 5) == 0
-    assert stability_loss(frames, moved, 0, 0) > 0.01
-    assert stability_loss(frames, moved.flip(-1), 3, 5) > 0.1
+    windows = torch.from_numpy(picture(80, 64))[None].permute(0, 3, 1, 2).float()
+    moved = windows[..., 7 : 7 + 56, 1 : 1 + 72]  # down 3, left 3
+    assert stability_loss(inside(windows), moved, 3, -3) == 0
+    assert stability_loss(inside(windows), moved, 0, 0) > 0.01
+    assert stability_loss(inside(windows), moved.flip(-1), 3, -3) > 0.1
 
 
 def test_the_stability_term_is_learned(features: Vgg19Features, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from models.network_shape import FULL, NetworkShape
 from models.training.errors import TrainingError
+from models.training.stability import REACH
 
 PRECISIONS = ("fp32", "bf16")
 WEIGHTS = ("content_weight", "style_weight", "tv_weight", "stability_weight", "teacher_weight")
@@ -73,9 +74,15 @@ class TrainingConfig:
         return NetworkShape(self.num_residual_blocks, self.widths, self.end_kernel)
 
     @property
+    def window(self) -> int:
+        """The side of what is cut from a photograph, in pixels: a crop, and where stability
+        counts, what the camera may turn to."""
+        return self.image_size + (2 * REACH if self.stability_weight else 0)
+
+    @property
     def square(self) -> int:
         """The side of the squares the photographs are kept as, in pixels."""
-        return round(self.image_size * SQUARE)
+        return max(round(self.image_size * SQUARE), self.window)
 
     def learning_rate(self, iteration: int) -> float:
         """Held at first, then falling in a straight line; `iteration` counts from 0."""

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -19,7 +20,7 @@ from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs
 from models.training.features import Vgg19Features
 from models.training.objective import Objective
-from models.training.stability import disturb, stability_loss
+from models.training.stability import Disturbance, disturb, inside, stability_loss
 from models.transformer_net import TransformerNetBaseline
 
 
@@ -59,17 +60,19 @@ class Run:
         self._teacher = None if teacher is None else teacher.requires_grad_(False).eval()
         if self._teacher is not None:
             self._teacher.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        if compiled:
-            self.network.compile()
-            features.compile()
         self._parameters = list(self.network.parameters())
         self._optimizer = torch.optim.Adam(
             self._parameters, lr=config.lr, fused=device.type == "cuda"
         )
-        self._crops = Crops(photographs, config.image_size, config.batch_size, config.seed, device)
+        self._crops = Crops(photographs, config.window, config.batch_size, config.seed, device)
         picture = fit(style, config.style_size)
         with self._autocast():
             self._objective = Objective(config, features, _images(picture, device))
+        # From here on every call has the same shape; a preview, of another, is not compiled.
+        self._forward: Callable[[Tensor], Tensor] = self.network
+        if compiled:
+            self._forward = torch.compile(self.network, dynamic=False)
+            features.compile(dynamic=False)
         self._identity = {
             **asdict(config),
             "style_scales": list(config.style_scales),
@@ -87,12 +90,16 @@ class Run:
         device, unread: reading them waits for the GPU."""
         for group in self._optimizer.param_groups:
             group["lr"] = self.config.learning_rate(self.iteration)
-        photographs = self._crops(self.iteration)
+        photographs, frames, later = self._frames()
         with self._autocast():
-            result = self.network(photographs).float()
+            results = self._forward(frames).float()
+            result = results[: len(photographs)]
             terms = self._objective(result, photographs)
-            stability = self._stability(photographs, result)
             taught = self._distance_from_teacher(photographs, result)
+        stability = terms.new_zeros(())
+        if later is not None:
+            after = results[len(photographs) :]
+            stability = stability_loss(result[: len(after)], after, later.down, later.right)
         total = (
             terms[0]
             + self.config.stability_weight * stability
@@ -105,14 +112,16 @@ class Run:
         self.iteration += 1
         return terms.detach()
 
-    def _stability(self, photographs: Tensor, result: Tensor) -> Tensor:
-        """How far the result is from that of disturbed photographs; 0 where that has no weight.
-        Half of the batch says enough, in half the time."""
+    def _frames(self) -> tuple[Tensor, Tensor, Disturbance | None]:
+        """The photographs of this step; what the network is to see: them, and half of them
+        disturbed where stability counts (half says enough, in half the time)."""
+        crops = self._crops(self.iteration)
         if not self.config.stability_weight:
-            return result.new_zeros(())
-        some = math.ceil(len(photographs) / 2)
-        later = disturb(photographs[:some], self.config.seed, self.iteration)
-        return stability_loss(result[:some], self.network(later.frames), later.top, later.left)
+            return crops, crops, None
+        photographs = inside(crops).contiguous(memory_format=torch.channels_last)
+        some = math.ceil(len(crops) / 2)
+        later = disturb(crops[:some], self.config.seed, self.iteration)
+        return photographs, torch.cat((photographs, later.frames)), later
 
     def _distance_from_teacher(self, photographs: Tensor, result: Tensor) -> Tensor:
         """mean((y - t)^2) / var(t) against the teacher's pictures; 0 without one."""

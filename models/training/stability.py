@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-SHIFT = 8  # pixels: the disturbed frame is this much smaller, and lies anywhere inside
+REACH = 4  # pixels a disturbed frame may lie up, down, left or right of the photograph
 EDGE = 8  # pixels along the border left out of the comparison: there both see less
 NOISE = 6.0  # largest standard deviation of the noise, of 255
 GAIN = 0.05  # largest relative change of the light
@@ -17,36 +17,46 @@ OFFSET = 6.0  # largest change of the black level, of 255
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disturbance:
-    """`frames` are [B, 3, H - 8, W - 8]; pixel (0, 0) is (`top`, `left`) of the originals."""
+    """`frames` are [B, 3, H, W]; their pixel (0, 0) is pixel (`down`, `right`) of the
+    photographs, both -4 to 4."""
 
     frames: Tensor
-    top: int
-    left: int
+    down: int
+    right: int
 
 
-def disturb(photographs: Tensor, seed: int, step: int) -> Disturbance:
-    """`photographs` [B, 3, H, W], float RGB 0-255, as a camera might see them a moment later:
-    shifted by whole pixels, noisy, and in another light. A function of seed and step alone."""
-    words = np.random.SeedSequence((seed, 2, step)).generate_state(4)
-    top, left = (int(word % (SHIFT + 1)) for word in words[:2])
-    generator = torch.Generator(photographs.device)
-    generator.manual_seed(int(words[2]) << 32 | int(words[3]))
-    height, width = (side - SHIFT for side in photographs.shape[2:])
-    frames = photographs[..., top : top + height, left : left + width]
+def disturb(windows: Tensor, seed: int, step: int) -> Disturbance:
+    """What a camera might see a moment later: shifted by whole pixels, noisy, in another light.
+
+    `windows` [B, 3, H + 8, W + 8], float RGB 0-255, are the photographs with what lies around
+    them. A function of seed and step alone.
+    """
+    words = [int(w) for w in np.random.SeedSequence((seed, 2, step)).generate_state(4)]
+    top, left = (word % (2 * REACH + 1) for word in words[:2])
+    generator = torch.Generator(windows.device)
+    generator.manual_seed(words[2] << 31 | words[3])
+    height, width = (side - 2 * REACH for side in windows.shape[2:])
+    frames = windows[..., top : top + height, left : left + width]
     draw = torch.rand(3, len(frames), 1, 1, 1, generator=generator, device=frames.device)
     noise = torch.empty_like(frames).normal_(generator=generator)
     gain, offset = 1 + GAIN * (2 * draw[0] - 1), OFFSET * (2 * draw[1] - 1)
     disturbed = frames * gain + offset + noise * (draw[2] * NOISE)
-    return Disturbance(disturbed.clamp_(0, 255), top, left)
+    return Disturbance(disturbed.clamp_(0, 255), top - REACH, left - REACH)
 
 
-def stability_loss(before: Tensor, after: Tensor, top: int, left: int) -> Tensor:
+def inside(windows: Tensor) -> Tensor:
+    """The photographs themselves: [..., H + 8, W + 8] to [..., H, W]."""
+    return windows[..., REACH:-REACH, REACH:-REACH]
+
+
+def stability_loss(before: Tensor, after: Tensor, down: int, right: int) -> Tensor:
     """mean((y - y')^2) / var(y) where both see the same: 0 is perfect, 2 is unrelated pictures.
 
-    `before` is [B, 3, H, W], `after` [B, 3, H - 8, W - 8], the result of the disturbed frames.
+    Both are [B, 3, H, W]; `down` and `right` are those of the disturbance `after` comes from.
     """
-    height, width = (side - 2 * EDGE for side in after.shape[2:])
-    ours = before[..., top + EDGE : top + EDGE + height, left + EDGE : left + EDGE + width]
-    theirs = after[..., EDGE : EDGE + height, EDGE : EDGE + width]
-    ours, theirs = ours.float(), theirs.float()
+    edge = EDGE + REACH
+    height, width = (side - 2 * edge for side in after.shape[2:])
+    top, left = edge - down, edge - right
+    ours = before[..., edge : edge + height, edge : edge + width].float()
+    theirs = after[..., top : top + height, left : left + width].float()
     return (ours - theirs).square().mean() / ours.detach().var()
