@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from app.cli import main
+from app.commands.quality_measure import _equals
 from app.commands.quality_sheets import sheet
 from models.checkpoints import save_checkpoint
 from models.network_shape import LITE
@@ -224,6 +225,10 @@ def test_direct_optimisation_goes_down_and_tells_what_it_took(objective, photogr
     assert 6 < more.evaluations <= 6 * 3
     with torch.no_grad():
         assert float(objective(more.picture, photograph)[0]) == pytest.approx(more.terms[0])
+    assert more.path[:3] == few.path
+    assert [more.path[n] for n in (0, 2, 6)] == pytest.approx(
+        [before, few.terms[0], more.terms[0]], rel=1e-4
+    )
 
 
 def test_direct_optimisation_is_content_with_what_cannot_be_better() -> None:
@@ -341,6 +346,30 @@ def test_quality_measures_every_style_size_and_precision(place: Path, capsys) ->
     assert table.splitlines()[0] in capsys.readouterr().out
     for name in ("sheet.png", "sheet-candy.png", "sheet-mosaic.png"):
         assert load_image(place / name).shape[1] > 3 * 256
+
+
+def test_a_network_is_compared_with_the_iterations_that_reach_as_far() -> None:
+    paths = [(9.0, 5.0, 3.0, 2.0), (9.0, 4.0, 2.0, 1.0), (9.0, 8.0, 7.0, 6.0)]
+    assert _equals([3.0, 3.0, 6.5], paths) == 2
+    assert _equals([1.0, 0.5, 9.0], paths) is None, "two of three are out of reach"
+    assert _equals([9.0], paths[:1]) == 0
+
+
+def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -> None:
+    quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32")
+    assert main(arguments(place, *quick, "--styles", "mosaic")) == 0
+    add = [*arguments(place, *quick, "--styles", "candy"), "--add"]
+    assert main(add) == 0
+    report = place / "quality.json"
+    styles = json.loads(report.read_text("utf-8"))["quality"]["styles"]
+    assert [style["key"] for style in styles] == ["candy", "mosaic"]
+    kept = report.read_bytes()
+    assert main([*add, "--size", "96"]) == 1
+    assert "was measured with another size" in capsys.readouterr().err
+    assert report.read_bytes() == kept
+    report.write_text("[1]")
+    assert main(add) == 1
+    assert "'quality.json' is not a report of quality" in capsys.readouterr().err
 
 
 def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:

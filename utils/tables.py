@@ -28,6 +28,17 @@ COLUMNS = (
     "peak MB",
 )
 
+WORTH = (
+    "*Full*, *lite* and *L-BFGS* are the objective of training, less is better: of the networks, "
+    "and of direct optimisation from the photograph after so many iterations. *Equals* is after "
+    "how many iterations that stands where the full network does. *Clipped* is the share of "
+    "pixels with a channel at 0 or 255, *frame* by how much the outermost 4 pixels are brighter "
+    "than the next ones, of 255 and beyond the photograph's own. FP16 and BF16 are the least PSNR "
+    "against FP32. *Still* and *panned* are flicker: the mean difference of consecutive results, "
+    "the motion compensated, over that of the noisy frames; *without* is the same network trained "
+    "without the stability term."
+)
+
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """The header and one line for each row that was run, as text, without the columns that say
@@ -123,7 +134,7 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
             f"of sigma {frames['sigma']:g} of 255"
         )
     styles = quality["styles"]
-    parts = [f"{'; '.join(told)}."]
+    parts = [f"{'; '.join(told)}.", WORTH]
     for rows in (_worth(styles, direct["iterations"]), _steadiness(styles)):
         header, *lines = _told(rows)
         if len(header) > 1:
@@ -141,7 +152,7 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
 def _worth(styles: Sequence[Mapping[str, Any]], iterations: Sequence[int]) -> list[list[str]]:
     """A line for each style: objectives, clipped pixels, the frame, and PSNR."""
     steps = [f"L-BFGS {count}" for count in iterations]
-    header = ["style", "full", "lite", *steps, "clipped", "frame", "FP16 dB", "BF16 dB"]
+    header = ["style", "full", "lite", *steps, "equals", "clipped", "frame", "FP16 dB", "BF16 dB"]
     lines = [header]
     for style in styles:
         full, lite = (_row(style, network, "FP32") for network in ("full", "lite"))
@@ -152,6 +163,7 @@ def _worth(styles: Sequence[Mapping[str, Any]], iterations: Sequence[int]) -> li
                 _figure(full.get("objective")),
                 _figure(lite.get("objective")),
                 *(_figure(reached.get(count)) for count in iterations),
+                _figure(full.get("equals"), 0),
                 "-" if "clipped" not in full else f"{full['clipped']:.1%}",
                 "-" if "step" not in full else f"{full['step']:+.1f}",
                 *(

@@ -18,7 +18,7 @@ from rich.progress import Progress
 from app.commands.flags import add_device, add_kernels, several, whole
 from app.commands.quality_measure import REFERENCE, Plan, Quality, Say, Shown, conditions
 from app.commands.quality_sheets import save_sheet
-from app.commands.quality_subjects import Photograph, QualityError
+from app.commands.quality_subjects import Photograph, QualityError, rank
 from app.commands.quality_subjects import keys as keys_of
 from app.commands.quality_subjects import photographs as load_photographs
 from app.commands.quality_subjects import subject as load_subject
@@ -64,6 +64,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     need("--only", type=Path, metavar="LIST", help="a text file naming those to take, one a line")
     need("--json", type=Path, metavar="FILE", help="store the report here")
+    need(
+        "--add",
+        action="store_true",
+        help="keep the other styles of the report in --json, if they were measured alike",
+    )
     need(
         "--sheet",
         type=Path,
@@ -191,6 +196,8 @@ def _check(args: argparse.Namespace) -> None:
         for flag, value in (("--vgg", args.vgg), ("--styles-images", args.styles_images)):
             if value is None:
                 raise QualityError(f"the objective of training needs {flag}")
+    if args.add and not args.json:
+        raise QualityError("--add needs the report in --json")
     if bool(args.mix_sheet) != bool(args.pairs):
         raise QualityError("--mix-sheet and --pairs go together")
     for path in filter(None, (args.json, args.sheet, args.mix_sheet)):
@@ -239,13 +246,17 @@ def _measure(
             **conditions(plan, photographs),
         },
     }
+    if args.add:
+        report["quality"]["styles"] = _others(args.json, report, [s.pack.key for s in subjects])
     console.print(where(report), soft_wrap=True)
     quality = Quality(plan, photographs, features, device)
     shown = []
     for subject in subjects:
         with _told(subject.pack.title) as say:
             entry, pictures = quality.measure(subject, say)
-        report["quality"]["styles"].append(entry)
+        # With --add, those of a report may be of several commits.
+        report["quality"]["styles"].append(entry | {"commit": report["commit"]})
+        report["quality"]["styles"].sort(key=lambda style: rank(style["key"]))
         shown.append(pictures)
         if args.json:  # after each: an hour's work is not lost with the last style
             _store(args.json, report)
@@ -253,7 +264,9 @@ def _measure(
             _style_sheet(args.sheet, photographs, pictures, plan)
     if args.sheet:
         _contact_sheet(args.sheet, photographs, shown, [s.pack.title for s in subjects])
-    console.print(f"\n{quality_markdown(report['quality'])}", markup=False, soft_wrap=True)
+    console.print(f"\n{quality_markdown(report['quality'])}\n", markup=False, soft_wrap=True)
+    for remark in _remarks(report["quality"]["styles"]):
+        console.print(remark, style="yellow", soft_wrap=True)
     for path in filter(None, (args.json, args.sheet)):
         console.print(f"Stored in {path}", soft_wrap=True)
 
@@ -319,6 +332,41 @@ def _told(text: str) -> Iterator[Say]:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(text, total=None)
         yield lambda description: progress.update(task, description=description)
+
+
+def _others(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:
+    """The styles but `keys` of the report in `path`; QualityError if it was made otherwise."""
+    try:
+        before = json.loads(path.read_text("utf-8"))
+        styles = before["quality"].pop("styles")
+        alike = {
+            "machine": ("gpu", "tf32") if report["machine"]["gpu"] else ("cpu", "threads"),
+            "versions": ("torch", "cuda", "cudnn"),
+            "quality": tuple(name for name in report["quality"] if name != "styles"),
+        }
+        for part, names in alike.items():
+            for name in names:
+                if before[part].get(name) != report[part][name]:
+                    raise QualityError(
+                        f"nothing can be added to '{path.name}': it was measured with "
+                        f"another {name}"
+                    )
+        return [style for style in styles if style["key"] not in keys]
+    except OSError as exc:
+        raise QualityError(f"the report '{path}' cannot be read: {exc.strerror}") from exc
+    except (ValueError, LookupError, TypeError, AttributeError) as exc:
+        raise QualityError(f"'{path.name}' is not a report of quality") from exc
+
+
+def _remarks(styles: Sequence[dict[str, Any]]) -> list[str]:
+    """Each once: what ran slower than it could have, and why."""
+    remarks = [
+        f"{row['network']}, {row['precision']}: {remark}"
+        for style in styles
+        for row in style["networks"]
+        for remark in row.get("remarks", [])
+    ]
+    return list(dict.fromkeys(remarks))
 
 
 def _store(path: Path, report: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import torch
@@ -136,8 +136,14 @@ class Quality:
             say(f"{subject.pack.title}: without the stability term")
             entry["without"], _ = self._network(objective, subject.without, REFERENCE, [])
         if self._plan.direct:
-            entry["direct"], direct = self._optimised(objective, subject.pack.title, say)
-            shown.direct.extend(direct)
+            reached = self._optimised(objective, subject.pack.title, say)
+            place = self._plan.iterations.index(self._plan.shown)
+            shown.direct.extend(to_pixels(stages[place].picture) for stages in reached)
+            entry["direct"] = self._direct_rows(objective, reached)
+            paths = [stages[-1].path for stages in reached]
+            for row in entry["networks"]:
+                if "each" in row:
+                    row["equals"] = _equals([one["objective"] for one in row["each"]], paths)
         return entry, shown
 
     def _network(
@@ -201,40 +207,52 @@ class Quality:
             "panned_each": panned,
         }
 
-    def _optimised(
-        self, objective: Objective, title: str, say: Say
-    ) -> tuple[list[dict[str, Any]], list[Pixels]]:
-        """A row for each number of iterations, and the pictures after the plan's `shown`."""
-        iterations = self._plan.iterations
+    def _optimised(self, objective: Objective, title: str, say: Say) -> list[list[Optimised]]:
+        """For each of the first photographs, what stands after each of the plan's iterations."""
         reached: list[list[Optimised]] = []
         for name, picture in zip(self._names, self._pictures[: self._plan.direct], strict=False):
             say(f"{title}: L-BFGS of {name}, {len(reached) + 1} of {self._plan.direct}")
-            reached.append(optimise(objective, picture, iterations))
+            reached.append(optimise(objective, picture, self._plan.iterations))
+        return reached
+
+    def _direct_rows(
+        self, objective: Objective, reached: Sequence[Sequence[Optimised]]
+    ) -> list[dict[str, Any]]:
+        """A row for each of the plan's iterations: means over the photographs."""
         rows = []
-        for n, wanted in enumerate(iterations):
+        for n, wanted in enumerate(self._plan.iterations):
             stands = [stages[n] for stages in reached]
+            terms = [fmean(column) for column in zip(*(s.terms for s in stands), strict=True)]
+            seen = [
+                _seen(objective, stand.picture, picture)
+                for stand, picture in zip(stands, self._pictures, strict=False)
+            ]
             rows.append(
                 {
                     "iterations": wanted,
                     "evaluations": fmean(stand.evaluations for stand in stands),
-                    **{
-                        name: fmean(stand.terms[place] for stand in stands)
-                        for place, name in enumerate(("objective", "content", "style", "tv"))
-                    },
-                    "seen": fmean(
-                        _seen(objective, stand.picture, picture)
-                        for stand, picture in zip(stands, self._pictures, strict=False)
-                    ),
+                    **dict(zip(("objective", "content", "style", "tv"), terms, strict=True)),
+                    "seen": fmean(seen),
                     "each": [stand.terms[0] for stand in stands],
                 }
             )
-        place = iterations.index(self._plan.shown)
-        return rows, [to_pixels(stages[place].picture) for stages in reached]
+        return rows
 
 
 @torch.no_grad()
 def _seen(objective: Objective, picture: Tensor, photograph: Tensor) -> float:
     return float(objective(as_seen(picture), photograph)[0])
+
+
+def _equals(objectives: Sequence[float], paths: Sequence[Sequence[float]]) -> float | None:
+    """After how many iterations direct optimisation stands where a network does: the median
+    over the photographs that have a path; None if it does not get there."""
+    counts = [
+        next((n for n, value in enumerate(path) if value <= reached), math.inf)
+        for reached, path in zip(objectives, paths, strict=False)
+    ]
+    count = median(counts)
+    return count if math.isfinite(count) else None
 
 
 def _ratio(values: Sequence[float], references: Sequence[float]) -> float | None:

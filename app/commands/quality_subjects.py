@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from app.problems import StyleForgeError
-from app.styles import Style, check_weights, load
+from app.styles import ORDER, Style, check_weights, load
 from models.checkpoints import load_checkpoint
 from models.quality.pictures import SMALLEST
 from models.training.config import TrainingConfig
@@ -95,11 +95,11 @@ def subject(
 
 
 def keys(folder: Path, wanted: Sequence[str]) -> list[str]:
-    """The packs in `folder` that are wanted, or all of them; QualityError names one that is not
-    there."""
+    """The packs in `folder` that are wanted, or all of them in gallery order; QualityError names
+    one that is not there."""
     if not folder.is_dir():
         raise QualityError(f"the folder of styles '{folder}' does not exist")
-    found = sorted(path.parent.name for path in folder.glob("*/style.toml"))
+    found = sorted((path.parent.name for path in folder.glob("*/style.toml")), key=rank)
     if not found:
         raise QualityError(f"the folder '{folder}' holds no style")
     absent = [key for key in wanted if key not in found]
@@ -108,6 +108,11 @@ def keys(folder: Path, wanted: Sequence[str]) -> list[str]:
             f"there is no style '{absent[0]}' in '{folder}'; there are: {', '.join(found)}"
         )
     return list(wanted) or found
+
+
+def rank(key: str) -> tuple[int, str]:
+    """Where a style stands in the gallery, for sorting."""
+    return ORDER.index(key) if key in ORDER else len(ORDER), key
 
 
 def _painting(folder: Path, key: str) -> Path:

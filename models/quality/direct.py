@@ -19,12 +19,14 @@ Objective = Callable[[Tensor, Tensor], Tensor]  # as models.training.objective's
 class Optimised:
     """A picture after `iterations` iterations, which took `evaluations` of the objective.
 
+    `path` is the objective after each iteration so far, beginning with the photograph's own;
     `terms` are the objective's [total, content, style, TV]; `picture` is [1, 3, H, W] float32,
     not clamped. `iterations` is less than what was asked for only where no step goes down.
     """
 
     iterations: int
     evaluations: int
+    path: tuple[float, ...]
     terms: tuple[float, ...]
     picture: Tensor
 
@@ -58,11 +60,13 @@ class _Search:
 
     def __init__(self, objective: Objective, photograph: Tensor) -> None:
         self.done = self._evaluations = 0
+        self._path: list[float] = []
         self._objective, self._photograph = objective, photograph
         # L-BFGS takes them as one row, in memory as in shape.
         self._pixels = photograph.clone(memory_format=torch.contiguous_format).requires_grad_()
         self._seen: tuple[Tensor, Tensor] | None = None  # the last point, and its loss
         self._optimizer = self._fresh()
+        self._record()
 
     def step(self) -> bool:
         """Take one iteration; False where none goes down."""
@@ -75,7 +79,8 @@ class _Search:
         with torch.no_grad():
             terms = self._objective(self._pixels, self._photograph).tolist()
         picture = self._pixels.detach().clone()
-        return Optimised(self.done, self._evaluations, tuple(terms), picture)
+        path = tuple(self._path)
+        return Optimised(self.done, self._evaluations, path, tuple(terms), picture)
 
     def _descend(self) -> bool:
         before = self._pixels.detach().clone()
@@ -84,7 +89,11 @@ class _Search:
         if torch.equal(before, self._pixels):
             return False
         self.done += 1
+        self._record()
         return True
+
+    def _record(self) -> None:
+        self._path.append(float(self._evaluate()) / self._pixels.numel())
 
     def _evaluate(self) -> Tensor:
         """The loss, its gradient left in the pixels. A step begins where the search before it
