@@ -288,6 +288,8 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         preview = ShownOn(None, photographs.pixels[0].numpy(), PREVIEW_SIDE)
     if device.type == "cuda":
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
+        # Only the Gram matrices of a half-precision run are left in FP32; TF32 is as exact.
+        torch.backends.cuda.matmul.allow_tf32 = config.precision != "fp32"
     training = Run(
         config,
         features,

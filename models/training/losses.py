@@ -16,8 +16,9 @@ def gram(features: Tensor) -> Tensor:
     over H W is long, so it is taken in float32 whatever autocast would choose.
     """
     with torch.autocast(features.device.type, enabled=False):
-        flat = features.float().flatten(2)
-        return flat @ flat.transpose(1, 2) / flat.shape[2]
+        # Channels last, this is a view; flattening [B, C, H W] would copy, forth and back.
+        flat = features.permute(0, 2, 3, 1).flatten(1, 2).float()  # [B, H W, C]
+        return flat.transpose(1, 2) @ flat / flat.shape[1]
 
 
 def content_loss(features: Tensor, target: Tensor) -> Tensor:
