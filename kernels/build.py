@@ -56,18 +56,30 @@ class Library:
     name: str
     cpu: tuple[str, ...] = ()
     cuda: tuple[str, ...] = ()  # plain CUDA behind C names; see `handle`
+    binding: tuple[str, ...] = ()  # C++ that gives the CUDA kernels to PyTorch's dispatcher
     headers: tuple[str, ...] = ()
     shared_bytes: int = 0  # shared memory that a block of its kernels needs
 
     @property
     def sources(self) -> list[Path]:
-        return [HERE / path for path in self.cpu + self.cuda]
+        return [HERE / path for path in self.cpu + self.cuda + self.binding]
 
 
 LIBRARIES = {
     library.name: library
     for library in (
         Library("instance_norm", cpu=("cpu/instance_norm.cpp",)),
+        Library(
+            "operations",
+            cuda=("instance_norm.cu", "conv2d.cu", "residual_block.cu"),
+            binding=("operations.cpp",),
+            headers=(
+                "include/elements.cuh",
+                "include/operations.h",
+                "include/plane_statistics.cuh",
+                "include/tensor_core.cuh",
+            ),
+        ),
         Library(
             "conv_fusion",
             cuda=("conv_fusion.cu",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from kernels.ops import fused_instance_norm
+from kernels.ops import fused_instance_norm_forward
 
 
 class FusedInstanceNorm2d(nn.InstanceNorm2d):
@@ -19,11 +19,12 @@ class FusedInstanceNorm2d(nn.InstanceNorm2d):
         super().__init__(num_channels, eps=eps, affine=affine)
 
     def forward(self, input: Tensor) -> Tensor:
-        self._check_input_dim(input)
-        if input.shape[-3] != self.num_features:
+        shape = input.shape
+        if len(shape) != 4:
+            self._check_input_dim(input)
+            return self(input.unsqueeze(0)).squeeze(0)
+        if shape[1] != self.num_features:
             raise ValueError(
-                f"instance norm: expected {self.num_features} channels, got {list(input.shape)}"
+                f"instance norm: expected {self.num_features} channels, got {list(shape)}"
             )
-        x = input if input.dim() == 4 else input.unsqueeze(0)
-        y = fused_instance_norm(x, self.weight, self.bias, eps=self.eps)
-        return y if input.dim() == 4 else y.squeeze(0)
+        return fused_instance_norm_forward(input, self.weight, self.bias, self.eps)

@@ -39,6 +39,9 @@ class Op:
     reference: Callable[..., Any]
     samples: Callable[[], Iterable[tuple[Any, ...]]]
     mutates: tuple[str, ...] = ()
+    cuda: str = ""  # its library on a GPU; without one, the reference runs there
+    composed: bool = False  # of other operations, on the CPU
+    sums: float = 1.0  # how much more rounding its sums bring than a norm's
 
     @property
     def overload(self) -> Any:
@@ -73,9 +76,13 @@ def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple
     KeyError for an unknown name; a kernel that cannot be had is a status, not an error.
     """
     chosen = [OPS[name] for name in (OPS if names is None else names)]
-    for library in dict.fromkeys(op.library for op in chosen):
+    for library in dict.fromkeys(op.library for op in chosen if op.library):
         build.load(library, force=force)
     found = [_status(op, "cpu") for op in chosen]
+    if torch.cuda.is_available():
+        for library in dict.fromkeys(op.cuda for op in chosen if op.cuda):
+            build.load(library, force=force)
+            found.append(KernelStatus(library, not build.reason(library), build.reason(library)))
     if names is None and torch.cuda.is_available():
         build.load(NETWORK, force=force)
         found.append(_network_status())
@@ -88,11 +95,13 @@ def _network_status() -> KernelStatus:
 
 
 def _status(op: Op, device: str) -> KernelStatus:
-    if device != "cpu":
+    library = {"cpu": op.library, "cuda": op.cuda}.get(device)
+    if library is None or (device == "cuda" and not library):
         kind = "CUDA" if device == "cuda" else device
-        reason = f"no native {kind} kernel yet; runs on its PyTorch reference"
+        reason = f"no native {kind} kernel; runs on its PyTorch reference"
         return KernelStatus(op.name, False, reason)
-    reason = build.reason(op.library)
+    # Without a library there is nothing to build: PyTorch's own kernels are the best known.
+    reason = build.reason(library) if library else ""
     return KernelStatus(op.name, not reason, reason)
 
 
@@ -102,8 +111,15 @@ def fused(
     reference: Callable[P, R],
     samples: Callable[[], Iterable[tuple[Any, ...]]],
     mutates: tuple[str, ...] = (),
+    cpu: Callable[P, R] | None = None,
+    cuda: str = "",
+    sums: float = 1.0,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation built from `library`.
+
+    Where the fast path on the CPU is made of other operations, `cpu` is that path, and `library`
+    what they are built from (empty for PyTorch's own). `cuda` is the library of the kernel on a
+    GPU, if there is one. `sums` widens what the self-test puts down to rounding.
 
     The arguments named in `mutates` are written to; such an operation returns nothing, is for
     inference only, and raises RuntimeError where a gradient would be needed.
@@ -114,6 +130,8 @@ def fused(
         qualified = f"{NAMESPACE}::{name}"
         torch.library.define(qualified, torch.library.infer_schema(signature, mutates_args=mutates))
         torch.library.impl(qualified, "CompositeExplicitAutograd")(reference)
+        if cpu is not None:
+            torch.library.impl(qualified, "CPU")(cpu)
         launch = getattr(getattr(torch.ops, NAMESPACE), name).default
         if mutates:
             torch.library.impl(qualified, "Autograd")(_inference_only(name, launch, mutates))
@@ -135,7 +153,9 @@ def fused(
             return launch(*args, **kwargs)
 
         group = signature.__module__.rpartition(".")[2]
-        OPS[name] = Op(group, name, library, native, reference, samples, mutates)
+        composed = cpu is not None
+        row = (group, name, library, native, reference, samples, mutates, cuda, composed, sums)
+        OPS[name] = Op(*row)
         return operation
 
     return register

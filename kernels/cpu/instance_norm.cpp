@@ -427,9 +427,17 @@ void fused_instance_norm_out(const Tensor& x, const OptTensor& weight, const Opt
         residual, out);
 }
 
+// The compiler vectorises here on its own, whatever `use_vectorized` says.
+Tensor fused_instance_norm_forward(const Tensor& input, const OptTensor& gamma,
+                                   const OptTensor& beta, double eps, bool /*use_vectorized*/,
+                                   const OptTensor& residual, bool relu) {
+    return fused_instance_norm(input, gamma, beta, residual, eps, relu, 0, "reflect", false);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(styleforge, CPU, m) {
     m.impl("fused_instance_norm", &fused_instance_norm);
     m.impl("fused_instance_norm_out", &fused_instance_norm_out);
+    m.impl("fused_instance_norm_forward", &fused_instance_norm_forward);
 }

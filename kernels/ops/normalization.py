@@ -130,6 +130,18 @@ def _check(
         raise ValueError(f"instance norm: the residual is {residual.dtype}, not {x.dtype}")
 
 
+def _reference_forward(
+    input: Tensor,
+    gamma: Tensor | None,
+    beta: Tensor | None,
+    eps: float = 1e-5,
+    use_vectorized: bool = True,
+    residual: Tensor | None = None,
+    relu: bool = False,
+) -> Tensor:
+    return _reference(input, gamma, beta, residual, eps, relu)
+
+
 def _samples() -> Iterator[tuple[Any, ...]]:
     """Every branch of the native kernel, small enough to run in a moment."""
     generator = torch.Generator().manual_seed(0)
@@ -153,7 +165,23 @@ def _samples_out() -> Iterator[tuple[Any, ...]]:
         yield (*sample, torch.zeros_like(_reference(*sample)))
 
 
-@fused("instance_norm", reference=_reference, samples=_samples)
+def _samples_forward() -> Iterator[tuple[Any, ...]]:
+    """One of each path: planes in a block, in a cluster, in parts; channels last; odd shapes."""
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator)
+
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        for shape in ((2, 8, 13, 22), (1, 3, 96, 128), (1, 2, 240, 256), (1, 1, 520, 521)):
+            for layout in (torch.contiguous_format, torch.channels_last):
+                x = (normal(*shape) * 3 + 5).to(dtype).contiguous(memory_format=layout)
+                gamma, beta = normal(shape[1]), normal(shape[1])
+                yield x, None, None, 1e-5, True, None, False
+                yield x, gamma, beta, 1e-5, False, x, True
+
+
+@fused("instance_norm", reference=_reference, samples=_samples, cuda="operations")
 def fused_instance_norm(
     x: Tensor,
     weight: Tensor | None = None,
@@ -184,7 +212,13 @@ def fused_instance_norm(
     ...
 
 
-@fused("instance_norm", reference=_reference_out, samples=_samples_out, mutates=("out",))
+@fused(
+    "instance_norm",
+    reference=_reference_out,
+    samples=_samples_out,
+    mutates=("out",),
+    cuda="operations",
+)
 def fused_instance_norm_out(
     x: Tensor,
     weight: Tensor | None,
@@ -201,5 +235,29 @@ def fused_instance_norm_out(
 
     `out` has the result's shape, dtype and layout, and overlaps no other argument: an output
     row may be written before the residual behind its mirror image is read.
+    """
+    ...
+
+
+@fused("instance_norm", reference=_reference_forward, samples=_samples_forward, cuda="operations")
+def fused_instance_norm_forward(
+    input: Tensor,
+    gamma: Tensor | None,
+    beta: Tensor | None,
+    eps: float = 1e-5,
+    use_vectorized: bool = True,
+    residual: Tensor | None = None,
+    relu: bool = False,
+) -> Tensor:
+    """relu(norm(input) * gamma + beta + residual), on the CPU and on CUDA.
+
+    `input` is [N, C, H, W] of any floating dtype; the result has its shape, dtype and layout
+    (channels last stays so). Each plane is normalised by its own mean and biased variance, taken
+    about the mean in FP32 (FP64 for FP64). `gamma` and `beta` are [C] of any floating dtype;
+    `residual` is as the input. `use_vectorized` False reads element by element on CUDA, which
+    changes no more than the order of sums.
+
+    Raises ValueError for shapes that do not fit, or planes of a single pixel. Two runs on the
+    same machine are bit-equal.
     """
     ...

@@ -1,0 +1,47 @@
+"""A convolution with its reflection padding as a module, on the fused kernel."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from kernels.ops import fused_conv_reflection_pad_forward
+from kernels.ops.convolution import why_not
+
+
+class FusedConv2d(nn.Conv2d):
+    """Drop-in for `nn.Conv2d(..., padding_mode="reflect")`: same state dict, same result.
+
+    Square kernels, one padding for all sides (half the kernel unless told otherwise), no groups
+    and no dilation; ValueError otherwise. Takes [N, C, H, W] of any floating dtype and layout.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int | tuple[int, int] = 1,
+        padding: int | None = None,
+        bias: bool = True,
+    ) -> None:
+        if isinstance(kernel_size, bool) or not isinstance(kernel_size, int) or kernel_size < 1:
+            raise ValueError(f"convolution: a kernel is of 1 or more taps, not {kernel_size!r}")
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            kernel_size // 2 if padding is None else padding,
+            bias=bias,
+            padding_mode="reflect",
+        )
+        self._sides = (int(self.padding[0]), int(self.stride[0]), int(self.stride[1]))
+
+    def forward(self, input: Tensor) -> Tensor:
+        return fused_conv_reflection_pad_forward(input, self.weight, self.bias, *self._sides)
+
+    @staticmethod
+    def remark(device: torch.device, dtype: torch.dtype) -> str:
+        """Why it is no faster there than its model, in words; empty if it may be."""
+        return why_not(device, dtype)

@@ -1,0 +1,49 @@
+"""Convolution, instance norm and ReLU as one module, with an enlargement before if asked for."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from kernels.ops import fused_conv_instancenorm_forward
+from kernels.ops.convolution import why_not
+
+
+class FusedConvInstanceNormReLU(nn.Module):
+    """relu(norm(conv(reflect(enlarge(x))))), the convolution padded by half its kernel.
+
+    The parts are `conv`, an `nn.Conv2d`, and `norm`, an `nn.InstanceNorm2d`, with their state
+    dicts. `upsample` 2 enlarges first (nearest; kernel 3 and stride 1 only), by the exact
+    four-phase form; `relu` False leaves the ReLU out. ValueError for what does not fit.
+    Takes [N, C, H, W] of any floating dtype and layout.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int = 3,
+        stride: int = 1,
+        upsample: int = 1,
+        eps: float = 1e-5,
+        relu: bool = True,
+    ) -> None:
+        super().__init__()
+        if upsample not in (1, 2):
+            raise ValueError(f"convolution: an enlargement is by 1 or 2, not {upsample!r}")
+        if upsample == 2 and (kernel_size, stride) != (3, 1):
+            raise ValueError("convolution: only a 3x3 kernel of stride 1 follows an enlargement")
+        self.conv = nn.Conv2d(in_channels, out_channels, kernel_size, stride)
+        self.norm = nn.InstanceNorm2d(out_channels, eps=eps, affine=True)
+        self._options = (eps, kernel_size // 2, stride, relu, upsample == 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        conv, norm = self.conv, self.norm
+        return fused_conv_instancenorm_forward(
+            x, conv.weight, conv.bias, norm.weight, norm.bias, *self._options
+        )
+
+    @staticmethod
+    def remark(device: torch.device, dtype: torch.dtype) -> str:
+        """Why it is no faster there than its parts, in words; empty if it may be."""
+        return why_not(device, dtype)

@@ -1,0 +1,222 @@
+"""Convolutions with the reflection before them, and the norm after them, in one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.convolution import phase_weight
+from kernels.ops.normalization import _reference as _normalize
+from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_forward
+from kernels.registry import fused
+
+
+def why_not(device: torch.device, dtype: torch.dtype) -> str:
+    """Why a convolution there runs on PyTorch's own kernels, in words; empty if it does not."""
+    if device.type == "cpu":
+        return "convolutions on the CPU are PyTorch's (oneDNN): none of ours is faster"
+    if device.type != "cuda":
+        return f"no native convolution for the {device.type.upper()}; runs on PyTorch"
+    if dtype not in (torch.float32, torch.float16, torch.bfloat16):
+        return f"no native convolution in {dtype}; runs on PyTorch"
+    return ""
+
+
+def memory_format(x: Tensor) -> torch.memory_format:
+    """The layout that a result of `x` has: channels last where x is, and only then."""
+    last = not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
+    return torch.channels_last if last else torch.contiguous_format
+
+
+def _convolve(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    padding_size: int,
+    stride_h: int = 1,
+    stride_w: int = 1,
+) -> Tensor:
+    _check(input, weight, bias, padding_size, min(stride_h, stride_w))
+    x = input
+    if padding_size and x.numel():
+        x = F.pad(x, (padding_size,) * 4, mode="reflect")
+    elif padding_size:
+        grown = [side + 2 * padding_size for side in x.shape[2:]]
+        x = x.new_empty((*x.shape[:2], *grown))
+    bias = None if bias is None else bias.to(x.dtype)
+    y = F.conv2d(x, weight.to(x.dtype), bias, (stride_h, stride_w))
+    return y.contiguous(memory_format=memory_format(input))
+
+
+def _convolve_normalize(
+    input: Tensor,
+    conv_weight: Tensor,
+    conv_bias: Tensor | None,
+    norm_gamma: Tensor | None,
+    norm_beta: Tensor | None,
+    eps: float = 1e-5,
+    padding: int = 1,
+    stride: int = 1,
+    relu: bool = False,
+    upsample: bool = False,
+) -> Tensor:
+    x = _enlarged(input, conv_weight, padding, stride) if upsample else input
+    y = _convolve(x, conv_weight, conv_bias, padding, stride, stride)
+    y = y.contiguous(memory_format=memory_format(input))
+    return _normalize(y, norm_gamma, norm_beta, None, eps, relu)
+
+
+def _convolve_normalize_cpu(
+    input: Tensor,
+    conv_weight: Tensor,
+    conv_bias: Tensor | None,
+    norm_gamma: Tensor | None,
+    norm_beta: Tensor | None,
+    eps: float = 1e-5,
+    padding: int = 1,
+    stride: int = 1,
+    relu: bool = False,
+    upsample: bool = False,
+) -> Tensor:
+    """oneDNN's convolution, by its four phases after an enlargement, and the OpenMP norm."""
+    if not upsample or not input.numel():
+        x = _enlarged(input, conv_weight, padding, stride) if upsample else input
+        # The norm takes a bias away again, so none is added.
+        y = _convolve(x, conv_weight, None, padding, stride, stride)
+        return fused_instance_norm_forward(
+            y.contiguous(memory_format=memory_format(input)), norm_gamma, norm_beta, eps, relu=relu
+        )
+    _check_enlarged(conv_weight, padding, stride)
+    if conv_weight.shape[1] != input.shape[1]:
+        _check(input, conv_weight, conv_bias, 0, 1)
+    merged = phase_weight(conv_weight).to(input.dtype)
+    y = F.conv2d(F.pad(input, (1, 1, 1, 1), mode="replicate"), merged)
+    z = fused_instance_norm(y, norm_gamma, norm_beta, eps=eps, relu=relu, interleave=True)
+    return z.contiguous(memory_format=memory_format(input))
+
+
+def _enlarged(x: Tensor, weight: Tensor, padding: int, stride: int) -> Tensor:
+    _check_enlarged(weight, padding, stride)
+    if not x.numel():
+        return x.new_empty((*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3]))
+    return F.interpolate(x, scale_factor=2, mode="nearest")
+
+
+def _check_enlarged(weight: Tensor, padding: int, stride: int) -> None:
+    if weight.dim() != 4 or weight.shape[2] != 3 or padding != 1 or stride != 1:
+        raise ValueError(
+            "convolution: only a 3x3 kernel with padding 1 and stride 1 follows an enlargement"
+        )
+
+
+def _check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int) -> None:
+    if x.dim() != 4:
+        raise ValueError(f"convolution: expected [N, C, H, W], got {list(x.shape)}")
+    channels, height, width = x.shape[1:]
+    if weight.dim() != 4 or weight.shape[1] != channels or weight.shape[2] != weight.shape[3]:
+        raise ValueError(
+            f"convolution: expected weights [O, {channels}, k, k], got {list(weight.shape)}"
+        )
+    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
+        raise ValueError(f"convolution: expected {weight.shape[0]} weights and biases")
+    if stride < 1:
+        raise ValueError(f"convolution: a stride is at least 1, not {stride}")
+    if pad < 0 or pad >= min(height, width):
+        raise ValueError(f"convolution: cannot pad {height}x{width} by {pad} with reflection")
+    if min(height, width) + 2 * pad < weight.shape[2]:
+        raise ValueError(
+            f"convolution: {height}x{width} padded by {pad} is smaller than the kernel"
+        )
+
+
+def _normal(generator: torch.Generator, *shape: int) -> Tensor:
+    scale = max(1, torch.Size(shape[1:]).numel()) ** -0.5 if len(shape) == 4 else 1.0
+    return torch.randn(shape, generator=generator) * scale
+
+
+def _shapes() -> Iterator[tuple[Any, ...]]:
+    """Input, weight, bias and stride: every tile, both layouts, few and many channels."""
+    generator = torch.Generator().manual_seed(0)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for out, channels, kernel, stride in (
+            (32, 3, 9, 1),
+            (3, 32, 9, 1),
+            (64, 32, 3, 2),
+            (72, 40, 3, 1),
+            (200, 64, 3, 1),
+        ):
+            for layout in (torch.contiguous_format, torch.channels_last):
+                x = torch.randn((2, channels, 13, 22), generator=generator).to(dtype)
+                weight = _normal(generator, out, channels, kernel, kernel).to(dtype)
+                bias = _normal(generator, out).to(dtype)
+                yield x.contiguous(memory_format=layout), weight, bias, kernel // 2, stride
+
+
+def _samples() -> Iterator[tuple[Any, ...]]:
+    for x, weight, bias, pad, stride in _shapes():
+        yield x, weight, bias, pad, stride, stride
+
+
+def _samples_normalized() -> Iterator[tuple[Any, ...]]:
+    for x, weight, bias, pad, stride in _shapes():
+        gamma, beta = bias.float() + 2, bias.float()
+        yield x, weight, bias, gamma, beta, 1e-5, pad, stride, True, False
+        if pad == stride == 1:
+            yield x, weight, None, gamma, None, 1e-5, 1, 1, False, True
+
+
+@fused("", reference=_convolve, samples=_samples, cuda="operations", sums=8)
+def fused_conv_reflection_pad_forward(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    padding_size: int,
+    stride_h: int = 1,
+    stride_w: int = 1,
+) -> Tensor:
+    """A convolution of `input` padded by reflection, without the padded copy on CUDA.
+
+    `input` is [N, C, H, W], any strides and floating dtype; `weight` [O, C, k, k] and `bias` [O]
+    are taken to its dtype. The result is [N, O, (H + 2p - k) // s + 1, ...], dense, channels last
+    where the input is. FP32 on CUDA uses TF32 where `torch.backends.cudnn.allow_tf32` says so.
+
+    Raises ValueError for shapes that do not fit; the padding must be below H and W.
+    """
+    ...
+
+
+@fused(
+    "instance_norm",
+    reference=_convolve_normalize,
+    samples=_samples_normalized,
+    cpu=_convolve_normalize_cpu,
+    cuda="operations",
+    sums=8,
+)
+def fused_conv_instancenorm_forward(
+    input: Tensor,
+    conv_weight: Tensor,
+    conv_bias: Tensor | None,
+    norm_gamma: Tensor | None,
+    norm_beta: Tensor | None,
+    eps: float = 1e-5,
+    padding: int = 1,
+    stride: int = 1,
+    relu: bool = False,
+    upsample: bool = False,
+) -> Tensor:
+    """relu(norm(conv(input)) * gamma + beta), the convolution padded by reflection.
+
+    Shapes as for `fused_conv_reflection_pad_forward`; `norm_gamma` and `norm_beta` are [O]. The
+    statistics are taken from the convolution before it is rounded. `conv_bias` changes nothing,
+    since the norm takes it away; it is there for its gradient, which is zero. With `upsample` the
+    input is first enlarged to twice its size (nearest), which costs nothing: it is computed by
+    its four phases (3x3, padding 1, stride 1 only).
+
+    Raises ValueError for shapes that do not fit, and for results of a single pixel.
+    """
+    ...

@@ -1,0 +1,114 @@
+"""The residual block as one operation: x + norm(conv(relu(norm(conv(x)))))."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.convolution import _convolve_normalize, _convolve_normalize_cpu, memory_format
+from kernels.registry import fused
+
+
+def _block(
+    unit: Callable[..., Tensor],
+    input: Tensor,
+    first: tuple[Tensor | None, ...],
+    second: tuple[Tensor | None, ...],
+    eps: float,
+) -> Tensor:
+    if first[0] is None or second[0] is None or not _leads_back(input, first[0], second[0]):
+        raise ValueError(
+            "residual block: expected two 3x3 convolutions that lead back to "
+            f"{list(input.shape)[1:2]} channels"
+        )
+    inside = unit(input, *first, eps, 1, 1, True)
+    y = unit(inside, *second, eps, 1, 1, False) + input
+    return y.contiguous(memory_format=memory_format(input))
+
+
+def _leads_back(x: Tensor, first: Tensor, second: Tensor) -> bool:
+    return (
+        x.dim() == first.dim() == second.dim() == 4
+        and first.shape[1:] == (x.shape[1], 3, 3)
+        and second.shape == (x.shape[1], first.shape[0], 3, 3)
+    )
+
+
+def _reference(
+    input: Tensor,
+    conv1_weight: Tensor,
+    conv1_bias: Tensor | None,
+    conv1_gamma: Tensor | None,
+    conv1_beta: Tensor | None,
+    conv2_weight: Tensor,
+    conv2_bias: Tensor | None,
+    conv2_gamma: Tensor | None,
+    conv2_beta: Tensor | None,
+    eps: float = 1e-5,
+) -> Tensor:
+    first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
+    second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
+    return _block(_convolve_normalize, input, first, second, eps)
+
+
+def _cpu(
+    input: Tensor,
+    conv1_weight: Tensor,
+    conv1_bias: Tensor | None,
+    conv1_gamma: Tensor | None,
+    conv1_beta: Tensor | None,
+    conv2_weight: Tensor,
+    conv2_bias: Tensor | None,
+    conv2_gamma: Tensor | None,
+    conv2_beta: Tensor | None,
+    eps: float = 1e-5,
+) -> Tensor:
+    first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
+    second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
+    return _block(_convolve_normalize_cpu, input, first, second, eps)
+
+
+def _samples() -> Iterator[tuple[Any, ...]]:
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator)
+
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for channels in (128, 24):
+            for layout in (torch.contiguous_format, torch.channels_last):
+                x = normal(2, channels, 13, 22).to(dtype).contiguous(memory_format=layout)
+                unit = []
+                for _ in range(2):
+                    weight = normal(channels, channels, 3, 3) / (3 * channels**0.5)
+                    bias, gamma, beta = (normal(channels) for _ in range(3))
+                    unit += [weight.to(dtype), bias.to(dtype), gamma, beta]
+                yield (x, *unit, 1e-5)
+
+
+@fused("instance_norm", reference=_reference, samples=_samples, cpu=_cpu, cuda="operations", sums=8)
+def fused_residual_block_forward(
+    input: Tensor,
+    conv1_weight: Tensor,
+    conv1_bias: Tensor | None,
+    conv1_gamma: Tensor | None,
+    conv1_beta: Tensor | None,
+    conv2_weight: Tensor,
+    conv2_bias: Tensor | None,
+    conv2_gamma: Tensor | None,
+    conv2_beta: Tensor | None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """input + norm(conv(relu(norm(conv(input))))), both convolutions 3x3 padded by reflection.
+
+    `input` is [N, C, H, W], H and W at least 2, of any floating dtype; the weights are
+    [M, C, 3, 3] and [C, M, 3, 3], the other parameters vectors. The result is as the input,
+    without a ReLU after the sum (Gross and Wilber, 2016). The convolutions' biases change
+    nothing, since the norms take them away.
+
+    Raises ValueError for shapes that do not fit.
+    """
+    ...

@@ -1,0 +1,52 @@
+"""The residual block as a module, on the fused operation."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from kernels.ops import fused_residual_block_forward
+from kernels.ops.convolution import why_not
+
+
+class _Padded(nn.Module):
+    """Holds a convolution under the name the published networks give it."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.conv2d = nn.Conv2d(channels, channels, 3)
+
+
+class FusedResidualBlock(nn.Module):
+    """x + norm(conv(relu(norm(conv(x))))); drop-in for the residual block of the networks.
+
+    The state dict is that of the published block: `conv1.conv2d`, `in1`, `conv2.conv2d`, `in2`.
+    Takes [N, C, H, W] of any floating dtype and layout; ValueError for other shapes.
+    """
+
+    def __init__(self, channels: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.conv1 = _Padded(channels)
+        self.in1 = nn.InstanceNorm2d(channels, eps=eps, affine=True)
+        self.conv2 = _Padded(channels)
+        self.in2 = nn.InstanceNorm2d(channels, eps=eps, affine=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        first, second = self.conv1.conv2d, self.conv2.conv2d
+        return fused_residual_block_forward(
+            x,
+            first.weight,
+            first.bias,
+            self.in1.weight,
+            self.in1.bias,
+            second.weight,
+            second.bias,
+            self.in2.weight,
+            self.in2.bias,
+            self.in1.eps,
+        )
+
+    @staticmethod
+    def remark(device: torch.device, dtype: torch.dtype) -> str:
+        """Why it is no faster there than its parts, in words; empty if it may be."""
+        return why_not(device, dtype)
