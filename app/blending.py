@@ -28,12 +28,9 @@ def fit_to(pixels: Pixels, size: tuple[int, int], buffer: Pixels) -> Pixels:
 
 
 def blend(result: Pixels, source: Pixels, strength: float, keep_colors: bool) -> Pixels:
-    """`result` scaled to `source` and mixed with it: `strength` 0 is the source, 1 the result;
+    """`result` mixed with `source`, both of one size: `strength` 0 is the source, 1 the result;
     `keep_colors` takes only the luma of the result and the chroma (YCrCb) of the source."""
-    height, width, _ = source.shape
     out = result
-    if result.shape != source.shape:
-        out = cv2.resize(result, (width, height), interpolation=cv2.INTER_CUBIC)
     if keep_colors:
         mixed = cv2.cvtColor(source, cv2.COLOR_RGB2YCrCb)
         mixed[..., 0] = cv2.cvtColor(out, cv2.COLOR_RGB2YCrCb)[..., 0]

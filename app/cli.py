@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TextIO
 
+from app.commands.look import add_look
 from app.problems import StyleForgeError
 from app.version import styleforge_version
 
@@ -102,6 +103,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         "or an http:// or rtsp:// address (default: what was open last)",
     )
     parser.add_argument("--style", metavar="KEY", help="the style to begin with")
+    add_look(parser, kept=True)
     parser.add_argument(
         "--pictures",
         type=int,

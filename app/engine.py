@@ -6,23 +6,27 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Hashable
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from app.blending import Pixels, blend, fit_to, peak_difference
+from app.choices import NETWORKS, STROKES, UPSAMPLING
 from app.frames import Frame
+from app.lite import LEAST_FPS, FullOrLite
 from app.problems import StyleForgeError
 from app.sizing import AutoSize, fit
+from app.smoothing import Smoother
 from app.stopwatch import Stopwatch, pace
-from app.styled import Comparison, EngineConfig, Running, Styled, Timings
-from app.styles import Library, Style, StyleError, check_weights
-from models.checkpoints import CheckpointError, load_checkpoint
-from models.network_shape import num_residual_blocks
+from app.styled import Comparison, EngineConfig, Running, Styled, Timings, same_network
+from app.styles import Library, StyleError
+from app.upsampling import Enlarger
+from app.wardrobe import Outfit, Wardrobe
+from models.checkpoints import CheckpointError, State
+from models.network_shape import NetworkShape
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import resolve, title, why_no_cuda
@@ -31,7 +35,7 @@ log = logging.getLogger(__name__)
 
 BASELINE = "baseline"
 SIZES = (None, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1920)
-NETWORKS_KEPT = 3  # their buffers are what fills memory
+NETWORKS_KEPT = 4  # their buffers are what fills memory
 PACED_FRAMES = 60  # the comparison's medians cover this many frames
 
 
@@ -61,17 +65,19 @@ class Engine:
         notice: Callable[[str], None] = log.info,
         budget_ms: float = 150.0,
     ) -> None:
-        self._library = library
         self._notice = notice
         self._budget_ms = budget_ms
         self._config: EngineConfig | None = None
-        self._style: Style | None = None
+        self._wardrobe = Wardrobe(library)
         self._device = torch.device("cpu")
-        self._weights: dict[str, dict[str, Tensor]] = {}
-        self._networks: dict[tuple[str, Precision, torch.device, int], Network] = {}
-        self._sizes: dict[tuple[str, Precision, torch.device, bool], AutoSize] = {}
-        self._stepped_down: dict[tuple[str, Precision, torch.device], Precision] = {}
+        self._networks: dict[tuple[str, Precision, torch.device, NetworkShape], Network] = {}
+        self._sizes: dict[tuple[str, Precision, torch.device, bool, bool], AutoSize] = {}
+        self._sparing: dict[tuple[str, Precision, torch.device], FullOrLite] = {}
+        self._stepped_down: dict[Hashable, Precision] = {}
         self._resized = np.empty((0, 0, 3), np.uint8)
+        self._enlarger = Enlarger()
+        self._smoothers: dict[str, Smoother] = {}  # by kernels
+        self._worn: Hashable = None  # the outfit of the last frame
         self._turn = False  # which of the compared networks goes first
         self._paired: object = None  # what the two paces of the comparison were measured on
         self._paces: tuple[deque[float], deque[float]] = (deque(), deque())
@@ -84,17 +90,29 @@ class Engine:
     def configure(self, config: EngineConfig) -> None:
         """Take effect from the next frame on; raises StyleForgeError and keeps the old config
         where the style, device or kernels are not to be had."""
-        style = self._library.get(config.style)
         try:
             device = resolve(config.device)
         except ValueError as exc:
             raise EngineError(str(exc)) from exc
-        if config.kernels not in VARIANTS:
-            raise EngineError(
-                f"there are no kernels '{config.kernels}', only {', '.join(VARIANTS)}"
-            )
-        self._load(style)
-        self._config, self._style, self._device = config, style, device
+        for what, name, known in (
+            ("kernels", config.kernels, VARIANTS),
+            ("network", config.network, NETWORKS),
+            ("strokes", config.strokes, STROKES),
+            ("upsampling", config.upsampling, UPSAMPLING),
+        ):
+            if name not in known:
+                raise EngineError(f"there are no {what} '{name}', only {', '.join(known)}")
+        try:
+            self._wardrobe.choose(config)
+        except (OSError, CheckpointError, StyleError) as exc:
+            raise EngineError(str(exc)) from exc
+        if self._config is not None and not same_network(config, self._config):
+            self.cut()
+        self._config, self._device = config, device
+
+    def cut(self) -> None:
+        """The next frame does not continue the last: another source, a seek."""
+        self._smoothers.clear()
 
     def lag(self, overhead_ms: float) -> None:
         """Tell the automatic size how much of capture-to-paint is spent outside the engine."""
@@ -106,19 +124,22 @@ class Engine:
         frame: Frame,
         *,
         still: bool = False,
+        live: bool = True,
         look: Callable[[], EngineConfig] | None = None,
     ) -> Styled:
         """Style one frame; the result has the frame's size.
 
-        `still` lets the automatic size spend seconds on a picture that will not change. `look`
-        gives the config wanted by now: where only strength or colours differ from the one in
+        `still` lets the automatic size spend seconds on a picture that will not change, and
+        `live` tells frames that follow one another from single pictures: only there is anything
+        smoothed, and only there does the automatic network stoop to the lite one. `look` gives
+        the config wanted by now: where only what follows the network differs from the one in
         force, the newer is blended, so that dragging a slider never shows a stale picture.
         Raises EngineError when memory runs out.
         """
         if self._config is None:
             raise EngineError("no style was chosen yet")
         try:
-            return self._process(frame, self._config, still, look)
+            return self._process(frame, self._config, still, live, look)
         except RuntimeError as exc:
             # On the CPU, PyTorch's allocator raises a plain RuntimeError.
             if not isinstance(exc, torch.OutOfMemoryError) and "alloc" not in str(exc):
@@ -135,39 +156,58 @@ class Engine:
         frame: Frame,
         config: EngineConfig,
         still: bool,
+        live: bool,
         look: Callable[[], EngineConfig] | None,
     ) -> Styled:
         precision = self._precision(config)
-        auto = self._auto_size(config, precision)
+        lite = self._lite(frame, config, precision, live and not still)
+        outfit = self._wardrobe.outfit(lite=lite)
+        auto = self._auto_size(config, precision, lite)
         size = self._size(frame, config, auto, still)
         self._resized = fit_to(frame.pixels, size, self._resized)
         pictures = {
-            kernels: self._render(kernels, precision, self._resized)
+            kernels: self._render(kernels, precision, outfit, self._resized)
             for kernels in self._order(config)
         }
         picture = pictures[config.kernels]
         if picture.broken and precision.safer and frame.pixels.min() < frame.pixels.max():
-            self._step_down(config, precision)
-            return self._process(frame, config, still, look)
-        start = time.perf_counter()
+            self._step_down(config, precision, outfit)
+            return self._process(frame, config, still, live, look)
         if look is not None and same_network(wanted := look(), config):
             self._config = config = wanted
-        finished = blend(picture.pixels, frame.pixels, config.strength, config.keep_colors)
-        timings = replace(
-            picture.timings,
-            read=frame.read_ms,
-            download=picture.timings.download + (time.perf_counter() - start) * 1e3,
-        )
+        if not (live and config.smoothing) or outfit.key != self._worn:
+            self._smoothers.clear()
+        self._worn = outfit.key
+        finished = {k: self._finish(k, p, frame, config, live) for k, p in pictures.items()}
+        pixels, blend_ms = finished[config.kernels]
         auto.measured(size, sum(p.timings.total for p in pictures.values()))
+        auto.blend_ms = blend_ms
+        if live and not still and not config.compare:
+            sparing = self._full_or_lite(config, precision)
+            sparing.measured(lite, size, picture.timings.total, blend_ms)
         return Styled(
-            replace(frame, pixels=finished),
+            replace(frame, pixels=pixels),
             frame,
             config,
-            timings,
+            replace(picture.timings, read=frame.read_ms, blend=blend_ms),
             size,
-            self._running(config, precision),
-            self._compare(frame, config, precision, pictures) if config.compare else None,
+            self._running(config, precision, outfit),
+            self._compare(frame, precision, pictures, finished) if config.compare else None,
         )
+
+    def _finish(
+        self, kernels: str, picture: Picture, frame: Frame, config: EngineConfig, live: bool
+    ) -> tuple[Pixels, float]:
+        """What is shown of a network's picture, and the milliseconds that took."""
+        start = time.perf_counter()
+        pixels = picture.pixels
+        if live and config.smoothing:
+            smoother = self._smoothers.setdefault(kernels, Smoother())
+            pixels = smoother.smooth(pixels, self._resized, config.smoothing)
+        guided = config.upsampling == "guided"
+        pixels = self._enlarger.enlarge(pixels, self._resized, frame.pixels, guided=guided)
+        pixels = blend(pixels, frame.pixels, config.strength, config.keep_colors)
+        return pixels, (time.perf_counter() - start) * 1e3
 
     def _order(self, config: EngineConfig) -> tuple[str, ...]:
         """The networks to run on a frame. Compared, the two take turns in going first, so that
@@ -181,9 +221,9 @@ class Engine:
     def _compare(
         self,
         frame: Frame,
-        config: EngineConfig,
         precision: Precision,
         pictures: dict[str, Picture],
+        finished: dict[str, tuple[Pixels, float]],
     ) -> Comparison:
         baseline = pictures[BASELINE]
         kernels, fused = next((k, p) for k, p in pictures.items() if k != BASELINE)
@@ -196,12 +236,9 @@ class Engine:
             self._paces[1].append(fused.timings.total)
         difference, psnr = peak_difference(fused.raw, baseline.raw)
         agrees, bound = precision.agree(difference, psnr)
-        mix = partial(
-            blend, source=frame.pixels, strength=config.strength, keep_colors=config.keep_colors
-        )
         return Comparison(
-            replace(frame, pixels=mix(baseline.pixels)),
-            replace(frame, pixels=mix(fused.pixels)),
+            replace(frame, pixels=finished[BASELINE][0]),
+            replace(frame, pixels=finished[kernels][0]),
             VARIANTS[kernels].title,
             pace(self._paces[0] or [baseline.timings.total]),
             pace(self._paces[1] or [fused.timings.total]),
@@ -212,9 +249,12 @@ class Engine:
             len(self._paces[0]),
         )
 
-    def _render(self, kernels: str, precision: Precision, pixels: Pixels) -> Picture:
+    def _render(
+        self, kernels: str, precision: Precision, outfit: Outfit, pixels: Pixels
+    ) -> Picture:
         """One picture by one network, timed: upload, network (in groups), download."""
-        net = self._network(kernels, precision)  # outside inference mode: it holds parameters
+        # Outside inference mode, since it holds parameters.
+        net = self._network(kernels, precision, outfit)
         device = self._device
         half = torch.float16 if device.type == "cuda" else torch.bfloat16
         clock = Stopwatch(device)
@@ -237,69 +277,80 @@ class Engine:
         broken = not (math.isfinite(low) and math.isfinite(high)) or low == high
         return Picture(out, raw, clock.read(), broken)
 
-    def _network(self, kernels: str, precision: Precision) -> Network:
-        assert self._style is not None
-        state = self._weights[self._style.key]
-        blocks = num_residual_blocks(state)
-        key = (kernels, precision, self._device, blocks)
+    def _network(self, kernels: str, precision: Precision, outfit: Outfit) -> Network:
+        key = (kernels, precision, self._device, outfit.shape)
         network = self._networks.pop(key, None)
         if network is None:
-            module = VARIANTS[kernels](num_residual_blocks=blocks)
+            module = VARIANTS[kernels](**asdict(outfit.shape))
             module.requires_grad_(False).eval()
             module.to(self._device, precision.value.dtype)
             network = Network(module)
         self._networks[key] = network  # last in the dict, so the first is the longest unused
         if len(self._networks) > NETWORKS_KEPT:
             self._networks.pop(next(iter(self._networks)))
-        network.wear(self._style.key, state)
+        network.wear(outfit.key, outfit.state)
         return network
-
-    def _load(self, style: Style) -> None:
-        if style.key in self._weights:
-            return
-        try:
-            check_weights(style)
-            self._weights[style.key] = load_checkpoint(style.weights)
-        except (OSError, CheckpointError, StyleError) as exc:
-            raise EngineError(str(exc)) from exc
 
     def forget(self, key: str) -> None:
         """Drop what is cached of a style that was removed or replaced."""
-        self._weights.pop(key, None)
-        for network in self._networks.values():
-            network.undress(key)
+        self._wardrobe.forget(key)
+
+    def _full_or_lite(self, config: EngineConfig, precision: Precision) -> FullOrLite:
+        key = (config.kernels, precision, self._device)
+        return self._sparing.setdefault(key, FullOrLite())
+
+    def _lite(
+        self, frame: Frame, config: EngineConfig, precision: Precision, streaming: bool
+    ) -> bool:
+        if config.network != "auto" or not streaming:
+            return config.network == "lite" and not self._wardrobe.why_no_lite
+        sparing = self._full_or_lite(config, precision)
+        before = sparing.lite
+        # Compared, two networks share the machine, which says nothing of either alone.
+        if not config.compare:
+            sparing.decide(frame.width, frame.height, config.size)
+        if self._wardrobe.why_no_lite:
+            return False
+        if sparing.lite and not before:
+            self._notice(f"Changed to the lite network: {sparing.remark}")
+        return sparing.lite
 
     def _precision(self, config: EngineConfig) -> Precision:
-        key = (config.style, config.precision, self._device)
+        key = (config.style, config.mix, config.precision, self._device)
         return self._stepped_down.get(key, config.precision)
 
-    def _step_down(self, config: EngineConfig, broken: Precision) -> None:
+    def _step_down(self, config: EngineConfig, broken: Precision, outfit: Outfit) -> None:
         safer = broken.safer
         assert safer is not None
-        assert self._style is not None
-        self._stepped_down[(config.style, config.precision, self._device)] = safer
+        self._stepped_down[(config.style, config.mix, config.precision, self._device)] = safer
         self._notice(
-            f"{broken.title} gave a broken picture with {self._style.title}; using {safer.title}"
+            f"{broken.title} gave a broken picture with {outfit.words}; using {safer.title}"
         )
 
-    def _auto_size(self, config: EngineConfig, precision: Precision) -> AutoSize:
-        key = (config.kernels, precision, self._device, config.compare)
+    def _auto_size(self, config: EngineConfig, precision: Precision, lite: bool) -> AutoSize:
+        key = (config.kernels, precision, self._device, config.compare, lite)
         if key not in self._sizes:
-            self._sizes[key] = AutoSize(self._budget_ms)
+            # Who takes the lite network does so for the frame rate.
+            interval_ms = 1000 / LEAST_FPS if lite else math.inf
+            self._sizes[key] = AutoSize(self._budget_ms, interval_ms)
         return self._sizes[key]
 
     def _size(
         self, frame: Frame, config: EngineConfig, auto: AutoSize, still: bool
     ) -> tuple[int, int]:
+        scale = STROKES[config.strokes].scale
         if config.size is not None:
-            return fit(frame.width, frame.height, config.size)
-        return (auto.still if still else auto.live)(frame.width, frame.height)
+            return fit(frame.width, frame.height, round(config.size * scale))
+        size = (auto.still if still else auto.live)(frame.width, frame.height)
+        return size if scale == 1 else fit(frame.width, frame.height, round(max(size) * scale))
 
-    def _running(self, config: EngineConfig, precision: Precision) -> Running:
-        remarks = []
+    def _running(self, config: EngineConfig, precision: Precision, outfit: Outfit) -> Running:
+        remarks = [self._why_this_size(config, precision, outfit)]
         if self._device.type == "cpu" and config.device == "auto":
             remarks.append(why_no_cuda())
-        remarks += VARIANTS[config.kernels].remarks(self._device, precision.value.dtype)
+        remarks += VARIANTS[config.kernels].remarks(
+            self._device, precision.value.dtype, outfit.shape
+        )
         if precision is not config.precision:
             remarks.append(f"{config.precision.title} gave a broken picture")
         else:
@@ -309,30 +360,34 @@ class Engine:
             precision,
             title(self._device),
             tuple(remark for remark in remarks if remark),
+            outfit.words,
+            config.mix not in (None, config.style),
+            outfit.lite,
         )
+
+    def _why_this_size(self, config: EngineConfig, precision: Precision, outfit: Outfit) -> str:
+        """Why the network is lite although nobody asked, or full although it should not be."""
+        reason = self._full_or_lite(config, precision).remark if config.network == "auto" else ""
+        if outfit.lite:
+            return reason
+        if config.network == "lite":
+            return self._wardrobe.why_no_lite
+        without = self._wardrobe.why_no_lite
+        return f"{reason}, and {without}" if reason and without else ""
 
 
 class Network:
-    """A network of one variant, precision and device, wearing one style at a time."""
+    """A network of one variant, precision, device and shape, wearing one outfit at a time."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
-        self._style: str | None = None
+        self._worn: Hashable = None
 
-    def wear(self, style: str, state: dict[str, Tensor]) -> None:
-        """Take on the weights of `style`; nothing to do if it wears them."""
-        if style != self._style:
+    def wear(self, key: Hashable, state: State) -> None:
+        """Take on the weights that `key` stands for; nothing to do if it wears them."""
+        if key != self._worn:
             self._module.load_state_dict(state)
-            self._style = style
-
-    def undress(self, style: str) -> None:
-        if style == self._style:
-            self._style = None
+            self._worn = key
 
     def __call__(self, x: Tensor, mark: Callable[[str], None]) -> Tensor:
         return self._module(x, mark)
-
-
-def same_network(a: EngineConfig, b: EngineConfig) -> bool:
-    """True if `a` and `b` differ in what is blended at most, so one network answers both."""
-    return replace(a, strength=b.strength, keep_colors=b.keep_colors) == b

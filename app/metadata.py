@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from app.choices import NETWORKS, STROKES, UPSAMPLING
 from app.styled import Styled
 from app.version import styleforge_version
 
 
-def metadata(styled: Styled, title: str) -> dict[str, str]:
-    """For `save_image`; `title` is the style's."""
-    config = styled.config
+def metadata(styled: Styled) -> dict[str, str]:
+    """For `save_image`. A mix is named with the shares of both styles."""
+    config, running = styled.config, styled.running
     return {
         "Software": f"StyleForge {styleforge_version()}",
-        "Style": title,
-        "Kernels": styled.running.kernels,
-        "Precision": styled.running.precision.title,
-        "Device": styled.running.device,
+        "Style": running.style,
+        "Network": NETWORKS["lite" if running.lite else "full"].title,
+        "Kernels": running.kernels,
+        "Precision": running.precision.title,
+        "Device": running.device,
         "Network size": f"{styled.size[0]}x{styled.size[1]}",
+        "Strokes": STROKES[config.strokes].title,
+        "Upsampling": UPSAMPLING[config.upsampling].title,
         "Strength": f"{config.strength:.2f}",
         "Keep colors": "yes" if config.keep_colors else "no",
     }

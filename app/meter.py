@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean, median, quantiles
 
+from app.flicker import Flicker, FlickerMeter
 from app.styled import Styled, Timings
 
 WINDOW_S = 2.0  # rates are over this many seconds
@@ -31,6 +32,7 @@ class Reading:
     timings: Timings = field(default_factory=Timings)
     paint_ms: float = 0.0
     verdict: str = ""
+    flicker: Flicker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Meter:
             self._last_index: int | None = None
             self._last_captured = 0.0
             self._dropped = 0
+            self._flicker = FlickerMeter()
 
     def processed(self, styled: Styled, now: float) -> None:
         """The engine finished `styled`, whether or not it will be shown."""
@@ -70,6 +73,7 @@ class Meter:
                 self._dropped += frame.index - self._last_index - 1
             self._last_index, self._last_captured = frame.index, frame.captured_at
             self._processed.append(_Seen(frame.index, frame.captured_at, now, styled.timings))
+            self._flicker.add(styled)
 
     def displayed(self, styled: Styled, now: float, paint_ms: float) -> None:
         """`styled` reached the screen; painting took `paint_ms`."""
@@ -90,7 +94,7 @@ class Meter:
         with self._lock:
             processed = [s for s in self._processed if now - s.at <= WINDOW_S]
             displayed = [s for s in self._displayed if now - s.at <= WINDOW_S]
-            dropped = self._dropped
+            dropped, flicker = self._dropped, self._flicker.flicker
         latencies = [(s.at - s.captured_at) * 1e3 for s in displayed]
         capture_fps = _capture_rate(processed)
         processed_fps = _rate([s.at for s in processed])
@@ -106,6 +110,7 @@ class Meter:
             timings,
             fmean(s.paint_ms for s in displayed) if displayed else 0.0,
             self._verdict(capture_fps, processed_fps, displayed_fps, timings),
+            flicker,
         )
 
     def _verdict(
@@ -122,6 +127,7 @@ class Meter:
                 "upload": timings.upload,
                 "network": timings.network,
                 "download": timings.download,
+                "blend": timings.blend,
             }
             return f"limited by the {max(parts, key=lambda name: parts[name])}"
         if displayed_fps < 0.9 * processed_fps:
@@ -163,6 +169,7 @@ def _mean(seen: Sequence[_Seen]) -> Timings:
         fmean(t.network for t in every),
         fmean(t.download for t in every),
         groups,
+        fmean(t.blend for t in every),
     )
 
 

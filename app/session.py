@@ -18,7 +18,7 @@ from app.meter import Meter
 from app.problems import Problem
 from app.sources import describe, list_cameras, open_source
 from app.studio.studio import Studio
-from app.styled import EngineConfig, Styled
+from app.styled import EngineConfig, Styled, same_choice
 from app.styles import Library, Style
 from app.worker import Mailbox, Worker
 from kernels.registry import prepare
@@ -227,7 +227,7 @@ class Session(QObject):
     @Slot()
     def _deliver(self) -> None:
         result = self._latest.take()
-        if result is not None and result.config == self._config:
+        if result is not None and same_choice(result.config, self._config):
             self.styled.emit(result)
 
     def shown(self, styled: Styled, paint_ms: float = 0.0) -> None:
@@ -280,8 +280,12 @@ class Session(QObject):
 
         def done(_: None) -> None:
             self._forget.emit(key)
-            if self._config.style == key and self.library.styles:
-                self.config = replace(self._config, style=self.library.styles[0].key)
+            config = self._config
+            if config.mix == key:
+                config = replace(config, mix=None)
+            if config.style == key and self.library.styles:
+                config = replace(config, style=self.library.styles[0].key)
+            self.config = config
             self.styles_changed.emit()
 
         self.run(lambda: self.library.remove(key), done, doing="remove the style")

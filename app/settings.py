@@ -31,9 +31,11 @@ class Settings:
     first camera, otherwise the scene"; `size` is the long side of the network's input, 0 for
     automatic; `budget_ms` is what the automatic size keeps capture-to-paint under; `strength`
     and `split` are 0-1; `view` is "styled", "split" or "compare"; `theme` is "system", "light"
-    or "dark"; `geometry` is Qt's, in base64. `precision`, `kernels`, `style` and `device` are
-    the keys of their tables. `photographs` is the folder styles were last trained on, `vgg` the
-    file of VGG-19's weights, empty for torchvision's.
+    or "dark"; `geometry` is Qt's, in base64. `mix` is the key of a second style, empty for
+    none, and `mix_amount` its share (0-1); `smoothing` is 0-1. `precision`, `kernels`, `style`,
+    `device`, `network`, `strokes` and `upsampling` are the keys of their tables. `photographs`
+    is the folder styles were last trained on, `vgg` the file of VGG-19's weights, empty for
+    torchvision's.
     """
 
     style: str = "candy"
@@ -47,6 +49,12 @@ class Settings:
     keep_colors: bool = False
     view: str = "styled"
     split: float = 0.5
+    network: str = "auto"
+    mix: str = ""
+    mix_amount: float = 0.5
+    strokes: str = "medium"
+    upsampling: str = "guided"
+    smoothing: float = 0.0
     overlay: bool = True
     theme: str = "system"
     show_gallery: bool = True
@@ -100,6 +108,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _RANGES = {
     "strength": (0.0, 1.0),
     "split": (0.0, 1.0),
+    "mix_amount": (0.0, 1.0),
+    "smoothing": (0.0, 1.0),
     "size": (0, 8192),
     "budget_ms": (10.0, 10_000.0),
 }

@@ -25,12 +25,15 @@ class AutoSize:
 
     One instance serves one way of running (network, precision, device); its memory of the cost
     survives changes of frame size. The first frame at a new size is not counted: it plans
-    buffers and tunes convolutions.
+    buffers and tunes convolutions. `interval_ms` is how often a frame should be finished; the
+    budget is for how late it is.
     """
 
-    def __init__(self, budget_ms: float) -> None:
+    def __init__(self, budget_ms: float, interval_ms: float = math.inf) -> None:
         self.budget_ms = budget_ms
+        self.interval_ms = interval_ms
         self.overhead_ms = 0.0  # capture-to-paint time that is not the engine's
+        self.blend_ms = 0.0  # what the engine spends whatever the size
         self._costs: deque[float] = deque(maxlen=5)  # ms per pixel
         self._rough = 0.0  # the same of a first frame at its size: an upper bound
         self._last = (0, 0)
@@ -41,8 +44,10 @@ class AutoSize:
         largest = min(max(width, height), LARGEST)
         if len(self._costs) >= 2:
             # Never less than a third of the budget: overhead beyond that is not ours to mend.
-            budget = max(self.budget_ms - self.overhead_ms, self.budget_ms / 3)
-            affordable = self._long_for(width, height, 0.85 * budget)
+            overhead = self.overhead_ms + self.blend_ms
+            late = max(self.budget_ms - overhead, self.budget_ms / 3)
+            often = max(self.interval_ms - self.blend_ms, self.interval_ms / 3)
+            affordable = self._long_for(width, height, 0.85 * min(late, often))
             # Going up waits until there is room for a whole step more, or sizes would flutter.
             if affordable < self._long or affordable >= self._long + 2 * STEP:
                 self._long = affordable

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from app.choices import NETWORKS
 from app.frames import Frame
+from app.mixing import HALF
 from models.precision import Precision
 
 
@@ -14,7 +16,9 @@ class EngineConfig:
 
     `kernels` is a key of models.transformer_net.VARIANTS. `size` is the long side of the
     network's input in pixels, None for automatic; the output always has the frame's size.
-    `compare` runs baseline and fused on the same frames.
+    `compare` runs baseline and fused on the same frames. `network`, `strokes` and `upsampling`
+    are keys of the tables in app.choices. `mix` is the key of a second style, whose share of the
+    network is `mix_amount` (0-1). `smoothing` (0-1) steadies streams where nothing moves.
     """
 
     style: str = "candy"
@@ -25,38 +29,71 @@ class EngineConfig:
     strength: float = 1.0
     keep_colors: bool = False
     compare: bool = False
+    network: str = "auto"
+    mix: str | None = None
+    mix_amount: float = HALF
+    strokes: str = "medium"
+    upsampling: str = "guided"
+    smoothing: float = 0.0
+
+
+def same_network(a: EngineConfig, b: EngineConfig) -> bool:
+    """True if `a` and `b` differ in what is done after the network at most, so that one network
+    answers both."""
+    return b == replace(
+        a,
+        strength=b.strength,
+        keep_colors=b.keep_colors,
+        upsampling=b.upsampling,
+        smoothing=b.smoothing,
+    )
+
+
+def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
+    """True if `a` and `b` differ in the settings of sliders at most: while one is dragged, the
+    picture of a moment ago is better than none."""
+    return same_network(replace(a, mix_amount=b.mix_amount), b)
 
 
 @dataclass(frozen=True, slots=True)
 class Timings:
     """Milliseconds spent on one frame. `groups` splits `network` into encoder, residual blocks
-    and decoder; on a GPU these come from CUDA events."""
+    and decoder; on a GPU these come from CUDA events. `blend` is what is done to the picture
+    after it came back: smoothing, scaling up, mixing with the frame."""
 
     read: float = 0.0
     upload: float = 0.0
     network: float = 0.0
     download: float = 0.0
     groups: tuple[tuple[str, float], ...] = ()
+    blend: float = 0.0
 
     @property
     def total(self) -> float:
-        """What the engine spent: upload, network and download; reading is the source's."""
-        return self.upload + self.network + self.download
+        """What the engine spent: all but reading, which is the source's."""
+        return self.upload + self.network + self.download + self.blend
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
     """What really ran, which may differ from what was asked; `remarks` are sentences that say
-    why not something faster. str(running) is the status line: "Fused, FP32, CPU: no CUDA device".
+    why not something faster. str(running) is the status line: "Fused, FP32, CPU: no CUDA device",
+    "Candy 60 %, Starry Night 40 %; Fused, Lite, FP32, CPU".
     """
 
     kernels: str  # title, "Fused"
     precision: Precision
     device: str  # "CPU", "NVIDIA H200 (cuda:0)"
     remarks: tuple[str, ...] = ()
+    style: str = ""  # the title, or those of a mix with their shares
+    mixed: bool = False
+    lite: bool = False
 
     def __str__(self) -> str:
-        what = f"{self.kernels}, {self.precision.title}, {self.device}"
+        lite = f"{NETWORKS['lite'].title}, " if self.lite else ""
+        what = f"{self.kernels}, {lite}{self.precision.title}, {self.device}"
+        if self.mixed:
+            what = f"{self.style}; {what}"
         return f"{what}: {'; '.join(self.remarks)}" if self.remarks else what
 
 

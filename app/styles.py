@@ -33,7 +33,8 @@ class StyleError(StyleForgeError):
 class Style:
     """One pack, read and checked. `key` is the folder's name; `builtin` packs cannot be removed.
 
-    `sha256` is of the weights file, empty where the pack states none.
+    `sha256` and `lite_sha256` are of the files of weights, empty where the pack states none;
+    `lite` is None in a pack without a lite network.
     """
 
     key: str
@@ -44,6 +45,8 @@ class Style:
     sha256: str = ""
     thumbnail: Path | None = None
     builtin: bool = False
+    lite: Path | None = None
+    lite_sha256: str = ""
 
 
 def user_folder() -> Path:
@@ -63,16 +66,29 @@ def load(folder: Path, *, builtin: bool = False) -> Style:
         title, weights = _text(spec, "title"), _text(spec, "weights")
         credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
         sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
+        lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
     except (KeyError, TypeError) as exc:
         raise StyleError(f"'{folder.name}/style.toml' is not valid: {exc.args[0]}") from exc
-    for name in filter(None, (weights, thumbnail)):
+    for name in filter(None, (weights, thumbnail, lite)):
         if Path(name).name != name:
             raise StyleError(f"'{folder.name}' names a file outside its own folder: {name}")
-    if not (folder / weights).is_file():
-        raise StyleError(f"'{folder.name}' names weights that are missing: {weights}")
+    for name in filter(None, (weights, lite)):
+        if not (folder / name).is_file():
+            raise StyleError(f"'{folder.name}' names weights that are missing: {name}")
     picture = folder / thumbnail if thumbnail and (folder / thumbnail).is_file() else None
     title, credit, licence = one_line(title) or folder.name, one_line(credit), one_line(licence)
-    return Style(folder.name, title, folder / weights, credit, licence, sha256, picture, builtin)
+    return Style(
+        folder.name,
+        title,
+        folder / weights,
+        credit,
+        licence,
+        sha256,
+        picture,
+        builtin,
+        folder / lite if lite else None,
+        lite_sha256,
+    )
 
 
 def _text(spec: dict[str, object], name: str, default: str | None = None) -> str:
@@ -89,13 +105,21 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def check_weights(style: Style) -> None:
-    """StyleError if the weights are not the file the pack describes; OSError if there is none."""
-    if style.sha256 and hashlib.sha256(style.weights.read_bytes()).hexdigest() != style.sha256:
+def check_weights(style: Style, *, lite: bool = False) -> None:
+    """StyleError if the weights (or the lite ones) are not the file the pack describes; OSError
+    if there is none."""
+    path, sha256 = (style.lite, style.lite_sha256) if lite else (style.weights, style.sha256)
+    if path and sha256 and hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
         raise StyleError(
-            f"'{style.weights.name}' of the style '{style.title}' is not the file "
+            f"'{path.name}' of the style '{style.title}' is not the file "
             "its style.toml describes (the sha256 differs)"
         )
+
+
+def _check_all(style: Style) -> None:
+    check_weights(style)
+    if style.lite:
+        check_weights(style, lite=True)
 
 
 class Library:
@@ -169,8 +193,9 @@ class Library:
         spec = load(path) if path.is_dir() else None
         try:
             if spec:
-                check_weights(spec)
+                _check_all(spec)
             state = load_checkpoint(spec.weights if spec else path)
+            lite = load_checkpoint(spec.lite) if spec and spec.lite else None
             picture = load_image(spec.thumbnail) if spec and spec.thumbnail else None
         except (CheckpointError, ImageError) as exc:
             raise StyleError(str(exc)) from exc
@@ -196,6 +221,11 @@ class Library:
                 "thumbnail": thumbnail,
                 "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
             }
+            if lite is not None:
+                weights = staging / "lite.safetensors"
+                save_checkpoint(weights, lite, {"title": f"{title}, lite"})
+                lines["lite_weights"] = weights.name
+                lines["lite_sha256"] = hashlib.sha256(weights.read_bytes()).hexdigest()
             (staging / "style.toml").write_text(toml.dumps(lines), "utf-8", newline="\n")
             key = self._free_key(title)
             staging.chmod(0o755)
@@ -214,7 +244,7 @@ class Library:
         """Move a finished pack, as training leaves it, into the user's folder and return its
         style; whatever else the pack holds stays in it."""
         spec = load(folder)
-        check_weights(spec)
+        _check_all(spec)
         try:
             self._user.mkdir(parents=True, exist_ok=True)
             key = self._free_key(spec.title)

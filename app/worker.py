@@ -77,6 +77,7 @@ class Worker(QObject):
     def open(self, source: FrameSource) -> None:
         """Replace the source; takes ownership of it."""
         self.close()
+        self._engine.cut()
         self._source = source
         self._paused = False
         self._info = source.info
@@ -100,11 +101,13 @@ class Worker(QObject):
     def seek(self, position: float) -> None:
         if self._source:
             self._source.seek(position)
+            self._engine.cut()
 
     @Slot(int)
     def step_source(self, count: int) -> None:
         if self._source:
             self._source.step(count)
+            self._engine.cut()
 
     @Slot(bool)
     def pause(self, paused: bool) -> None:
@@ -187,7 +190,7 @@ class Worker(QObject):
             # A picture's age says nothing; the delay that matters began with the command.
             frame = self._frame = replace(frame, captured_at=time.perf_counter())
         try:
-            styled = self._engine.process(frame, still=thorough, look=self._look)
+            styled = self._engine.process(frame, still=thorough, live=source.live, look=self._look)
         except Exception as exc:
             log.info("frame failed", exc_info=True)
             self._tick.stop()  # until the next config or source, or every frame would say so

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import logging
 import os
 import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -22,6 +24,10 @@ from app.frames import Frame
 from app.sizing import fit
 from app.styled import EngineConfig
 from app.styles import BUILTIN, Library
+from models.checkpoints import save_checkpoint
+from models.network_shape import FULL, NetworkShape
+from models.transformer_net import TransformerNetBaseline
+from utils import toml
 
 # The compiled kernels are the one thing tests share with the user: building them takes long.
 os.environ.setdefault(
@@ -80,6 +86,29 @@ def library(tmp_path: Path) -> Library:
 def config() -> EngineConfig:
     """Candy, fused, FP32, small enough that a frame takes a few milliseconds."""
     return EngineConfig(device="cpu", size=64)
+
+
+def add_style(
+    folder: Path,
+    key: str,
+    seed: int,
+    shape: NetworkShape = FULL,
+    *,
+    lite: NetworkShape | None = None,
+) -> None:
+    """A pack of random weights in the user's folder of the fixture `library`, to be reloaded."""
+    pack = folder / "styles" / key
+    pack.mkdir(parents=True)
+    torch.manual_seed(seed)
+    lines = {"title": key.title(), "weights": "weights.safetensors"}
+    save_checkpoint(pack / lines["weights"], TransformerNetBaseline(**asdict(shape)).state_dict())
+    if lite is not None:
+        lines["lite_weights"] = "lite.safetensors"
+        net = TransformerNetBaseline(**asdict(lite))
+        save_checkpoint(pack / lines["lite_weights"], net.state_dict())
+        digest = hashlib.sha256((pack / lines["lite_weights"]).read_bytes())
+        lines["lite_sha256"] = digest.hexdigest()
+    (pack / "style.toml").write_text(toml.dumps(lines), "utf-8")
 
 
 def picture(width: int = 64, height: int = 48, seed: int = 0) -> np.ndarray:

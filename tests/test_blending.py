@@ -34,10 +34,6 @@ def test_keeping_colours_keeps_the_luma_of_the_result_and_the_chroma_of_the_sour
     assert np.abs(mixed[..., 1:] - cv2.cvtColor(calm, cv2.COLOR_RGB2YCrCb)[..., 1:]).max() <= 1
 
 
-def test_a_small_result_is_scaled_to_the_source():
-    assert blend(result[:24, :32], source, 1.0, False).shape == source.shape
-
-
 def test_scaling_reuses_the_buffer_it_is_given():
     buffer = fit_to(source, (32, 24), np.empty((0, 0, 3), np.uint8))
     assert fit_to(source, (32, 24), buffer) is buffer

@@ -73,7 +73,13 @@ class Negative:
             config,
             Timings(1.0, 1.0, 5.0, 1.0),
             (48, 32),
-            Running(VARIANTS[config.kernels].title, config.precision, "CPU", ("no CUDA device",)),
+            Running(
+                VARIANTS[config.kernels].title,
+                config.precision,
+                "CPU",
+                ("no CUDA device",),
+                config.style.title(),
+            ),
             comparison if config.compare else None,
         )
 
@@ -81,6 +87,9 @@ class Negative:
         pass
 
     def forget(self, key: str) -> None:
+        pass
+
+    def cut(self) -> None:
         pass
 
 

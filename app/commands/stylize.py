@@ -15,6 +15,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from app.choices import STROKES
 from app.commands.flags import (
     add_device,
     add_kernels,
@@ -22,10 +23,12 @@ from app.commands.flags import (
     add_style,
     whole,
 )
+from app.commands.look import add_look, share
 from app.commands.memory import bytes_per_pixel, free_bytes
 from app.engine import Engine
 from app.frames import Frame
 from app.metadata import metadata
+from app.mixing import HALF
 from app.problems import StyleForgeError
 from app.sizing import SHORTEST
 from app.sources import pictures_in
@@ -85,12 +88,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--strength",
-        type=_strength,
+        type=lambda text: share(text, "the strength"),
         default=1.0,
         metavar="0-1",
         help="0 is the picture, 1 the style (default: 1)",
     )
     parser.add_argument("--keep-colors", action="store_true", help="keep the picture's own colors")
+    add_look(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,17 +102,23 @@ def run(args: argparse.Namespace) -> int:
     notices: list[str] = []
     library = Library.default()
     engine = Engine(library, notice=notices.append)
+    mix, amount = args.mix or (None, HALF)
     config = EngineConfig(
         style=args.style,
+        mix=mix,
+        mix_amount=amount,
+        network=args.network,
         kernels=args.kernels,
         precision=Precision[args.precision],
         device=args.device,
         size=args.size,
         strength=args.strength,
         keep_colors=args.keep_colors,
+        strokes=args.strokes,
+        upsampling=args.upsampling,
+        smoothing=args.smoothing,
     )
     engine.configure(config)  # a bad style or device is told before anything else
-    title = library.get(config.style).title
     jobs, problems = plan(args.inputs, args.output)
     for problem in problems:
         console.print(f"styleforge: {problem}")
@@ -130,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
             for job in jobs:
                 progress.update(task, description=job.source.name)
                 try:
-                    styled, remark = stylize(engine, config, title, job)
+                    styled, remark = stylize(engine, config, job)
                 except (StyleForgeError, ImageError, OSError) as exc:
                     failed = True
                     progress.console.print(f"styleforge: {_named(job.source, exc)}")
@@ -150,12 +160,13 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def stylize(engine: Engine, config: EngineConfig, title: str, job: Job) -> tuple[Styled, str]:
+def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[Styled, str]:
     """Style one picture and save it; returns what was made and a remark, empty where there is
     none. Raises ImageError, StyleForgeError or OSError, and then leaves no file."""
     frame = Frame(load_image(job.source))
     long_side = max(frame.width, frame.height)
-    room = affordable(frame, resolve(config.device), config.precision)
+    scale = STROKES[config.strokes].scale
+    room = int(affordable(frame, resolve(config.device), config.precision) / scale)
     if config.size and config.size > room:
         raise StylizeError(
             f"'{job.source.name}' does not fit into memory at size {config.size}; "
@@ -164,9 +175,9 @@ def stylize(engine: Engine, config: EngineConfig, title: str, job: Job) -> tuple
     size = config.size or min(long_side, room, LARGEST[resolve(config.device).type])
     size = max(size, SHORTEST)
     engine.configure(replace(config, size=size))
-    styled = engine.process(frame, still=True)
+    styled = engine.process(frame, still=True, live=config.smoothing > 0)
     job.target.parent.mkdir(parents=True, exist_ok=True)
-    save_image(job.target, styled.frame.pixels, metadata(styled, title))
+    save_image(job.target, styled.frame.pixels, metadata(styled))
     if config.size or size >= long_side:
         return styled, ""
     width, height = styled.size
@@ -285,13 +296,3 @@ def _pictures(count: int) -> str:
 
 def _size(text: str) -> int:
     return whole(text, SHORTEST, 16384, "the size")
-
-
-def _strength(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"the strength is a number of 0 to 1, not {text}")
-    return value

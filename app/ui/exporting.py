@@ -77,11 +77,9 @@ class Exporter:
         return styled
 
     def _write(self, styled: Styled, path: Path) -> None:
-        title = self._session.library.get(styled.config.style).title
-
         def work() -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
-            save_image(path, styled.frame.pixels, metadata(styled, title))
+            save_image(path, styled.frame.pixels, metadata(styled))
             return path
 
         def done(written: Path) -> None:

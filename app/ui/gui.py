@@ -30,8 +30,8 @@ NO_DISPLAY = (
 def run(options: Namespace) -> int:
     """Open the window and stay until it is closed; the exit status.
 
-    `options.source` and `options.style`, where given, take the place of what was kept from
-    the last run. Without a display: one sentence and 1.
+    `options.source`, `style`, `mix`, `network`, `strokes`, `upsampling` and `smoothing`, where
+    given, take the place of what was kept from the last run. Without a display: one sentence and 1.
     """
     if not has_display():
         sys.stderr.write(NO_DISPLAY)
@@ -39,10 +39,12 @@ def run(options: Namespace) -> int:
     path = settings_path()
     damage: list[str] = []
     settings = Settings.load(path, damage.append)
-    if options.style:
-        settings = replace(settings, style=options.style)
-    if options.source:
-        settings = replace(settings, source=options.source)
+    for name in ("style", "source", "network", "strokes", "upsampling", "smoothing"):
+        if (value := getattr(options, name)) is not None:
+            settings = replace(settings, **{name: value})
+    if options.mix:
+        key, amount = options.mix
+        settings = replace(settings, mix=key, mix_amount=amount)
     if lacking := missing():
         sys.stderr.write(sentence(lacking) + "\n")  # Qt may abort over one of these
     app = QApplication(sys.argv[:1])
@@ -61,6 +63,8 @@ def run(options: Namespace) -> int:
     library = Library.default()
     if options.style:
         library.get(options.style)  # a misspelled name is told at once, with near ones
+    if options.mix:
+        library.get(settings.mix)
     session = Session(library, config_of(settings, library), budget_ms=settings.budget_ms)
     try:
         window = MainWindow(session, settings, lambda changed: changed.save(path))

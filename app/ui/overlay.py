@@ -72,7 +72,9 @@ ROWS: tuple[Row, ...] = (
     Row("Upload", lambda r, _: _ms(r.timings.upload)),
     Row("Network", lambda r, _: _ms(r.timings.network)),
     Row("Download", lambda r, _: _ms(r.timings.download)),
+    Row("Blend", lambda r, _: _ms(r.timings.blend)),
     Row("Paint", lambda r, _: _ms(r.paint_ms)),
+    Row("Flicker", lambda r, _: str(r.flicker or "")),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from app.choices import NETWORKS, STROKES, UPSAMPLING
 from app.settings import Settings
 from app.sources import SCENE
 from app.styled import EngineConfig
@@ -31,6 +32,12 @@ def config_of(settings: Settings, library: Library) -> EngineConfig:
         strength=settings.strength,
         keep_colors=settings.keep_colors,
         compare=settings.view == "compare",
+        network=settings.network if settings.network in NETWORKS else default.network,
+        mix=settings.mix if settings.mix in known and settings.mix != style else None,
+        mix_amount=settings.mix_amount,
+        strokes=settings.strokes if settings.strokes in STROKES else default.strokes,
+        upsampling=settings.upsampling if settings.upsampling in UPSAMPLING else default.upsampling,
+        smoothing=settings.smoothing,
     )
 
 
@@ -62,4 +69,10 @@ def settings_of(settings: Settings, config: EngineConfig) -> Settings:
         size=config.size or 0,
         strength=config.strength,
         keep_colors=config.keep_colors,
+        network=config.network,
+        mix=config.mix or "",
+        mix_amount=config.mix_amount,
+        strokes=config.strokes,
+        upsampling=config.upsampling,
+        smoothing=config.smoothing,
     )
