@@ -225,6 +225,7 @@ def test_direct_optimisation_goes_down_and_tells_what_it_took(objective, photogr
     assert 6 < more.evaluations <= 6 * 3
     with torch.no_grad():
         assert float(objective(more.picture, photograph)[0]) == pytest.approx(more.terms[0])
+    assert 0 <= float(more.picture.min()) <= float(more.picture.max()) <= 255
     assert more.path[:3] == few.path
     assert [more.path[n] for n in (0, 2, 6)] == pytest.approx(
         [before, few.terms[0], more.terms[0]], rel=1e-4

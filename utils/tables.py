@@ -29,14 +29,14 @@ COLUMNS = (
 )
 
 WORTH = (
-    "*Full*, *lite* and *L-BFGS* are the objective of training, less is better: of the networks, "
-    "and of direct optimisation from the photograph after so many iterations. *Equals* is after "
-    "how many iterations that stands where the full network does. *Clipped* is the share of "
-    "pixels with a channel at 0 or 255, *frame* by how much the outermost 4 pixels are brighter "
-    "than the next ones, of 255 and beyond the photograph's own. FP16 and BF16 are the least PSNR "
-    "against FP32. *Still* and *panned* are flicker: the mean difference of consecutive results, "
-    "the motion compensated, over that of the noisy frames; *without* is the same network trained "
-    "without the stability term."
+    "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; less "
+    "is better. L-BFGS optimises the photograph's pixels directly, so many iterations long, and "
+    "*equals* is after how many it stands where the full network does. *Clipped* is the share of "
+    "pixels with a channel at 0 or 255; *frame* is by how much the outermost 4 pixels are brighter "
+    "than the next ones, of 255, beyond what they are in the photograph. FP16 and BF16 are the "
+    "least PSNR against FP32. *Still* and *panned* are flicker: the mean difference of consecutive "
+    "results, motion compensated, over that of the noisy frames. *Without* is the same network "
+    "trained without the stability term."
 )
 
 
@@ -160,8 +160,8 @@ def _worth(styles: Sequence[Mapping[str, Any]], iterations: Sequence[int]) -> li
         lines.append(
             [
                 style["title"],
-                _figure(full.get("objective")),
-                _figure(lite.get("objective")),
+                _figure(full.get("seen")),
+                _figure(lite.get("seen")),
                 *(_figure(reached.get(count)) for count in iterations),
                 _figure(full.get("equals"), 0),
                 "-" if "clipped" not in full else f"{full['clipped']:.1%}",

@@ -17,7 +17,7 @@ from models.precision import Precision
 from models.quality import flicker
 from models.quality.direct import HISTORY, Optimised, optimise
 from models.quality.judge import Judged, Styler, judge, styler
-from models.quality.pictures import as_seen, border, clipped, to_pixels, to_tensor
+from models.quality.pictures import border, clipped, to_pixels, to_tensor
 from models.training.config import TrainingConfig
 from models.training.features import Vgg19Features
 from models.training.objective import Objective
@@ -77,7 +77,7 @@ def conditions(plan: Plan, photographs: Sequence[Photograph]) -> dict[str, Any]:
             "photographs": plan.direct,
             "history": HISTORY,
             "start": "the photograph",
-            "step": "L-BFGS with a strong Wolfe search, over the pixels, unbounded",
+            "step": "L-BFGS with a strong Wolfe search, over the pixels, clamped to 0-255",
         },
         "flicker": {
             "photographs": plan.flickering,
@@ -139,11 +139,11 @@ class Quality:
             reached = self._optimised(objective, subject.pack.title, say)
             place = self._plan.iterations.index(self._plan.shown)
             shown.direct.extend(to_pixels(stages[place].picture) for stages in reached)
-            entry["direct"] = self._direct_rows(objective, reached)
+            entry["direct"] = self._direct_rows(reached)
             paths = [stages[-1].path for stages in reached]
             for row in entry["networks"]:
                 if "each" in row:
-                    row["equals"] = _equals([one["objective"] for one in row["each"]], paths)
+                    row["equals"] = _equals([one["seen"] for one in row["each"]], paths)
         return entry, shown
 
     def _network(
@@ -215,33 +215,21 @@ class Quality:
             reached.append(optimise(objective, picture, self._plan.iterations))
         return reached
 
-    def _direct_rows(
-        self, objective: Objective, reached: Sequence[Sequence[Optimised]]
-    ) -> list[dict[str, Any]]:
+    def _direct_rows(self, reached: Sequence[Sequence[Optimised]]) -> list[dict[str, Any]]:
         """A row for each of the plan's iterations: means over the photographs."""
         rows = []
         for n, wanted in enumerate(self._plan.iterations):
             stands = [stages[n] for stages in reached]
             terms = [fmean(column) for column in zip(*(s.terms for s in stands), strict=True)]
-            seen = [
-                _seen(objective, stand.picture, picture)
-                for stand, picture in zip(stands, self._pictures, strict=False)
-            ]
             rows.append(
                 {
                     "iterations": wanted,
                     "evaluations": fmean(stand.evaluations for stand in stands),
                     **dict(zip(("objective", "content", "style", "tv"), terms, strict=True)),
-                    "seen": fmean(seen),
                     "each": [stand.terms[0] for stand in stands],
                 }
             )
         return rows
-
-
-@torch.no_grad()
-def _seen(objective: Objective, picture: Tensor, photograph: Tensor) -> float:
-    return float(objective(as_seen(picture), photograph)[0])
 
 
 def _equals(objectives: Sequence[float], paths: Sequence[Sequence[float]]) -> float | None:

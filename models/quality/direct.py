@@ -20,8 +20,8 @@ class Optimised:
     """A picture after `iterations` iterations, which took `evaluations` of the objective.
 
     `path` is the objective after each iteration so far, beginning with the photograph's own;
-    `terms` are the objective's [total, content, style, TV]; `picture` is [1, 3, H, W] float32,
-    not clamped. `iterations` is less than what was asked for only where no step goes down.
+    `terms` are the objective's [total, content, style, TV]; `picture` is [1, 3, H, W] float32
+    RGB within 0-255. `iterations` is less than what was asked for only where no step goes down.
     """
 
     iterations: int
@@ -40,11 +40,12 @@ def optimise(
     """Gatys' method (2015, arXiv:1508.06576) with Johnson's objective, from the photograph: what
     stands after each of `iterations`, which ascend.
 
-    The unknowns are the pixels, 0-255, unbounded. One iteration is one step of L-BFGS with a
-    history of HISTORY to a point that satisfies the strong Wolfe conditions, which takes little
-    more than one evaluation of the objective and its gradient. The customary fixed step of 1
-    takes exactly one, and after 50 and 100 iterations stands within a few hundredths of this;
-    but it may also go up. `iterated` is called after each iteration.
+    The unknowns are the pixels, and the objective is that of the picture they make when clamped
+    to 0-255: unbounded, they would reach objectives that no picture has, as Johnson et al.
+    (2016, arXiv:1603.08155, section 4.1) found, who clamp after every iteration instead; that
+    spoils the history. One iteration is one step of L-BFGS with a history of HISTORY to a point
+    that satisfies the strong Wolfe conditions, which takes little more than one evaluation of
+    the objective and its gradient. `iterated` is called after each iteration.
     """
     search = _Search(objective, photograph)
     reached = []
@@ -77,8 +78,8 @@ class _Search:
 
     def standing(self) -> Optimised:
         with torch.no_grad():
-            terms = self._objective(self._pixels, self._photograph).tolist()
-        picture = self._pixels.detach().clone()
+            picture = self._pixels.clamp(0, 255)
+            terms = self._objective(picture, self._photograph).tolist()
         path = tuple(self._path)
         return Optimised(self.done, self._evaluations, path, tuple(terms), picture)
 
@@ -102,7 +103,8 @@ class _Search:
             return self._seen[1]
         self._pixels.grad = None
         # As large as a sum over pixels, for L-BFGS takes a curvature below 1e-10 for none.
-        loss = self._objective(self._pixels, self._photograph)[0] * self._pixels.numel()
+        picture = self._pixels.clamp(0, 255)
+        loss = self._objective(picture, self._photograph)[0] * self._pixels.numel()
         loss.backward()
         self._evaluations += 1
         self._seen = self._pixels.detach().clone(), loss.detach()
