@@ -445,7 +445,7 @@ __global__ void pack(const Convolution c, const typename Tile::Element* weight,
     }
 }
 
-int divide_up(long long a, long long b) { return static_cast<int>((a + b - 1) / b); }
+static int divide_up(long long a, long long b) { return static_cast<int>((a + b - 1) / b); }
 
 template <typename Tile>
 Convolution lay_out(const StyleforgeConvolution& p) {

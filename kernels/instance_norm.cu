@@ -309,7 +309,7 @@ bool aligned(const StyleforgeNorm& p, int type_bytes) {
            inner * type_bytes % 16 == 0;
 }
 
-long long divide_up(long long a, long long b) { return (a + b - 1) / b; }
+static long long divide_up(long long a, long long b) { return (a + b - 1) / b; }
 
 int type_bytes(const StyleforgeNorm& p) { return p.type == kFloat ? 4 : 2; }
 

@@ -19,7 +19,7 @@ from kernels.ops import (
     fused_residual_block_forward,
 )
 from kernels.ops.convolution import why_not
-from kernels.registry import OPS, KernelStatus
+from kernels.registry import OPS, prepare
 from kernels.residual_block_wrapper import FusedResidualBlock
 from models.transformer_net import ResidualBlock
 
@@ -31,12 +31,13 @@ TF32 = 2.0**-10
 pytestmark = pytest.mark.parametrize("device", DEVICES)
 
 
-@pytest.fixture(autouse=True)
-def loaded(native_kernels: tuple[KernelStatus, ...]) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def loaded() -> None:
     """Without a compiler, the operations are their references; doing without is tested too."""
-    if "no C++ compiler" in native_kernels[0].reason:
-        pytest.skip(native_kernels[0].reason)
-    assert all(status.ready for status in native_kernels), native_kernels
+    statuses = prepare(list(OPS))
+    if "no C++ compiler" in statuses[0].reason:
+        pytest.skip(statuses[0].reason)
+    assert all(status.ready for status in statuses), statuses
 
 
 @pytest.fixture(autouse=True, params=[False], ids=["exact"])
