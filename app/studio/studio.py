@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LONG_S = 15 * 60.0  # a run longer than this is not begun without asking
+AGREED = 1.5  # times what the user agreed to is still agreed to
+LOADING_S = 0.1  # between two words on what is being read
 KEEP_S = 60.0  # between two checkpoints: what a crash may cost
 HISTORY_S = 30.0  # between two notes of how far the run is
 PATIENCE_MS = 4000  # a cancelled process is killed after this
@@ -118,7 +120,9 @@ class Studio(QObject):
         self._lock: QLockFile | None = None
         self._cancelled = False
         self._pace = 0.0
+        self._agreed_s = 0.0  # what the user said yes to before measuring
         self._noted_at = 0.0
+        self._told_at = 0.0
         self.history: list[Point] = []
 
     @property
@@ -127,12 +131,15 @@ class Studio(QObject):
 
     # What the user wishes
 
-    def begin(self, order: Order, frame: NDArray[np.uint8] | None) -> None:
-        """Measure how long `order` takes and train it, asking first if that is long. Previews
-        are made on `frame`, (H, W, 3) uint8 RGB, or on the built-in scene."""
+    def begin(
+        self, order: Order, frame: NDArray[np.uint8] | None, *, agreed_s: float = 0.0
+    ) -> None:
+        """Measure how long `order` takes and train it, asking first if that is long, and longer
+        than the `agreed_s` seconds the user knows of. Previews are made on `frame`, (H, W, 3)
+        uint8 RGB, or on the built-in scene."""
         if self._state.phase is not Phase.IDLE:
             return
-        self._order, self._cancelled = order, False
+        self._order, self._cancelled, self._agreed_s = order, False, agreed_s
         self._show(Phase.PREPARING, doing="Preparing...", problem=None)
 
         def work() -> RunFolder:
@@ -159,7 +166,8 @@ class Studio(QObject):
         forecast, order = self._state.forecast, self._order
         if self._state.phase is Phase.ASKING and forecast and forecast.cheaper and order:
             order = replace(order, preset=forecast.cheaper)
-            self._discard(then=lambda: self.begin(order, frame))
+            known = forecast.cheaper_seconds
+            self._discard(then=lambda: self.begin(order, frame, agreed_s=known))
 
     def pause(self) -> None:
         """Stop after the step under way, keeping everything; `resume` goes on. The process ends,
@@ -258,8 +266,14 @@ class Studio(QObject):
     def _show_loading(self, what: str, done: int, total: int) -> None:
         if self._state.phase not in (Phase.MEASURING, Phase.TRAINING):
             return
+        now = time.monotonic()
+        if done != total and now - self._told_at < LOADING_S:
+            return
+        self._told_at = now
         if what.endswith(", bytes"):
-            megabytes = f"{done / 1e6:.0f} of {total / 1e6:.0f} MB" if total else f"{done / 1e6} MB"
+            megabytes = (
+                f"{done / 1e6:.0f} of {total / 1e6:.0f} MB" if total else f"{done / 1e6:.0f} MB"
+            )
             doing = f"Downloading {what.removesuffix(', bytes')}: {megabytes}"
         else:
             doing = f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}"
@@ -326,7 +340,7 @@ class Studio(QObject):
         forecast = self._state.forecast
         if forecast is None:
             self._fail(Ending("failed", "the training process did not say how long it takes"))
-        elif forecast.seconds > LONG_S:
+        elif forecast.seconds > max(LONG_S, AGREED * self._agreed_s):
             self._show(Phase.ASKING, doing="", share=None)
         else:
             self._train()

@@ -8,12 +8,13 @@ from models.training.run import Run
 from models.training.trainer import READ_EVERY
 
 MEASURED_S = 2.0  # how long to measure, after the first step
-SLOW_S = 4.0  # a first step that takes this long is measurement enough
+SLOW_S = 30.0  # a first step that takes this long is measurement enough
 
 
 def seconds_per_step(run: Run) -> float:
-    """Takes real steps of `run`, which is good for nothing else then; a few seconds long, or one
-    step on a slow machine. The first step, which sets things up, is left out if it was quick."""
+    """Takes real steps of `run`, which is good for nothing else then; a few seconds long, or two
+    steps on a slow machine. The first step, which sets things up and takes up to twice as long,
+    is left out, unless it takes so long that a second one would try anybody's patience."""
     read_every = READ_EVERY if run.device.type == "cuda" else 1
     began = time.perf_counter()
     run.step().tolist()  # reading waits for the device
