@@ -257,6 +257,21 @@ def test_a_network_is_judged_by_the_objective_of_its_picture(objective, photogra
     assert 20 < judge(objective, photograph, half(photograph), picture).psnr < 80
 
 
+@pytest.mark.gpu
+def test_a_gpu_measures_what_the_cpu_does(vgg_state, photograph) -> None:
+    cuda = torch.device("cuda:0")
+    reached = []
+    for device in (CPU, cuda):
+        features = Vgg19Features(vgg_state, "caffe").to(device)
+        objective = Objective(TINY, features, to_tensor(painting(), device))
+        (stands,) = optimise(objective, photograph.to(device), (5,))
+        network, _ = styler(state(), "fused", Precision.fp32, device)
+        figures = judge(objective, photograph.to(device), network(photograph.to(device)))
+        flickers = (f(network, photograph.to(device)) for f in (still_flicker, panned_flicker))
+        reached.append((stands.terms[0], figures.objective, *flickers))
+    assert reached[0] == pytest.approx(reached[1], rel=0.05)
+
+
 # Sheets
 
 
@@ -342,7 +357,13 @@ def test_quality_measures_every_style_size_and_precision(place: Path, capsys) ->
     assert candy["direct"][0]["objective"] > candy["direct"][1]["objective"]
     assert candy["without"]["still"] > 0
     table = markdown(report)
-    for words in ("2, 0", "L-BFGS 2", "BF16 dB", "still, without", "Not run: Mosaic, lite"):
+    for words in (
+        "2 photographs with a long side of 80 px, enlarged from 60: 2, 0",
+        "L-BFGS 2",
+        "BF16 dB",
+        "still, without",
+        "Not run: Mosaic, lite",
+    ):
         assert words in table
     assert table.splitlines()[0] in capsys.readouterr().out
     for name in ("sheet.png", "sheet-candy.png", "sheet-mosaic.png"):

@@ -125,7 +125,9 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
     names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
     frames, direct = quality["flicker"], quality["direct"]
     count = len(quality["photographs"])
-    told = [f"{count} photographs kept out of training, long side {quality['size']} px: {names}"]
+    smallest = min(max(photograph["original"]) for photograph in quality["photographs"])
+    enlarged = f", enlarged from {smallest}" if smallest < quality["size"] else ""
+    told = [f"{count} photographs with a long side of {quality['size']} px{enlarged}: {names}"]
     if direct["photographs"] not in (0, count):
         told.append(f"L-BFGS on the first {direct['photographs']}")
     if frames["photographs"]:
