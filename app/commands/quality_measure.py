@@ -224,6 +224,7 @@ class Quality:
             rows.append(
                 {
                     "iterations": wanted,
+                    "taken": fmean(stand.iterations for stand in stands),  # fewer at a minimum
                     "evaluations": fmean(stand.evaluations for stand in stands),
                     **dict(zip(("objective", "content", "style", "tv"), terms, strict=True)),
                     "each": [stand.terms[0] for stand in stands],
