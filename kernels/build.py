@@ -82,11 +82,14 @@ LIBRARIES = {
         ),
         Library(
             "conv_fusion",
-            cuda=("conv_fusion.cu",),
+            cuda=("conv_fusion.cu", "conv_hopper.cu"),
             headers=(
+                "include/pipeline.cuh",
+                "include/running_statistics.cuh",
                 "include/statistics.cuh",
                 "include/tensor_core.cuh",
                 "include/warpgroup.cuh",
+                "include/warpgroup_products.cuh",
             ),
             shared_bytes=150_000,
         ),

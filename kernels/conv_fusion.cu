@@ -8,7 +8,6 @@
 
 #include "include/statistics.cuh"
 #include "include/tensor_core.cuh"
-#include "include/warpgroup.cuh"
 
 namespace styleforge {
 
@@ -26,8 +25,7 @@ struct Conv {
     Norm norm;             // of x
     const void* residual;  // [N, H, W, Cin], or null: added after norm and ReLU
     void* activated;       // [N, H, W, Cin], or null: where what was loaded is kept
-    const void* weight;    // [phases][taps][Cin / kSlice][Cout][kSlice]; for warpgroups
-                           // [taps][Cin / kSlice][kSlice / 8][Cout][8]
+    const void* weight;    // [phases][taps][Cin / kSlice][Cout][kSlice]
     void* y;               // [N, H', W', Cout] raw
     Statistics statistics;
     Tiling tiling;         // of the output, before phases are interleaved
@@ -37,9 +35,8 @@ struct Conv {
 
 // What a block of threads computes: kTileH x kTileW outputs of all kCout channels.
 template <int kCin_, int kCout_, int kKernel_, int kStride_, bool kUpsample_, int kTileH_,
-          int kTileW_, int kWarpsM_, int kWarpsN_, int kSlice_, int kStages_, bool kGroups_ = false>
+          int kTileW_, int kWarpsM_, int kWarpsN_, int kSlice_, int kStages_>
 struct Shape {
-    static constexpr bool kGroups = kGroups_;  // products by warpgroups
     static constexpr int kCin = kCin_, kCout = kCout_, kKernel = kKernel_, kStride = kStride_;
     static constexpr bool kUpsample = kUpsample_;
     static constexpr int kTileH = kTileH_, kTileW = kTileW_, kPixels = kTileH * kTileW;
@@ -52,19 +49,13 @@ struct Shape {
     static constexpr int kPatchW = (kTileW - 1) * kStride + kKernel;
     // One access width of padding a pixel keeps eight neighbours in different banks.
     static constexpr int kPixelBytes = kCin * 2 + 16, kRowBytes = kSlice * 2 + 16;
-    // Warpgroups read planes of one 16-byte part each; a plane more would fall on the same banks.
-    static constexpr int kPlaneBytes = kPatchH * kPatchW * 16 + 16;
-    static constexpr int kPixelStride = kGroups ? 16 : kPixelBytes;
-    static constexpr int kPartStride = kGroups ? kPlaneBytes : 16;
-    static constexpr int kPatchBytes =
-        kGroups ? (kCin / 8 * kPlaneBytes + 127) / 128 * 128 : kPatchH * kPatchW * kPixelBytes;
-    static constexpr int kStageBytes = kGroups ? kCout * kSlice * 2 : kCout * kRowBytes;
-    static constexpr int kAhead = kGroups ? kStages - 2 : kStages - 1;  // steps fetched ahead
+    static constexpr int kPatchBytes = kPatchH * kPatchW * kPixelBytes;
+    static constexpr int kStageBytes = kCout * kRowBytes;
+    static constexpr int kAhead = kStages - 1;  // steps fetched ahead
     static constexpr int kOutBytes = kPixels * (kCout * 2 + 16);
     static constexpr int kWorkBytes = kPatchBytes + kStages * kStageBytes;
     static constexpr int kSharedBytes = kWorkBytes > kOutBytes ? kWorkBytes : kOutBytes;
     static constexpr int kSteps = kKernel * kKernel * (kCin / kSlice);
-    static_assert(!kGroups || (kTileW == 8 && kWarpsN == 1 && kCout == 128 && kTilesM == 1));
     static_assert(kRowsOfWarp % 16 == 0 && kColumnsOfWarp % 16 == 0 && kSlice % 16 == 0);
     static_assert(kSlice % 32 == 0, "an even number of matrices, for taking turns");
     static_assert(kThreads % kCin == 0 && kThreads % kCout == 0);
@@ -111,7 +102,7 @@ __device__ __forceinline__ void load_patch(const Conv& p, unsigned char* patch,
     const size_t plane = static_cast<size_t>(sample) * p.height * p.width * kParts;
     const uint4* x = static_cast<const uint4*>(p.x) + plane + part;
     const uint4* residual = static_cast<const uint4*>(p.residual) + plane + part;
-    unsigned char* to = patch + part * S::kPartStride;
+    unsigned char* to = patch + part * 16;
     uint4 add[kAdd ? kTurns : 1];
 #pragma unroll
     for (int k = 0; k < kTurns; ++k) {
@@ -119,7 +110,7 @@ __device__ __forceinline__ void load_patch(const Conv& p, unsigned char* patch,
         if (q < kPatch) {
             const int at = (places[q / S::kPatchW] * p.width +
                             places[S::kPatchH + q % S::kPatchW]) * kParts;
-            copy_async(shared_address(to + q * S::kPixelStride), x + at);
+            copy_async(shared_address(to + q * S::kPixelBytes), x + at);
             if (kAdd) add[k] = __ldcg(residual + at);
         }
     }
@@ -134,7 +125,7 @@ __device__ __forceinline__ void load_patch(const Conv& p, unsigned char* patch,
     for (int k = 0; k < kTurns; ++k) {
         const int q = first + k * kPitch;
         if (q < kPatch) {
-            auto* value = reinterpret_cast<uint4*>(to + q * S::kPixelStride);
+            auto* value = reinterpret_cast<uint4*>(to + q * S::kPixelBytes);
             *value = activate<T, kAdd>(*value, own, floor, add[kAdd ? k : 0]);
         }
     }
@@ -155,7 +146,7 @@ __device__ __forceinline__ void keep_patch(const Conv& p, const unsigned char* p
             static_cast<uint4*>(p.activated)[(plane + (tile_y + i) * p.width + tile_x + j) *
                                              kParts + part] =
                 *reinterpret_cast<const uint4*>(
-                    patch + ((i + 1) * S::kPatchW + j + 1) * S::kPixelStride + part * S::kPartStride);
+                    patch + ((i + 1) * S::kPatchW + j + 1) * S::kPixelBytes + part * 16);
     }
 }
 
@@ -269,9 +260,7 @@ __global__ void __launch_bounds__(S::kThreads) convolve(const Conv p) {
             const auto* from = weight + static_cast<size_t>(step) * S::kCout * S::kSlice * 2;
             const uint32_t to = shared_address(stages + step % S::kStages * S::kStageBytes);
             for (int i = threadIdx.x; i < S::kCout * kChunks; i += S::kThreads)
-                copy_async(S::kGroups ? to + i * 16
-                                      : to + i / kChunks * S::kRowBytes + i % kChunks * 16,
-                           from + i * 16);
+                copy_async(to + i / kChunks * S::kRowBytes + i % kChunks * 16, from + i * 16);
         }
         commit_copies();
     };
@@ -294,73 +283,47 @@ __global__ void __launch_bounds__(S::kThreads) convolve(const Conv p) {
     const int warp_m = warp % S::kWarpsM, warp_n = warp / S::kWarpsM;
     float acc[S::kTilesM][S::kTilesN][4] = {};
     constexpr int kSlices = S::kCin / S::kSlice, kDeep = S::kSlice / 16;
-    if constexpr (S::kGroups) {
-        // Eight rows of eight pixels are a warpgroup's 64; a tap is a shift by whole pixels.
-        const uint32_t a_from = shared_address(patch) + warp / 4 * 8 * S::kPatchW * 16;
-        publish_to_tensor_cores();
-        for (int step = 0; step < S::kSteps; ++step) {
-            wait_for_copies<S::kAhead - 1>();
-            publish_to_tensor_cores();
-            __syncthreads();
-            fetch(step + S::kAhead);
-            const int tap = step / kSlices, slice = step % kSlices;
-            const uint32_t a_step = a_from + slice * (S::kSlice / 8) * S::kPlaneBytes +
-                                    (tap / S::kKernel * S::kPatchW + tap % S::kKernel) * 16;
-            const uint32_t b_step =
-                shared_address(stages) + step % S::kStages * S::kStageBytes;
-            begin_products();
+    uint32_t a_from[S::kTilesM];
 #pragma unroll
-            for (int k = 0; k < kDeep; ++k)
-                multiply_group<T>(
-                    acc[0], matrix_at(a_step + k * 2 * S::kPlaneBytes, S::kPlaneBytes, S::kPatchW * 16),
-                    matrix_at(b_step + k * 2 * S::kCout * 16, S::kCout * 16, 128));
-            commit_products();
-            wait_for_products<1>();
-        }
-        wait_for_products<0>();
-    } else {
-        uint32_t a_from[S::kTilesM];
+    for (int i = 0; i < S::kTilesM; ++i) {
+        const int q = warp_m * S::kRowsOfWarp + i * 16 + lane % 16;
+        const int at = q / S::kTileW * S::kStride * S::kPatchW + q % S::kTileW * S::kStride;
+        a_from[i] = shared_address(patch) + at * S::kPixelBytes + lane / 16 * 16;
+    }
+    const uint32_t b_from = shared_address(stages) +
+                            (warp_n * S::kColumnsOfWarp + lane / 16 * 8 + lane % 8) * S::kRowBytes +
+                            lane / 8 % 2 * 16;
+    uint32_t a[2][S::kTilesM][4], b[2][S::kTilesN / 2][4];
+    const auto load = [&](int step, int k, int to) {
+        const int tap = step / kSlices, slice = step % kSlices;
+        const uint32_t a_step = ((tap / S::kKernel) * S::kPatchW + tap % S::kKernel) *
+                                    S::kPixelBytes + slice * S::kSlice * 2 + k * 32;
+        const uint32_t b_step = b_from + step % S::kStages * S::kStageBytes + k * 32;
 #pragma unroll
-        for (int i = 0; i < S::kTilesM; ++i) {
-            const int q = warp_m * S::kRowsOfWarp + i * 16 + lane % 16;
-            const int at = q / S::kTileW * S::kStride * S::kPatchW + q % S::kTileW * S::kStride;
-            a_from[i] = shared_address(patch) + at * S::kPixelBytes + lane / 16 * 16;
-        }
-        const uint32_t b_from = shared_address(stages) +
-                                (warp_n * S::kColumnsOfWarp + lane / 16 * 8 + lane % 8) * S::kRowBytes +
-                                lane / 8 % 2 * 16;
-        uint32_t a[2][S::kTilesM][4], b[2][S::kTilesN / 2][4];
-        const auto load = [&](int step, int k, int to) {
-            const int tap = step / kSlices, slice = step % kSlices;
-            const uint32_t a_step = ((tap / S::kKernel) * S::kPatchW + tap % S::kKernel) *
-                                        S::kPixelBytes + slice * S::kSlice * 2 + k * 32;
-            const uint32_t b_step = b_from + step % S::kStages * S::kStageBytes + k * 32;
+        for (int i = 0; i < S::kTilesM; ++i) load_matrices(a[to][i], a_from[i] + a_step);
 #pragma unroll
-            for (int i = 0; i < S::kTilesM; ++i) load_matrices(a[to][i], a_from[i] + a_step);
+        for (int j = 0; j < S::kTilesN / 2; ++j)
+            load_matrices(b[to][j], b_step + j * 16 * S::kRowBytes);
+    };
+    load(0, 0, 0);
+    for (int step = 0; step < S::kSteps; ++step) {
 #pragma unroll
-            for (int j = 0; j < S::kTilesN / 2; ++j)
-                load_matrices(b[to][j], b_step + j * 16 * S::kRowBytes);
-        };
-        load(0, 0, 0);
-        for (int step = 0; step < S::kSteps; ++step) {
-#pragma unroll
-            for (int k = 0; k < kDeep; ++k) {
-                // The next matrices are on their way while these are multiplied.
-                if (k == kDeep - 1) {
-                    fetch(step + S::kAhead);
-                    wait_for_copies<S::kAhead - 1>();
-                    __syncthreads();
-                    if (step + 1 < S::kSteps) load(step + 1, 0, (k + 1) % 2);
-                } else {
-                    load(step, k + 1, (k + 1) % 2);
-                }
-#pragma unroll
-                for (int i = 0; i < S::kTilesM; ++i)
-#pragma unroll
-                    for (int j = 0; j < S::kTilesN; ++j)
-                        multiply<T>(acc[i][j], a[k % 2][i], b[k % 2][j / 2][j % 2 * 2],
-                                    b[k % 2][j / 2][j % 2 * 2 + 1]);
+        for (int k = 0; k < kDeep; ++k) {
+            // The next matrices are on their way while these are multiplied.
+            if (k == kDeep - 1) {
+                fetch(step + S::kAhead);
+                wait_for_copies<S::kAhead - 1>();
+                __syncthreads();
+                if (step + 1 < S::kSteps) load(step + 1, 0, (k + 1) % 2);
+            } else {
+                load(step, k + 1, (k + 1) % 2);
             }
+#pragma unroll
+            for (int i = 0; i < S::kTilesM; ++i)
+#pragma unroll
+                for (int j = 0; j < S::kTilesN; ++j)
+                    multiply<T>(acc[i][j], a[k % 2][i], b[k % 2][j / 2][j % 2 * 2],
+                                b[k % 2][j / 2][j % 2 * 2 + 1]);
         }
     }
     wait_for_copies<0>();
@@ -387,6 +350,7 @@ struct First {
     Statistics statistics;
     Tiling tiling;       // H' and W' are H and W rounded up to multiples of 4
     int height, width;
+    int* range;          // [N, 3], cleared; see Span
 };
 
 struct FirstShape {
@@ -423,6 +387,7 @@ __global__ void __launch_bounds__(FirstShape::kThreads) convolve_first(const Fir
                    static_cast<const uint4*>(p.weight) + i);
     commit_copies();
     wait_for_previous_layer();
+    if (blockIdx.x == 0 && threadIdx.x == 0) Span::clear(p.range + sample * 3);
 
     const auto* x = static_cast<const In*>(p.x) + static_cast<size_t>(sample) * p.height * p.width * 3;
     for (int q = threadIdx.x; q < S::kPatchH * S::kPatchW; q += S::kThreads) {
@@ -489,6 +454,7 @@ struct Last {
     void* y;               // [N, H, W, 3], uint8 (rounded, 0-255) or T
     int height, width;     // H, W of the picture
     int padded_h, padded_w;
+    int* range;            // [N, 3] of the picture, see Span
 };
 
 struct LastShape {
@@ -591,6 +557,7 @@ __global__ void __launch_bounds__(LastShape::kThreads) convolve_last(const Last 
                      lane % 4 * 2 + k % 2] = acc[i][j][k];
     __syncthreads();
     auto* y = static_cast<Out*>(p.y) + static_cast<size_t>(sample) * p.height * p.width * 3;
+    Span span;
     for (int q = threadIdx.x; q < S::kTileH * S::kTileW * 3; q += S::kThreads) {
         const int i = q / (S::kTileW * 3), j = q / 3 % S::kTileW, colour = q % 3;
         if (tile_y + i >= p.height || tile_x + j >= p.width) continue;
@@ -598,8 +565,10 @@ __global__ void __launch_bounds__(LastShape::kThreads) convolve_last(const Last 
 #pragma unroll
         for (int tap = 0; tap < 9; ++tap)
             sum += sums[(i * S::kWideW + j + tap) * S::kSumPitch + tap * 3 + colour];
+        span.add(sum);
         put(y + (static_cast<size_t>(tile_y + i) * p.width + tile_x + j) * 3 + colour, sum);
     }
+    span.leave(p.range + sample * 3);
 }
 
 //                     Cin Cout  k  s  up     tile   warps  slice stages
@@ -607,9 +576,6 @@ using Down1 = Shape<32, 64, 3, 2, false, 8, 16, 4, 2, 32, 4>;
 using Down2 = Shape<64, 128, 3, 2, false, 8, 16, 2, 4, 64, 3>;
 using Same = Shape<128, 128, 3, 1, false, 8, 16, 2, 4, 64, 3>;
 using SameWide = Shape<128, 128, 3, 1, false, 8, 16, 2, 2, 64, 3>;
-// Hopper: one block to a multiprocessor, or two.
-using SameGroups = Shape<128, 128, 3, 1, false, 16, 8, 8, 1, 64, 4, true>;
-using SameGroupsWide = Shape<128, 128, 3, 1, false, 16, 8, 8, 1, 64, 3, true>;
 using Up1 = Shape<128, 64, 2, 1, true, 8, 16, 4, 2, 64, 3>;
 using Up2 = Shape<64, 32, 2, 1, true, 8, 16, 4, 1, 64, 3>;
 
@@ -642,7 +608,7 @@ int launch_conv(Conv p, int samples, cudaStream_t stream) {
 }
 
 // 0: 32-64, stride 2; 1: 64-128, stride 2; 2 and 5: 128-128, for small and large pictures;
-// 3: 128-64, enlarged; 4: 64-32, enlarged; 6 and 7: as 2 and 5, by warpgroups (sm_90a).
+// 3: 128-64, enlarged; 4: 64-32, enlarged.
 template <typename T>
 int launch_kind(int kind, const Conv& p, int samples, cudaStream_t stream) {
     switch (kind) {
@@ -652,8 +618,6 @@ int launch_kind(int kind, const Conv& p, int samples, cudaStream_t stream) {
         case 3: return launch_conv<T, Up1>(p, samples, stream);
         case 4: return launch_conv<T, Up2>(p, samples, stream);
         case 5: return launch_conv<T, SameWide>(p, samples, stream);
-        case 6: return launch_conv<T, SameGroups>(p, samples, stream);
-        case 7: return launch_conv<T, SameGroupsWide>(p, samples, stream);
     }
     return cudaErrorInvalidValue;
 }

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from kernels.convolution import can_write_into, column_weights, convolve, phase_weight
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
-from kernels.network_plan import NetworkPlan, why_not
+from kernels.network_plan import plan_for, why_not
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
+from kernels.plan import NetworkPlan
 from kernels.registry import OPS, statuses
 from kernels.workspace import PreparedWeights, Workspace
 from models.network_shape import FULL, NetworkShape
@@ -179,8 +180,8 @@ class TransformerNetFused(TransformerNet):
     Exact rewrites only: biases that the norm removes are not added, an upsampling convolution
     is one small convolution before the enlargement, and on the CPU the last layer is computed
     column by column. Everything is channels last. Under `torch.inference_mode` on a CPU the
-    activations live in buffers that are kept, and on a GPU in FP16 and BF16 the native network
-    of kernels.network_plan runs instead; one network is then for one thread.
+    activations live in buffers that are kept, and on a GPU the native network of
+    kernels.network_plan runs instead; one network is then for one thread.
 
     Between the groups activations are padded, by what the next layer needs.
     """
@@ -207,25 +208,35 @@ class TransformerNetFused(TransformerNet):
 
     def _plan(self, x: Tensor) -> NetworkPlan | None:
         """The native network for pictures like `x`; None where it cannot run."""
+        if x.dtype != self.conv1.conv2d.weight.dtype and not torch.is_autocast_enabled("cuda"):
+            return None
+        return self.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
+
+    def plan(self, shape: tuple[int, int, int], device: torch.device) -> NetworkPlan | None:
+        """The native network for N pictures of H x W, which also takes them as bytes; None where
+        it cannot run. It is kept until the sizes of a few others were asked for."""
+        dtype = self.conv1.conv2d.weight.dtype
+        autocast = torch.is_autocast_enabled("cuda")
         if (
-            x.device.type != "cuda"
+            device.type != "cuda"
             or not torch.is_inference_mode_enabled()
-            or torch.is_autocast_enabled("cuda")
+            or (autocast and torch.get_autocast_dtype("cuda") is not torch.float16)
             or _other_shape(self.shape)
-            or why_not(x.device, x.dtype)
+            or why_not(device, dtype)
         ):
             return None
+        # What autocast multiplies in FP16 has fewer bits than TF32 only where it is stored.
+        tf32 = dtype is torch.float32 and (autocast or torch.backends.cudnn.allow_tf32)
         if self._weights_seen is None:
             self._weights_seen = dict(self.state_dict(keep_vars=True))
         weights = self._weights_seen
         # Tensors made in inference mode count no versions: a change to them could not be seen.
         counted = not any(w.is_inference() for w in weights.values())
         version = tuple((w.data_ptr(), w._version) for w in weights.values()) if counted else None
-        shape = x.shape[0], x.shape[2], x.shape[3]
-        key = (shape, x.dtype, x.device)
+        key = (shape, dtype, device, tf32)
         made, plan = self._plans.pop(key, (None, None))
         if plan is None:
-            plan = NetworkPlan(weights, self.num_residual_blocks, shape, x.dtype, x.device)
+            plan = plan_for(weights, self.num_residual_blocks, shape, dtype, device, tf32=tf32)
         elif version is None or made != version:
             plan.set_weights(weights)
         self._plans[key] = version, plan

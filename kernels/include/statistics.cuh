@@ -130,6 +130,42 @@ __device__ void read_norm(const Norm& norm, int sample, float2 (&affine)[kChanne
     __syncthreads();
 }
 
+// What a picture's values span before they are rounded: tells a broken picture from a good one.
+struct Span {
+    float low = INFINITY, high = -INFINITY;
+    bool finite = true;
+
+    __device__ __forceinline__ void add(float v) {
+        low = fminf(low, v), high = fmaxf(high, v);
+        finite = finite && fabsf(v) < INFINITY;
+    }
+
+    // Integers in the order of floats.
+    static __device__ __forceinline__ int order_of(float v) {
+        const int i = __float_as_int(v);
+        return i < 0 ? i ^ 0x7fffffff : i;
+    }
+
+    static __device__ __forceinline__ void clear(int* range) {
+        range[0] = 0x7fffffff, range[1] = static_cast<int>(0x80000000), range[2] = 0;
+    }
+
+    // Into `range`: the least and the largest value in order_of, and whether any is not finite.
+    // Every thread of the warp calls it. Integers commute, so the order of blocks shows nowhere.
+    __device__ __forceinline__ void leave(int* range) const {
+        int least = order_of(low), most = order_of(high);
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            least = min(least, __shfl_xor_sync(~0u, least, step));
+            most = max(most, __shfl_xor_sync(~0u, most, step));
+        }
+        const bool all = __all_sync(~0u, finite);
+        if (threadIdx.x % 32) return;
+        atomicMin(range, least), atomicMax(range + 1, most);
+        if (!all) atomicOr(range + 2, 1);
+    }
+};
+
 // Programmatic dependent launch (sm_90): the next layer's blocks may start, and fetch weights,
 // before this one has ended; they wait here before they touch what it wrote.
 __device__ __forceinline__ void wait_for_previous_layer() {

@@ -1,0 +1,199 @@
+"""Runs the whole image transformation network on a CUDA device as fused convolutions.
+
+A plan is made once for a size: it owns every buffer, holds the weights in the order the kernels
+read them, and replays one CUDA graph, or one for each group of layers where those are timed.
+docs/performance.md tells what that gains.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from ctypes import c_void_p
+
+import torch
+from torch import Tensor
+
+EPS = 1e-5
+Mark = Callable[[str], None]
+# What a layer does on a stream; True where frames and pictures are bytes.
+Step = Callable[[c_void_p, bool], None]
+
+
+class NetworkPlan(ABC):
+    """The network for pictures [N, 3, H, W] of one size, dtype and device.
+
+    `weights` are a published state dict on any device. For one thread, in inference mode.
+    """
+
+    # As bytes: write frames here, `replay`, and read pictures there.
+    frames: Tensor  # [N, H, W, 3] uint8
+    pictures: Tensor  # [N, H, W, 3] uint8, rounded
+    # Of the pictures before they were rounded: the least and the largest value, as integers in
+    # the order of floats, and whether any value was not finite.
+    ranges: Tensor  # [N, 3] int32
+
+    def __init__(
+        self,
+        weights: Mapping[str, Tensor],
+        num_residual_blocks: int,
+        shape: tuple[int, int, int],  # N, H, W
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        self.samples, height, width = self.shape = shape
+        self.dtype, self.device = dtype, device
+        self._kept: list[Tensor] = []  # the kernels know addresses only
+        self._refill: list[Callable[[Mapping[str, Tensor]], None]] = []
+        self._groups: dict[str, list[Step]] = {}
+        self._graphs: dict[tuple[str, bool], torch.cuda.CUDAGraph] = {}
+        with torch.cuda.device(device):
+            self.frames = torch.zeros(*shape, 3, dtype=torch.uint8, device=device)
+            self.pictures = torch.zeros_like(self.frames)
+            self.ranges = torch.zeros(self.samples, 3, dtype=torch.int32, device=device)
+            self._x = torch.zeros(*shape, 3, dtype=dtype, device=device)
+            self._y = torch.zeros_like(self._x)
+            self._lay_out(num_residual_blocks, height, width)
+            self.set_weights(weights)
+
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Take on the weights of another network of the same shape."""
+        for refill in self._refill:
+            refill(weights)
+
+    def __call__(self, x: Tensor, mark: Mark | None = None) -> Tensor:
+        """[N, 3, H, W] to the same, channels last; `mark` as TransformerNetBaseline.forward."""
+        with torch.cuda.device(self.device):
+            self._x.copy_(x.permute(0, 2, 3, 1))
+            self._replay(False, mark)
+            return self._y.clone().permute(0, 3, 1, 2)
+
+    def replay(self, mark: Mark | None = None) -> None:
+        """`frames` to `pictures` and `ranges`, on the current stream of the device."""
+        with torch.cuda.device(self.device):
+            self._replay(True, mark)
+
+    def graph(self) -> torch.cuda.CUDAGraph:
+        """What `replay` replays."""
+        return self._graph("", True)
+
+    def _replay(self, in_bytes: bool, mark: Mark | None) -> None:
+        if mark is None:
+            self._graph("", in_bytes).replay()
+            return
+        for name in self._groups:
+            self._graph(name, in_bytes).replay()
+            mark(name)
+
+    # Layout
+
+    def _lay_out(self, blocks: int, height: int, width: int) -> None:
+        size, full = (height, width), (-(-height // 4) * 4, -(-width // 4) * 4)
+        half, quarter = (full[0] // 2, full[1] // 2), (full[0] // 4, full[1] // 4)
+        large, middle = self._buffer(full, 32), self._buffer(half, 64)
+        small, inside, outside = (self._buffer(quarter, 128) for _ in range(3))
+        sums = [self._buffer(quarter, 128) for _ in range(2)]
+
+        self._begin("encoder")
+        self._first(large, size, full)
+        self._layer("conv2", "in1", large, middle, stride=2)
+        self._layer("conv3", "in2", middle, small, stride=2)
+
+        self._begin("residual blocks")
+        x, norm, residual = small, "in3", None
+        for number in range(1, blocks + 1):
+            keep, name = sums[number % 2], f"res{number}"
+            # The first block's input has passed a ReLU; the later ones are sums, without.
+            self._layer(f"{name}.conv1", norm, x, inside, residual=residual, activated=keep)
+            self._layer(f"{name}.conv2", f"{name}.in1", inside, outside)
+            x, norm, residual = outside, f"{name}.in2", keep
+
+        self._begin("decoder")
+        self._layer("deconv1", norm, x, middle, enlarge=2, residual=residual)
+        self._layer("deconv2", "in4", middle, large, enlarge=2)
+        self._last("in5", large, size)
+
+    @abstractmethod
+    def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
+        """The first layer, from the frame; its norm is in1."""
+
+    @abstractmethod
+    def _layer(
+        self,
+        conv: str,
+        norm: str,  # of x; ReLU follows where there is no residual
+        x: Tensor,  # [N, H, W, Cin]
+        y: Tensor,  # [N, H', W', Cout]
+        *,
+        stride: int = 1,
+        enlarge: int = 1,
+        residual: Tensor | None = None,
+        activated: Tensor | None = None,
+    ) -> None:
+        """A convolution of 3x3."""
+
+    @abstractmethod
+    def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
+        """The last layer, to the picture."""
+
+    # Small parts. What they make holds no reference to the plan: a plan that is dropped gives its
+    # memory back at once, not when garbage is next collected.
+
+    def _begin(self, group: str) -> None:
+        self._steps = self._groups.setdefault(group, [])
+
+    def _buffer(self, size: tuple[int, int], channels: int) -> Tensor:
+        shape = (self.samples, *size, channels)
+        return self._keep(torch.zeros(shape, dtype=self.dtype, device=self.device))
+
+    def _keep(self, tensor: Tensor) -> Tensor:
+        self._kept.append(tensor)
+        return tensor
+
+    def _filled(
+        self,
+        name: str,
+        pack: Callable[[Tensor], Tensor],
+        shape: tuple[int, ...],
+        dtype: torch.dtype = torch.float32,
+    ) -> Tensor:
+        """What `pack` makes of the weight `name`, now and whenever weights are set."""
+        to = self._keep(torch.zeros(shape, dtype=dtype, device=self.device))
+
+        def refill(weights: Mapping[str, Tensor]) -> None:
+            to.copy_(pack(weights[name].detach().to(to.device)).view_as(to))
+
+        self._refill.append(refill)
+        return to
+
+    def _launch(self, call: Callable[[c_void_p, bool], int]) -> None:
+        def step(stream: c_void_p, in_bytes: bool) -> None:
+            if error := call(stream, in_bytes):
+                raise RuntimeError(f"the fused network could not be launched: CUDA error {error}")
+
+        self._steps.append(step)
+
+    def _graph(self, group: str, in_bytes: bool) -> torch.cuda.CUDAGraph:
+        """Of one group of layers, or of all; captured when first asked for."""
+        graph = self._graphs.get((group, in_bytes))
+        if graph is not None:
+            return graph
+        groups = [self._groups[group]] if group else self._groups.values()
+        steps = [step for steps in groups for step in steps]
+
+        def run() -> None:
+            stream = c_void_p(torch.cuda.current_stream().cuda_stream)
+            for step in steps:
+                step(stream, in_bytes)
+
+        run()  # loads the kernels, which cannot happen while a graph is captured
+        torch.cuda.synchronize()
+        graph = self._graphs[group, in_bytes] = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            run()
+        return graph
+
+
+def norm_after(conv: str) -> str:
+    """The name of the norm that follows a convolution."""
+    return {"deconv1": "in4", "deconv2": "in5"}.get(conv, conv.replace("conv", "in"))
