@@ -25,10 +25,12 @@ from app.styled import Comparison, EngineConfig, Running, Styled, Timings, same_
 from app.styles import Library, StyleError
 from app.upsampling import Enlarger
 from app.wardrobe import Outfit, Wardrobe
+from kernels.plan import NetworkPlan
 from models.checkpoints import CheckpointError, State
+from models.frame_stream import style_frame
 from models.network_shape import NetworkShape
 from models.precision import Precision
-from models.transformer_net import VARIANTS
+from models.transformer_net import VARIANTS, TransformerNetFused
 from utils.devices import resolve, title, why_no_cuda
 
 log = logging.getLogger(__name__)
@@ -45,7 +47,7 @@ class EngineError(StyleForgeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """One network's answer: `raw` is [H, W, 3] float in 0-255 on the device."""
+    """One network's answer: `raw` is [H, W, 3] in 0-255 on the device, unrounded where compared."""
 
     pixels: Pixels
     raw: Tensor
@@ -262,6 +264,11 @@ class Engine:
             torch.inference_mode(),
             torch.autocast(device.type, half, enabled=precision.value.autocast),
         ):
+            assert self._config is not None
+            # Compared, the pictures are wanted as they were before they were rounded.
+            if not self._config.compare and (plan := net.plan(pixels, device)):
+                result = style_frame(plan, pixels, clock.mark)
+                return Picture(result.pixels, plan.pictures[0], clock.read(), result.broken)
             frames = torch.from_numpy(pixels)[None].to(device)
             x = frames.permute(0, 3, 1, 2).to(precision.value.dtype)  # [1, 3, H, W]
             x = x.contiguous(memory_format=VARIANTS[kernels].memory_format)
@@ -388,6 +395,12 @@ class Network:
         if key != self._worn:
             self._module.load_state_dict(state)
             self._worn = key
+
+    def plan(self, pixels: Pixels, device: torch.device) -> NetworkPlan | None:
+        """The native network that takes `pixels` as they are; None where there is none."""
+        if not isinstance(self._module, TransformerNetFused):
+            return None
+        return self._module.plan((1, *pixels.shape[:2]), device)
 
     def __call__(self, x: Tensor, mark: Callable[[str], None]) -> Tensor:
         return self._module(x, mark)
