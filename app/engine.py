@@ -75,6 +75,7 @@ class Engine:
         self._networks: dict[tuple[str, Precision, torch.device, NetworkShape], Network] = {}
         self._sizes: dict[tuple[str, Precision, torch.device, bool, bool], AutoSize] = {}
         self._sparing: dict[tuple[str, Precision, torch.device], FullOrLite] = {}
+        self._told_of_lite = False
         self._stepped_down: dict[Hashable, Precision] = {}
         self._resized = np.empty((0, 0, 3), np.uint8)
         self._enlarger = Enlarger()
@@ -115,6 +116,10 @@ class Engine:
     def cut(self) -> None:
         """The next frame does not continue the last: another source, a seek."""
         self._smoothers.clear()
+
+    def remeasure(self) -> None:
+        """Native kernels came: what was measured without them decides nothing any more."""
+        self._sparing.clear()
 
     def lag(self, overhead_ms: float) -> None:
         """Tell the automatic size how much of capture-to-paint is spent outside the engine."""
@@ -318,7 +323,8 @@ class Engine:
             sparing.decide(frame.width, frame.height, config.size)
         if self._wardrobe.why_no_lite:
             return False
-        if sparing.lite and not before:
+        if sparing.lite and not before and not self._told_of_lite:
+            self._told_of_lite = True  # once; from then on the status line says it
             self._notice(f"Changed to the lite network: {sparing.remark}")
         return sparing.lite
 

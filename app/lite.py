@@ -11,7 +11,7 @@ from app.sizing import fit
 LEAST_FPS = 15.0  # what a stream should reach
 LEAST_SIZE = 480  # long side, in pixels, at which it should, where the size is automatic
 COUNTED = 5  # frames before anything is decided
-HOPELESS = 3.0  # times too slow: two frames are enough
+HOPELESS_MS = 500.0  # of frames that take so long, two are enough
 MARGIN = 1.3  # the full network has to be this much faster than needed to be taken again
 
 
@@ -41,6 +41,7 @@ class FullOrLite:
         if (lite, size) == self._last:
             self._costs[lite].append(network_ms / (size[0] * size[1]))
             self._blend_ms = blend_ms
+            self._best_ms = min(self._best_ms, network_ms)
         self._last = (lite, size)
         if lite and not self._lite_then and len(self._costs[True]) >= COUNTED:
             self._lite_then = median(self._costs[True])
@@ -50,7 +51,7 @@ class FullOrLite:
         at = fit(width, height, size or min(LEAST_SIZE, max(width, height)))
         fps = self._full_fps(at)
         if not self.lite:
-            enough = 2 if fps * HOPELESS < LEAST_FPS else COUNTED
+            enough = 2 if self._best_ms >= HOPELESS_MS else COUNTED
             if fps < LEAST_FPS and len(self._costs[False]) >= enough:
                 self.lite = True
                 self._say(fps, at)
@@ -66,7 +67,8 @@ class FullOrLite:
         """Of the full network at the size `at`; infinite before anything was measured."""
         if not self._costs[False]:
             return math.inf
-        cost = median(self._costs[False])
+        # The best of the last frames: what disturbs one (a start, a compiler) only slows it.
+        cost = min(self._costs[False])
         if self.lite and self._lite_then:
             cost *= median(self._costs[True]) / self._lite_then
         return 1000 / (cost * at[0] * at[1] + self._blend_ms)
@@ -77,5 +79,6 @@ class FullOrLite:
         self.remark = f"the full network reaches {shown} fps at {max(at)}"
 
     def _forget(self) -> None:
+        self._best_ms = math.inf
         self._costs = {False: deque(maxlen=9), True: deque(maxlen=9)}
         self._lite_then = 0.0

@@ -125,7 +125,8 @@ class Worker(QObject):
 
     @Slot()
     def restyle(self) -> None:
-        """Style the newest frame again: something the config does not name has changed."""
+        """Style the newest frame again: the kernels changed, which the config does not name."""
+        self._engine.remeasure()
         self._styled = None
 
     @Slot()

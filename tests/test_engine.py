@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 import torch
 
+import app.lite
 from app.engine import Engine, EngineError
 from app.frames import Frame
 from app.problems import StyleForgeError
+from app.styled import EngineConfig
 from app.styles import StyleError
 from models.checkpoints import save_checkpoint
+from models.network_shape import NetworkShape
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
-from tests.conftest import picture
+from tests.conftest import add_style, picture
 
 
 @pytest.fixture
@@ -196,6 +199,164 @@ def test_a_fixed_size_is_kept_and_the_automatic_one_fits_the_frame(engine, confi
     width, height = engine.process(big).size
     assert 16 <= height <= 240
     assert width <= 320
+
+
+# Mixing, lite networks, strokes, smoothing
+
+SMALL, LITE = NetworkShape(1, (8, 8, 8), 5), NetworkShape(1, (4, 4, 4), 3)
+
+
+@pytest.fixture
+def pair(library, tmp_path):
+    """Two small styles that can be mixed; the first has a lite network."""
+    add_style(tmp_path, "first", 1, SMALL, lite=LITE)
+    add_style(tmp_path, "second", 2, SMALL)
+    library.reload()
+    return EngineConfig("first", device="cpu", size=64, mix="second", mix_amount=0.4)
+
+
+def shown(engine, config, frame, **how):
+    engine.configure(config)
+    return engine.process(frame, **how)
+
+
+def test_a_mix_is_between_the_two_and_says_so(engine, pair, frame):
+    alone = replace(pair, mix=None)
+    first = shown(engine, alone, frame).frame.pixels
+    second = shown(engine, replace(alone, style="second"), frame).frame.pixels
+    mixed = shown(engine, pair, frame)
+    assert str(mixed.running).startswith("First 60 %, Second 40 %; Fused, FP32, CPU")
+    np.testing.assert_array_equal(
+        shown(engine, replace(pair, mix_amount=0.0), frame).frame.pixels, first
+    )
+    np.testing.assert_array_equal(
+        shown(engine, replace(pair, mix_amount=1.0), frame).frame.pixels, second
+    )
+    assert (mixed.frame.pixels != first).any()
+    assert (mixed.frame.pixels != second).any()
+
+
+def test_a_mix_is_compared_as_one_network(engine, pair, frame):
+    comparison = shown(engine, replace(pair, compare=True), frame).comparison
+    assert comparison.agrees, (comparison.difference, comparison.psnr)
+
+
+def test_a_mix_that_cannot_be_is_refused_and_the_old_config_stays(engine, pair, config, frame):
+    engine.configure(pair)
+    with pytest.raises(EngineError, match="cannot be mixed"):
+        engine.configure(replace(pair, mix="candy"))
+    assert engine.process(frame).config == pair
+    with pytest.raises(EngineError, match="did you mean second"):
+        engine.configure(replace(pair, mix="secund"))
+
+
+def test_a_mix_survives_forgetting_one_of_the_two(engine, pair, frame):
+    before = shown(engine, pair, frame).frame.pixels
+    engine.forget("second")
+    np.testing.assert_array_equal(engine.process(frame).frame.pixels, before)
+    np.testing.assert_array_equal(shown(engine, pair, frame).frame.pixels, before)
+
+
+def test_a_broken_mix_steps_down_by_its_own_name(engine, pair, frame, notices, monkeypatch):
+    forward = TransformerNetBaseline.forward
+
+    def failing(self, x, mark=None):
+        y = forward(self, x, mark)
+        return y if x.dtype is torch.float32 else torch.full_like(y, torch.nan)
+
+    monkeypatch.setattr(TransformerNetBaseline, "forward", failing)
+    shown(engine, replace(pair, kernels="baseline", precision=Precision.bf16), frame)
+    assert notices == ["BF16 gave a broken picture with First 60 %, Second 40 %; using FP32"]
+
+
+def test_lite_runs_the_lite_network_and_full_the_full_one(engine, pair, frame):
+    alone = replace(pair, mix=None)
+    lite = shown(engine, replace(alone, network="lite"), frame)
+    full = shown(engine, replace(alone, network="full"), frame)
+    assert (lite.running.lite, full.running.lite) == (True, False)
+    assert str(lite.running).startswith("Fused, Lite, FP32, CPU")
+    assert (lite.frame.pixels != full.frame.pixels).any()
+
+
+def test_without_a_lite_network_the_full_one_runs_and_says_so(engine, pair, frame):
+    styled = shown(engine, replace(pair, network="lite"), frame)
+    assert not styled.running.lite
+    assert "Second has no lite network" in styled.running.remarks
+
+
+def test_automatic_takes_lite_only_for_a_stream_that_is_too_slow(
+    engine, pair, frame, notices, monkeypatch
+):
+    monkeypatch.setattr(app.lite, "LEAST_FPS", 1e6)  # no network holds that
+    auto = replace(pair, mix=None)
+    engine.configure(auto)
+    styled = [engine.process(frame) for _ in range(8)]
+    assert [s.running.lite for s in styled] == [False] * 6 + [True] * 2
+    assert "the full network reaches" in str(styled[-1].running)
+    assert len(notices) == 1
+    assert not engine.process(frame, still=True).running.lite
+    assert not engine.process(frame, live=False).running.lite
+    engine.remeasure()
+    assert not engine.process(frame).running.lite
+
+
+def test_lite_weights_that_were_tampered_with_are_refused(engine, library, pair):
+    weights = library.get("first").lite
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(bytes(content))
+    with pytest.raises(EngineError, match=r"'lite\.safetensors' of the style 'First'.*sha256"):
+        engine.configure(replace(pair, mix=None))
+    engine.configure(replace(pair, mix=None, network="full"))
+
+
+@pytest.mark.parametrize(("strokes", "size"), [("fine", (96, 72)), ("bold", (38, 28))])
+def test_strokes_change_the_networks_size_and_not_the_results(engine, config, strokes, size):
+    styled = shown(engine, replace(config, strokes=strokes), Frame(picture(320, 240)))
+    assert styled.size == size
+    assert styled.frame.pixels.shape == (240, 320, 3)
+
+
+def test_smoothing_steadies_a_stream_and_begins_anew_after_a_cut(engine, config):
+    rng = np.random.default_rng(5)
+    noisy = [
+        Frame(np.clip(picture() + rng.normal(0, 6, (48, 64, 3)), 0, 255).astype(np.uint8))
+        for _ in range(12)
+    ]
+
+    def change(smoothing):
+        engine.configure(replace(config, smoothing=smoothing))
+        results = [engine.process(frame).frame.pixels.astype(int) for frame in noisy]
+        return np.abs(results[-1] - results[-2]).mean()
+
+    assert change(1.0) < 0.3 * change(0.0)
+    plain = engine.process(noisy[0]).frame.pixels
+    engine.configure(replace(config, smoothing=1.0))
+    engine.process(noisy[1])
+    assert (engine.process(noisy[0]).frame.pixels != plain).any()
+    engine.cut()
+    np.testing.assert_array_equal(engine.process(noisy[0]).frame.pixels, plain)
+
+
+def test_a_single_picture_is_never_smoothed(engine, config, frame):
+    plain = shown(engine, config, frame).frame.pixels
+    engine.configure(replace(config, smoothing=1.0))
+    engine.process(Frame(picture(seed=3)), live=False)
+    np.testing.assert_array_equal(engine.process(frame, live=False).frame.pixels, plain)
+
+
+@pytest.mark.parametrize("what", ["network", "strokes", "upsampling"])
+def test_a_name_that_is_in_no_table_is_refused(engine, config, what):
+    with pytest.raises(EngineError, match=f"no {what} 'odd', only"):
+        engine.configure(replace(config, **{what: "odd"}))
+
+
+def test_sharpening_costs_what_the_timings_call_blend(engine, config):
+    styled = shown(engine, config, Frame(picture(320, 240)))
+    smooth = shown(engine, replace(config, upsampling="smooth"), Frame(picture(320, 240)))
+    assert styled.timings.blend > 0
+    assert styled.timings.total >= styled.timings.network + styled.timings.blend
+    assert (styled.frame.pixels != smooth.frame.pixels).any()
 
 
 def test_results_do_not_share_memory(engine, frame):

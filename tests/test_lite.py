@@ -37,7 +37,14 @@ def test_nothing_is_decided_before_it_was_measured():
 
 
 def test_a_hopeless_network_is_not_waited_for():
-    assert run(FullOrLite(), 20 * BUSY, frames=4)[-1]
+    assert run(FullOrLite(), 40 * BUSY, frames=4)[-1]
+
+
+def test_a_start_that_is_slow_decides_nothing():
+    choice = FullOrLite()
+    for network_ms in (900.0, 400.0, 300.0, 60.0, 8.0, 8.0, 8.0):
+        choice.measured(False, (320, 240), network_ms, 0.0)
+        assert not choice.decide(640, 480, None)
 
 
 def test_one_slow_frame_decides_nothing():

@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QWidget
 
+from app.flicker import Flicker
 from app.frames import Frame, SourceInfo
 from app.meter import Reading
 from app.problems import Problem
@@ -34,7 +35,9 @@ from app.ui.style_gallery import StyleGallery
 from app.ui.theme import CHOICES, Theme
 from app.ui.tokens import DARK, LIGHT, Tokens
 from app.ui.transport import TICKS, Transport
+from models.network_shape import NetworkShape
 from models.precision import Precision
+from tests.conftest import add_style
 
 
 def result() -> Styled:
@@ -164,8 +167,9 @@ def test_every_icon_takes_its_color_from_the_theme_or_is_named_for_one():
 
 @pytest.fixture
 def reading() -> Reading:
-    timings = Timings(1.0, 0.5, 40.0, 0.7, (("encoder", 10.0), ("decoder", 12.0)))
-    return Reading(30.0, 24.9, 24.9, 61.0, 70.0, 3, timings, 2.0, "limited by the network")
+    timings = Timings(1.0, 0.5, 40.0, 0.7, (("encoder", 10.0), ("decoder", 12.0)), 3.5)
+    verdict = "limited by the network"
+    return Reading(30.0, 24.9, 24.9, 61.0, 70.0, 3, timings, 2.0, verdict, Flicker(3.0, 2.0))
 
 
 def test_the_overlay_has_a_line_for_every_figure(reading):
@@ -175,7 +179,9 @@ def test_the_overlay_has_a_line_for_every_figure(reading):
     assert said["Dropped"] == "3"
     assert said["Network input"] == "288 x 208"
     assert said["    Encoder"] == "10.0 ms"
+    assert said["Blend"] == "3.5 ms"
     assert said["Paint"] == "2.0 ms"
+    assert said["Flicker"] == "1.50x the source's change"
 
 
 def test_rates_that_are_not_known_are_left_out():
@@ -471,21 +477,43 @@ def test_the_source_is_described_in_words():
     assert source_words(None) == "No source"
 
 
-def test_settings_survive_the_way_to_a_config_and_back(library):
+def test_settings_survive_the_way_to_a_config_and_back(library, tmp_path):
     settings = Settings(
-        precision="bf16", kernels="norm", size=256, strength=0.5, keep_colors=True, device="cpu"
+        precision="bf16",
+        kernels="norm",
+        size=256,
+        strength=0.5,
+        keep_colors=True,
+        device="cpu",
+        network="lite",
+        mix="second",
+        mix_amount=0.25,
+        strokes="bold",
+        upsampling="smooth",
+        smoothing=0.75,
     )
+    add_style(tmp_path, "second", 1, NetworkShape(1, (4, 4, 4), 3))
+    library.reload()
     config = config_of(settings, library)
+    assert (config.mix, config.mix_amount, config.network) == ("second", 0.25, "lite")
     assert config.precision is Precision.bf16
     assert config.size == 256
     assert settings_of(settings, config) == replace(settings, style=config.style)
 
 
 def test_settings_that_name_what_is_gone_become_the_default(library):
-    settings = Settings(style="removed", precision="fp7", kernels="magic")
+    settings = Settings(
+        style="removed",
+        precision="fp7",
+        kernels="magic",
+        mix="gone",
+        network="tiny",
+        strokes="thin",
+        upsampling="magic",
+    )
     config = config_of(settings, library)
     default = EngineConfig()
-    assert (config.precision, config.kernels) == (default.precision, default.kernels)
+    assert replace(config, style=default.style) == default
     assert config.style != "removed"
 
 

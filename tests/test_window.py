@@ -92,6 +92,9 @@ class Negative:
     def cut(self) -> None:
         pass
 
+    def remeasure(self) -> None:
+        pass
+
 
 @pytest.fixture
 def session(qtbot, tmp_path):
@@ -200,7 +203,12 @@ def test_every_label_of_the_panel_leads_to_its_control(window):
     assert {
         panel.source,
         panel.strength,
+        panel.mix,
+        panel.mix_amount,
         panel.network_size,
+        panel.strokes,
+        panel.smoothing,
+        panel.network,
         panel.precision,
         panel.kernels,
         panel.device,
@@ -211,7 +219,7 @@ def test_no_two_mnemonics_of_the_panel_are_the_same(window):
     texts = [w.text() for w in window.panel.findChildren(QLabel)]
     texts += [w.text() for w in window.panel.findChildren(QAbstractButton)]
     letters = [t[t.index("&") + 1].lower() for t in texts if "&" in t]
-    assert len(letters) == len(set(letters)) == 8
+    assert len(letters) == len(set(letters)) == 14
 
 
 def test_every_action_is_in_the_menu(window):
@@ -341,7 +349,15 @@ def test_the_panel_writes_the_config(window, session):
     QTest.keyClick(panel.precision, Qt.Key.Key_Down)
     QTest.keyClick(panel.kernels, Qt.Key.Key_Home)
     QTest.keyClick(panel.network_size, Qt.Key.Key_Down)
+    QTest.keyClick(panel.strokes, Qt.Key.Key_Home)
+    QTest.keyClick(panel.network, Qt.Key.Key_End)
+    panel.sharpen.setFocus()
+    QTest.keyClick(panel.sharpen, Qt.Key.Key_Space)
+    panel.smoothing.setValue(30)
     config = session.config
+    assert (config.strokes, config.network) == ("fine", "lite")
+    assert (config.upsampling, config.smoothing) == ("smooth", 0.3)
+    assert panel.smoothing_percent.text() == "30 %"
     assert config.strength == 0.4
     assert config.keep_colors
     assert config.precision is list(Precision)[1]
@@ -363,8 +379,90 @@ def test_the_panel_follows_the_config_silently(window, session, qtbot):
     assert panel.network_size.currentText() == "512 px"
 
 
+def test_a_second_style_is_mixed_in_from_the_panel(window, session):
+    panel = window.panel
+    assert [panel.mix.itemText(n) for n in range(panel.mix.count())] == [
+        "Nothing",
+        "Mosaic",
+        "Udnie",
+    ]
+    assert not panel.mix_amount.isEnabled()
+    QTest.keyClick(panel.mix, Qt.Key.Key_End)
+    panel.mix_amount.setValue(40)
+    assert (session.config.mix, session.config.mix_amount) == ("udnie", 0.4)
+    assert panel.mix_percent.text() == "40 %"
+    assert panel.mix_amount.isEnabled()
+    QTest.keyClick(panel.mix, Qt.Key.Key_Home)
+    assert session.config.mix is None
+
+
+def test_the_first_style_is_not_offered_as_the_second(window, session):
+    session.config = replace(session.config, style="udnie")
+    titles = [window.panel.mix.itemText(n) for n in range(window.panel.mix.count())]
+    assert titles == ["Nothing", "Candy", "Mosaic"]
+
+
+def test_a_key_mixes_and_stops_and_mixes_with_the_same_again(window, session):
+    press(window, "mix")
+    assert session.config.mix == "mosaic"
+    press(window, "mix_next")
+    assert session.config.mix == "udnie"
+    press(window, "mix")
+    assert session.config.mix is None
+    press(window, "mix")
+    assert session.config.mix == "udnie"
+    press(window, "mix_next")
+    assert session.config.mix == "mosaic"
+
+
+def test_shift_click_mixes_a_style_in_and_takes_it_out(window, session, qtbot):
+    view = window.gallery.view
+    place = view.visualRect(window.gallery.model.index(1)).center()
+    shift = Qt.KeyboardModifier.ShiftModifier
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, shift, place)
+    assert (session.config.style, session.config.mix) == ("candy", "mosaic")
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, shift, place)
+    assert session.config.mix is None
+
+
+def test_the_second_style_chosen_as_the_first_is_used_alone(window, session):
+    session.config = replace(session.config, mix="udnie", mix_amount=0.3)
+    press(window, "style_3")
+    assert (session.config.style, session.config.mix) == ("udnie", None)
+
+
+def test_a_mix_is_named_on_the_picture_and_in_the_gallery(window, session):
+    session.config = replace(session.config, mix="udnie", mix_amount=0.4)
+    assert window.mixer.words() == "Candy 60 %, Udnie 40 %"
+    model = window.gallery.model
+    said = model.index(2).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert said == "Udnie, key 3, 40 % of the mix"
+    session.config = replace(session.config, mix=None)
+    assert model.index(2).data(Qt.ItemDataRole.AccessibleTextRole) == "Udnie, key 3"
+
+
+def test_the_menu_of_a_style_offers_to_mix_it(window, session):
+    actions = {a.text(): a for a in window.gallery.menu_of("udnie").actions()}
+    actions["&Mix with this style"].trigger()
+    assert session.config.mix == "udnie"
+    actions = {a.text(): a for a in window.gallery.menu_of("udnie").actions()}
+    actions["Stop &mixing"].trigger()
+    assert session.config.mix is None
+    alone = {a.text(): a.isEnabled() for a in window.gallery.menu_of("candy").actions()}
+    assert alone == {"&Use this style": False, "&Mix with this style": False}
+
+
+def test_the_panel_says_when_automatic_is_lite(streaming, session):
+    styled = streaming.viewport.styled
+    lite = replace(styled, running=replace(styled.running, lite=True))
+    session.styled.emit(lite)
+    assert streaming.panel.network_remark.text() == "Lite now"
+    session.styled.emit(styled)
+    assert streaming.panel.network_remark.text() == ""
+
+
 def test_the_automatic_size_names_what_it_is_now(streaming):
-    assert streaming.panel.network_size.currentText() == "Automatic (now 48x32)"
+    assert streaming.panel.network_size.currentText() == "Automatic, 48x32"
 
 
 def test_devices_and_remarks_are_filled_in(window, qtbot):

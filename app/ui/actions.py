@@ -104,6 +104,8 @@ ACTIONS: tuple[Entry, ...] = (
         "Style",
         "train",
     ),
+    Entry("mix", "Mix on or off", ("M",), "Mix with a second style, or stop", "Style"),
+    Entry("mix_next", "Mix with the next", ("Shift+M",), "Change the second style", "Style"),
     Entry(
         "install_style",
         "Install a style...",

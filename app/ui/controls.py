@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
@@ -14,28 +13,21 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QScrollArea,
-    QSlider,
-    QVBoxLayout,
     QWidget,
 )
 
+from app.choices import NETWORKS, STROKES, UPSAMPLING
 from app.engine import SIZES
 from app.session import Session
 from app.styled import EngineConfig, Styled
 from app.ui.choice_box import Choice, ChoiceBox
+from app.ui.form import Form, StillSlider
 from app.ui.problem_bar import button
 from app.ui.tokens import SPACE
 from kernels.registry import KernelStatus, statuses
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
-
-
-class StillSlider(QSlider):
-    """Leaves the wheel to the panel, whose scrolling must not change what it passes over."""
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
 
 
 class Panel(QScrollArea):
@@ -50,6 +42,7 @@ class Panel(QScrollArea):
         self._session = session
         self._statuses: tuple[KernelStatus, ...] = ()
         self._automatic = ""  # the automatic size now, "288x208"
+        self._style = ""  # the one that is not offered as the second
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -70,14 +63,30 @@ class Panel(QScrollArea):
         self.address.setAccessibleName("Network address")
         self.address.setToolTip("The address of a network camera: http:// (MJPEG) or rtsp://")
         self.connect_button = button("Co&nnect", "Open this address (Enter)", self._enter_address)
-        self.strength = StillSlider(Qt.Orientation.Horizontal)
-        self.strength.setRange(0, 100)
-        self.strength.setPageStep(10)
-        self.strength.setAccessibleName("Strength")
-        self.strength.setToolTip("How much of the style: 0 % is the original")
+        self.strength = StillSlider("Strength", "How much of the style: 0 % is the original")
+        self.mix = ChoiceBox(
+            "Mix with", "A second style to mix in (M); also Shift-click one in the gallery"
+        )
+        self.mix_amount = StillSlider(
+            "Share of the second style", "0 % is the first style alone, 100 % the second"
+        )
         self.keep_colors = QCheckBox("Keep &colors")
         self.keep_colors.setAccessibleName("Keep colors")
         self.keep_colors.setToolTip("Take the brightness of the style and the colors of the source")
+        self.strokes = ChoiceBox(
+            "Strokes", "How wide strokes are: the finer, the larger the picture the network sees"
+        )
+        self.strokes.offer(Choice(key, s.title, s.remark) for key, s in STROKES.items())
+        self.sharpen = QCheckBox(f"{UPSAMPLING['guided'].title.replace('frame', '&frame')}")
+        self.sharpen.setAccessibleName(UPSAMPLING["guided"].title)
+        self.sharpen.setToolTip(
+            "Where the network sees a smaller picture, take edges and fine detail from the frame"
+        )
+        self.smoothing = StillSlider(
+            "Smoothing", "Steadies a stream where nothing moves, against flicker"
+        )
+        self.network = ChoiceBox("Network", "Its size: lite is faster, full is finer")
+        self.network.offer(Choice(key, n.title, n.remark) for key, n in NETWORKS.items())
         self.network_size = ChoiceBox(
             "Size", "Long side of the picture the network sees; smaller is faster"
         )
@@ -87,50 +96,69 @@ class Panel(QScrollArea):
         self.kernels.offer(Choice(key, network.title) for key, network in VARIANTS.items())
         self.device = ChoiceBox("Device", "Where the network runs")
         self.device.offer([Choice("auto", "Automatic")])
-        self.percent, self.precision_remark, self.kernels_remark, self.device_remark = (
+        self.percent, self.mix_percent, self.smoothing_percent = (QLabel() for _ in range(3))
+        self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
             _muted() for _ in range(4)
         )
         self._offer_sizes()
+        self._offer_styles()
 
     def _lay_out(self) -> None:
         content = QFrame()
         content.setObjectName("panel")
-        column = QVBoxLayout(content)
-        column.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, 2 * SPACE)
-        column.setSpacing(SPACE // 2)
+        form = Form(content)
         self.address_row = QWidget()
         row = QHBoxLayout(self.address_row)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.address, 1)
         row.addWidget(self.connect_button)
         self.address_row.hide()
-        _titled(column, "S&ource", self.source)
-        column.addWidget(self.address_row)
-        _titled(column, "S&trength", self.strength, self.percent)
-        column.addSpacing(SPACE // 2)
-        column.addWidget(self.keep_colors)
-        _titled(column, "Si&ze", self.network_size)
-        _titled(column, "&Precision", self.precision)
-        column.addWidget(self.precision_remark)
-        _titled(column, "&Kernels", self.kernels)
-        column.addWidget(self.kernels_remark)
-        _titled(column, "&Device", self.device)
-        column.addWidget(self.device_remark)
-        column.addStretch(1)
+        form.add("S&ource", self.source)
+        form.below(self.address_row, whole=True)
+        form.heading("Style")
+        form.add("S&trength", self.strength, self.percent)
+        form.add("Mi&x with", self.mix)
+        form.add("Sh&are", self.mix_amount, self.mix_percent)
+        form.below(self.keep_colors)
+        form.heading("Detail")
+        form.add("Si&ze", self.network_size)
+        form.add("St&rokes", self.strokes)
+        form.below(self.sharpen)
+        form.heading("Motion")
+        form.add("Smoot&hing", self.smoothing, self.smoothing_percent)
+        form.heading("Speed")
+        form.add("Net&work", self.network)
+        form.below(self.network_remark)
+        form.add("&Precision", self.precision)
+        form.below(self.precision_remark)
+        form.add("&Kernels", self.kernels)
+        form.below(self.kernels_remark)
+        form.add("&Device", self.device)
+        form.below(self.device_remark)
+        form.end()
         self.setWidget(content)
-        # Wide enough for "Automatic (now 1280x720)" in any font.
-        letters = self.fontMetrics().horizontalAdvance("Automatic (now 1920x1080) ")
-        self.setFixedWidth(max(264, letters + 10 * SPACE))
+        # Wide enough for "Automatic, 1920x1080" beside its label in any font.
+        letters = self.fontMetrics().horizontalAdvance("Smoothing Automatic, 1920x1080")
+        self.setFixedWidth(max(288, letters + 12 * SPACE))
 
     def _connect(self) -> None:
         session = self._session
         session.config_changed.connect(self.follow)
         session.kernels_changed.connect(lambda _: self._ask_remarks(session.config.device))
         session.styled.connect(self._follow_result)
+        session.styles_changed.connect(self._offer_styles)
         self.source.picked.connect(self.source_picked)
         self.address.returnPressed.connect(self._enter_address)
         self.strength.valueChanged.connect(lambda value: self._choose(strength=value / 100))
         self.keep_colors.clicked.connect(lambda on: self._choose(keep_colors=on))
+        self.mix.picked.connect(lambda key: self._choose(mix=key))
+        self.mix_amount.valueChanged.connect(lambda value: self._choose(mix_amount=value / 100))
+        self.strokes.picked.connect(lambda strokes: self._choose(strokes=strokes))
+        self.sharpen.clicked.connect(
+            lambda on: self._choose(upsampling="guided" if on else "smooth")
+        )
+        self.smoothing.valueChanged.connect(lambda value: self._choose(smoothing=value / 100))
+        self.network.picked.connect(lambda network: self._choose(network=network))
         self.network_size.picked.connect(lambda size: self._choose(size=size))
         self.precision.picked.connect(lambda precision: self._choose(precision=precision))
         self.kernels.picked.connect(lambda kernels: self._choose(kernels=kernels))
@@ -143,12 +171,25 @@ class Panel(QScrollArea):
 
     def follow(self, config: EngineConfig) -> None:
         """Show `config`; silent, so nothing comes back from it."""
-        blocked = self.strength.blockSignals(True)
-        self.strength.setValue(round(config.strength * 100))
-        self.strength.blockSignals(blocked)
-        self.percent.setText(f"{round(config.strength * 100)} %")
+        for slider, label, value in (
+            (self.strength, self.percent, config.strength),
+            (self.mix_amount, self.mix_percent, config.mix_amount),
+            (self.smoothing, self.smoothing_percent, config.smoothing),
+        ):
+            slider.show_share(value)
+            label.setText(f"{slider.value()} %")
+        if not config.smoothing:
+            self.smoothing_percent.setText("Off")
+        if config.style != self._style:
+            self._offer_styles()
+        self.mix.show_choice(config.mix)
+        for part in (self.mix_amount, self.mix_percent):
+            part.setEnabled(config.mix is not None)
         self.keep_colors.setChecked(config.keep_colors)
         self.network_size.show_choice(config.size)
+        self.strokes.show_choice(config.strokes)
+        self.sharpen.setChecked(config.upsampling == "guided")
+        self.network.show_choice(config.network)
         self.precision.show_choice(config.precision)
         self.kernels.show_choice(config.kernels)
         if self.device.currentData() != config.device:
@@ -156,7 +197,17 @@ class Panel(QScrollArea):
             self._ask_remarks(config.device)
         self._show_remarks()
 
+    def _offer_styles(self) -> None:
+        """The second style may be any but the first."""
+        config = self._session.config
+        self._style = config.style
+        others = (s for s in self._session.library.styles if s.key != config.style)
+        self.mix.offer([Choice(None, "Nothing"), *(Choice(s.key, s.title) for s in others)])
+        self.mix.show_choice(config.mix)
+
     def _follow_result(self, styled: Styled) -> None:
+        lite = styled.running.lite and styled.config.network == "auto"
+        _say(self.network_remark, f"{NETWORKS['lite'].title} now" if lite else "")
         if styled.config.size is not None:
             return
         now = f"{styled.size[0]}x{styled.size[1]}"
@@ -171,7 +222,7 @@ class Panel(QScrollArea):
         )
 
     def _automatic_title(self) -> str:
-        return f"Automatic (now {self._automatic})" if self._automatic else "Automatic"
+        return f"Automatic, {self._automatic}" if self._automatic else "Automatic"
 
     # Devices and what they are good at: asking may wake a GPU, so it is a job
 
@@ -213,6 +264,8 @@ class Panel(QScrollArea):
                 missing.setdefault(status.reason, []).append(status.name)
         if not missing:
             return "Native kernels: ready" if self._statuses else ""
+        if len(missing) == 1 and all(not status.ready for status in self._statuses):
+            return f"Native kernels: {next(iter(missing))}"
         return "\n".join(f"{', '.join(names)}: {reason}" for reason, names in missing.items())
 
     # Sources
@@ -243,20 +296,3 @@ def _muted() -> QLabel:
 def _say(label: QLabel, text: str) -> None:
     label.setText(text)
     label.setVisible(bool(text))
-
-
-def _titled(
-    column: QVBoxLayout, title: str, control: QWidget, beside: QLabel | None = None
-) -> None:
-    """A heading above its control, whose mnemonic leads to it; `beside` stands right of it."""
-    label = QLabel(title)
-    label.setBuddy(control)
-    label.setProperty("role", "heading")
-    column.addSpacing(SPACE)
-    row = QHBoxLayout()
-    row.addWidget(label)
-    if beside is not None:
-        row.addStretch(1)
-        row.addWidget(beside)
-    column.addLayout(row)
-    column.addWidget(control)

@@ -46,6 +46,7 @@ from app.ui.dropping import Drop, understand
 from app.ui.exporting import Exporter
 from app.ui.help_dialog import HelpDialog
 from app.ui.icons import application_icon
+from app.ui.mixer import Mixer
 from app.ui.opening import Opener
 from app.ui.overlay import Overlay
 from app.ui.preferences import settings_of, source_kept
@@ -106,6 +107,7 @@ class MainWindow(QMainWindow):
     # Building
 
     def _make_parts(self) -> None:
+        self.mixer = Mixer(self.session)
         self.actions_by_key = actions.build(self, self._slots())
         self.sources_menu = QMenu(self)
         self.toolbar = Toolbar(self.actions_by_key, self.sources_menu, self)
@@ -178,7 +180,8 @@ class MainWindow(QMainWindow):
         session.studio.changed.connect(self._follow_studio)
         session.studio.unfinished_changed.connect(self._tell_of_unfinished)
         self.transport.sought.connect(session.seek)
-        self.gallery.chosen.connect(self._choose_style)
+        self.gallery.chosen.connect(self.mixer.choose)
+        self.gallery.mixed.connect(self.mixer.mix)
         self.viewport.split_changed.connect(lambda split: self._keep(split=split))
         self.theme.changed.connect(lambda tokens: actions.dress(self.actions_by_key, tokens))
 
@@ -205,7 +208,7 @@ class MainWindow(QMainWindow):
 
     def _slots(self) -> dict[str, Callable[[], object]]:
         def style_at(row: int) -> Callable[[], None]:
-            return lambda: self._choose_style(self.gallery.key_at(row))
+            return lambda: self.mixer.choose(self.gallery.key_at(row))
 
         return {
             "open": lambda: self.opener.ask_files(),
@@ -220,9 +223,11 @@ class MainWindow(QMainWindow):
             "save": lambda: self.exporter.save_as(self),
             "copy": lambda: self.exporter.copy(),
             **{f"style_{n + 1}": style_at(n) for n in range(actions.STYLE_KEYS)},
-            "next_style": lambda: self._choose_style(self.gallery.neighbor(1)),
-            "previous_style": lambda: self._choose_style(self.gallery.neighbor(-1)),
+            "next_style": lambda: self.mixer.choose(self.gallery.neighbor(1)),
+            "previous_style": lambda: self.mixer.choose(self.gallery.neighbor(-1)),
             "train": self._show_studio,
+            "mix": self.mixer.on_or_off,
+            "mix_next": self.mixer.next,
             "install_style": lambda: self.opener.ask_style(self._offer_style),
             "remove_style": self._ask_remove_style,
             **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
@@ -253,7 +258,8 @@ class MainWindow(QMainWindow):
 
     def _follow_config(self, config: EngineConfig) -> None:
         self.gallery.choose(config.style)
-        self.viewport.name_style(self._style_title())
+        self.gallery.show_mix(config.style, config.mix, config.mix_amount)
+        self.viewport.name_style(self.mixer.words())
         if config.compare != (self.viewport.view == "compare"):
             self._show_view("compare" if config.compare else "styled")
         self._patience.start()
@@ -280,23 +286,16 @@ class MainWindow(QMainWindow):
             return
         shown = self.viewport.styled
         same_style = shown is not None and shown.config.style == self.session.config.style
-        waiting = "Applying..." if same_style else f"Loading {self._style_title()}..."
+        waiting = "Applying..." if same_style else f"Loading {self.mixer.words()}..."
         self.viewport.say_waiting(self._opening or waiting)
 
     def _show_styles(self) -> None:
-        self.gallery.set_styles(self.session.library.styles, self.session.config.style)
-        self.viewport.name_style(self._style_title())
-
-    def _style_title(self) -> str:
-        key = self.session.config.style
-        titles = {style.key: style.title for style in self.session.library.styles}
-        return titles.get(key, key)
+        config = self.session.config
+        self.gallery.set_styles(self.session.library.styles, config.style)
+        self.gallery.show_mix(config.style, config.mix, config.mix_amount)
+        self.viewport.name_style(self.mixer.words())
 
     # What the user wishes
-
-    def _choose_style(self, key: str) -> None:
-        if key:
-            self.session.config = replace(self.session.config, style=key)
 
     def _pause(self) -> None:
         self.session.paused = self.actions_by_key["pause"].isChecked()

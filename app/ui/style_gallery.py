@@ -10,17 +10,19 @@ from PySide6.QtCore import (
     QAbstractListModel,
     QModelIndex,
     QPersistentModelIndex,
+    QPoint,
     QRect,
     QRectF,
     QSize,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QListView,
+    QMenu,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -36,6 +38,7 @@ from app.ui.tokens import RADIUS, SPACE
 THUMBNAIL = QSize(96, 72)
 _PADDING = 6
 _KEY = Qt.ItemDataRole.UserRole
+_SHARE = Qt.ItemDataRole.UserRole + 1  # in a mix, in percent; None where it has no part
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -55,6 +58,14 @@ class StyleModel(QAbstractListModel):
         self._run = run
         self._styles: tuple[Style, ...] = ()
         self._pixmaps: dict[Path, QPixmap] = {}
+        self._shares: dict[str, int] = {}
+
+    def set_shares(self, shares: dict[str, int]) -> None:
+        """The percentages of the styles mixed, by key; empty where one is used alone."""
+        if shares != self._shares:
+            self._shares = shares
+            last = self.index(max(0, len(self._styles) - 1))
+            self.dataChanged.emit(self.index(0), last, [_SHARE])
 
     def set_styles(self, styles: tuple[Style, ...]) -> None:
         self.beginResetModel()
@@ -81,11 +92,14 @@ class StyleModel(QAbstractListModel):
             return style.title
         if role == Qt.ItemDataRole.AccessibleTextRole:
             hint = f", key {index.row() + 1}" if index.row() < STYLE_KEYS else ""
-            return f"{style.title}{hint}"
+            share = self._shares.get(style.key)
+            return f"{style.title}{hint}" + (f", {share} % of the mix" if share is not None else "")
         if role == Qt.ItemDataRole.ToolTipRole:
             return "\n".join(part for part in (style.title, style.credit, style.licence) if part)
         if role == Qt.ItemDataRole.DecorationRole:
             return self._pixmaps.get(style.thumbnail) if style.thumbnail else None
+        if role == _SHARE:
+            return self._shares.get(style.key)
         return style.key if role == _KEY else None
 
     def row_of(self, key: str) -> int:
@@ -110,7 +124,8 @@ def _thumbnail(path: Path) -> QImage:
 
 
 class Tile(QStyledItemDelegate):
-    """Draws a style: thumbnail, number key, title; a ring around the chosen one."""
+    """Draws a style: thumbnail, number key, title; a ring around the chosen one, a thinner one
+    around the one mixed in, and the shares of both."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         metrics = option.fontMetrics
@@ -133,9 +148,10 @@ class Tile(QStyledItemDelegate):
         place.moveCenter(area.center())
         place.moveTop(area.top() + _PADDING)
         self._picture(painter, place, index)
-        if chosen:
+        mixed = index.data(_SHARE) is not None
+        if chosen or mixed:
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(palette.highlight().color(), 3))
+            painter.setPen(QPen(palette.highlight().color(), 3 if chosen else 1.5))
             ring = QRectF(place).adjusted(-2.5, -2.5, 2.5, 2.5)
             painter.drawRoundedRect(ring, RADIUS + 2, RADIUS + 2)
         if state & QStyle.StateFlag.State_HasFocus:
@@ -144,7 +160,7 @@ class Tile(QStyledItemDelegate):
             painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
         base = option.font
         painter.setFont(scaled(base, 1.0, bold=chosen))
-        painter.setPen((palette.text() if chosen else palette.placeholderText()).color())
+        painter.setPen((palette.text() if chosen or mixed else palette.placeholderText()).color())
         title = area.adjusted(2, place.bottom() - area.top() + _PADDING // 2, -2, 0)
         metrics = painter.fontMetrics()
         text = metrics.elidedText(str(index.data()), Qt.TextElideMode.ElideRight, title.width())
@@ -168,27 +184,53 @@ class Tile(QStyledItemDelegate):
             initials = "".join(word[0] for word in title.split()[:2]).upper()
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, initials)
         painter.setClipping(False)
+        painter.setFont(scaled(base, 1.0))
         if index.row() < STYLE_KEYS:
-            badge = QRect(place.left() + 4, place.top() + 4, 18, 18)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(SHADE)
-            painter.drawRoundedRect(badge, 4, 4)
-            painter.setPen(INK)
-            painter.setFont(scaled(base, 1.0))
-            painter.drawText(badge, Qt.AlignmentFlag.AlignCenter, str(index.row() + 1))
+            _badge(painter, QRect(place.left() + 4, place.top() + 4, 18, 18), str(index.row() + 1))
+        share = index.data(_SHARE)
+        if share is not None:
+            text = f"{share} %"
+            width = painter.fontMetrics().horizontalAdvance(text) + SPACE
+            corner = place.right() - 3 - width, place.bottom() - 21
+            _badge(painter, QRect(*corner, width, 18), text)
+
+
+def _badge(painter: QPainter, place: QRect, text: str) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(SHADE)
+    painter.drawRoundedRect(place, 4, 4)
+    painter.setPen(INK)
+    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
+
+
+class _Shelf(QListView):
+    """Shift-click means mixing, and chooses nothing."""
+
+    mix_clicked = Signal(QModelIndex)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if shifted and index.isValid() and event.button() == Qt.MouseButton.LeftButton:
+            event.accept()
+            self.mix_clicked.emit(index)
+        elif event.button() == Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)  # the right button opens the menu, nothing else
 
 
 class StyleGallery(QFrame):
-    """Follows the chosen style through `choose`; `chosen(key)` is the user's wish."""
+    """Follows the chosen style through `choose` and a mix through `show_mix`; `chosen(key)` and
+    `mixed(key)` are the user's wishes."""
 
     chosen = Signal(str)
+    mixed = Signal(str)
 
     def __init__(self, run: RunJob, install: QToolButton, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("gallery")
         self._following = False  # what changes now is not the user's doing
         self.model = StyleModel(run, self)
-        self.view = QListView(self)
+        self.view = _Shelf(self)
         self.view.setModel(self.model)
         self.view.setItemDelegate(Tile(self.view))
         self.view.setFlow(QListView.Flow.LeftToRight)
@@ -198,7 +240,12 @@ class StyleGallery(QFrame):
         self.view.setHorizontalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setAccessibleName("Styles")
-        self.view.setToolTip("Choose a style: click, arrow keys, or 1 to 9")
+        self.view.setToolTip(
+            "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in"
+        )
+        self.view.mix_clicked.connect(lambda index: self.mixed.emit(str(index.data(_KEY))))
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._pop_up)
         self.view.selectionModel().currentChanged.connect(self._current_changed)
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
@@ -227,6 +274,29 @@ class StyleGallery(QFrame):
             self.view.setCurrentIndex(self.model.index(row))
             self._following = False
             self.view.scrollTo(self.model.index(row))
+
+    def show_mix(self, chosen: str, mix: str | None, amount: float) -> None:
+        """Mark the style `mix` as the second, with a share of `amount` (0-1); None: no mix."""
+        share = round(100 * amount)
+        self.model.set_shares({} if mix is None else {chosen: 100 - share, mix: share})
+
+    def menu_of(self, key: str) -> QMenu:
+        """What can be done with the style `key`; deletes itself once closed."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        index = self.model.index(self.model.row_of(key))
+        chosen = index == self.view.currentIndex()
+        use = menu.addAction("&Use this style", lambda: self.chosen.emit(key))
+        use.setEnabled(not chosen)
+        words = "Stop &mixing" if index.data(_SHARE) is not None else "&Mix with this style"
+        mix = menu.addAction(words, lambda: self.mixed.emit(key))
+        mix.setEnabled(not chosen or index.data(_SHARE) is not None)
+        return menu
+
+    def _pop_up(self, place: QPoint) -> None:
+        index = self.view.indexAt(place)
+        if index.isValid():
+            self.menu_of(str(index.data(_KEY))).popup(self.view.viewport().mapToGlobal(place))
 
     def key_at(self, row: int) -> str:
         """The key of the style in `row`; empty if there is none."""

@@ -112,6 +112,7 @@ QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outlin
 #notice, #offer {{ background: {t.calm}; }}
 #notice QLabel, #offer QLabel {{ color: {t.on_calm}; }}
 #problem, #notice, #offer {{ border-bottom: 1px solid {t.line}; }}
+QLabel:disabled {{ color: {t.disabled}; }}
 QLabel[role="muted"] {{ color: {t.muted}; font-size: {points * 0.92:.1f}pt; }}
 QLabel[role="heading"] {{ color: {t.muted}; font-size: {points * 0.88:.1f}pt; font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {points * 1.35:.1f}pt; font-weight: 600; }}
@@ -161,6 +162,8 @@ QSlider::groove:horizontal {{ height: 4px; background: {t.outline}; border-radiu
 QSlider::sub-page:horizontal {{ background: {t.accent}; border-radius: 2px; }}
 QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel}; width: 14px;
     margin: -7px 0; border-radius: 9px; }}
+QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled
+    {{ background: {t.outline}; }}
 QSlider::handle:horizontal:focus {{ border-color: {t.text}; }}
 QCheckBox {{ spacing: 8px; padding: 4px 0; }}
 QCheckBox::indicator {{ width: 16px; height: 16px; border: 1px solid {t.outline};
