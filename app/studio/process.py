@@ -105,7 +105,7 @@ class TrainingProcess(QObject):
     def _yield_to_the_picture(self) -> None:
         assert self._process is not None
         try:
-            nice = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 10)  # Windows has classes
+            nice = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 5)  # Windows has classes
             psutil.Process(self._process.processId()).nice(nice)
         except psutil.Error as exc:  # it is gone already, or may not be slowed: no harm
             log.info("the priority of the training process stays as it is: %s", exc)
@@ -154,8 +154,10 @@ class TrainingProcess(QObject):
         told = [line[len(PREFIX) :] for line in self._errors if line.startswith(PREFIX)]
         if told and not crashed:
             return Ending("failed", told[-1], details)
-        if crashed:
+        if crashed and code in (9, 0, 1):  # killed; Windows has no signals
             why = "the system ended the training process, most likely for want of memory"
+        elif crashed:
+            why = f"the training process crashed (signal {code})"
         else:
             last = next((line for line in reversed(self._errors) if line.strip()), "")
             why = f"the training process failed: {last}" if last else f"it ended with {code}"

@@ -14,7 +14,7 @@ from app.studio.runs import Point
 from app.ui.lettering import REDRAW_MS, scaled
 from app.ui.tokens import RADIUS, SPACE
 
-SMOOTH = 0.06  # the part of the drawn width over which readings are averaged
+SMOOTH = 0.02  # the part of the drawn width over which readings are averaged
 _BATCH_NOISE = "Each reading is of one batch, so the thin line jumps; the thick one is its average"
 
 
@@ -63,12 +63,12 @@ class LossCurves(QWidget):
         if not self._points:
             return "No losses yet"
         first, last = self._points[0], self._points[-1]
-        total = _average(self._points, "total")
+        total = _newest(self._points, "total")
         trend = "falling" if total < first.total else "not falling yet"
         return (
             f"Total loss {total:.3g}, {trend} from {first.total:.3g}; "
-            f"content {_average(self._points, 'content'):.3g}, "
-            f"style {_average(self._points, 'style'):.3g}; "
+            f"content {_newest(self._points, 'content'):.3g}, "
+            f"style {_newest(self._points, 'style'):.3g}; "
             f"step {last.iteration:,} of {max(self._iterations, last.iteration):,}"
         )
 
@@ -129,7 +129,7 @@ class LossCurves(QWidget):
             painter.setPen(QPen(self._color(curve), 2.0, curve.dash))
             painter.drawLine(QPointF(x, middle), QPointF(x + 3 * SPACE, middle))
             x += 3 * SPACE + 6
-            value = f" {_average(self._points, curve.field):.3g}" if self._points else ""
+            value = f" {_newest(self._points, curve.field):.3g}" if self._points else ""
             text = curve.title + value
             painter.setPen(self.palette().text().color())
             width = painter.fontMetrics().horizontalAdvance(text)
@@ -196,8 +196,9 @@ class LossCurves(QWidget):
             painter.drawEllipse(at(x, value), 3.0, 3.0)
 
 
-def _average(points: Sequence[Point], field: str, count: int = 20) -> float:
-    newest = points[-count:]
+def _newest(points: Sequence[Point], field: str) -> float:
+    """The mean of the newest readings: a tenth of them, at most 20."""
+    newest = points[-max(1, min(20, len(points) // 10)) :]
     return sum(getattr(point, field) for point in newest) / len(newest)
 
 
@@ -220,11 +221,12 @@ def _buckets(
 
 
 def _smooth(buckets: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """An average that leans on the last SMOOTH of the width, of the values' logarithms."""
+    """An average of the values' logarithms that leans on the last SMOOTH of what is drawn."""
     mean, before = 0.0, 0.0
+    lean = SMOOTH * max(buckets[-1][0] - buckets[0][0], 1e-9) if buckets else 1.0
     for number, (x, value) in enumerate(buckets):
         new = math.log(max(value, 1e-9))
-        keep = math.exp(-(x - before) / SMOOTH * 6) if number else 0.0
+        keep = math.exp(-(x - before) / lean) if number else 0.0
         mean, before = keep * mean + (1 - keep) * new, x
         yield x, math.exp(mean)
 

@@ -28,7 +28,7 @@ from app.ui.studio.fields import PathLabel, PictureField, path_row
 from app.ui.style_gallery import RunJob
 from app.ui.tokens import SPACE
 from models.training.download import SIZE_MB, vgg_cache
-from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHTS
+from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHTS, Preset
 from models.training.run import fit
 from utils.image_utils import ImageError, load_image
 
@@ -141,6 +141,11 @@ class Form(QScrollArea):
     def set_editable(self, on: bool) -> None:
         """While something is trained, its order stays as it is."""
         self._content.setEnabled(on)
+
+    def choose_preset(self, preset: Preset) -> None:
+        """Show `preset` as the one chosen."""
+        self.preset.show_choice(preset)
+        self._follow_choices()
 
     # The order
 

@@ -24,6 +24,7 @@ from app.problems import Problem
 from app.session import Session
 from app.studio.runs import RunFolder
 from app.studio.studio import Phase, State
+from app.styles import Style
 from app.ui.problem_bar import ProblemBar, button
 from app.ui.studio.ask_bar import Answer, AskBar
 from app.ui.studio.curves import LossCurves
@@ -154,6 +155,7 @@ class StudioWindow(QDialog):
         studio.restarted.connect(self._begin_curves)
         studio.previewed.connect(self._show_preview)
         studio.noted.connect(self._note)
+        studio.finished.connect(self._say_finished)
         studio.unfinished_changed.connect(self._offer_unfinished)
         self.form.changed.connect(self._follow_form)
 
@@ -174,13 +176,13 @@ class StudioWindow(QDialog):
         phase = state.phase
         idle, paused = phase is Phase.IDLE, phase is Phase.PAUSED
         self.form.set_editable(idle)
-        self.start.setVisible(idle or phase in (Phase.PREPARING, Phase.MEASURING, Phase.ASKING))
+        self.start.setVisible(idle)
         self.start.setEnabled(idle and not self.form.lacking)
         self.pause.setVisible(phase in (Phase.TRAINING, Phase.STOPPING))
         self.pause.setEnabled(phase is Phase.TRAINING)
         self.go_on.setVisible(paused)
         self.discard.setVisible(paused)
-        self.cancel.setVisible(phase.busy)
+        self.cancel.setVisible(phase.busy and phase is not Phase.ASKING)
         self.cancel.setEnabled(phase is not Phase.FINISHING)
         self.use_frame.setEnabled(
             phase in (Phase.MEASURING, Phase.ASKING, Phase.TRAINING, Phase.PAUSED)
@@ -227,11 +229,12 @@ class StudioWindow(QDialog):
                 less = Answer(
                     f"&{forecast.cheaper.title} instead: about {time}",
                     forecast.cheaper.words,
-                    lambda: self._studio.begin_cheaper(self._frame()),
+                    self._begin_cheaper,
                 )
                 answers.append(less)
             answers.append(Answer("Do &not train", "Back to the order", self._studio.cancel))
-            self.asking.ask("long", question(forecast), *answers)
+            live = self._session.info is not None and not self._session.paused
+            self.asking.ask("long", question(forecast, beside_picture=live), *answers)
         if state.phase is not Phase.IDLE:
             self.asking.withdraw("unfinished")
             self.asking.withdraw("download")
@@ -258,6 +261,9 @@ class StudioWindow(QDialog):
     def _note(self, text: str) -> None:
         if self._studio.state.reading is None and self._studio.state.phase.busy:
             self.doing.setText(text)
+
+    def _say_finished(self, style: Style) -> None:
+        self.doing.setText(f"'{style.title}' is in the gallery, and in {style.weights.parent}")
 
     def _offer_unfinished(self, runs: tuple[RunFolder, ...]) -> None:
         self._unfinished = runs
@@ -315,6 +321,12 @@ class StudioWindow(QDialog):
         vgg = str(order.vgg) if order.vgg else ""
         self._keep(photographs=str(order.photographs), vgg=vgg)
         self._studio.begin(order, self._frame())
+
+    def _begin_cheaper(self) -> None:
+        forecast = self._studio.state.forecast
+        if forecast is not None and forecast.cheaper is not None:
+            self.form.choose_preset(forecast.cheaper)
+            self._studio.begin_cheaper(self._frame())
 
     def _beginning(self) -> Path | None:
         """The weights of a built-in style: a network learns a second style far sooner than its

@@ -29,8 +29,11 @@ def left(seconds: float) -> str:
     return f"{clock} left"
 
 
-def question(forecast: Forecast) -> str:
-    """What is asked before a long run."""
+def question(forecast: Forecast, *, beside_picture: bool = False) -> str:
+    """What is asked before a long run; `beside_picture`: the live picture is styled meanwhile."""
     where = f"on {forecast.device}" if forecast.on_gpu else "on this processor"
     hope = "" if forecast.on_gpu else "; a GPU takes minutes"
-    return f"About {about(forecast.seconds)} {where}{hope}. Start anyway?"
+    slowed = ""
+    if beside_picture and not forecast.on_gpu:
+        slowed = " It is quicker while the live picture is paused."
+    return f"About {about(forecast.seconds)} {where}{hope}.{slowed} Start anyway?"
