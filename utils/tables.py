@@ -56,6 +56,15 @@ def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def streaming(stream: Mapping[str, Any]) -> str:
+    """One line: frames from host memory to host memory, overlapped and one by one."""
+    return (
+        f"From pinned host memory and back, fused, {stream['precision']}: "
+        f"{stream['fps']:.0f} frames a second overlapped; "
+        f"{_ms(stream['latency']['median_ms'])} ms for a frame alone"
+    )
+
+
 def where(report: Mapping[str, Any]) -> str:
     """One line: the machine, its software and when it was measured."""
     machine, versions = report["machine"], report["versions"]
@@ -79,6 +88,8 @@ def markdown(report: Mapping[str, Any]) -> str:
         rule = ["---", "---", *["---:"] * (len(header) - 2)]
         parts.append(f"**{size['width']}x{size['height']}**")
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines)))
+        if "stream" in size:
+            parts.append(f"{streaming(size['stream'])}.")
         parts += [f"Not run: {note}." for note in notes(size["rows"])]
     return "\n\n".join(parts) + "\n"
 
@@ -127,7 +138,8 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
     count = len(quality["photographs"])
     smallest = min(max(photograph["original"]) for photograph in quality["photographs"])
     enlarged = f", enlarged from {smallest}" if smallest < quality["size"] else ""
-    told = [f"{count} photographs with a long side of {quality['size']} px{enlarged}: {names}"]
+    noun = "photograph" if count == 1 else "photographs"
+    told = [f"{count} {noun} with a long side of {quality['size']} px{enlarged}: {names}"]
     if direct["photographs"] not in (0, count):
         told.append(f"L-BFGS on the first {direct['photographs']}")
     if frames["photographs"]:
