@@ -50,9 +50,9 @@ def same_network(a: EngineConfig, b: EngineConfig) -> bool:
 
 
 def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
-    """True if `a` and `b` differ in the settings of sliders at most: while one is dragged, the
+    """True if `a` and `b` differ in the shares of a mix at most: while its slider is dragged, the
     picture of a moment ago is better than none."""
-    return same_network(replace(a, mix_amount=b.mix_amount), b)
+    return replace(a, mix_amount=b.mix_amount) == b
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,4 +139,6 @@ def _check_mixable(titles: list[str], shapes: list[NetworkShape]) -> None:
 
 def _words(shape: NetworkShape) -> str:
     channels, side = "-".join(map(str, shape.widths)), shape.end_kernel
-    return f"{shape.num_residual_blocks} residual blocks, {channels} channels, {side}x{side} ends"
+    count = shape.num_residual_blocks
+    blocks = f"{count} residual block{'' if count == 1 else 's'}"
+    return f"{blocks}, {channels} channels, {side}x{side} ends"

@@ -106,6 +106,11 @@ def test_flags_are_generated_from_the_tables(capsys):
         (["stylize", "a.png", "-o", "b.png", "--strength", "loud"], "0 to 1"),
         (["stylize", "a.png", "-o", "b.png", "--size", "0"], "16 to 16384"),
         (["stylize", "a.png", "-o", "b.png", "--precision", "fp8"], "fp8"),
+        (["stylize", "a.png", "-o", "b.png", "--mix", "udnie:2"], "udnie:0.4"),
+        (["stylize", "a.png", "-o", "b.png", "--strokes", "thick"], "thick"),
+        (["stylize", "a.png", "-o", "b.png", "--smoothing", "9"], "0 to 1"),
+        (["--network", "tiny"], "tiny"),
+        (["--mix", ":1"], "udnie:0.4"),
         (["bench", "--sizes", "big"], "'big' is not a size"),
         (["bench", "--sizes", "8x8"], "16 to 16384"),
         (["bench", "--kernels", "fastest"], "'fastest' is none of"),
@@ -156,6 +161,70 @@ def test_one_picture_becomes_one_file_of_its_own_size(style, photo, tmp_path, ca
     assert about["Style"] == "Sketch"
     assert about["Network size"] == "37x26"
     assert "Fused, FP32, CPU" in capsys.readouterr().err
+
+
+def test_two_styles_are_mixed_and_the_result_names_both(style, photo, tmp_path, capsys):
+    other = TransformerNetBaseline(num_residual_blocks=1)
+    other.deconv3.conv2d.bias.data += 100
+    save_checkpoint(tmp_path / "wash.safetensors", other.state_dict(), {})
+    assert main(["styles", "add", str(tmp_path / "wash.safetensors")]) == 0
+    out = tmp_path / "mixed.png"
+    assert stylized(photo, "-o", out, "--mix", "wash:0.3", "--size", "32") == 0
+    assert read_metadata(out)["Style"] == "Sketch 70 %, Wash 30 %"
+    assert "Sketch 70 %, Wash 30 %; Fused, FP32, CPU" in capsys.readouterr().err
+    plain = tmp_path / "plain.png"
+    assert stylized(photo, "-o", plain, "--size", "32") == 0
+    assert not np.array_equal(load_image(out), load_image(plain))
+
+
+def test_a_second_style_that_is_not_there_is_told_before_anything_is_done(style, photo, capsys):
+    assert stylized(photo, "-o", photo.with_name("x.png"), "--mix", "cundy") == 1
+    assert "there is no style 'cundy'; did you mean candy?" in capsys.readouterr().err
+    assert not photo.with_name("x.png").exists()
+
+
+@pytest.mark.parametrize(("strokes", "size"), [("fine", "48x34"), ("bold", "19x16")])
+def test_strokes_are_said_in_words(style, photo, tmp_path, strokes, size):
+    out = tmp_path / "out.png"
+    assert stylized(photo, "-o", out, "--strokes", strokes, "--size", "32") == 0
+    about = read_metadata(out)
+    assert (about["Strokes"], about["Network size"]) == (strokes.title(), size)
+    assert load_image(out).shape == (26, 37, 3)
+
+
+def test_a_small_result_is_sharpened_or_not(photo, tmp_path):
+    made = []
+    for how in ("guided", "smooth"):
+        out = tmp_path / f"{how}.png"
+        small = ("--upsampling", how, "--size", "18")
+        assert stylized(photo, "-o", out, *small, style="candy") == 0
+        made.append((load_image(out), read_metadata(out)["Upsampling"]))
+    assert [words for _, words in made] == ["Sharpen to frame", "Smooth"]
+    assert not np.array_equal(made[0][0], made[1][0])
+
+
+def test_a_style_without_a_lite_network_says_so(style, photo, tmp_path, capsys):
+    out = tmp_path / "out.png"
+    assert stylized(photo, "-o", out, "--network", "lite") == 0
+    assert "Sketch has no lite network" in capsys.readouterr().err
+    assert read_metadata(out)["Network"] == "Full"
+
+
+def test_the_frames_of_a_video_are_steadied_in_their_order(style, tmp_path):
+    rng = np.random.default_rng(1)
+    frames = tmp_path / "frames"
+    frames.mkdir()
+    for n in range(6):
+        noisy = np.clip(picture(40, 32) + rng.normal(0, 5, (32, 40, 3)), 0, 255)
+        save_image(frames / f"{n}.png", noisy.astype(np.uint8))
+
+    def change(smoothing):
+        out = tmp_path / smoothing
+        assert stylized(frames, "-o", out, "--smoothing", smoothing) == 0
+        made = [load_image(path).astype(int) for path in sorted(out.iterdir())]
+        return np.abs(made[-1] - made[-2]).mean()
+
+    assert change("1") < 0.5 * change("0")
 
 
 def test_a_folder_keeps_its_names_and_subfolders(style, tmp_path):

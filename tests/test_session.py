@@ -19,7 +19,7 @@ from app.problems import Problem
 from app.session import Session
 from app.styled import EngineConfig
 from models.precision import Precision
-from tests.conftest import picture
+from tests.conftest import add_style, picture
 
 
 class Clockwork(FrameSource):
@@ -161,6 +161,37 @@ def test_a_dragged_slider_keeps_the_picture_moving(session, qtbot):
         session.config = replace(session.config, strength=n / 100)
         qtbot.wait(10)
     assert len(set(shown)) > 5
+
+
+def test_a_dragged_mix_keeps_the_picture_moving_and_ends_at_what_was_chosen(
+    session, qtbot, tmp_path
+):
+    add_style(tmp_path, "first", 1)
+    add_style(tmp_path, "second", 2)
+    session.library.reload()
+    session.config = replace(session.config, style="first", mix="second", mix_amount=0.0)
+    shown: list = []
+    session.styled.connect(lambda r: shown.append(r.config.mix_amount))
+    give(session, Clockwork())
+    styled_with(qtbot, session, mix="second")
+    shown.clear()
+    for n in range(60):
+        session.config = replace(session.config, mix_amount=n / 100)
+        qtbot.wait(10)
+    assert len(set(shown)) > 5
+    styled_with(qtbot, session, mix_amount=0.59)
+
+
+def test_a_style_that_is_removed_is_mixed_in_no_more(session, qtbot, tmp_path):
+    add_style(tmp_path, "first", 1)
+    add_style(tmp_path, "second", 2)
+    session.library.reload()
+    session.config = replace(session.config, style="first", mix="second")
+    give(session, Clockwork())
+    styled_with(qtbot, session, mix="second")
+    session.remove_style("second")
+    result = styled_with(qtbot, session, mix=None)
+    assert result.running.style == "First"
 
 
 def test_a_refused_choice_is_reported_the_old_one_returns_and_the_stream_goes_on(session, qtbot):

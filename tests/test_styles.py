@@ -10,7 +10,9 @@ import torch
 
 from app.styles import BUILTIN, Library, StyleError, load
 from models.checkpoints import load_checkpoint
+from models.network_shape import FULL, NetworkShape, network_shape
 from models.transformer_net import TransformerNetBaseline
+from tests.conftest import add_style
 from utils import toml
 
 
@@ -22,6 +24,14 @@ from utils import toml
         ('title = "Candy"', "not valid: 'weights' is missing"),
         ('title = 7\nweights = "w.safetensors"', "'title' should be text, not 7"),
         ('title = "Candy"\nweights = "w.safetensors"', "missing: w.safetensors"),
+        (
+            'title = "Candy"\nweights = "style.toml"\nlite_weights = "l.safetensors"',
+            "missing: l.safetensors",
+        ),
+        (
+            'title = "Candy"\nweights = "style.toml"\nlite_weights = "../l"',
+            "outside its own folder: ../l",
+        ),
     ],
 )
 def test_a_broken_pack_says_what_is_wrong(tmp_path, spec, complaint):
@@ -45,6 +55,10 @@ def test_every_shipped_style_is_whole():
         assert style.thumbnail is not None
         assert hashlib.sha256(style.weights.read_bytes()).hexdigest() == style.sha256
         TransformerNetBaseline().load_state_dict(load_checkpoint(style.weights))
+        if style.lite:
+            assert hashlib.sha256(style.lite.read_bytes()).hexdigest() == style.lite_sha256
+            shape = network_shape(load_checkpoint(style.lite))
+            assert shape.multiply_adds(640, 480) <= FULL.multiply_adds(640, 480) / 6
 
 
 def test_candy_comes_first(library):
@@ -69,6 +83,27 @@ def test_a_published_checkpoint_is_installed_as_a_pack(library, tmp_path):
         atol=1e-3,
         rtol=1e-2,
     )
+
+
+LITE = NetworkShape(1, (4, 4, 6), 3)
+
+
+def test_a_lite_network_comes_with_its_pack(library, tmp_path):
+    add_style(tmp_path / "theirs", "sketch", 1, LITE, lite=LITE)
+    style = library.install(tmp_path / "theirs" / "styles" / "sketch")
+    assert style.lite is not None
+    assert style.lite.parent == style.weights.parent
+    assert hashlib.sha256(style.lite.read_bytes()).hexdigest() == style.lite_sha256
+    assert network_shape(load_checkpoint(style.lite)) == LITE
+
+
+def test_a_lite_network_that_is_another_file_is_not_installed(library, tmp_path):
+    add_style(tmp_path / "theirs", "sketch", 1, LITE, lite=LITE)
+    pack = tmp_path / "theirs" / "styles" / "sketch"
+    shutil.copy(pack / "weights.safetensors", pack / "lite.safetensors")
+    with pytest.raises(StyleError, match=r"'lite\.safetensors' of the style 'Sketch'.*sha256"):
+        library.install(pack)
+    assert [style.key for style in library.styles if not style.builtin] == []
 
 
 def test_two_styles_of_one_title_get_two_keys(library, tmp_path):

@@ -29,6 +29,8 @@ from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
 
+FEW = 2  # kernels that are named; of more, the count says as much
+
 
 class Panel(QScrollArea):
     """Writes session.config and follows config_changed. `source_picked(value)` is one of the
@@ -130,11 +132,11 @@ class Panel(QScrollArea):
         form.add("Net&work", self.network)
         form.below(self.network_remark)
         form.add("&Precision", self.precision)
-        form.below(self.precision_remark)
+        form.below(self.precision_remark, whole=True)
         form.add("&Kernels", self.kernels)
-        form.below(self.kernels_remark)
+        form.below(self.kernels_remark, whole=True)
         form.add("&Device", self.device)
-        form.below(self.device_remark)
+        form.below(self.device_remark, whole=True)
         form.end()
         self.setWidget(content)
         # Wide enough for "Automatic, 1920x1080" beside its label in any font.
@@ -266,7 +268,10 @@ class Panel(QScrollArea):
             return "Native kernels: ready" if self._statuses else ""
         if len(missing) == 1 and all(not status.ready for status in self._statuses):
             return f"Native kernels: {next(iter(missing))}"
-        return "\n".join(f"{', '.join(names)}: {reason}" for reason, names in missing.items())
+        return "\n".join(
+            f"{', '.join(names) if len(names) <= FEW else f'{len(names)} kernels'}: {reason}"
+            for reason, names in missing.items()
+        )
 
     # Sources
 
