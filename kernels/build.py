@@ -58,7 +58,6 @@ class Library:
     cuda: tuple[str, ...] = ()  # plain CUDA behind C names; see `handle`
     binding: tuple[str, ...] = ()  # C++ that gives the CUDA kernels to PyTorch's dispatcher
     headers: tuple[str, ...] = ()
-    shared_bytes: int = 0  # shared memory that a block of its kernels needs
 
     @property
     def sources(self) -> list[Path]:
@@ -91,7 +90,6 @@ LIBRARIES = {
                 "include/warpgroup.cuh",
                 "include/warpgroup_products.cuh",
             ),
-            shared_bytes=150_000,
         ),
     )
 }

@@ -576,6 +576,10 @@ using Down1 = Shape<32, 64, 3, 2, false, 8, 16, 4, 2, 32, 4>;
 using Down2 = Shape<64, 128, 3, 2, false, 8, 16, 2, 4, 64, 3>;
 using Same = Shape<128, 128, 3, 1, false, 8, 16, 2, 4, 64, 3>;
 using SameWide = Shape<128, 128, 3, 1, false, 8, 16, 2, 2, 64, 3>;
+// For GPUs with 99 KB of shared memory for a block.
+using Down2Small = Shape<64, 128, 3, 2, false, 8, 8, 2, 4, 32, 4>;
+using SameSmall = Shape<128, 128, 3, 1, false, 8, 16, 2, 4, 32, 4>;
+static_assert(Down2Small::kSharedBytes < 94000 && SameSmall::kSharedBytes < 94000);
 using Up1 = Shape<128, 64, 2, 1, true, 8, 16, 4, 2, 64, 3>;
 using Up2 = Shape<64, 32, 2, 1, true, 8, 16, 4, 1, 64, 3>;
 
@@ -608,7 +612,7 @@ int launch_conv(Conv p, int samples, cudaStream_t stream) {
 }
 
 // 0: 32-64, stride 2; 1: 64-128, stride 2; 2 and 5: 128-128, for small and large pictures;
-// 3: 128-64, enlarged; 4: 64-32, enlarged.
+// 3: 128-64, enlarged; 4: 64-32, enlarged; 6 and 7: as 1 and 2, with less shared memory.
 template <typename T>
 int launch_kind(int kind, const Conv& p, int samples, cudaStream_t stream) {
     switch (kind) {
@@ -618,6 +622,8 @@ int launch_kind(int kind, const Conv& p, int samples, cudaStream_t stream) {
         case 3: return launch_conv<T, Up1>(p, samples, stream);
         case 4: return launch_conv<T, Up2>(p, samples, stream);
         case 5: return launch_conv<T, SameWide>(p, samples, stream);
+        case 6: return launch_conv<T, Down2Small>(p, samples, stream);
+        case 7: return launch_conv<T, SameSmall>(p, samples, stream);
     }
     return cudaErrorInvalidValue;
 }

@@ -91,8 +91,10 @@ struct Form {
     static constexpr bool kEarly = kPasses == 1 && kOneSlot;  // slots are free once multiplied
     static constexpr int kBatch = M::kWide ? 2 : 4;  // loads under way together, twice
     static constexpr int kThreads = kConsumers + kHelpers;
-    static constexpr int kConsumerRegisters = kHelpers == 128 ? 184 : 128;
-    static constexpr int kHelperRegisters = kHelpers == 128 ? 136 : 128;
+    // Accumulators of 256 columns take 128 registers of a thread.
+    static constexpr bool kMovesRegisters = kColumns > 128;
+    static constexpr int kConsumerRegisters = 176, kHelperRegisters = 152;
+    static_assert(!kMovesRegisters || kHelpers == 128);
     // Where the patch is needed again, staging cannot be in its place.
     static constexpr int kStagingAt = kRing * kSlotBytes + kStages * kStageBytes;
     static constexpr int kBytes = kStagingAt + (kPasses > 1 ? 2 * kStagingBytes : 0);
@@ -482,10 +484,10 @@ __global__ void __launch_bounds__(F::kThreads, 1) convolve_tiles(const Layer p) 
     __syncthreads();
     let_next_layer_start();
     if (threadIdx.x < kConsumers) {
-        take_registers<F::kConsumerRegisters>();
+        if constexpr (F::kMovesRegisters) take_registers<F::kConsumerRegisters>();
         multiply_tiles<F>(p, shared, stages, rings);
     } else {
-        give_registers<F::kHelperRegisters>();
+        if constexpr (F::kMovesRegisters) give_registers<F::kHelperRegisters>();
         if (threadIdx.x < kConsumers + F::kLoaders) load_tiles<F, kAdd>(p, shared, rings);
         else if (threadIdx.x == kConsumers + F::kLoaders) load_weights<F>(p, stages, rings);
     }

@@ -18,11 +18,13 @@ from kernels.plan import EPS, NetworkPlan, norm_after
 DTYPES = {torch.float16: 0, torch.bfloat16: 1}
 
 # What launch_kind in conv_fusion.cu calls the layers, and the channels in one slice of weights.
-DOWN_1, DOWN_2, SAME, UP_1, UP_2, SAME_WIDE = range(6)
+DOWN_1, DOWN_2, SAME, UP_1, UP_2, SAME_WIDE, DOWN_2_SMALL, SAME_SMALL = range(8)
 KINDS = {(32, 64): DOWN_1, (64, 128): DOWN_2, (128, 64): UP_1, (64, 32): UP_2}
-SLICE = {DOWN_1: 32}  # 64 for the others
+SLICE = {DOWN_1: 32, DOWN_2_SMALL: 32, SAME_SMALL: 32}  # 64 for the others
 # Height and width of what one block computes.
-TILE, FIRST_TILE = (8, 16), (8, 32)
+TILE, FIRST_TILE, SMALL_TILE = (8, 16), (8, 32), (8, 8)
+# Shared memory of a block, in bytes, that the layers need, and that the small ones do.
+SHARED, SHARED_SMALL = 150_000, 101_000
 
 
 class _Tiling(Structure):
@@ -79,7 +81,8 @@ class _Last(Structure):
 
 
 class GeneralPlan(NetworkPlan):
-    """In FP16 and BF16; a block for each tile."""
+    """In FP16 and BF16; a block for each tile. `small` is for GPUs with little shared memory, and
+    chosen there."""
 
     def __init__(
         self,
@@ -89,10 +92,13 @@ class GeneralPlan(NetworkPlan):
         dtype: torch.dtype,
         device: torch.device,
         library: ctypes.CDLL,
+        small: bool = False,
     ) -> None:
         self._library = _declared(library)
         self._code = DTYPES[dtype]
-        self._blocks = torch.cuda.get_device_properties(device).multi_processor_count
+        properties = torch.cuda.get_device_properties(device)
+        self._blocks = properties.multi_processor_count
+        self._small = small or properties.shared_memory_per_block_optin < SHARED
         self._norms: dict[str, _Norm] = {}
         super().__init__(weights, num_residual_blocks, shape, dtype, device)
 
@@ -128,13 +134,16 @@ class GeneralPlan(NetworkPlan):
         kind = KINDS.get((into, out))
         if kind is None:
             kind = self._residual_kind(size)
+        elif kind == DOWN_2 and self._small:
+            kind = DOWN_2_SMALL
+        tile = SMALL_TILE if kind == DOWN_2_SMALL else TILE
         phases = enlarge * enlarge
         taps = 4 if enlarge > 1 else 9
         weight = self._filled(
             f"{conv}.conv2d.weight", partial(_sliced_weight, kind=kind),
             (phases * taps * into * out,), self.dtype,
         )  # fmt: skip
-        statistics, tiling = self._statistics(norm_after(conv), out, tiled, TILE, phases)
+        statistics, tiling = self._statistics(norm_after(conv), out, tiled, tile, phases)
         arguments = _Conv(
             x.data_ptr(),
             self._norms[norm],
@@ -168,6 +177,8 @@ class GeneralPlan(NetworkPlan):
     def _residual_kind(self, size: tuple[int, int]) -> int:
         """Where a single wave of blocks does it all, one block to a multiprocessor is faster;
         beyond that, two."""
+        if self._small:
+            return SAME_SMALL
         tiles = -(-size[0] // TILE[0]) * -(-size[1] // TILE[1]) * self.samples
         return SAME_WIDE if tiles > self._blocks else SAME
 

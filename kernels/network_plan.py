@@ -9,13 +9,12 @@ import torch
 from torch import Tensor
 
 from kernels import build
-from kernels.general_plan import DTYPES, GeneralPlan
+from kernels.general_plan import DTYPES, SHARED_SMALL, GeneralPlan
 from kernels.hopper_plan import HopperPlan
 from kernels.plan import NetworkPlan
 from kernels.registry import NETWORK
 
 HOPPER = (9, 0)  # its kernels use instructions that only this compute capability has
-PIXELS = 1 << 30  # the kernels count in 32 bits
 
 
 def why_not(device: torch.device, dtype: torch.dtype) -> str:
@@ -29,7 +28,7 @@ def why_not(device: torch.device, dtype: torch.dtype) -> str:
     if capability != HOPPER:
         if dtype not in DTYPES:
             return "the native kernels for FP32 need a Hopper GPU; runs on PyTorch"
-        if properties.shared_memory_per_block_optin < build.LIBRARIES[NETWORK].shared_bytes:
+        if properties.shared_memory_per_block_optin < SHARED_SMALL:
             return "the native kernels need more shared memory than this GPU has; runs on PyTorch"
     elif dtype not in (*DTYPES, torch.float32):
         return f"no native network in {str(dtype).removeprefix('torch.')}; runs on PyTorch"
@@ -46,13 +45,15 @@ def plan_for(
     *,
     tf32: bool = False,
     general: bool = False,
+    small: bool = False,
 ) -> NetworkPlan:
     """The fastest plan for the GPU.
 
-    `tf32`: FP32 may be multiplied with the ten bits of TF32. `general`: not that for Hopper.
+    `tf32`: FP32 may be multiplied with the ten bits of TF32. `general`: not the plan for Hopper;
+    `small`: moreover as on a GPU with little shared memory.
     """
     library = library or build.handle(NETWORK)
     arguments = weights, num_residual_blocks, shape, dtype, device, library
-    if torch.cuda.get_device_capability(device) == HOPPER and not general:
+    if torch.cuda.get_device_capability(device) == HOPPER and not (general or small):
         return HopperPlan(*arguments, tf32)
-    return GeneralPlan(*arguments)
+    return GeneralPlan(*arguments, small)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import torch
 from app.engine import Engine
 from app.frames import Frame
 from app.styles import BUILTIN
-from kernels.network_plan import why_not
+from kernels.network_plan import HOPPER, plan_for, why_not
 from models.checkpoints import load_checkpoint
+from models.frame_stream import FrameStream, is_broken, style_frame
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
@@ -64,25 +66,38 @@ def test_the_groups_come_from_events_and_add_up_to_the_network(engine, gpu):
     assert sum(groups.values()) == pytest.approx(styled.timings.network, rel=0.2)
 
 
-def test_what_runs_names_the_gpu_and_why_fp32_is_not_native(engine, gpu, native_kernels):
-    engine.configure(gpu)
-    running = engine.process(Frame(picture())).running
-    assert torch.cuda.get_device_name(0) in running.device
-    assert any("FP32" in remark for remark in running.remarks)
-    engine.configure(replace(gpu, precision=Precision.fp16))
-    assert engine.process(Frame(picture())).running.remarks == ()
+def test_what_runs_names_the_gpu_and_why_nothing_faster_does(engine, gpu, native_kernels):
+    for precision in Precision:
+        engine.configure(replace(gpu, precision=precision))
+        running = engine.process(Frame(picture())).running
+        assert torch.cuda.get_device_name(0) in running.device
+        reason = why_not(torch.device("cuda:0"), precision.value.dtype)
+        assert running.remarks == ((reason,) if reason else ())
+
+
+STYLES = sorted(folder.name for folder in BUILTIN.iterdir() if (folder / "style.toml").exists())
+
+
+def network_of(style, variant, dtype):
+    network = VARIANTS[variant]()
+    network.load_state_dict(load_checkpoint(BUILTIN / style / "weights.safetensors"))
+    return network.requires_grad_(False).to("cuda", dtype)
 
 
 @pytest.fixture(scope="module")
 def candy():
-    state = load_checkpoint(BUILTIN / "candy" / "weights.safetensors")
+    return partial(network_of, "candy")
 
-    def build(variant, dtype):
-        network = VARIANTS[variant]()
-        network.load_state_dict(state)
-        return network.requires_grad_(False).to("cuda", dtype)
 
-    return build
+@pytest.fixture
+def full_precision(monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+
+
+HOPPER_ONLY = pytest.mark.skipif(
+    not torch.cuda.is_available() or torch.cuda.get_device_capability() != HOPPER,
+    reason="in FP32 the native network is for Hopper alone",
+)
 
 
 def pictures(count, height, width):
@@ -107,10 +122,133 @@ def test_the_native_network_is_as_near_to_float64_as_pytorch(candy, native_kerne
     assert (ours - exact).square().mean() <= 2 * (theirs - exact).square().mean()
 
 
-def test_two_runs_are_bit_equal(candy, native_kernels):
-    network, x = candy("fused", torch.float16), pictures(1, 200, 312).half()
+@HOPPER_ONLY
+@pytest.mark.parametrize("style", STYLES)
+def test_full_precision_is_within_its_bounds(style, native_kernels, full_precision):
+    x = pictures(1, 203, 330)
+    exact = network_of(style, "baseline", torch.float64)
+    ours = network_of(style, "fused", torch.float32)
     with torch.inference_mode():
-        assert torch.equal(network(x), network(x))
+        expected, actual = exact(x.double()), ours(x.float()).double()
+    assert (actual - expected).abs().max() <= 2e-4 * expected.abs().max()
+    assert (actual - expected).clamp(0, 255).abs().max() <= 0.07
+
+
+@HOPPER_ONLY
+@pytest.mark.parametrize("style", STYLES)
+def test_where_tf32_is_allowed_it_is_within_its_bound(style, native_kernels):
+    x = pictures(1, 203, 330)
+    with torch.inference_mode():
+        expected = network_of(style, "baseline", torch.float64)(x.double())
+        actual = network_of(style, "fused", torch.float32)(x.float()).double()
+    assert (actual - expected).abs().max() <= 1e-2 * expected.abs().max()
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_half_precision_reaches_45_db_with_every_style(style, native_kernels):
+    x = pictures(1, 360, 500)
+    with torch.inference_mode():
+        expected = network_of(style, "baseline", torch.float64)(x.double()).clamp(0, 255)
+        actual = network_of(style, "fused", torch.float16)(x.half()).double().clamp(0, 255)
+    error = float((actual - expected).square().mean())
+    assert 10 * np.log10(255**2 / error) >= 45
+
+
+PLANS = {"fastest": {}, "general": {"general": True}, "small": {"small": True}}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_bytes_are_the_rounded_picture(native_kernels, plan):
+    state = load_checkpoint(BUILTIN / "candy" / "weights.safetensors")
+    device, x = torch.device("cuda:0"), pictures(2, 131, 199)
+    with torch.inference_mode():
+        plan = plan_for(state, 5, (2, 131, 199), torch.float16, device, **PLANS[plan])
+        expected = plan(x.half()).permute(0, 2, 3, 1).float().clamp(0, 255)
+        plan.frames.copy_(x.permute(0, 2, 3, 1))
+        plan.replay()
+    assert (plan.pictures.float() - expected).abs().max() <= 0.51
+    assert not is_broken(plan.ranges.cpu())
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0.0])
+def test_a_broken_picture_is_told_from_its_range(native_kernels, plan, bad):
+    state = dict(load_checkpoint(BUILTIN / "candy" / "weights.safetensors"))
+    # Zero makes one constant of the whole picture.
+    state["deconv3.conv2d.weight"] = torch.full_like(state["deconv3.conv2d.weight"], bad)
+    with torch.inference_mode():
+        shape, device = (1, 64, 96), torch.device("cuda:0")
+        plan = plan_for(state, 5, shape, torch.float16, device, **PLANS[plan])
+        plan.frames.copy_(pictures(*shape).permute(0, 2, 3, 1))
+        plan.replay()
+    assert is_broken(plan.ranges.cpu())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", [(1, 17, 35), (3, 64, 96), (1, 480, 640)], ids=str)
+@pytest.mark.parametrize("plan", ["general", "small"])
+def test_the_general_network_is_as_near_to_float64_as_pytorch(
+    candy, native_kernels, plan, shape, dtype
+):
+    state, x = candy("baseline", torch.float32).state_dict(), pictures(*shape)
+    with torch.inference_mode():
+        exact = candy("baseline", torch.float64)(x.double())
+        theirs = candy("baseline", dtype)(x.to(dtype)).double()
+        ours = plan_for(state, 5, shape, dtype, x.device, **PLANS[plan])(x.to(dtype)).double()
+    assert (ours - exact).abs().max() <= 2 * (theirs - exact).abs().max() + 1e-3
+    assert (ours - exact).square().mean() <= 2 * (theirs - exact).square().mean()
+
+
+def test_overlapped_frames_are_those_of_one_after_another(native_kernels):
+    state = load_checkpoint(BUILTIN / "candy" / "weights.safetensors")
+    frames = [picture(200, 120, seed) for seed in range(12)]
+    with torch.inference_mode():
+        plan = plan_for(state, 5, (1, 120, 200), torch.float16, torch.device("cuda:0"))
+        expected = [style_frame(plan, frame).pixels for frame in frames]
+        overlapped = [result.pixels.copy() for result in FrameStream(plan).styled(frames)]
+    assert len(overlapped) == len(frames)
+    for one, other in zip(expected, overlapped, strict=True):
+        assert np.array_equal(one, other)
+
+
+DTYPES = [torch.float16, torch.bfloat16, pytest.param(torch.float32, marks=HOPPER_ONLY)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_two_runs_are_bit_equal(candy, native_kernels, dtype):
+    network, x = candy("fused", dtype), pictures(1, 200, 312).to(dtype)
+    with torch.inference_mode():
+        first = network(x).clone()
+        assert all(torch.equal(first, network(x)) for _ in range(20))
+
+
+@pytest.mark.timeout(300)
+def test_ten_thousand_frames_of_changing_style_size_and_precision(native_kernels):
+    device, generator = torch.device("cuda:0"), np.random.default_rng(7)
+    sizes = [(64, 96), (120, 200), (256, 256), (131, 199)]
+    frames = {size: picture(size[1], size[0], 3) for size in sizes}
+    states = [load_checkpoint(BUILTIN / key / "weights.safetensors") for key in STYLES[:3]]
+    plans, expected = {}, {}
+    with torch.inference_mode():
+        for size in sizes:
+            for dtype in (torch.float16, torch.bfloat16, torch.float32):
+                if why_not(device, dtype) == "":
+                    plans[size, dtype] = plan_for(states[0], 5, (1, *size), dtype, device)
+        memory = 0
+        keys = list(plans)
+        for number in range(10_000):
+            size, dtype = keys[generator.integers(len(keys))]
+            style = int(generator.integers(len(states)))
+            plan = plans[size, dtype]
+            plan.set_weights(states[style]) if number % 10 == 0 else None
+            worn = style if number % 10 == 0 else expected.get((size, dtype, "worn"), 0)
+            expected[size, dtype, "worn"] = worn
+            pixels = style_frame(plan, frames[size]).pixels
+            known = expected.setdefault((size, dtype, worn), pixels)
+            assert np.array_equal(pixels, known), (number, size, dtype, worn)
+            if number == 1000:
+                memory = torch.cuda.memory_allocated()
+    assert torch.cuda.memory_allocated() <= memory
 
 
 def test_the_native_network_follows_its_weights(candy, native_kernels):
