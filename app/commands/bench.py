@@ -6,13 +6,15 @@ import argparse
 import json
 import math
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from rich.console import Console
 from rich.progress import Progress
@@ -26,16 +28,18 @@ from app.problems import StyleForgeError
 from app.provenance import commit, machine, versions
 from app.sources.scene import render
 from app.styles import Library
+from kernels.plan import NetworkPlan
 from kernels.registry import prepare, statuses
 from models.checkpoints import CheckpointError, load_checkpoint
+from models.frame_stream import DEPTH, FrameStream, style_frame
 from models.network_shape import num_residual_blocks
 from models.precision import Precision
-from models.transformer_net import VARIANTS
-from utils.benchmark import interleave, stopwatch
+from models.transformer_net import VARIANTS, TransformerNetFused
+from utils.benchmark import Benchmark, interleave, stopwatch
 from utils.devices import resolve
 from utils.files import write_whole
 from utils.float64 import in_float64
-from utils.tables import notes, table, where
+from utils.tables import notes, streaming, table, where
 from utils.writable import refusal
 
 BASELINE = "baseline"
@@ -46,6 +50,8 @@ PROBE = 64  # side of the corner that tells how long a picture will take
 REFERENCE_BYTES_PER_PIXEL = 2000  # of the network in float64, measured: 1,800
 GAP = 2  # spaces between two columns
 COMPILED = "compiled baseline"
+GRAPHED = "baseline graph"
+STREAMED = 300  # frames, overlapped
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune")
 
 
@@ -55,12 +61,14 @@ class BenchError(StyleForgeError):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One way to run the network. `key` is a key of VARIANTS or COMPILED."""
+    """One way to run the network. `key` is a key of VARIANTS, GRAPHED or COMPILED."""
 
     key: str
     title: str
     precision: Precision
     call: Callable[[Tensor], Tensor]  # [1, 3, H, W] float32, 0-255, in and out
+    # What is timed, given the same; `call` where there is nothing shorter to time.
+    ready: Callable[[Tensor], Callable[[], object]] | None = None
 
     @property
     def name(self) -> str:
@@ -161,9 +169,14 @@ def run(args: argparse.Namespace) -> int:
                 runs,
                 partial(progress.update, task),
             )
-        report["sizes"].append({"width": width, "height": height, "rows": rows})
+        size: dict[str, Any] = {"width": width, "height": height, "rows": rows}
+        if "fused" in args.kernels and (stream := bench.stream()):
+            size["stream"] = stream
+        report["sizes"].append(size)
         console.print()
         console.print(_table(f"{width}x{height}", rows, console.width), crop=False)
+        if "stream" in size:
+            console.print(streaming(size["stream"]), soft_wrap=True)
         for note in notes(rows):
             console.print(f"Not run: {note}", soft_wrap=True)
     if args.json:
@@ -210,7 +223,7 @@ class Bench:
             warmup = WARMUP[self._device.type]
             with torch.inference_mode():
                 results = interleave(
-                    {name: partial(c.call, self._input(c)) for name, c in able.items()},
+                    {name: self._timed(c) for name, c in able.items()},
                     warmup,
                     runs,
                     self._device,
@@ -232,6 +245,11 @@ class Bench:
             self._candidate(key, VARIANTS[key].title, precision, self._network(key, precision))
             for key in kernels
         ]
+        if self._device.type == "cuda" and BASELINE in kernels:
+            baseline = self._candidate(
+                GRAPHED, "Baseline, graph", precision, self._network(BASELINE, precision)
+            )
+            chosen.insert(1, replace(baseline, ready=partial(_graphed, baseline.call)))
         if compile_mode:
             network = self._network(BASELINE, precision)
             compiled = torch.compile(network, mode=compile_mode, dynamic=False)
@@ -248,7 +266,46 @@ class Bench:
             with torch.autocast(self._device.type, half, enabled=mode.autocast):
                 return network(x)
 
-        return Candidate(key, title, precision, call)
+        def ready(x: Tensor) -> Callable[[], object]:
+            """The native network takes a frame as it is: bytes on the device, in and out."""
+            with torch.autocast(self._device.type, half, enabled=mode.autocast):
+                plan = _plan(network, x)
+            if plan is None:
+                return partial(call, x)
+            plan.frames.copy_(x.permute(0, 2, 3, 1))
+            return plan.replay
+
+        return Candidate(key, title, precision, call, ready)
+
+    def _timed(self, candidate: Candidate) -> Callable[[], object]:
+        x = self._input(candidate)
+        return candidate.ready(x) if candidate.ready else partial(candidate.call, x)
+
+    def stream(self) -> dict[str, Any] | None:
+        """Frame to frame, from pinned host memory and back, in FP16; None without a GPU."""
+        with torch.inference_mode():
+            x = self._picture.half()
+            plan = _plan(self._network("fused", Precision.fp16), x)
+            if plan is None:
+                return None
+            frame = x[0].permute(1, 2, 0).to(torch.uint8).cpu().numpy()
+            alone = [_milliseconds(partial(style_frame, plan, frame)) for _ in range(60)][10:]
+            stream = FrameStream(plan)
+            for _ in range(DEPTH):
+                np.copyto(stream.slot(), frame)
+                stream.send()
+            start = time.perf_counter()
+            for _ in range(STREAMED):
+                stream.receive()
+                stream.send()
+            seconds = time.perf_counter() - start
+            for _ in range(DEPTH):
+                stream.receive()
+        return {
+            "precision": Precision.fp16.title,
+            "fps": STREAMED / seconds,
+            "latency": dict(Benchmark.of(alone)),
+        }
 
     def _input(self, candidate: Candidate) -> Tensor:
         return self._picture.to(candidate.precision.value.dtype)
@@ -301,6 +358,32 @@ class Bench:
             "psnr": psnr if math.isfinite(psnr) else None,
             "peak_mb": None if peak is None else peak / 1e6,
         }
+
+
+def _plan(network: Callable[[Tensor], Tensor], x: Tensor) -> NetworkPlan | None:
+    if not isinstance(network, TransformerNetFused):
+        return None
+    return network.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
+
+
+def _graphed(call: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[], object]:
+    """The same as one CUDA graph."""
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(3):  # what is chosen or allocated once cannot be while capturing
+            call(x)
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call(x)
+    return graph.replay
+
+
+def _milliseconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1e3
 
 
 def _ratio(reference: dict[str, Any], row: dict[str, Any]) -> float | None:
