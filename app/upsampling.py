@@ -18,6 +18,7 @@ Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
 RADIUS = 1  # of the windows, in pixels of the small picture; wider ones bleed across edges
 NOISE = 50.0  # variance of luma (0-255) below which a window holds no edge, only sensor noise
+GRAIN = 4  # levels of luma; so much of every detail may be noise, and would flicker
 STEEPEST = 1.5  # where a style exaggerates contrast, a steeper slope would draw halos
 KEPT = 3 * 1920 * 1200  # samples; buffers for larger frames, which are no streams, are let go
 _ONE = 64  # of fixed-point slopes: 255 * STEEPEST * _ONE stays within 16 bits
@@ -30,6 +31,7 @@ class Enlarger:
         self._triples = np.empty((3, 0, 0, 3), np.int16)
         self._bytes = np.empty((2, 0, 0), np.uint8)
         self._lost = np.empty((0, 0), np.int16)
+        self._grain = np.empty((0, 0), np.int16)
 
     def enlarge(self, result: Pixels, small: Pixels, frame: Pixels, *, guided: bool) -> Pixels:
         """`result`, made from `small`, in the size of `frame`, of which `small` is the scaled
@@ -54,6 +56,8 @@ class Enlarger:
         cv2.resize(small_luma, size, dst=known, interpolation=cv2.INTER_CUBIC)
         cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY, dst=luma)
         cv2.subtract(luma, known, dst=self._lost, dtype=cv2.CV_16S)
+        np.clip(self._lost, -GRAIN, GRAIN, out=self._grain)
+        np.subtract(self._lost, self._grain, out=self._lost)
         cv2.merge((self._lost,) * 3, dst=lost)
         cv2.multiply(slope, lost, dst=detail, scale=1 / _ONE)
         cv2.add(large, detail, dst=large, dtype=cv2.CV_8U)
@@ -66,6 +70,7 @@ class Enlarger:
             self._triples = np.empty((3, *shape), np.int16)
             self._bytes = np.empty((2, *shape[:2]), np.uint8)
             self._lost = np.empty(shape[:2], np.int16)
+            self._grain = np.empty(shape[:2], np.int16)
 
 
 def _slope(

@@ -164,9 +164,9 @@ def test_one_picture_becomes_one_file_of_its_own_size(style, photo, tmp_path, ca
 
 
 def test_two_styles_are_mixed_and_the_result_names_both(style, photo, tmp_path, capsys):
-    other = TransformerNetBaseline(num_residual_blocks=1)
-    other.deconv3.conv2d.bias.data += 100
-    save_checkpoint(tmp_path / "wash.safetensors", other.state_dict(), {})
+    other = TransformerNetBaseline(num_residual_blocks=1).state_dict()
+    other["deconv3.conv2d.bias"] += 100
+    save_checkpoint(tmp_path / "wash.safetensors", other, {})
     assert main(["styles", "add", str(tmp_path / "wash.safetensors")]) == 0
     out = tmp_path / "mixed.png"
     assert stylized(photo, "-o", out, "--mix", "wash:0.3", "--size", "32") == 0

@@ -84,9 +84,8 @@ def test_a_style_mixed_with_itself_is_the_style(wardrobe):
 
 def test_networks_that_differ_are_not_mixed_and_the_choice_before_stays(wardrobe):
     wardrobe.choose(EngineConfig("first"))
-    with pytest.raises(
-        StyleError, match=r"First and Short cannot.*2 residual blocks.*1 residual block,"
-    ):
+    complaint = r"First and Short cannot be mixed.*2 residual blocks.*1 residual block,"
+    with pytest.raises(StyleError, match=complaint):
         wardrobe.choose(EngineConfig("first", mix="short"))
     assert wardrobe.outfit(lite=False).words == "First"
 
