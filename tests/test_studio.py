@@ -192,11 +192,18 @@ def test_a_picture_becomes_a_style_of_the_gallery(window, session, order, qtbot,
     assert str(order.photographs) not in recipe["training"]["command"]
 
 
-def test_two_styles_of_one_title_live_side_by_side(studio, order, own_library, qtbot):
+def test_two_styles_of_one_title_live_side_by_side(own_library, tmp_path):
     for _ in range(2):
-        with qtbot.waitSignal(studio.finished, timeout=PATIENCE):
-            studio.begin(order, None)
+        pack = tmp_path / "out" / "style"
+        pack.mkdir(parents=True)
+        (pack / "weights.safetensors").touch()
+        (pack / "style.toml").write_text(
+            'title = "Red stripes"\nweights = "weights.safetensors"\n[training]\nseed = 7\n'
+        )
+        adopted = own_library.adopt(pack)
+        assert not pack.exists()
     assert [style.key for style in own_library.styles] == ["red_stripes", "red_stripes_2"]
+    assert "seed = 7" in (adopted.weights.parent / "style.toml").read_text("utf-8")
 
 
 def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
@@ -358,7 +365,7 @@ def test_a_bad_style_picture_is_told_at_once_and_again_if_it_is_ordered(
     bad = Order(**{**fields(order), "picture": page})
     assert "Could not train 'Red stripes': 'page.png'" in told(qtbot, session.studio, bad)
     assert window.problems.isVisible()
-    assert not list(runs.iterdir())
+    assert not runs.exists()
 
 
 def test_an_empty_folder_is_told_in_a_sentence(window, session, order, qtbot, tmp_path):
@@ -381,7 +388,7 @@ def test_a_missing_vgg_file_is_told_in_a_sentence(studio, order, qtbot, tmp_path
     )
 
 
-def test_a_process_that_is_killed_is_told_and_the_next_run_works(studio, order, qtbot, runs):
+def test_a_process_that_is_killed_is_told_and_the_studio_is_ready_again(studio, order, qtbot, runs):
     studio.begin(Order(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     process = studio._process._process
@@ -394,8 +401,7 @@ def test_a_process_that_is_killed_is_told_and_the_next_run_works(studio, order, 
         studio.cancel()
         until(qtbot, studio, Phase.IDLE)
     assert not list(runs.iterdir())
-    with qtbot.waitSignal(studio.finished, timeout=PATIENCE):
-        studio.begin(order, None)
+    assert not studio._process.running
 
 
 def test_what_a_process_ends_with_becomes_one_sentence():

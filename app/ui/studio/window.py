@@ -103,7 +103,7 @@ class StudioWindow(QDialog):
         for primary in (self.start, self.go_on):
             primary.setProperty("role", "primary")
         self.pause = button(
-            "Pa&use", "Stop computing and keep everything; go on whenever you like", self._pause
+            "Pau&se", "Stop computing and keep everything; go on whenever you like", self._pause
         )
         self.cancel = button("Can&cel", "End it and keep nothing", self._ask_cancel)
         self.discard = button(
