@@ -349,10 +349,11 @@ class Bench:
                 output = candidate.call(self._input(candidate))
         except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
             return {"not_run": str(exc).strip().partition("\n")[0]}
+        # Before the error is measured, which takes memory of its own.
+        peak = torch.cuda.max_memory_allocated(self._device) - before if cuda else None
         if not bool(torch.isfinite(output).all()):
             return {"not_run": "its picture is not finite"}
         difference, psnr = peak_difference(output.double().clamp(0, 255), reference)
-        peak = torch.cuda.max_memory_allocated(self._device) - before if cuda else None
         return {
             "difference": difference,
             "psnr": psnr if math.isfinite(psnr) else None,
