@@ -199,7 +199,7 @@ class Engine:
             replace(picture.timings, read=frame.read_ms, blend=blend_ms),
             size,
             self._running(config, precision, outfit),
-            self._compare(frame, precision, pictures, finished) if config.compare else None,
+            self._compare(frame, precision, outfit, pictures, finished) if config.compare else None,
         )
 
     def _finish(
@@ -229,12 +229,14 @@ class Engine:
         self,
         frame: Frame,
         precision: Precision,
+        outfit: Outfit,
         pictures: dict[str, Picture],
         finished: dict[str, tuple[Pixels, float]],
     ) -> Comparison:
         baseline = pictures[BASELINE]
         kernels, fused = next((k, p) for k, p in pictures.items() if k != BASELINE)
-        paired = (tuple(sorted(pictures)), precision, self._device, baseline.pixels.shape)
+        size = baseline.pixels.shape
+        paired = (tuple(sorted(pictures)), precision, self._device, outfit.shape, size)
         if paired != self._paired:  # the first frame of a new pairing only warms up
             self._paired = paired
             self._paces = (deque(maxlen=PACED_FRAMES), deque(maxlen=PACED_FRAMES))

@@ -127,7 +127,7 @@ class Meter:
                 "upload": timings.upload,
                 "network": timings.network,
                 "download": timings.download,
-                "blend": timings.blend,
+                "blending": timings.blend,
             }
             return f"limited by the {max(parts, key=lambda name: parts[name])}"
         if displayed_fps < 0.9 * processed_fps:

@@ -278,6 +278,12 @@ def test_lite_runs_the_lite_network_and_full_the_full_one(engine, pair, frame):
     assert (lite.frame.pixels != full.frame.pixels).any()
 
 
+def test_paces_of_another_network_begin_anew(engine, pair, frame):
+    alone = replace(pair, mix=None, compare=True)
+    assert [shown(engine, alone, frame).comparison.frames for _ in range(3)] == [0, 1, 2]
+    assert shown(engine, replace(alone, network="lite"), frame).comparison.frames == 0
+
+
 def test_without_a_lite_network_the_full_one_runs_and_says_so(engine, pair, frame):
     styled = shown(engine, replace(pair, network="lite"), frame)
     assert not styled.running.lite

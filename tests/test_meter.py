@@ -11,7 +11,7 @@ from app.styled import EngineConfig, Running, Styled, Timings
 from models.precision import Precision
 
 
-def feed(meter, *, period, network, every=1, frames=60, shown=True, download=0.0):
+def feed(meter, *, period, network, every=1, frames=60, shown=True, download=0.0, blend=0.0):
     """`frames` results `period` seconds apart, from a source `every` times as fast."""
     pixels = np.zeros((16, 16, 3), np.uint8)
     now = 100.0
@@ -22,7 +22,12 @@ def feed(meter, *, period, network, every=1, frames=60, shown=True, download=0.0
             source,
             source,
             EngineConfig(),
-            Timings(network=network, download=download, groups=(("encoder", network / 2),)),
+            Timings(
+                network=network,
+                download=download,
+                groups=(("encoder", network / 2),),
+                blend=blend,
+            ),
             (16, 16),
             Running("Fused", Precision.fp32, "CPU"),
         )
@@ -82,3 +87,15 @@ def test_a_new_source_starts_from_nothing(meter):
 def test_overhead_is_what_the_engine_did_not_spend(meter):
     feed(meter, period=0.1, network=20)
     assert meter.overhead_ms(106.0) == pytest.approx(40)
+
+
+def test_flicker_is_measured_and_forgotten_with_the_source(meter):
+    reading = feed(meter, period=0.1, network=5)
+    assert reading.flicker is not None
+    assert reading.flicker.output == reading.flicker.source == 0
+    meter.start("video")
+    assert meter.reading(200.0).flicker is None
+
+
+def test_an_engine_busy_with_blending_is_limited_by_it(meter):
+    assert feed(meter, period=0.1, network=20, blend=75).verdict == "limited by the blending"

@@ -55,3 +55,17 @@ def test_the_long_side_leads_and_no_side_gets_too_small():
     assert fit(640, 480, 320) == (320, 240)
     assert fit(480, 640, 320) == (240, 320)
     assert fit(4000, 20, 256) == (256, 16)
+
+
+def test_a_stream_that_should_be_fluent_gets_fewer_pixels_than_one_that_may_be_late():
+    late, fluent = AutoSize(150), AutoSize(150, interval_ms=1000 / 15)
+    assert run(fluent, 1280, 720, 7e-4)[-1] < run(late, 1280, 720, 7e-4)[-1]
+    width, height = run(fluent, 1280, 720, 7e-4)[-1]
+    assert 7e-4 * width * height <= 1000 / 15
+
+
+def test_what_is_done_after_the_network_shrinks_it():
+    auto = AutoSize(150, interval_ms=1000 / 15)
+    before = run(auto, 1280, 720, 7e-4)[-1]
+    auto.blend_ms = 30
+    assert run(auto, 1280, 720, 7e-4)[-1] < before
