@@ -295,6 +295,7 @@ def _muted() -> QLabel:
     label = QLabel()
     label.setWordWrap(True)
     label.setProperty("role", "muted")
+    label.hide()  # until there is something to say
     return label
 
 
