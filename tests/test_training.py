@@ -889,6 +889,8 @@ def test_a_lite_network_goes_beside_the_full_one(
         (("--teacher", "{weights}"), "needs a --teacher-weight above 0"),
         (("--init", "{weights}", "--network", "lite"), "is not a lite network"),
         (("--stability-weight", "-1"), "stability_weight should be 0 or more"),
+        (("--init-share", "0.5"), "needs an --init"),
+        (("--init", "{weights}", "--init-share", "1"), "from 0 to less than 1"),
     ],
 )
 def test_contradictions_are_told_in_a_sentence(
@@ -902,3 +904,18 @@ def test_contradictions_are_told_in_a_sentence(
     assert sentence in err
     assert "Traceback" not in err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_share_of_the_first_weights_stays_in_the_result(
+    folder: Path, style_file: Path, vgg_file: Path, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    first, whole, half = (tmp_path / f"{name}.safetensors" for name in ("first", "whole", "half"))
+    save_checkpoint(first, TransformerNetBaseline(1).state_dict())
+    more = ("--iterations", "2", "--lr", "0.01", "--init", str(first))
+    assert main(command(folder, style_file, vgg_file, whole, *more)) == 0
+    assert main(command(folder, style_file, vgg_file, half, *more, "--init-share", "0.25")) == 0
+    before, after, between = (load_checkpoint(path) for path in (first, whole, half))
+    for name, value in between.items():
+        assert torch.allclose(value, 0.25 * before[name] + 0.75 * after[name], atol=2e-3)
+    assert any(not torch.allclose(between[name], after[name], atol=2e-3) for name in after)

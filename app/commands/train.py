@@ -150,6 +150,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--init", type=Path, metavar="CHECKPOINT", help="begin from these weights, not at random"
     )
     recipe.add_argument(
+        "--init-share",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="how much of the --init weights stays in the result, 0 to 1: between two sets of "
+        "weights of one descent lie pictures between theirs (default: 0)",
+    )
+    recipe.add_argument(
         "--network",
         choices=list(SHAPES),
         help="lite is narrower, for slow machines; into a folder that has the style's pack already "
@@ -266,6 +274,8 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     if why := refusal(output.result.parent):  # told before hours are spent
         raise TrainingError(f"nothing can be written to '{output.result.parent}': {why}")
     device = _device(args.device)
+    if not 0 <= args.init_share < 1 or (args.init_share and not args.init):
+        raise TrainingError("--init-share should be from 0 to less than 1, and needs an --init")
     weights = load_checkpoint(args.init) if args.init else None
     config = _config(args, device, _shape(args, weights))
     teacher = _teacher(args)
@@ -318,6 +328,8 @@ def _run(args: argparse.Namespace, report: Report) -> int:
             + (kept if output.checkpoint.exists() else "nothing was learned yet")
         )
         return STOPPED
+    if weights is not None and args.init_share:
+        training.go_back(weights, args.init_share)
     facts = _facts(args, training, readings, len(photographs))
     texts = PackTexts(args.title or _title(output.result.stem), args.credit, args.licence)
     state = training.network.state_dict()
@@ -491,7 +503,7 @@ def _facts(
         "command": _command(args),
     }
     if args.init:
-        facts["init"] = args.init.name
+        facts |= {"init": args.init.name, "init_share": args.init_share}
     return facts
 
 

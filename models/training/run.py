@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -134,6 +134,16 @@ class Run:
     def healthy(self) -> bool:
         """Whether every weight is a finite number. Waits for the GPU."""
         return bool(nn.utils.get_total_norm(self._parameters).isfinite())
+
+    def go_back(self, weights: Mapping[str, Tensor], share: float) -> None:
+        """Let `share` (0-1) of `weights` into the network, a state dict of the same descent.
+
+        What training added is taken back in part, and most of its gain is kept (Wortsman et al.
+        2022, arXiv:2109.01903): so much steadiness for so much of the strokes.
+        """
+        with torch.no_grad():
+            for name, value in self.network.state_dict().items():
+                value.lerp_(weights[name].to(value), share)
 
     def styled(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """An (H, W, 3) uint8 RGB picture in the style so far, in FP32."""
