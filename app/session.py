@@ -34,7 +34,7 @@ class Session(QObject):
     Nothing here blocks: opening, installing and compiling are jobs, styling is the worker's.
     """
 
-    styled = Signal(object)  # Styled; the newest, never of a config no longer chosen
+    styled = Signal(object)  # Styled; the newest, never of a choice given up (see same_choice)
     painted = Signal(object)  # Styled; it is on screen
     problem = Signal(object)  # Problem
     notice = Signal(str)  # one sentence that is no error
@@ -132,7 +132,7 @@ class Session(QObject):
     def _refused(self, kept: EngineConfig | None) -> None:
         """Back to what works; where nothing has worked yet, to what should work anywhere."""
         if kept is None:
-            kept = replace(self._config, device="auto")
+            kept = replace(self._config, device="auto", mix=None)
             if kept == self._config and self.library.styles:
                 kept = EngineConfig(style=self.library.styles[0].key)
         self.config = kept
@@ -265,14 +265,14 @@ class Session(QObject):
         def done(style: Style) -> None:
             self._forget.emit(style.key)
             self.styles_changed.emit()
-            self.config = replace(self._config, style=style.key)
+            self.config = replace(self._config, style=style.key, mix=None)
 
         self.run(lambda: self.library.install(path, title), done, doing=f"install {path.name}")
 
     @Slot(object)
     def _trained(self, style: Style) -> None:
         self.styles_changed.emit()
-        self.config = replace(self._config, style=style.key)
+        self.config = replace(self._config, style=style.key, mix=None)
         self.notice.emit(f"'{style.title}' is trained; it is in {style.weights.parent}")
 
     def remove_style(self, key: str) -> None:

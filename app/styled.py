@@ -50,9 +50,9 @@ def same_network(a: EngineConfig, b: EngineConfig) -> bool:
 
 
 def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
-    """True if `a` and `b` differ in the shares of a mix at most: while its slider is dragged, the
-    picture of a moment ago is better than none."""
-    return replace(a, mix_amount=b.mix_amount) == b
+    """True if `a` and `b` differ in what sliders set at most: while one is dragged, the picture
+    of a moment ago is better than none."""
+    return b == replace(a, strength=b.strength, mix_amount=b.mix_amount, smoothing=b.smoothing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,13 @@ from app.engine import Engine
 from app.frames import Frame, FrameSource, SourceInfo
 from app.problems import Problem
 from app.session import Session
-from app.styled import EngineConfig
+from app.styled import EngineConfig, same_choice
+from models.network_shape import NetworkShape
 from models.precision import Precision
+from models.transformer_net import TransformerNetBaseline
 from tests.conftest import add_style, picture
+
+SMALL = NetworkShape(1, (4, 4, 6), 3)
 
 
 class Clockwork(FrameSource):
@@ -134,9 +138,14 @@ def test_a_change_while_streaming_takes_effect_within_two_frames(session, qtbot,
     assert True in made_since[:3], "more than two frames were made with the old config"
 
 
-def test_no_picture_of_a_config_no_longer_chosen_is_ever_shown(session, qtbot):
+def test_no_picture_of_a_choice_given_up_is_ever_shown(session, qtbot):
     wrong: list = []
-    session.styled.connect(lambda r: wrong.append(r.config) if r.config != session.config else None)
+
+    def check(result):
+        if not same_choice(result.config, session.config):
+            wrong.append(result.config)
+
+    session.styled.connect(check)
     give(session, Clockwork())
     styled_with(qtbot, session)
     for n in range(30):
@@ -166,8 +175,8 @@ def test_a_dragged_slider_keeps_the_picture_moving(session, qtbot):
 def test_a_dragged_mix_keeps_the_picture_moving_and_ends_at_what_was_chosen(
     session, qtbot, tmp_path
 ):
-    add_style(tmp_path, "first", 1)
-    add_style(tmp_path, "second", 2)
+    add_style(tmp_path, "first", 1, SMALL)
+    add_style(tmp_path, "second", 2, SMALL)
     session.library.reload()
     session.config = replace(session.config, style="first", mix="second", mix_amount=0.0)
     shown: list = []
@@ -182,9 +191,30 @@ def test_a_dragged_mix_keeps_the_picture_moving_and_ends_at_what_was_chosen(
     styled_with(qtbot, session, mix_amount=0.59)
 
 
+def test_a_kept_mix_that_cannot_be_gives_way_to_its_first_style(qtbot, library, config, tmp_path):
+    add_style(tmp_path, "first", 1, SMALL)
+    library.reload()
+    session = Session(library, replace(config, style="first", mix="candy"))
+    try:
+        qtbot.waitUntil(lambda: session.config.mix is None, timeout=5000)
+        assert session.config.style == "first"
+    finally:
+        session.shutdown()
+
+
+def test_an_installed_style_is_shown_alone(session, qtbot, tmp_path):
+    torch.save(TransformerNetBaseline(1).state_dict(), tmp_path / "mine.pth")
+    add_style(tmp_path, "second", 2, SMALL)
+    session.library.reload()
+    session.config = replace(session.config, mix="second")
+    with qtbot.waitSignal(session.styles_changed, timeout=10_000):
+        session.install_style(tmp_path / "mine.pth")
+    assert (session.config.style, session.config.mix) == ("mine", None)
+
+
 def test_a_style_that_is_removed_is_mixed_in_no_more(session, qtbot, tmp_path):
-    add_style(tmp_path, "first", 1)
-    add_style(tmp_path, "second", 2)
+    add_style(tmp_path, "first", 1, SMALL)
+    add_style(tmp_path, "second", 2, SMALL)
     session.library.reload()
     session.config = replace(session.config, style="first", mix="second")
     give(session, Clockwork())
@@ -346,8 +376,6 @@ def test_the_last_of_two_sources_opened_at_once_wins(session, qtbot, tmp_path):
 
 
 def test_installing_a_style_chooses_it(session, qtbot, tmp_path):
-    from models.transformer_net import TransformerNetBaseline
-
     torch.save(TransformerNetBaseline(1).state_dict(), tmp_path / "mine.pth")
     give(session, Clockwork())
     with qtbot.waitSignal(session.styles_changed, timeout=5000):
@@ -360,8 +388,6 @@ def test_installing_a_style_chooses_it(session, qtbot, tmp_path):
 
 
 def test_precision_that_breaks_is_noticed_in_the_window_too(session, qtbot, monkeypatch):
-    from models.transformer_net import TransformerNetBaseline
-
     forward = TransformerNetBaseline.forward
     monkeypatch.setattr(
         TransformerNetBaseline,
