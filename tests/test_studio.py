@@ -545,6 +545,25 @@ def test_tab_reaches_every_control_of_the_form(window, order, qtbot):
     assert wanted <= reached
 
 
+def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
+    window, session, order, qtbot, runs
+):
+    run = Runs(runs).begin(order, picture(), picture())
+    run.checkpoint.parent.mkdir()
+    run.checkpoint.write_bytes(b"damaged")
+    window.form.title.setText("Mine")
+    window._go_on_with(run)
+    assert window.form.title.text() == "Red stripes"
+    state = until(qtbot, session.studio, Phase.PAUSED)
+    assert state.problem is not None
+    assert "style.training.pt' is not a training checkpoint" in state.problem.summary
+    assert window.problems.isVisible()
+    window.discard.click()  # nothing is known to be lost, so nothing is asked
+    until(qtbot, session.studio, Phase.IDLE)
+    assert window.form.title.text() == "Mine"
+    assert not list(runs.iterdir())
+
+
 def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_path):
     (photographs / "bad.jpg").write_bytes(b"\xff\xd8\xff nothing more")
     found = survey(photographs)

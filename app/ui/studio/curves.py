@@ -188,9 +188,10 @@ class LossCurves(QWidget):
         pen = QPen(color, 2.0, curve.dash)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         painter.setPen(pen)
-        painter.drawPolyline(QPolygonF([at(x, value) for x, value in _smooth(buckets)]))
-        if buckets:
-            x, value = list(_smooth(buckets))[-1]
+        smooth = _smooth(buckets)
+        painter.drawPolyline(QPolygonF([at(x, value) for x, value in smooth]))
+        if smooth:
+            x, value = smooth[-1]
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color)
             painter.drawEllipse(at(x, value), 3.0, 3.0)
@@ -220,15 +221,28 @@ def _buckets(
         yield column / columns, total / count
 
 
-def _smooth(buckets: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """An average of the values' logarithms that leans on the last SMOOTH of what is drawn."""
-    mean, before = 0.0, 0.0
-    lean = SMOOTH * max(buckets[-1][0] - buckets[0][0], 1e-9) if buckets else 1.0
-    for number, (x, value) in enumerate(buckets):
-        new = math.log(max(value, 1e-9))
-        keep = math.exp(-(x - before) / lean) if number else 0.0
-        mean, before = keep * mean + (1 - keep) * new, x
-        yield x, math.exp(mean)
+def _smooth(buckets: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """An average of the values' logarithms over SMOOTH of what is drawn, from both sides, so
+    that it does not lag behind."""
+    if not buckets:
+        return []
+    reach = SMOOTH * max(buckets[-1][0] - buckets[0][0], 1e-9)
+    logs = [(x, math.log(max(value, 1e-9))) for x, value in buckets]
+    after = _leaning(logs, reach)
+    before = _leaning(logs[::-1], reach)[::-1]
+    return [
+        (x, math.exp((left + right) / 2))
+        for (x, _), left, right in zip(logs, after, before, strict=True)
+    ]
+
+
+def _leaning(values: Sequence[tuple[float, float]], reach: float) -> list[float]:
+    """Each value averaged with those before it, which count less the further they are."""
+    means: list[float] = []
+    for number, (x, value) in enumerate(values):
+        keep = math.exp(-abs(x - values[number - 1][0]) / reach) if number else 0.0
+        means.append(keep * means[-1] + (1 - keep) * value if number else value)
+    return means
 
 
 def _decades(low: float, high: float, *, dense: bool) -> Iterator[float]:

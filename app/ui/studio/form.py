@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.studio.order import Order
+from app.studio.runs import RunFolder
 from app.studio.survey import Survey, survey
 from app.ui.choice_box import Choice, ChoiceBox
 from app.ui.problem_bar import button
@@ -46,6 +47,8 @@ class Form(QScrollArea):
         super().__init__(parent)
         self._run = run
         self._picture: Path | None = None
+        self._shown = QImage()  # the picture, small
+        self._title = ""  # the one typed, while that of a run is shown
         self._titled_by_user = False
         self._survey: Survey | None = None
         self._surveys = 0  # counts them; only the newest is wanted
@@ -142,6 +145,22 @@ class Form(QScrollArea):
         """While something is trained, its order stays as it is."""
         self._content.setEnabled(on)
 
+    def show_run(self, run: RunFolder | None) -> None:
+        """Show the picture and title of a run of an earlier sitting, whose order is not this
+        form's; of None, the form's own again."""
+        if run is None:
+            self.picture.show_image(self._shown)
+            self.title.setText(self._title)
+            return
+        self._title = self.title.text()
+        self.title.setText(run.title)
+
+        def done(found: NDArray[np.uint8] | str) -> None:
+            if not isinstance(found, str) and not self._content.isEnabled():
+                self.picture.show_image(_image(found))
+
+        self._run(lambda: _read(run.style_picture), done, doing="show the style picture")
+
     def choose_preset(self, preset: Preset) -> None:
         """Show `preset` as the one chosen."""
         self.preset.show_choice(preset)
@@ -195,27 +214,19 @@ class Form(QScrollArea):
     def take_picture(self, path: Path) -> None:
         """Learn the style of the picture `path`; it is read in the background."""
 
-        def work() -> NDArray[np.uint8] | str:
-            try:
-                pixels = load_image(path)
-            except ImageError as exc:
-                return str(exc)
-            return fit(pixels, min(SHOWN_SIDE, max(pixels.shape[:2])))
-
         def done(found: NDArray[np.uint8] | str) -> None:
             if isinstance(found, str):
-                self._picture = None
-                self.picture.show_image(QImage())
+                self._picture, self._shown = None, QImage()
                 _say(self.picture_remark, _sentence(found))
             else:
-                self._picture = path
-                self.picture.show_image(_image(found))
+                self._picture, self._shown = path, _image(found)
                 _say(self.picture_remark, "")
                 if not self._titled_by_user:
                     self.title.setText(path.stem.replace("_", " ").replace("-", " ").title())
+            self.picture.show_image(self._shown)
             self.changed.emit()
 
-        self._run(work, done, doing=f"read {path.name}")
+        self._run(lambda: _read(path), done, doing=f"read {path.name}")
 
     def _title_edited(self, text: str) -> None:
         self._titled_by_user = bool(text.strip())
@@ -291,6 +302,15 @@ class Form(QScrollArea):
         arrow = Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow
         self.more.setArrowType(arrow)
         self.advanced.setVisible(on)
+
+
+def _read(path: Path) -> NDArray[np.uint8] | str:
+    """The picture, made small, or the sentence on why it is none."""
+    try:
+        pixels = load_image(path)
+    except ImageError as exc:
+        return str(exc)
+    return fit(pixels, min(SHOWN_SIDE, max(pixels.shape[:2])))
 
 
 def _image(pixels: NDArray[np.uint8]) -> QImage:

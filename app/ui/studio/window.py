@@ -58,6 +58,7 @@ class StudioWindow(QDialog):
         self._frame, self._keep = frame, keep
         self._unfinished: tuple[RunFolder, ...] = ()
         self._problem: Problem | None = None  # the one shown, or dismissed already
+        self._foreign = False  # the run is not of the order in the form
         self._previews = 0  # counts them; only the newest is shown
         self.setWindowTitle("Train a style - StyleForge")
         self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
@@ -176,6 +177,9 @@ class StudioWindow(QDialog):
         phase = state.phase
         idle, paused = phase is Phase.IDLE, phase is Phase.PAUSED
         self.form.set_editable(idle)
+        if idle and self._foreign:
+            self._foreign = False
+            self.form.show_run(None)
         self.start.setVisible(idle)
         self.start.setEnabled(idle and not self.form.lacking)
         self.pause.setVisible(phase in (Phase.TRAINING, Phase.STOPPING))
@@ -339,7 +343,10 @@ class StudioWindow(QDialog):
 
     def _go_on_with(self, run: RunFolder) -> None:
         self._studio.take_up(run)
-        self._studio.resume()
+        if self._studio.state.run is not None:
+            self._foreign = True
+            self.form.show_run(run)
+            self._studio.resume()
 
     def _pause(self) -> None:
         self._studio.pause()
