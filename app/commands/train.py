@@ -508,7 +508,7 @@ def _facts(
 
 
 def _command(args: argparse.Namespace) -> str:
-    """The command line that makes this style again, every path cut to its last part: where
+    """The command line that makes this style again, every path cut to what it is called: where
     somebody keeps their files is nobody's business."""
     words = ["styleforge", "train"]
     for name, value in vars(args).items():
@@ -516,12 +516,18 @@ def _command(args: argparse.Namespace) -> str:
             continue
         words.append(f"--{name.replace('_', '-')}")
         if isinstance(value, Path):
-            words.append(value.name)
+            words.append(_told(value))
         elif isinstance(value, tuple):
             words.append(",".join(f"{part:g}" for part in value))
         elif value is not True:
             words.append(str(value))
     return shlex.join(words)
+
+
+def _told(path: Path) -> str:
+    """The last part of `path`; of a pack's weights also whose they are."""
+    in_pack = (path.parent / "style.toml").is_file()
+    return f"{path.parent.name}/{path.name}" if in_pack else path.name
 
 
 def _save_weights(

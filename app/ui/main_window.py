@@ -425,17 +425,16 @@ class MainWindow(QMainWindow):
         if self._quit_asked or studio.state.phase not in (Phase.TRAINING, Phase.STOPPING):
             return True
         title = studio.state.run.title if studio.state.run else ""
+        question = f"'{title}' is being trained. Quit, and go on with it the next time?"
+        if self.questions.isVisible() and self.questions.accessibleDescription() == question:
+            return True  # asked to close twice; what was learned is kept all the same
 
         def quit_soon() -> None:
             self._quit_asked = True
             self.notices.show_notice("Keeping what was learned, then closing")
             studio.pause()
 
-        self.questions.ask(
-            f"'{title}' is being trained. Quit, and go on with it the next time?",
-            "&Quit",
-            lambda _text: quit_soon(),
-        )
+        self.questions.ask(question, "&Quit", lambda _text: quit_soon())
         return False
 
     def _ask_address(self) -> None:
