@@ -32,6 +32,7 @@ from models.network_shape import NetworkShape
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetFused
 from utils.devices import resolve, title, why_no_cuda
+from utils.opencv import cv2
 
 log = logging.getLogger(__name__)
 
@@ -147,9 +148,10 @@ class Engine:
             raise EngineError("no style was chosen yet")
         try:
             return self._process(frame, self._config, still, live, look)
-        except RuntimeError as exc:
-            # On the CPU, PyTorch's allocator raises a plain RuntimeError.
-            if not isinstance(exc, torch.OutOfMemoryError) and "alloc" not in str(exc):
+        except (RuntimeError, MemoryError, cv2.error) as exc:
+            # On the CPU, PyTorch's allocator raises a plain RuntimeError, OpenCV's its own.
+            wanting = isinstance(exc, torch.OutOfMemoryError | MemoryError)
+            if not wanting and "alloc" not in str(exc):
                 raise
             self._networks.clear()
             torch.cuda.empty_cache()
@@ -322,7 +324,9 @@ class Engine:
         before = sparing.lite
         # Compared, two networks share the machine, which says nothing of either alone.
         if not config.compare:
-            sparing.decide(frame.width, frame.height, config.size)
+            scale = STROKES[config.strokes].scale
+            size = round(config.size * scale) if config.size else None
+            sparing.decide(frame.width, frame.height, size)
         if self._wardrobe.why_no_lite:
             return False
         if sparing.lite and not before and not self._told_of_lite:

@@ -34,10 +34,6 @@ class Smoother:
         self._change: _Fixed = np.empty((0, 0, 3), np.int16)  # buffers
         self._share: _Fixed = np.empty((0, 0, 3), np.int16)
 
-    def reset(self) -> None:
-        """The next frame does not continue the last."""
-        self._kept = np.empty((0, 0, 3), np.int16)
-
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
         """`result` of `source` (of one size), steadied by `amount`, 0 (not at all) to 1."""
         height, width, _ = result.shape

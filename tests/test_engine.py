@@ -14,11 +14,13 @@ from app.frames import Frame
 from app.problems import StyleForgeError
 from app.styled import EngineConfig
 from app.styles import StyleError
+from app.upsampling import Enlarger
 from models.checkpoints import save_checkpoint
 from models.network_shape import NetworkShape
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import add_style, picture
+from utils.opencv import cv2
 
 
 @pytest.fixture
@@ -355,6 +357,26 @@ def test_a_single_picture_is_never_smoothed(engine, config, frame):
 def test_a_name_that_is_in_no_table_is_refused(engine, config, what):
     with pytest.raises(EngineError, match=f"no {what} 'odd', only"):
         engine.configure(replace(config, **{what: "odd"}))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        MemoryError("Unable to allocate 9 GiB"),
+        cv2.error("Failed to allocate 9000000000 bytes"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ],
+    ids=lambda fault: type(fault).__name__,
+)
+def test_want_of_memory_after_the_network_is_one_sentence_too(engine, frame, monkeypatch, fault):
+    def enlarge(*_: object, **__: object) -> None:
+        raise fault
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Enlarger, "enlarge", enlarge)
+        with pytest.raises(EngineError, match="ran out of memory on a frame of 64x48"):
+            engine.process(frame)
+    assert engine.process(frame).frame.pixels.shape == (48, 64, 3)
 
 
 def test_sharpening_costs_what_the_timings_call_blend(engine, config):

@@ -95,13 +95,6 @@ def test_another_size_begins_anew():
     np.testing.assert_array_equal(smoother.smooth(small, small, 1.0), small)
 
 
-def test_after_a_reset_nothing_is_kept():
-    smoother = Smoother()
-    smoother.smooth(SCENE, SCENE, 1.0)
-    smoother.reset()
-    np.testing.assert_array_equal(smoother.smooth(255 - SCENE, SCENE, 1.0), 255 - SCENE)
-
-
 def test_without_smoothing_the_result_is_unchanged():
     smoother = Smoother()
     smoother.smooth(SCENE, SCENE, 0.0)
