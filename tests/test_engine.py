@@ -308,6 +308,17 @@ def test_automatic_takes_lite_only_for_a_stream_that_is_too_slow(
     assert not engine.process(frame).running.lite
 
 
+def test_automatic_says_why_a_slow_stream_stays_with_the_full_network(
+    engine, pair, frame, notices, monkeypatch
+):
+    monkeypatch.setattr(app.lite, "LEAST_FPS", 1e6)
+    engine.configure(replace(pair, style="second", mix=None))
+    styled = [engine.process(frame) for _ in range(8)][-1]
+    assert not styled.running.lite
+    assert "fps at 64, and Second has no lite network" in str(styled.running)
+    assert notices == []
+
+
 def test_lite_weights_that_were_tampered_with_are_refused(engine, library, pair):
     weights = library.get("first").lite
     content = bytearray(weights.read_bytes())
