@@ -53,7 +53,12 @@ struct PlainTile {
     static constexpr int kRows = kRows_, kColumns = kColumns_, kDepth = 8, kAlign = 4;
     static constexpr int kThreads = (kRows / kM) * (kColumns / kN);
     static constexpr int kRowPitch = kRows, kColumnPitch = kColumns;
+    // Few outputs mean many terms (2,592 for 9x9 of 32 channels): summed in two levels where the
+    // registers allow, as one long sum errs four times as much.
+    static constexpr bool kTwoLevels = kM * kN <= 16;
+    static constexpr int kStepsOfSum = 16;
     float acc[kM][kN] = {};
+    float sums[kTwoLevels ? kM : 1][kTwoLevels ? kN : 1] = {};
 
     static __device__ Stored stored(float v) { return v; }
     static __device__ int row(int i) {
@@ -61,6 +66,18 @@ struct PlainTile {
     }
     static __device__ int column(int j) {
         return j / 4 * (kColumns / (kN / 4)) + threadIdx.x / (kRows / kM) * 4 + j % 4;
+    }
+    __device__ void end_step(int step, bool last) {
+        if constexpr (kTwoLevels) {
+            if (!last && step % kStepsOfSum != kStepsOfSum - 1) return;
+#pragma unroll
+            for (int i = 0; i < kM; ++i)
+#pragma unroll
+                for (int j = 0; j < kN; ++j) {
+                    sums[i][j] += acc[i][j];
+                    acc[i][j] = last ? sums[i][j] : 0.f;
+                }
+        }
     }
     __device__ void multiply_slice(const float* rows, const float* columns) {
 #pragma unroll
@@ -108,6 +125,7 @@ struct TensorTile {
     static __device__ int first_row() { return threadIdx.x / 32 % kWarpsM * (kTilesM * 16); }
     static __device__ int first_column() { return threadIdx.x / 32 / kWarpsM * (kTilesN * 8); }
 
+    __device__ void end_step(int, bool) {}
     __device__ void multiply_slice(const T* rows, const T* columns) {
         const int lane = threadIdx.x % 32;
         if constexpr (kPairs) {
@@ -174,7 +192,8 @@ struct TensorTile {
                      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                      : "r"(shared_address(from)));
     }
-    static __device__ void multiply_tf32(float (&acc)[4], const float (&a)[4], const float (&b)[2]) {
+    static __device__ void multiply_tf32(float (&acc)[4], const float (&a)[4],
+                                         const float (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
         const auto bits = [](float v) { return __float_as_uint(v); };
         asm volatile(
@@ -326,8 +345,8 @@ __global__ void __launch_bounds__(Tile::kThreads) convolve(const Convolution c) 
         Stored* to = columns + step % 2 * kColumnsSize;
         for (int i = threadIdx.x; i < Tile::kDepth * kPerRow; i += Tile::kThreads) {
             const int depth = i / kPerRow, part = i % kPerRow * kElements;
-            fetch(to + depth * Tile::kColumnPitch + part,
-                  packed + (static_cast<size_t>(step) * Tile::kDepth + depth) * c.padded_out + part);
+            const size_t row = static_cast<size_t>(step) * Tile::kDepth + depth;
+            fetch(to + depth * Tile::kColumnPitch + part, packed + row * c.padded_out + part);
         }
         commit_copies();
     };
@@ -347,6 +366,7 @@ __global__ void __launch_bounds__(Tile::kThreads) convolve(const Convolution c) 
             share.gather(c, x, affine, step + 1);
         }
         tile.multiply_slice(rows + step % 2 * kRowsSize, columns + step % 2 * kColumnsSize);
+        tile.end_step(step, !more);
         if (more) share.keep(rows + (step + 1) % 2 * kRowsSize);
         wait_for_copies<0>();
         __syncthreads();
@@ -408,11 +428,13 @@ __global__ void __launch_bounds__(Tile::kThreads) convolve(const Convolution c) 
     }
 }
 
-// Tap (row, column) of 2x2 of phase (a, b): the sum of those of 3x3 that meet on its pixel, per axis
-// 0 and 1+2 in phase 0, 0+1 and 2 in phase 1.
+// Tap (row, column) of 2x2 of phase (a, b): the sum of those of 3x3 that meet on its pixel, per
+// axis 0 and 1+2 in phase 0, 0+1 and 2 in phase 1.
 template <typename T>
 __device__ float tap_of_phase(const T* weight, int tap, int phase) {
-    const auto range = [](int at, int shift) { return at ? int2{1 + shift, 3} : int2{0, 1 + shift}; };
+    const auto range = [](int at, int shift) {
+        return at ? int2{1 + shift, 3} : int2{0, 1 + shift};
+    };
     const int2 rows = range(tap / 2, phase / 2), columns = range(tap % 2, phase % 2);
     double sum = 0;
     for (int i = rows.x; i < rows.y; ++i)

@@ -41,7 +41,12 @@ class FusedConv2d(nn.Conv2d):
     def forward(self, input: Tensor) -> Tensor:
         return fused_conv_reflection_pad_forward(input, self.weight, self.bias, *self._sides)
 
-    @staticmethod
-    def remark(device: torch.device, dtype: torch.dtype) -> str:
-        """Why it is no faster there than its model, in words; empty if it may be."""
-        return why_not(device, dtype)
+    def remark(self, device: torch.device, dtype: torch.dtype) -> str:
+        """Why it does not run on its own kernel there, in words; empty if it does."""
+        return why_not(
+            device,
+            dtype,
+            kernel_size=self.kernel_size[0],
+            stride=self._sides[1:],
+            out_channels=self.out_channels,
+        )

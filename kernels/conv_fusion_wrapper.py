@@ -43,7 +43,13 @@ class FusedConvInstanceNormReLU(nn.Module):
             x, conv.weight, conv.bias, norm.weight, norm.bias, *self._options
         )
 
-    @staticmethod
-    def remark(device: torch.device, dtype: torch.dtype) -> str:
-        """Why it is no faster there than its parts, in words; empty if it may be."""
-        return why_not(device, dtype)
+    def remark(self, device: torch.device, dtype: torch.dtype) -> str:
+        """Why its convolution is not our kernel's there, in words; empty if it is."""
+        return why_not(
+            device,
+            dtype,
+            kernel_size=self.conv.kernel_size[0],
+            stride=self.conv.stride[0],
+            out_channels=self.conv.out_channels,
+            upsample=self._options[-1],
+        )

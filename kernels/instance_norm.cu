@@ -63,7 +63,8 @@ __device__ __forceinline__ void total(float (&v)[kSums], float* slots, float* of
     }
     __syncthreads();
 #pragma unroll
-    for (int s = 0; s < kSums; ++s) v[s] = sum_of_warp(lane < kWarps ? slots[s * kWarps + lane] : 0);
+    for (int s = 0; s < kSums; ++s)
+        v[s] = sum_of_warp(lane < kWarps ? slots[s * kWarps + lane] : 0);
     if (!kCluster) return;
     if (threadIdx.x == 0)
 #pragma unroll
@@ -198,10 +199,20 @@ __global__ void __launch_bounds__(kPixelThreads) parts_of_pixels(const T* x, Par
     float center[kWidth] = {}, sum[kWidth] = {}, squares[kWidth] = {};
     int count = 0;
     if (mine && begin + row < end) {
+        // Differences from the median of the first three: a single outlier must not be what all
+        // others are compared with.
         const T* from = x + sample * cut.pixels * cut.channels + channel;
-        load<kWidth>(center, from + (begin + row) * cut.channels);
+        float second[kWidth], third[kWidth];
+        const long long most = end - 1, at = begin + row;
+        load<kWidth>(center, from + at * cut.channels);
+        load<kWidth>(second, from + min(at + cut.rows, most) * cut.channels);
+        load<kWidth>(third, from + min(at + 2ll * cut.rows, most) * cut.channels);
+#pragma unroll
+        for (int i = 0; i < kWidth; ++i)
+            center[i] = fmaxf(fminf(center[i], second[i]),
+                              fminf(fmaxf(center[i], second[i]), third[i]));
 #pragma unroll 4
-        for (long long q = begin + row; q < end; q += cut.rows) {
+        for (long long q = at; q < end; q += cut.rows) {
             float v[kWidth];
             load<kWidth>(v, from + q * cut.channels);
 #pragma unroll
@@ -221,9 +232,11 @@ __global__ void __launch_bounds__(kPixelThreads) parts_of_pixels(const T* x, Par
     for (int c = threadIdx.x; c < width; c += kPixelThreads) {
         const int at = blockIdx.y * width + c;
         if (at >= cut.channels) continue;
-        Merged merged;
-        for (int r = 0; r < cut.rows; ++r) merged.merge(shared[r * width + c]);
-        parts[(sample * cut.chunks + blockIdx.x) * cut.channels + at] = merged.part();
+        Merging total;
+        for (int r = 0; r < cut.rows; ++r) total.see(shared[r * width + c]);
+        total.settle();
+        for (int r = 0; r < cut.rows; ++r) total.see_again(shared[r * width + c]);
+        parts[(sample * cut.chunks + blockIdx.x) * cut.channels + at] = total.part();
     }
 }
 

@@ -1,7 +1,7 @@
 // The operations' CUDA kernels, as PyTorch's dispatcher calls them: checks, buffers, a stream.
 //
-// What the kernels do not take (FP64, tensors beyond 2^31 elements) runs on PyTorch's own
-// operations; kernels/ops says so in words, see `why_not` there.
+// What the kernels do not take (FP64, tensors beyond 2^31 elements), and convolutions that cuDNN
+// computes faster, run on PyTorch's own; kernels/ops says so in words, see `why_not` there.
 #include "include/operations.h"
 
 #include <ATen/Context.h>
@@ -22,6 +22,7 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -47,9 +48,32 @@ Gpu gpu(int index) {
     return {packed / 256, packed % 256};
 }
 
+// Messages are put together here: a stream in a library like this one has been seen to crash, where
+// the compiler's C++ library was not the one that the process had loaded.
+std::string part(const char* text) { return text; }
+std::string part(int64_t number) { return std::to_string(number); }
+std::string part(at::ScalarType type) { return c10::toString(type); }
+std::string part(at::IntArrayRef sizes) {
+    std::string text = "[";
+    for (size_t i = 0; i < sizes.size(); ++i)
+        text += (i ? ", " : "") + std::to_string(sizes[i]);
+    return text + "]";
+}
+
+// ValueError with the sentence that `parts` make, unless `fits`.
+template <typename... Parts>
+void expect(bool fits, const Parts&... parts) {
+    if (!fits) {
+        const std::string text = (std::string() + ... + part(parts));
+        TORCH_CHECK_VALUE(false, text);
+    }
+}
+
 void launched(int error) {
-    TORCH_CHECK(error == 0, "a fused operation could not be launched: ",
-                cudaGetErrorString(static_cast<cudaError_t>(error)));
+    if (error == 0) return;
+    const std::string text = std::string("a fused operation could not be launched: ") +
+                             cudaGetErrorString(static_cast<cudaError_t>(error));
+    TORCH_CHECK(false, text);
 }
 
 int type_of(const Tensor& x) {
@@ -77,12 +101,12 @@ OptTensor like(const OptTensor& parameter, const Tensor& x) {
 }
 
 void check_picture(const Tensor& x, const char* what) {
-    TORCH_CHECK_VALUE(x.dim() == 4, what, ": expected [N, C, H, W], got ", x.sizes());
+    expect(x.dim() == 4, what, ": expected [N, C, H, W], got ", x.sizes());
 }
 
 void check_channels(const OptTensor& parameter, int64_t channels, const char* what) {
-    TORCH_CHECK_VALUE(!parameter || (parameter->dim() == 1 && parameter->size(0) == channels), what,
-                      ": expected ", channels, " weights and biases");
+    expect(!parameter || (parameter->dim() == 1 && parameter->size(0) == channels), what,
+           ": expected ", channels, " weights and biases");
 }
 
 StyleforgeNorm norm_of(const Tensor& y, const OptTensor& gamma, const OptTensor& beta, double eps,
@@ -106,7 +130,9 @@ Tensor bytes_on(const Tensor& x, int64_t count) {
 
 // gamma and beta of one type that the kernels read; converted only if they are not.
 void settle(OptTensor& gamma, OptTensor& beta) {
-    const auto odd = [](const OptTensor& p) { return p && (type_of(*p) < 0 || !p->is_contiguous()); };
+    const auto odd = [](const OptTensor& p) {
+        return p && (type_of(*p) < 0 || !p->is_contiguous());
+    };
     if (odd(gamma) || odd(beta) ||
         (gamma && beta && gamma->scalar_type() != beta->scalar_type())) {
         for (auto* p : {&gamma, &beta})
@@ -126,16 +152,16 @@ Tensor fused_instance_norm_forward(const Tensor& input, const OptTensor& gamma_,
                                    const OptTensor& residual_, bool relu) {
     constexpr auto* what = "instance norm";
     check_picture(input, what);
-    TORCH_CHECK_VALUE(input.size(2) * input.size(3) > 1,
-                      "instance norm: one pixel has no variance, got ", input.sizes());
+    expect(input.size(2) * input.size(3) > 1,
+           "instance norm: one pixel has no variance, got ", input.sizes());
     check_channels(gamma_, input.size(1), what);
     check_channels(beta_, input.size(1), what);
     if (residual_) {
-        TORCH_CHECK_VALUE(residual_->sizes() == input.sizes(),
-                          "instance norm: the residual has the shape ", residual_->sizes());
-        TORCH_CHECK_VALUE(residual_->scalar_type() == input.scalar_type(),
-                          "instance norm: the residual is ", residual_->scalar_type(), ", not ",
-                          input.scalar_type());
+        expect(residual_->sizes() == input.sizes(),
+               "instance norm: the residual has the shape ", residual_->sizes());
+        expect(residual_->scalar_type() == input.scalar_type(),
+               "instance norm: the residual is ", residual_->scalar_type(), ", not ",
+               input.scalar_type());
     }
     const c10::cuda::CUDAGuard guard(input.device());
     const auto format = format_of(input);
@@ -160,9 +186,9 @@ Tensor fused_instance_norm_forward(const Tensor& input, const OptTensor& gamma_,
 
 // [N, 4C, h + 1, w + 1] to [N, C, 2h, 2w], channels last; see kernels/ops/normalization.py.
 Tensor interleaved(const Tensor& x) {
-    TORCH_CHECK_VALUE(x.size(1) % 4 == 0 && x.size(2) > 1 && x.size(3) > 1,
-                      "instance norm: expected [N, 4C, h + 1, w + 1] to interleave, got ",
-                      x.sizes());
+    expect(x.size(1) % 4 == 0 && x.size(2) > 1 && x.size(3) > 1,
+           "instance norm: expected [N, 4C, h + 1, w + 1] to interleave, got ",
+           x.sizes());
     const int64_t c = x.size(1) / 4, h = x.size(2) - 1, w = x.size(3) - 1;
     Tensor y = at::empty({x.size(0), c, 2 * h, 2 * w}, x.options(), at::MemoryFormat::ChannelsLast);
     for (const int64_t a : {0, 1})
@@ -181,11 +207,12 @@ Tensor fused_instance_norm(const Tensor& x, const OptTensor& weight, const OptTe
     const Tensor plain = interleave ? interleaved(x) : x;
     const int64_t height = plain.size(2), width = plain.size(3);
     const bool reflect = pad_mode == "reflect";
-    TORCH_CHECK_VALUE(reflect || pad_mode == "replicate",
-                      "instance norm: pad_mode is 'reflect' or 'replicate', not '", pad_mode, "'");
-    TORCH_CHECK_VALUE(height * width <= 1 || (pad >= 0 && (!reflect || pad < std::min(height, width))),
-                      "instance norm: cannot pad ", height, "x", width, " by ", pad,
-                      " with reflection");
+    expect(reflect || pad_mode == "replicate",
+           "instance norm: pad_mode is 'reflect' or 'replicate', not '",
+           std::string(pad_mode).c_str(), "'");
+    expect(height * width <= 1 || (pad >= 0 && (!reflect || pad < std::min(height, width))),
+           "instance norm: cannot pad ", height, "x", width, " by ", pad,
+           " with reflection");
     const Tensor y = fused_instance_norm_forward(plain, weight, bias, eps, true, residual, relu);
     if (pad == 0) return y;
     const auto format = interleave ? at::MemoryFormat::ChannelsLast : format_of(x);
@@ -201,10 +228,10 @@ void fused_instance_norm_out(const Tensor& x, const OptTensor& weight, const Opt
                              std::string_view pad_mode, bool interleave, Tensor out) {
     const Tensor y =
         fused_instance_norm(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave);
-    TORCH_CHECK_VALUE(out.sizes() == y.sizes() && out.scalar_type() == y.scalar_type() &&
-                          out.strides() == y.strides(),
-                      "instance norm: out must be a dense ", y.scalar_type(),
-                      " tensor of the padded shape, got ", out.scalar_type(), " ", out.sizes());
+    expect(out.sizes() == y.sizes() && out.scalar_type() == y.scalar_type() &&
+               out.strides() == y.strides(),
+           "instance norm: out must be a dense ", y.scalar_type(),
+           " tensor of the padded shape, got ", out.scalar_type(), " ", out.sizes());
     out.copy_(y);
 }
 
@@ -262,37 +289,55 @@ bool too_large(const Tensor& x, int64_t out_channels, int64_t grow) {
     return std::max(most, reach) >= (int64_t{1} << 31) || x.size(0) * 4 > 65535;
 }
 
-void check_convolution(const Tensor& x, const Tensor& weight, const OptTensor& bias, int64_t pad,
-                       int64_t stride_h, int64_t stride_w) {
+// Whether cuDNN computes this faster than our kernel: measured on an H200, see
+// benchmarks/operations.json. It does at stride 1, but for FP32 without TF32 with few outputs or
+// channels last.
+bool pytorch_is_faster(const Tensor& x, const Tensor& weight, int64_t stride_h, int64_t stride_w) {
+    if (stride_h != 1 || stride_w != 1) return false;
+    const bool exact = type_of(x) == 0 && !at::globalContext().allowTF32CuDNN();
+    return !exact || (weight.size(0) > 8 && !(channels_last(x) && weight.size(2) == 3));
+}
+
+void check_weight(const Tensor& x, const Tensor& weight, const OptTensor& bias) {
     constexpr auto* what = "convolution";
     check_picture(x, what);
-    TORCH_CHECK_VALUE(weight.dim() == 4 && weight.size(1) == x.size(1) &&
-                          weight.size(2) == weight.size(3) && weight.size(2) > 0,
-                      "convolution: expected weights [O, ", x.size(1), ", k, k], got ",
-                      weight.sizes());
+    expect(weight.dim() == 4 && weight.size(1) == x.size(1) &&
+               weight.size(2) == weight.size(3) && weight.size(2) > 0,
+           "convolution: expected weights [O, ", x.size(1), ", k, k], got ", weight.sizes());
     check_channels(bias, weight.size(0), what);
-    TORCH_CHECK_VALUE(stride_h > 0 && stride_w > 0, "convolution: a stride is at least 1, not ",
-                      std::min(stride_h, stride_w));
-    TORCH_CHECK_VALUE(pad >= 0 && pad < x.size(2) && pad < x.size(3), "convolution: cannot pad ",
-                      x.size(2), "x", x.size(3), " by ", pad, " with reflection");
-    TORCH_CHECK_VALUE(x.size(2) + 2 * pad >= weight.size(2) && x.size(3) + 2 * pad >= weight.size(2),
-                      "convolution: ", x.size(2), "x", x.size(3), " padded by ", pad,
-                      " is smaller than the kernel");
+}
+
+void check_convolution(const Tensor& x, const Tensor& weight, const OptTensor& bias, int64_t pad,
+                       int64_t stride_h, int64_t stride_w) {
+    check_weight(x, weight, bias);
+    expect(stride_h > 0 && stride_w > 0, "convolution: a stride is at least 1, not ",
+           std::min(stride_h, stride_w));
+    expect(pad >= 0 && pad < x.size(2) && pad < x.size(3), "convolution: cannot pad ",
+           x.size(2), "x", x.size(3), " by ", pad, " with reflection");
+    expect(x.size(2) + 2 * pad >= weight.size(2) && x.size(3) + 2 * pad >= weight.size(2),
+           "convolution: ", x.size(2), "x", x.size(3), " padded by ", pad,
+           " is smaller than the kernel");
 }
 
 Tensor convolve_on_pytorch(const Tensor& x, const Tensor& weight, const OptTensor& bias,
                            int64_t pad, int64_t stride_h, int64_t stride_w) {
-    const Tensor padded = pad && x.numel() ? at::reflection_pad2d(x, {pad, pad, pad, pad}) : x;
+    if (x.numel() == 0 || weight.size(0) == 0)
+        return at::empty({x.size(0), weight.size(0),
+                          (x.size(2) + 2 * pad - weight.size(2)) / stride_h + 1,
+                          (x.size(3) + 2 * pad - weight.size(3)) / stride_w + 1},
+                         x.options(), format_of(x));
+    const Tensor padded = pad ? at::reflection_pad2d(x, {pad, pad, pad, pad}) : x;
     return at::conv2d(padded, weight.to(x.scalar_type()), like(bias, x), {stride_h, stride_w})
         .contiguous(format_of(x));
 }
 
 Tensor fused_conv_reflection_pad_forward(const Tensor& input, const Tensor& weight,
                                          const OptTensor& bias, int64_t padding_size,
-                                         int64_t stride_h, int64_t stride_w) {
+                                         int64_t stride_h, int64_t stride_w, bool own_kernel) {
     check_convolution(input, weight, bias, padding_size, stride_h, stride_w);
     const c10::cuda::CUDAGuard guard(input.device());
-    if (type_of(input) < 0 || too_large(input, weight.size(0), 1))
+    if (type_of(input) < 0 || too_large(input, weight.size(0), 1) ||
+        (!own_kernel && pytorch_is_faster(input, weight, stride_h, stride_w)))
         return convolve_on_pytorch(input, weight, bias, padding_size, stride_h, stride_w);
     const auto stream = c10::cuda::getCurrentCUDAStream();
     const Convolution conv(input, weight, bias, padding_size, stride_h, stride_w, false, false,
@@ -304,12 +349,11 @@ Tensor fused_conv_reflection_pad_forward(const Tensor& input, const Tensor& weig
 Tensor fused_conv_instancenorm_forward(const Tensor& input, const Tensor& conv_weight,
                                        const OptTensor& conv_bias, const OptTensor& norm_gamma,
                                        const OptTensor& norm_beta, double eps, int64_t padding,
-                                       int64_t stride, bool relu, bool upsample) {
-    check_picture(input, "convolution");
-    TORCH_CHECK_VALUE(!upsample || (conv_weight.dim() == 4 && conv_weight.size(2) == 3 &&
-                                    padding == 1 && stride == 1),
-                      "convolution: only a 3x3 kernel with padding 1 and stride 1 follows an "
-                      "enlargement");
+                                       int64_t stride, bool relu, bool upsample,
+                                       bool own_kernel) {
+    check_weight(input, conv_weight, conv_bias);
+    expect(!upsample || (conv_weight.size(2) == 3 && padding == 1 && stride == 1),
+           "convolution: only a 3x3 kernel with padding 1 and stride 1 follows an enlargement");
     if (!upsample || input.size(2) * input.size(3) == 0)
         check_convolution(input, conv_weight, conv_bias, padding, stride, stride);
     check_channels(norm_gamma, conv_weight.size(0), "instance norm");
@@ -323,11 +367,15 @@ Tensor fused_conv_instancenorm_forward(const Tensor& input, const Tensor& conv_w
             convolve_on_pytorch(x, conv_weight, conv_bias, padding, stride, stride), norm_gamma,
             norm_beta, eps, {}, relu);
     }
+    if (!own_kernel && !upsample && pytorch_is_faster(input, conv_weight, stride, stride))
+        return fused_instance_norm_forward(
+            convolve_on_pytorch(input, conv_weight, {}, padding, stride, stride), norm_gamma,
+            norm_beta, eps, true, {}, relu);
     const auto stream = c10::cuda::getCurrentCUDAStream();
     // The norm takes a bias away again, so none is added.
     const Convolution conv(input, conv_weight, {}, padding, stride, stride, upsample, true, stream);
-    TORCH_CHECK_VALUE(conv.y.size(2) * conv.y.size(3) > 1,
-                      "instance norm: one pixel has no variance, got ", conv.y.sizes());
+    expect(conv.y.size(2) * conv.y.size(3) > 1,
+           "instance norm: one pixel has no variance, got ", conv.y.sizes());
     if (conv.y.numel() == 0) return conv.y;
     launched(styleforge_convolve(&conv.plan, stream));
     OptTensor gamma = norm_gamma, beta = norm_beta;
@@ -343,14 +391,14 @@ Tensor fused_residual_block_forward(const Tensor& input, const Tensor& conv1_wei
                                     const OptTensor& conv1_bias, const OptTensor& conv1_gamma,
                                     const OptTensor& conv1_beta, const Tensor& conv2_weight,
                                     const OptTensor& conv2_bias, const OptTensor& conv2_gamma,
-                                    const OptTensor& conv2_beta, double eps) {
+                                    const OptTensor& conv2_beta, double eps, bool own_kernel) {
     check_convolution(input, conv1_weight, conv1_bias, 1, 1, 1);
-    TORCH_CHECK_VALUE(conv1_weight.size(2) == 3 && conv2_weight.dim() == 4 &&
-                          conv2_weight.size(0) == input.size(1) &&
-                          conv2_weight.size(1) == conv1_weight.size(0) &&
-                          conv2_weight.size(2) == 3 && conv2_weight.size(3) == 3,
-                      "residual block: expected two 3x3 convolutions that lead back to ",
-                      input.size(1), " channels");
+    expect(conv1_weight.size(2) == 3 && conv2_weight.dim() == 4 &&
+               conv2_weight.size(0) == input.size(1) &&
+               conv2_weight.size(1) == conv1_weight.size(0) &&
+               conv2_weight.size(2) == 3 && conv2_weight.size(3) == 3,
+           "residual block: expected two 3x3 convolutions that lead back to ",
+           input.size(1), " channels");
     check_channels(conv2_bias, input.size(1), "convolution");
     check_channels(conv1_gamma, conv1_weight.size(0), "instance norm");
     check_channels(conv1_beta, conv1_weight.size(0), "instance norm");
@@ -363,6 +411,13 @@ Tensor fused_residual_block_forward(const Tensor& input, const Tensor& conv1_wei
             eps, {}, true);
         return norm_on_pytorch(convolve_on_pytorch(inside, conv2_weight, conv2_bias, 1, 1, 1),
                                conv2_gamma, conv2_beta, eps, input, false);
+    }
+    if (!own_kernel && pytorch_is_faster(input, conv1_weight, 1, 1)) {
+        const Tensor inside = fused_instance_norm_forward(
+            convolve_on_pytorch(input, conv1_weight, {}, 1, 1, 1), conv1_gamma, conv1_beta, eps,
+            true, {}, true);
+        return fused_instance_norm_forward(convolve_on_pytorch(inside, conv2_weight, {}, 1, 1, 1),
+                                           conv2_gamma, conv2_beta, eps, true, input, false);
     }
     const auto stream = c10::cuda::getCurrentCUDAStream();
     const Tensor x = input.contiguous(format_of(input));  // the sum reads it as it writes y

@@ -46,7 +46,6 @@ class FusedResidualBlock(nn.Module):
             self.in1.eps,
         )
 
-    @staticmethod
-    def remark(device: torch.device, dtype: torch.dtype) -> str:
-        """Why it is no faster there than its parts, in words; empty if it may be."""
-        return why_not(device, dtype)
+    def remark(self, device: torch.device, dtype: torch.dtype) -> str:
+        """Why its convolutions are not our kernel's there, in words; empty if they are."""
+        return why_not(device, dtype, out_channels=self.in1.num_features)

@@ -51,8 +51,8 @@ typedef struct {
 // How many bytes a packed weight takes, and how many tiles leave statistics for each sample.
 long long styleforge_packed_bytes(const StyleforgeConvolution* p);
 int styleforge_tiles(const StyleforgeConvolution* p);
-// `weight` is dense, of p->type: [Cout, Cin, k, k], or [Cout, Cin, 3, 3] for four phases, whose taps
-// are added up where they meet on one pixel.
+// `weight` is dense, of p->type: [Cout, Cin, k, k], or [Cout, Cin, 3, 3] for four phases, whose
+// taps are added up where they meet on one pixel.
 int styleforge_pack_weight(const StyleforgeConvolution* p, const void* weight, void* packed,
                            void* stream);
 int styleforge_convolve(const StyleforgeConvolution* p, void* stream);

@@ -7,8 +7,8 @@
 
 namespace styleforge {
 
-// What one part of a plane says of it: (count, mean rounded, what the rounding left, M2). A part
-// that `Parts` does not find is empty.
+// What one part of a plane says of it: (count, mean rounded, what the rounding left, M2).
+// An empty part is all zeros.
 using Part = float4;
 
 // Where the parts of plane (n, c) lie, of which there are `count`.
@@ -28,29 +28,8 @@ struct AffineParameters {
     float eps;
 };
 
-// Moments in FP64: merged once per part, not per element, so that slow FP64 costs nothing.
-struct Merged {
-    double count = 0, mean = 0, m2 = 0;
-
-    // Chan et al. (1979).
-    __device__ void merge(double n, double other_mean, double other_m2) {
-        if (n == 0) return;
-        const double total = count + n, delta = other_mean - mean, share = n / total;
-        mean += delta * share;
-        m2 += other_m2 + delta * delta * count * share;
-        count = total;
-    }
-    __device__ void merge(const Part& p) {
-        merge(p.x, static_cast<double>(p.y) + static_cast<double>(p.z), p.w);
-    }
-    __device__ Part part() const {
-        const float high = static_cast<float>(mean);
-        return {static_cast<float>(count), high, static_cast<float>(mean - high),
-                static_cast<float>(m2)};
-    }
-};
-
-__device__ __forceinline__ float sum_of_warp(float v) {
+template <typename T>
+__device__ __forceinline__ T sum_of_warp(T v) {
 #pragma unroll
     for (int step = 16; step; step /= 2) v += __shfl_xor_sync(~0u, v, step);
     return v;
@@ -71,21 +50,37 @@ __device__ __forceinline__ float normalize(float x, const Affine& a) {
     return fmaf(x - a.x, a.y, a.z);
 }
 
+// Parts merged, in FP64 (once per part, not per element): all are seen twice, first for the mean
+// and then for the squares about it, as then no division waits for the one before.
+struct Merging {
+    double count = 0, sum = 0, mean = 0, squares = 0;
+
+    static __device__ double mean_of(const Part& p) {
+        return static_cast<double>(p.y) + static_cast<double>(p.z);
+    }
+    __device__ void see(const Part& p) { count += p.x, sum += p.x * mean_of(p); }
+    __device__ void settle() { mean = sum / count; }
+    __device__ void see_again(const Part& p) {
+        const double d = mean_of(p) - mean;
+        squares += p.w + p.x * d * d;
+    }
+    __device__ Part part() const {
+        const float high = static_cast<float>(mean);
+        return {static_cast<float>(count), high, static_cast<float>(mean - high),
+                static_cast<float>(squares)};
+    }
+};
+
 // Called by a whole warp: the parts of a plane merged, the same in every lane.
 __device__ __forceinline__ Part merge_parts(const Parts& p, long long sample, int channel) {
     const Part* from = p.parts + sample * p.of_sample + channel * p.of_channel;
-    Merged total;
-    for (int i = threadIdx.x % 32; i < p.count; i += 32) total.merge(from[i * p.of_part]);
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        const double count = __shfl_down_sync(~0u, total.count, step);
-        const double mean = __shfl_down_sync(~0u, total.mean, step);
-        const double m2 = __shfl_down_sync(~0u, total.m2, step);
-        if (threadIdx.x % (2 * step) == 0) total.merge(count, mean, m2);
-    }
-    const Part lane = total.part();
-    return {__shfl_sync(~0u, lane.x, 0), __shfl_sync(~0u, lane.y, 0), __shfl_sync(~0u, lane.z, 0),
-            __shfl_sync(~0u, lane.w, 0)};
+    Merging total;
+    for (int i = threadIdx.x % 32; i < p.count; i += 32) total.see(from[i * p.of_part]);
+    total.count = sum_of_warp(total.count), total.sum = sum_of_warp(total.sum);
+    total.settle();
+    for (int i = threadIdx.x % 32; i < p.count; i += 32) total.see_again(from[i * p.of_part]);
+    total.squares = sum_of_warp(total.squares);
+    return total.part();
 }
 
 }  // namespace styleforge

@@ -15,14 +15,31 @@ from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_f
 from kernels.registry import fused
 
 
-def why_not(device: torch.device, dtype: torch.dtype) -> str:
-    """Why a convolution there runs on PyTorch's own kernels, in words; empty if it does not."""
+def why_not(
+    device: torch.device,
+    dtype: torch.dtype,
+    *,
+    kernel_size: int = 3,
+    stride: int | tuple[int, int] = 1,
+    out_channels: int = 64,
+    upsample: bool = False,
+    channels_last: bool = False,
+) -> str:
+    """Why such a convolution runs on PyTorch's own kernels, in words; empty if it does not.
+
+    What is faster was measured on an H200, see benchmarks/operations.json; `own_kernel` of the
+    operations overrules it.
+    """
     if device.type == "cpu":
         return "convolutions on the CPU are PyTorch's (oneDNN): none of ours is faster"
     if device.type != "cuda":
         return f"no native convolution for the {device.type.upper()}; runs on PyTorch"
     if dtype not in (torch.float32, torch.float16, torch.bfloat16):
         return f"no native convolution in {dtype}; runs on PyTorch"
+    exact = dtype is torch.float32 and not torch.backends.cudnn.allow_tf32
+    ours = exact and (out_channels <= 8 or (channels_last and kernel_size == 3))
+    if stride in (1, (1, 1)) and not upsample and not ours:
+        return "convolutions of stride 1 run on cuDNN, which is faster there"
     return ""
 
 
@@ -39,6 +56,7 @@ def _convolve(
     padding_size: int,
     stride_h: int = 1,
     stride_w: int = 1,
+    own_kernel: bool = False,
 ) -> Tensor:
     _check(input, weight, bias, padding_size, min(stride_h, stride_w))
     x = input
@@ -63,6 +81,7 @@ def _convolve_normalize(
     stride: int = 1,
     relu: bool = False,
     upsample: bool = False,
+    own_kernel: bool = False,
 ) -> Tensor:
     x = _enlarged(input, conv_weight, padding, stride) if upsample else input
     y = _convolve(x, conv_weight, conv_bias, padding, stride, stride)
@@ -81,6 +100,7 @@ def _convolve_normalize_cpu(
     stride: int = 1,
     relu: bool = False,
     upsample: bool = False,
+    own_kernel: bool = False,
 ) -> Tensor:
     """oneDNN's convolution, by its four phases after an enlargement, and the OpenMP norm."""
     if not upsample or not input.numel():
@@ -158,15 +178,15 @@ def _shapes() -> Iterator[tuple[Any, ...]]:
 
 def _samples() -> Iterator[tuple[Any, ...]]:
     for x, weight, bias, pad, stride in _shapes():
-        yield x, weight, bias, pad, stride, stride
+        yield x, weight, bias, pad, stride, stride, True
 
 
 def _samples_normalized() -> Iterator[tuple[Any, ...]]:
     for x, weight, bias, pad, stride in _shapes():
         gamma, beta = bias.float() + 2, bias.float()
-        yield x, weight, bias, gamma, beta, 1e-5, pad, stride, True, False
+        yield x, weight, bias, gamma, beta, 1e-5, pad, stride, True, False, True
         if pad == stride == 1:
-            yield x, weight, None, gamma, None, 1e-5, 1, 1, False, True
+            yield x, weight, None, gamma, None, 1e-5, 1, 1, False, True, True
 
 
 @fused("", reference=_convolve, samples=_samples, cuda="operations", sums=8)
@@ -177,12 +197,16 @@ def fused_conv_reflection_pad_forward(
     padding_size: int,
     stride_h: int = 1,
     stride_w: int = 1,
+    own_kernel: bool = False,
 ) -> Tensor:
     """A convolution of `input` padded by reflection, without the padded copy on CUDA.
 
     `input` is [N, C, H, W], any strides and floating dtype; `weight` [O, C, k, k] and `bias` [O]
     are taken to its dtype. The result is [N, O, (H + 2p - k) // s + 1, ...], dense, channels last
     where the input is. FP32 on CUDA uses TF32 where `torch.backends.cudnn.allow_tf32` says so.
+
+    On CUDA, cuDNN computes some convolutions faster than our kernel (see `why_not`); those run
+    there, unless `own_kernel` asks for ours.
 
     Raises ValueError for shapes that do not fit; the padding must be below H and W.
     """
@@ -208,12 +232,14 @@ def fused_conv_instancenorm_forward(
     stride: int = 1,
     relu: bool = False,
     upsample: bool = False,
+    own_kernel: bool = False,
 ) -> Tensor:
     """relu(norm(conv(input)) * gamma + beta), the convolution padded by reflection.
 
-    Shapes as for `fused_conv_reflection_pad_forward`; `norm_gamma` and `norm_beta` are [O]. The
-    statistics are taken from the convolution before it is rounded. `conv_bias` changes nothing,
-    since the norm takes it away; it is there for its gradient, which is zero. With `upsample` the
+    Shapes and `own_kernel` as for `fused_conv_reflection_pad_forward`; `norm_gamma` and
+    `norm_beta` are [O]. Our kernel takes the statistics as it computes the convolution, before it
+    is rounded; the norm is ours in any case. `conv_bias` changes nothing, since the norm takes it
+    away; it is there for its gradient, which is zero. With `upsample` the
     input is first enlarged to twice its size (nearest), which costs nothing: it is computed by
     its four phases (3x3, padding 1, stride 1 only).
 

@@ -48,6 +48,7 @@ def _reference(
     conv2_gamma: Tensor | None,
     conv2_beta: Tensor | None,
     eps: float = 1e-5,
+    own_kernel: bool = False,
 ) -> Tensor:
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
@@ -65,6 +66,7 @@ def _cpu(
     conv2_gamma: Tensor | None,
     conv2_beta: Tensor | None,
     eps: float = 1e-5,
+    own_kernel: bool = False,
 ) -> Tensor:
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
@@ -86,7 +88,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
                     weight = normal(channels, channels, 3, 3) / (3 * channels**0.5)
                     bias, gamma, beta = (normal(channels) for _ in range(3))
                     unit += [weight.to(dtype), bias.to(dtype), gamma, beta]
-                yield (x, *unit, 1e-5)
+                yield (x, *unit, 1e-5, True)
 
 
 @fused("instance_norm", reference=_reference, samples=_samples, cpu=_cpu, cuda="operations", sums=8)
@@ -101,13 +103,14 @@ def fused_residual_block_forward(
     conv2_gamma: Tensor | None,
     conv2_beta: Tensor | None,
     eps: float = 1e-5,
+    own_kernel: bool = False,
 ) -> Tensor:
     """input + norm(conv(relu(norm(conv(input))))), both convolutions 3x3 padded by reflection.
 
     `input` is [N, C, H, W], H and W at least 2, of any floating dtype; the weights are
     [M, C, 3, 3] and [C, M, 3, 3], the other parameters vectors. The result is as the input,
     without a ReLU after the sum (Gross and Wilber, 2016). The convolutions' biases change
-    nothing, since the norms take them away.
+    nothing, since the norms take them away. `own_kernel` as for the convolutions.
 
     Raises ValueError for shapes that do not fit.
     """
