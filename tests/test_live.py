@@ -96,7 +96,8 @@ def test_another_style_takes_over_while_streaming(window, qtbot, tmp_path, libra
     window.session.open("scene")
     qtbot.waitUntil(lambda: on_screen(window, style="candy"), timeout=10_000)
     press(window, Qt.Key.Key_2)
-    qtbot.waitUntil(lambda: on_screen(window, style="second"), timeout=10_000)
+    second = library.styles[1].key
+    qtbot.waitUntil(lambda: on_screen(window, style=second), timeout=10_000)
 
 
 def test_comparing_shows_two_pictures_and_a_ratio_on_the_same_frames(window, qtbot):
