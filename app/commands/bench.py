@@ -22,6 +22,7 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from app.blending import peak_difference
+from app.commands import bench_operations
 from app.commands.flags import add_device, add_style, several, whole
 from app.commands.memory import bytes_per_pixel, free_bytes
 from app.problems import StyleForgeError
@@ -121,9 +122,16 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="MODE",
         help=f"also the baseline through torch.compile ({', '.join(COMPILE_MODES)})",
     )
+    parser.add_argument(
+        "--operations",
+        action="store_true",
+        help="instead of the network, each fused operation on a GPU against PyTorch's own",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.operations:
+        return _run_operations(args)
     try:
         device = resolve(args.device)
         state = load_checkpoint(Library.default().get(args.style).weights)
@@ -181,6 +189,25 @@ def run(args: argparse.Namespace) -> int:
             console.print(f"Not run: {note}", soft_wrap=True)
     if args.json:
         _store(args.json, report)
+        console.print(f"Stored in {args.json}", soft_wrap=True)
+    return 0
+
+
+def _run_operations(args: argparse.Namespace) -> int:
+    try:
+        device = resolve(args.device)
+    except ValueError as exc:
+        raise BenchError(str(exc)) from exc
+    if device.type != "cuda":
+        raise BenchError("the operations are measured on a GPU, and there is none here")
+    if args.json:
+        _check_storable(args.json)
+    console = Console(highlight=False)
+    found = bench_operations.report(device, args.runs or RUNS["cuda"], bool(args.compile))
+    for line in bench_operations.lines(found):
+        console.print(" | ".join(line), soft_wrap=True)
+    if args.json:
+        _store(args.json, found)
         console.print(f"Stored in {args.json}", soft_wrap=True)
     return 0
 

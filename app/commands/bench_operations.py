@@ -1,10 +1,15 @@
-"""Times each fused operation on a GPU against PyTorch's own, with the error of both."""
+"""Times each fused operation on a GPU against PyTorch's own, with the error of both.
+
+"Ours" is what an operation runs by default; where cuDNN is faster that is cuDNN's convolution and
+our norm, and the kernel it then leaves out is measured beside it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -19,12 +24,13 @@ from kernels.ops import (
     fused_conv_reflection_pad_forward,
     fused_residual_block_forward,
 )
+from kernels.ops.convolution import why_not
 from kernels.registry import prepare, statuses
 from utils.benchmark import interleave
 
 CALLS = 20  # of an operation in one timed run: a call is over before a clock can be read
-EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH = (
-    "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph",
+EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH, OWN_GRAPH = WAYS = (
+    "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph", "own kernel, graph",
 )  # fmt: skip
 
 Way = Callable[[], Tensor]
@@ -39,8 +45,9 @@ class Case:
     precision: str  # "FP32" (TF32 off), "TF32" or "FP16"
     layout: str  # "NCHW" or "NHWC"
     theirs: Way
-    ours: Way
+    ours: Callable[[bool], Tensor]  # by our own kernel in any case, if True
     exact: Way
+    why_not: Callable[[], str] = str  # why our own kernel is not what runs by default, if so
 
     @property
     def compiled(self) -> bool:
@@ -65,6 +72,7 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     finally:
         torch.backends.cudnn.allow_tf32 = before
     return {
+        "taken": datetime.now(UTC).date().isoformat(),
         "runs": runs,
         "calls": CALLS,
         "machine": machine(device),
@@ -77,17 +85,18 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
 
 def lines(found: dict[str, Any]) -> list[tuple[str, ...]]:
     """The header of the table and a line for each row; ratios below 1 are shown as they are."""
-    ways = (EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH)
-    told = [("operation", "precision", *(f"{w} us" for w in ways), "eager", "graph", "error")]
+    gains: tuple[str, ...] = (OURS, OURS_GRAPH, OWN_GRAPH)
+    told: list[tuple[str, ...]] = [
+        ("operation", "precision", *(f"{w} us" for w in WAYS), *gains, "error")
+    ]
     for row in found["rows"]:
-        times = [row["us"].get(way, {}).get("median") for way in ways]
+        times = [row["us"].get(way, {}).get("median") for way in WAYS]
         told.append(
             (
                 f"{row['operation']} {row['shape']} {row['layout']}",
                 row["precision"],
                 *("-" if t is None else f"{t:.1f}" for t in times),
-                f"{row['eager_gain']:.2f}x",
-                f"{row['graph_gain']:.2f}x",
+                *(f"{row['gain'][way]:.2f}x" if way in row["gain"] else "-" for way in gains),
                 f"{row['error']:.1e} ({row['their_error']:.1e})",
             )
         )
@@ -97,7 +106,8 @@ def lines(found: dict[str, Any]) -> list[tuple[str, ...]]:
 def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     exact = case.exact()
     largest = float(exact.abs().max())
-    ways = {EAGER: case.theirs, OURS: case.ours}
+    ours = partial(case.ours, False)
+    ways = {EAGER: case.theirs, OURS: ours}
     if compiled:
         torch._dynamo.reset()
         ways[COMPILED] = torch.compile(case.theirs, dynamic=False)
@@ -106,7 +116,10 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
     calls: dict[str, Callable[[], object]] = {
         name: partial(_repeat, way) for name, way in ways.items() if name != COMPILED
     }
-    calls[GRAPH], calls[OURS_GRAPH] = _captured(case.theirs), _captured(case.ours)
+    calls[GRAPH], calls[OURS_GRAPH] = _captured(case.theirs), _captured(ours)
+    reason = case.why_not()
+    if reason:
+        calls[OWN_GRAPH] = _captured(partial(case.ours, True))
     if compiled:
         calls[COMPILED] = _captured(ways[COMPILED])
     results = interleave(calls, 3, runs, device)
@@ -119,10 +132,14 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
         "shape": case.shape,
         "precision": case.precision,
         "layout": case.layout,
+        "why_not": reason,
         "us": us,
-        "eager_gain": us[EAGER]["median"] / us[OURS]["median"],
-        "graph_gain": us[GRAPH]["median"] / us[OURS_GRAPH]["median"],
-        "error": float((case.ours().double() - exact).abs().max()) / largest,
+        "gain": {
+            way: us[EAGER if way == OURS else GRAPH]["median"] / us[way]["median"]
+            for way in (OURS, OURS_GRAPH, OWN_GRAPH)
+            if way in us
+        },
+        "error": float((ours().double() - exact).abs().max()) / largest,
         "their_error": float((case.theirs().double() - exact).abs().max()) / largest,
     }
 
@@ -185,7 +202,7 @@ def _norm(
     ours = FusedInstanceNorm2d(channels).to(x)
     shape = f"{channels}x{height}x{width}"
     return Case(
-        "instance norm", shape, precision, layout, partial(theirs, x), partial(ours, x),
+        "instance norm", shape, precision, layout, partial(theirs, x), lambda _: ours(x),
         lambda: F.instance_norm(x.double()),
     )  # fmt: skip
 
@@ -204,6 +221,18 @@ def _convolved(x: Tensor, weight: Tensor, bias: Tensor, stride: int) -> Tensor:
     return F.conv2d(F.pad(x, (pad,) * 4, mode="reflect"), weight, bias, stride)
 
 
+def _why_not(x: Tensor, weight: Tensor, stride: int, layout: str, upsample: bool) -> str:
+    return why_not(
+        x.device,
+        x.dtype,
+        kernel_size=weight.shape[-1],
+        stride=stride,
+        out_channels=weight.shape[0],
+        upsample=upsample,
+        channels_last=layout == "NHWC",
+    )
+
+
 def _convolution(
     given: tuple[Tensor, ...], shape: str, stride: int, precision: str, layout: str
 ) -> Case:
@@ -211,10 +240,11 @@ def _convolution(
     return Case(
         "convolution", shape, precision, layout,
         lambda: _convolved(x, weight, bias, stride),
-        lambda: fused_conv_reflection_pad_forward(
-            x, weight, bias, weight.shape[-1] // 2, stride, stride
+        lambda own: fused_conv_reflection_pad_forward(
+            x, weight, bias, weight.shape[-1] // 2, stride, stride, own
         ),
         lambda: _convolved(x.double(), weight.double(), bias.double(), stride),
+        partial(_why_not, x, weight, stride, layout, False),
     )  # fmt: skip
 
 
@@ -231,10 +261,11 @@ def _unit(
     return Case(
         "convolution, norm, ReLU", shape, precision, layout,
         lambda: layers(*given),
-        lambda: fused_conv_instancenorm_forward(
-            x, weight, bias, gamma, beta, 1e-5, pad, stride, True, upsample > 1
+        lambda own: fused_conv_instancenorm_forward(
+            x, weight, bias, gamma, beta, 1e-5, pad, stride, True, upsample > 1, own
         ),
         lambda: layers(*(t.double() for t in given)),
+        partial(_why_not, x, weight, stride, layout, upsample > 1),
     )  # fmt: skip
 
 
@@ -254,8 +285,9 @@ def _block(device: torch.device, channels: int, side: int, precision: str, layou
     return Case(
         "residual block", f"{channels} of {side}x{side}", precision, layout,
         lambda: layers(x, first, second),
-        lambda: fused_residual_block_forward(
-            x, weight, bias, gamma, beta, weight, bias, gamma, beta
+        lambda own: fused_residual_block_forward(
+            x, weight, bias, gamma, beta, weight, bias, gamma, beta, 1e-5, own
         ),
         lambda: layers(x.double(), wide(first), wide(second)),
+        partial(_why_not, x, weight, 1, layout, False),
     )  # fmt: skip
