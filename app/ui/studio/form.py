@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QScrollArea,
-    QSlider,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,7 @@ from app.studio.order import Order
 from app.studio.runs import RunFolder
 from app.studio.survey import Survey, survey
 from app.ui.choice_box import Choice, ChoiceBox
+from app.ui.form import StillSlider
 from app.ui.problem_bar import button
 from app.ui.studio.fields import PathLabel, PictureField, path_row
 from app.ui.style_gallery import RunJob
@@ -96,9 +96,9 @@ class Form(QScrollArea):
         self.stroke.offer(Choice(row, row.title, row.words) for row in STROKES)
         self.stroke.show_choice(STROKES[1])
         self.stroke.picked.connect(lambda _: self._follow_choices())
-        self.weight = QSlider(Qt.Orientation.Horizontal)
-        self.weight.setAccessibleName("Style weight")
-        self.weight.setToolTip("How much the style counts against the photograph (Alt+W)")
+        self.weight = StillSlider(
+            "Style weight", "How much the style counts against the photograph (Alt+W)"
+        )
         low, high = (round(value * STEPS_PER_UNIT) for value in STYLE_WEIGHTS)
         self.weight.setRange(low, high)
         self.weight.setPageStep(STEPS_PER_UNIT)
