@@ -240,9 +240,7 @@ class StyleGallery(QFrame):
         self.view.setHorizontalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setAccessibleName("Styles")
-        self.view.setToolTip(
-            "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in"
-        )
+        self.view.setToolTip("Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in")
         self.view.mix_clicked.connect(lambda index: self.mixed.emit(str(index.data(_KEY))))
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._pop_up)
