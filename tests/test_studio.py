@@ -565,6 +565,22 @@ def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
     assert not list(runs.iterdir())
 
 
+def test_what_was_learned_is_thrown_away_only_after_asking(window, session, order, qtbot, runs):
+    session.studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    learning(qtbot, session.studio)
+    window.cancel.click()
+    keep, _ = window.asking.buttons
+    assert "Throw away what 'Red stripes' has learned in" in window.asking.question
+    assert keep.hasFocus()
+    keep.click()
+    assert session.studio.state.phase is Phase.TRAINING
+    window.cancel.click()
+    _, throw_away = window.asking.buttons
+    throw_away.click()
+    until(qtbot, session.studio, Phase.IDLE)
+    assert not list(runs.iterdir())
+
+
 def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_path):
     (photographs / "bad.jpg").write_bytes(b"\xff\xd8\xff nothing more")
     found = survey(photographs)
@@ -652,6 +668,8 @@ def test_quitting_while_training_asks_and_keeps_what_was_learned(
     assert not main_window.close()
     assert main_window.isVisible()
     assert main_window.questions.isVisible()
+    main_window.questions.dismiss()
+    assert not main_window.close()
     main_window.questions.accept.click()
     qtbot.waitUntil(lambda: not main_window.isVisible(), timeout=PATIENCE)
     (run,) = Runs(runs).all()

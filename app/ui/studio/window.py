@@ -361,8 +361,8 @@ class StudioWindow(QDialog):
         self.asking.ask(
             "cancel",
             f"Throw away what '{state.run.title}' has learned in {steps:,} steps?",
-            Answer("&Throw away", "Keep nothing of this run", self._studio.cancel),
             Answer("&Keep it", "Do not cancel", lambda: None),
+            Answer("&Throw away", "Keep nothing of this run", self._studio.cancel),
         )
 
     def _use_current_frame(self) -> None:
