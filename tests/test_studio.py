@@ -45,6 +45,7 @@ from app.ui.studio.curves import LossCurves
 from app.ui.studio.window import StudioWindow
 from app.ui.studio.words import about, left, question
 from models.training.features import CHANNELS, LAYERS
+from models.training.pack import THUMBNAIL
 from models.training.presets import PRESETS, STROKES, Preset, Stroke, cheaper
 from tests.conftest import picture
 from tests.test_window import Negative
@@ -181,7 +182,7 @@ def test_a_picture_becomes_a_style_of_the_gallery(window, session, order, qtbot,
     assert session.config.style == "stripes"
     assert notices == [f"'Stripes' is trained; it is in {session.library.user / 'stripes'}"]
     assert style.thumbnail is not None
-    assert load_image(style.thumbnail).shape == (256, 256, 3)
+    assert load_image(style.thumbnail).shape == (THUMBNAIL, THUMBNAIL, 3)
     assert [point.iteration for point in session.studio.history] == [1, 2, 3, 4]
     assert previews
     assert not list(runs.iterdir())
@@ -336,6 +337,7 @@ def test_every_preset_and_stroke_is_a_command_line_of_train(order):
             config = train._config(args, device, train._shape(args, None))
             assert config.iterations == preset.iterations
             assert config.style_size == stroke.style_size
+            assert config.stability_weight == preset.stability_weight
     costs = [preset.work for preset in PRESETS]
     assert costs == sorted(costs)
     assert cheaper(PRESETS[-1]) is PRESETS[0]
