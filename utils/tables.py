@@ -126,6 +126,9 @@ def _live(live: Mapping[str, Any]) -> str:
             f"{auto['latency_median_ms']:.0f} and {auto['latency_p95_ms']:.0f} ms",
         ),
     ]
+    if rates := live.get("engine_fps"):
+        label = f"engine alone, FP32, 320x240, {' and '.join(rates)} network"
+        lines.append((label, " and ".join(f"{rate:.1f} fps" for rate in rates.values())))
     rows = [("", "measured"), ("---", "---:"), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 

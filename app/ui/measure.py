@@ -259,6 +259,22 @@ def automatic(seconds: float = 12.0) -> Automatic:
         )
 
 
+def engine_fps(frames: int = 60) -> dict[str, float]:
+    """Frames a second of the engine alone, from frame to frame at 320x240, for each network."""
+    rates = {}
+    for network in ("full", "lite"):
+        engine = Engine(Library.default())
+        engine.configure(EngineConfig(device="cpu", network=network, size=320))
+        pictures = [render(t, 320, 240) for t in np.linspace(0, 10, 8)]
+        ticks = []
+        for index in range(frames):
+            engine.process(Frame(pictures[index % len(pictures)], index, time.perf_counter()))
+            ticks.append(time.perf_counter())
+        # The first frames warm up.
+        rates[network] = 1 / median(later - now for now, later in pairwise(ticks[5:]))
+    return rates
+
+
 def start(runs: int = 3) -> list[float]:
     """Seconds from starting the program to its first styled picture on screen, each run."""
     command = [sys.executable, "-m", "app", "--source", "scene", "--pictures", "1"]
@@ -305,6 +321,7 @@ def measure(say: Callable[[str], object]) -> dict[str, object]:
         ("growth", growth),
         ("switching_frames", switching),
         ("automatic_size", automatic),
+        ("engine_fps", engine_fps),
     ):
         say(f"measuring {name.replace('_', ' ')}")
         value = work()
