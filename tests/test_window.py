@@ -46,6 +46,7 @@ from app.ui.theme import Theme
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.image_utils import load_image, read_metadata, save_image
+from utils.opencv import cv2
 
 KEYS = ("candy", "mosaic", "udnie")
 
@@ -656,6 +657,43 @@ def test_a_folder_that_cannot_be_written_is_a_problem(streaming, tmp_path, qtbot
     streaming.exporter.save(streaming.viewport.styled, tmp_path / "file" / "a.png")
     qtbot.waitUntil(lambda: bool(streaming.problems.problems), timeout=5000)
     assert "a.png" in streaming.problems.problems[0].summary
+
+
+def test_a_recording_begins_and_ends_with_a_key(streaming, session, tmp_path, monkeypatch, qtbot):
+    monkeypatch.setattr(streaming.exporter, "_films_folder", lambda: tmp_path / "films")
+    press(streaming, "record")
+    assert streaming.actions_by_key["record"].isChecked()
+    assert streaming.notices.text.startswith("Recording to ")
+    press(streaming, "record")
+    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    assert not streaming.actions_by_key["record"].isChecked()
+    [path] = (tmp_path / "films").iterdir()
+    assert cv2.VideoCapture(str(path)).get(cv2.CAP_PROP_FRAME_COUNT) >= 1
+
+
+def test_closing_the_window_completes_a_recording(streaming, tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming.exporter, "_films_folder", lambda: tmp_path / "films")
+    press(streaming, "record")
+    streaming.close()
+    [path] = (tmp_path / "films").iterdir()
+    assert path.suffix == ".mp4"
+    assert cv2.VideoCapture(str(path)).isOpened()
+
+
+def test_a_recording_that_fails_is_a_problem_and_ends(streaming, tmp_path, monkeypatch, qtbot):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(streaming.exporter, "_films_folder", lambda: tmp_path / "file")
+    press(streaming, "record")
+    press(streaming, "record")
+    qtbot.waitUntil(lambda: bool(streaming.problems.problems), timeout=5000)
+    assert "could not be written" in streaming.problems.problems[0].summary
+    assert not streaming.actions_by_key["record"].isChecked()
+
+
+def test_there_is_nothing_to_record_before_the_first_picture(window):
+    press(window, "record")
+    assert window.notices.text == "There is no picture yet"
+    assert not window.actions_by_key["record"].isChecked()
 
 
 # Messages

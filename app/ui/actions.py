@@ -88,6 +88,15 @@ ACTIONS: tuple[Entry, ...] = (
         "Picture",
         "snapshot",
     ),
+    Entry(
+        "record",
+        "Record",
+        ("R",),
+        "Record the stream as a film into Videos/StyleForge, and end it",
+        "Picture",
+        "record",
+        checkable=True,
+    ),
     Entry("save", "Save as...", ("Ctrl+S",), "Save the picture as a file", "Picture", "save"),
     Entry("copy", "Copy", ("Ctrl+C",), "Copy the picture to the clipboard", "Picture", "copy"),
     *(

@@ -129,7 +129,10 @@ class MainWindow(QMainWindow):
         self.status = StatusLine(self)
         self.opener = Opener(self.session, self.panel, self.sources_menu, self._act, self)
         self.exporter = Exporter(
-            self.session, lambda: self.viewport.styled, self.notices.show_notice
+            self.session,
+            lambda: self.viewport.styled,
+            self.notices.show_notice,
+            self.actions_by_key["record"].setChecked,
         )
         self._help: HelpDialog | None = None
         self._studio: StudioWindow | None = None
@@ -220,6 +223,7 @@ class MainWindow(QMainWindow):
             "previous": lambda: self._go(-1),
             "next": lambda: self._go(1),
             "snapshot": lambda: self.exporter.snapshot(),
+            "record": lambda: self.exporter.record(),
             "save": lambda: self.exporter.save_as(self),
             "copy": lambda: self.exporter.copy(),
             **{f"style_{n + 1}": style_at(n) for n in range(actions.STYLE_KEYS)},
@@ -542,6 +546,7 @@ class MainWindow(QMainWindow):
         if not self._may_quit():
             event.ignore()
             return
+        self.exporter.end()
         self._save_later.stop()
         self._save()
         if self._help is not None:

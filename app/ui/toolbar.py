@@ -11,7 +11,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 from app.ui.actions import ACTIONS, GROUPS
 from app.ui.tokens import SPACE
 
-_LEFT = (("open", "sources", "paste"), ("pause",), ("snapshot", "save", "copy"), ("train",))
+_LEFT = (
+    ("open", "sources", "paste"),
+    ("pause",),
+    ("snapshot", "record", "save", "copy"),
+    ("train",),
+)
 _VIEWS = ("view_styled", "view_split", "view_compare")
 _RIGHT = ("overlay", "gallery", "panel", "fullscreen", "help")
 
