@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from dataclasses import asdict
 from pathlib import Path
 
@@ -89,3 +91,20 @@ def test_any_two_styles_mix(size, scene):
         }
         seen = styled(mixed, scene, torch.float32).std()
         assert seen > 0.5 * min(contrast[first], contrast[second]), (first, second)
+
+
+REPORT = json.loads((BUILTIN.parents[1] / "benchmarks" / "quality.json").read_text("utf-8"))
+MEASURED = {style["key"]: style for style in REPORT["quality"]["styles"]}
+
+
+@every_style
+def test_training_for_steadiness_halved_the_flicker_and_the_pack_says_so(style):
+    stated = tomllib.loads((style.weights.parent / "style.toml").read_text("utf-8"))["steadiness"]
+    measured = MEASURED[style.key]
+    networks = {row["network"]: row for row in measured["networks"] if row["precision"] == "FP32"}
+    for kind in ("still", "panned"):
+        without, after = measured["without"][kind], networks["full"][kind]
+        assert after <= 0.5 * without
+        assert stated[kind] == pytest.approx(after, rel=0.01)
+        assert stated[f"{kind}_without"] == pytest.approx(without, rel=0.01)
+        assert stated[f"{kind}_lite"] == pytest.approx(networks["lite"][kind], rel=0.01)
