@@ -128,9 +128,17 @@ def _x_answers() -> bool:
         return True  # nobody can ask; `missing` names the library
     xcb.xcb_connect.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
-    refused = xcb.xcb_connection_has_error(connection)
-    xcb.xcb_disconnect(connection)
+    refused = bool(xcb.xcb_connection_has_error(connection))
+    # A server whose last client leaves starts anew, and would refuse Qt meanwhile: so one stays.
+    spent = connection if refused else _kept.pop(os.environ["DISPLAY"], None)
+    if spent is not None:
+        xcb.xcb_disconnect(spent)
+    if not refused:
+        _kept[os.environ["DISPLAY"]] = connection
     return not refused
+
+
+_kept: dict[str, ctypes.c_void_p] = {}  # connections to X servers, by display
 
 
 def _loads(library: str) -> bool:
