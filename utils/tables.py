@@ -35,8 +35,8 @@ WORTH = (
     "pixels with a channel at 0 or 255; *frame* is by how much the outermost 4 pixels are brighter "
     "than the next ones, of 255, beyond what they are in the photograph. FP16 and BF16 are the "
     "least PSNR against FP32. *Still* and *panned* are flicker: the mean difference of consecutive "
-    "results, motion compensated, over that of the noisy frames. *Without* is the same network "
-    "trained without the stability term."
+    "results, motion compensated, over that of the noisy frames. *Without* are weights of the "
+    "same style that no stability term took part in."
 )
 
 
