@@ -25,9 +25,8 @@ from app.styled import Comparison, EngineConfig, Running, Styled, Timings, same_
 from app.styles import Library, StyleError
 from app.upsampling import Enlarger
 from app.wardrobe import Outfit, Wardrobe
-from kernels.plan import NetworkPlan
 from models.checkpoints import CheckpointError, State
-from models.frame_stream import style_frame
+from models.frame_stream import FramePath
 from models.network_shape import NetworkShape
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetFused
@@ -275,9 +274,9 @@ class Engine:
         ):
             assert self._config is not None
             # Compared, the pictures are wanted as they were before they were rounded.
-            if not self._config.compare and (plan := net.plan(pixels, device)):
-                result = style_frame(plan, pixels, clock.mark)
-                return Picture(result.pixels, plan.pictures[0], clock.read(), result.broken)
+            if not self._config.compare and (path := net.path(pixels, device)):
+                result = path.style(pixels, clock.mark)
+                return Picture(result.pixels, path.plan.pictures[0], clock.read(), result.broken)
             frames = torch.from_numpy(pixels)[None].to(device)
             x = frames.permute(0, 3, 1, 2).to(precision.value.dtype)  # [1, 3, H, W]
             x = x.contiguous(memory_format=VARIANTS[kernels].memory_format)
@@ -401,6 +400,7 @@ class Network:
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
         self._worn: Hashable = None
+        self._path: FramePath | None = None
 
     def wear(self, key: Hashable, state: State) -> None:
         """Take on the weights that `key` stands for; nothing to do if it wears them."""
@@ -408,11 +408,17 @@ class Network:
             self._module.load_state_dict(state)
             self._worn = key
 
-    def plan(self, pixels: Pixels, device: torch.device) -> NetworkPlan | None:
-        """The native network that takes `pixels` as they are; None where there is none."""
+    def path(self, pixels: Pixels, device: torch.device) -> FramePath | None:
+        """Through the native network, which takes `pixels` as they are; None where there is
+        none. Of the newest plan, so that none is held beyond its network's keeping."""
         if not isinstance(self._module, TransformerNetFused):
             return None
-        return self._module.plan((1, *pixels.shape[:2]), device)
+        plan = self._module.plan((1, *pixels.shape[:2]), device)
+        if plan is None:
+            self._path = None
+        elif self._path is None or self._path.plan is not plan:
+            self._path = FramePath(plan)
+        return self._path
 
     def __call__(self, x: Tensor, mark: Callable[[str], None]) -> Tensor:
         return self._module(x, mark)

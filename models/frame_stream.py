@@ -27,24 +27,35 @@ class Result:
     broken: bool
 
 
-def style_frame(plan: NetworkPlan, pixels: Pixels, mark: Mark | None = None) -> Result:
-    """One frame [H, W, 3], as soon as possible; waits for it.
+class FramePath:
+    """One frame at a time through a plan for single pictures, as soon as possible. Holds the
+    pinned memory that frames go up by. For one thread, in inference mode."""
 
-    `mark` is called with "upload", the groups of layers, and "download".
-    """
-    frame = _pinned(plan.frames)
-    frame.numpy()[0] = pixels
-    plan.frames.copy_(frame, non_blocking=True)
-    if mark is not None:
-        mark("upload")
-    plan.replay(mark)
-    picture, span = _pinned(plan.pictures), _pinned(plan.ranges)
-    picture.copy_(plan.pictures, non_blocking=True)
-    span.copy_(plan.ranges, non_blocking=True)
-    if mark is not None:
-        mark("download")
-    torch.cuda.current_stream(plan.device).synchronize()
-    return Result(picture.numpy()[0], is_broken(span))
+    def __init__(self, plan: NetworkPlan) -> None:
+        self.plan = plan
+        self._frame, self._range = _pinned(plan.frames), _pinned(plan.ranges)
+        self._pixels = self._frame.numpy()[0]
+
+    def style(self, pixels: Pixels, mark: Mark | None = None) -> Result:
+        """Take a frame [H, W, 3] and wait for its result, which is valid as long as it is held.
+
+        `mark` is called with "upload", the groups of layers, and "download".
+        """
+        plan = self.plan
+        np.copyto(self._pixels, pixels)
+        plan.frames.copy_(self._frame, non_blocking=True)
+        if mark is not None:
+            mark("upload")
+        plan.replay(mark)
+        # The caller's to keep. PyTorch hands out again what nobody holds any more, so that no
+        # memory is pinned for it once a few frames have passed.
+        picture = _pinned(plan.pictures)
+        picture.copy_(plan.pictures, non_blocking=True)
+        self._range.copy_(plan.ranges, non_blocking=True)
+        if mark is not None:
+            mark("download")
+        torch.cuda.current_stream(plan.device).synchronize()
+        return Result(picture.numpy()[0], is_broken(self._range))
 
 
 class FrameStream:
@@ -62,7 +73,9 @@ class FrameStream:
             self._slots = [_Slot(plan) for _ in range(DEPTH)]
         self._sent: deque[_Slot] = deque()
         self._next = 0
-        self._compute.wait_stream(torch.cuda.current_stream(plan.device))
+        # What was asked of the device before, the buffers' zeros too, comes first.
+        for stream in (self._up, self._compute, self._down):
+            stream.wait_stream(torch.cuda.current_stream(plan.device))
 
     def slot(self) -> Pixels:
         """[H, W, 3] in pinned memory: where the next frame to send is written."""

@@ -17,7 +17,7 @@ from app.styled import EngineConfig
 from app.styles import BUILTIN, Library
 from kernels.network_plan import HOPPER, plan_for, why_not
 from models.checkpoints import load_checkpoint
-from models.frame_stream import FrameStream, is_broken, style_frame
+from models.frame_stream import FramePath, FrameStream, is_broken
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
@@ -207,7 +207,8 @@ def test_overlapped_frames_are_those_of_one_after_another(native_kernels):
     frames = [picture(200, 120, seed) for seed in range(12)]
     with torch.inference_mode():
         plan = plan_for(state, 5, (1, 120, 200), torch.float16, torch.device("cuda:0"))
-        expected = [style_frame(plan, frame).pixels for frame in frames]
+        path = FramePath(plan)
+        expected = [path.style(frame).pixels for frame in frames]
         overlapped = [result.pixels.copy() for result in FrameStream(plan).styled(frames)]
     assert len(overlapped) == len(frames)
     for one, other in zip(expected, overlapped, strict=True):
