@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
-import json
 import os
 import signal
 import subprocess
@@ -17,18 +15,15 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from rich.console import Console
 
 from app import cli
 from app.cli import COMMANDS, main
-from app.commands import bench, memory, stylize
+from app.commands import memory, stylize
 from models.checkpoints import save_checkpoint
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
-from utils.float64 import in_float64
 from utils.image_utils import load_image, read_metadata, save_image
-from utils.tables import COLUMNS, markdown, refreshed
 
 ROOT = Path(__file__).resolve().parent.parent
 STYLE = "sketch"
@@ -439,130 +434,3 @@ def test_what_is_no_style_is_refused_in_one_sentence(tmp_path, capsys):
     assert "not a checkpoint" in err
     assert main(["styles", "remove", "nothing_like_it"]) == 1
     assert "there is no style 'nothing_like_it'" in capsys.readouterr().err
-
-
-# bench
-
-
-def test_bench_measures_every_variant_and_stores_where_and_how(style, tmp_path, capsys):
-    file = tmp_path / "figures.json"
-    arguments = ["--sizes", "32x24", "--runs", "2", "--precision", "fp32,bf16", "--device", "cpu"]
-    assert main(["bench", "--style", style, "--json", str(file), *arguments]) == 0
-    report = json.loads(file.read_text())
-    (size,) = report["sizes"]
-    assert (size["width"], size["height"]) == (32, 24)
-    assert [(row["kernels"], row["precision"]) for row in size["rows"]] == [
-        (key, precision) for precision in ("FP32", "BF16") for key in VARIANTS
-    ]
-    for row in size["rows"]:
-        assert row["p20_ms"] <= row["median_ms"] <= row["p80_ms"]
-        assert row["iterations"] == 2
-        assert row["difference"] >= 0
-    first = size["rows"][0]
-    assert first["kernels_gain"] == first["precision_gain"] == 1
-    assert first["difference"] < 0.05, "FP32 and float64 are the same network"
-    assert report["machine"]["cpu"]
-    assert report["versions"]["torch"] == torch.__version__
-    table = markdown(report)
-    assert "**32x24**" in table
-    assert all(column in table for column in COLUMNS if column != "peak MB")
-    assert "peak MB" not in table, "not measured on the CPU"
-    out = capsys.readouterr().out
-    assert "Baseline" in out
-    assert "BF16" in out
-
-
-def test_what_cannot_run_says_why_in_its_row(style, tmp_path, monkeypatch, capsys):
-    def forward(self: TransformerNetBaseline, x: torch.Tensor, mark: object = None) -> None:
-        raise RuntimeError("no such instruction\nlong C++ trace")
-
-    monkeypatch.setattr(VARIANTS["fused"], "forward", forward)
-    file = tmp_path / "figures.json"
-    arguments = ["--sizes", "16x16", "--runs", "1", "--precision", "fp32", "--device", "cpu"]
-    assert main(["bench", "--style", style, "--json", str(file), *arguments]) == 0
-    rows = json.loads(file.read_text())["sizes"][0]["rows"]
-    (row,) = (row for row in rows if row["kernels"] == "fused")
-    assert row["not_run"] == "no such instruction"
-    assert "Not run: Fused, FP32: no such instruction." in markdown(json.loads(file.read_text()))
-
-
-def test_what_would_take_too_long_is_not_run(style, tmp_path, monkeypatch):
-    monkeypatch.setattr(bench, "PATIENCE_S", 0.0)
-    file = tmp_path / "figures.json"
-    arguments = ["--sizes", "16x16", "--runs", "1", "--precision", "fp32", "--device", "cpu"]
-    assert main(["bench", "--style", style, "--json", str(file), *arguments]) == 0
-    rows = json.loads(file.read_text())["sizes"][0]["rows"]
-    assert all("one picture would take about" in row["not_run"] for row in rows)
-
-
-@pytest.mark.parametrize(
-    ("place", "says"),
-    [("no/x.json", "does not exist"), ("", "is a folder"), ("wall/x.json", "does not exist")],
-)
-def test_bench_refuses_what_it_cannot_store_before_measuring(style, tmp_path, capsys, place, says):
-    (tmp_path / "wall").write_text("a file where a folder should be")
-    assert main(["bench", "--style", style, "--json", str(tmp_path / place)]) == 1
-    printed = capsys.readouterr()
-    assert says in printed.err
-    assert not printed.out
-
-
-def test_bench_refuses_a_size_that_does_not_fit_into_memory(style, monkeypatch, capsys):
-    monkeypatch.setattr(bench, "free_bytes", lambda device: 10_000_000)
-    assert main(["bench", "--style", style, "--sizes", "64x64,1000x1000", "--device", "cpu"]) == 1
-    printed = capsys.readouterr()
-    assert "1000x1000 does not fit into memory" in printed.err
-    assert not printed.out
-
-
-def test_a_precision_that_does_not_fit_into_memory_is_not_run(style, tmp_path, monkeypatch):
-    monkeypatch.setattr(bench, "free_bytes", lambda device: 32 * 32 * 5000)
-    file = tmp_path / "figures.json"
-    arguments = ["--sizes", "32x32", "--runs", "1", "--precision", "fp32,fp16", "--device", "cpu"]
-    assert main(["bench", "--style", style, "--json", str(file), *arguments]) == 0
-    rows = json.loads(file.read_text())["sizes"][0]["rows"]
-    assert {row["precision"] for row in rows if "not_run" in row} == {"FP16"}
-    assert all("more than is free" in row["not_run"] for row in rows if "not_run" in row)
-
-
-@pytest.mark.parametrize("width", [20, 60, 80, 200])
-def test_a_narrow_screen_cuts_no_figure(width):
-    row = {
-        "title": "Fused norm",
-        "precision": "FP32",
-        **dict.fromkeys(("median_ms", "p20_ms", "p80_ms"), 123.0),
-        **dict.fromkeys(("kernels_gain", "precision_gain"), 1.23),
-        "difference": 0.00042,
-        "psnr": 134.0,
-        "peak_mb": 789.0,
-    }
-    screen = Console(width=width, file=io.StringIO())
-    screen.print(bench._table("64x64", [row], screen.width), crop=False)
-    last = screen.file.getvalue().splitlines()[-1]  # pyright: ignore[reportAttributeAccessIssue]
-    assert last.split() == [
-        "Fused",
-        "norm",
-        "FP32",
-        "123",
-        "123-123",
-        "1.23x",
-        "1.23x",
-        "0.00042",
-        "134",
-        "789",
-    ]
-
-
-def test_float64_in_strips_is_the_same_network(monkeypatch):
-    monkeypatch.setattr("utils.float64.STRIP_BYTES", 50_000)  # several strips even at this size
-    torch.manual_seed(0)
-    network = TransformerNetBaseline(num_residual_blocks=1)
-    x = torch.rand(1, 3, 36, 44, dtype=torch.float64) * 255
-    with torch.inference_mode():
-        whole = network.double()(x)
-        torch.testing.assert_close(in_float64(network)(x), whole, rtol=1e-12, atol=1e-9)
-
-
-def test_the_readme_shows_the_stored_figures():
-    readme = ROOT / "README.md"
-    assert refreshed(readme.read_text("utf-8"), ROOT) == readme.read_text("utf-8")

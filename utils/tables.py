@@ -22,7 +22,9 @@ COLUMNS = (
     "median ms",
     "p20-p80",
     "vs baseline",
+    "vs PyTorch",
     "vs FP32",
+    "% of floor",
     "difference",
     "PSNR",
     "peak MB",
@@ -58,10 +60,11 @@ def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def streaming(stream: Mapping[str, Any]) -> str:
     """One line: frames from host memory to host memory, overlapped and one by one."""
+    interval, latency = stream["interval"], stream["latency"]
     return (
         f"From pinned host memory and back, fused, {stream['precision']}: "
-        f"{stream['fps']:.0f} frames a second overlapped; "
-        f"{_ms(stream['latency']['median_ms'])} ms for a frame alone"
+        f"{stream['fps']:.0f} frames a second overlapped, {_spread(interval)} ms between two; "
+        f"{_spread(latency)} ms for a frame alone"
     )
 
 
@@ -251,17 +254,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Reports of before a column was added have nothing to show in it."""
+    floor = row.get("floor_ms")
     return (
         row["title"],
         row["precision"],
         _ms(row["median_ms"]),
         f"{_ms(row['p20_ms'])}-{_ms(row['p80_ms'])}",
         _times(row["kernels_gain"]),
+        _times(row.get("pytorch_gain")),
         _times(row["precision_gain"]),
+        "-" if floor is None else f"{100 * floor / row['median_ms']:.0f} %",
         f"{row['difference']:.2g}",
         "-" if row["psnr"] is None else f"{row['psnr']:.0f}",
         "-" if row["peak_mb"] is None else f"{row['peak_mb']:.0f}",
     )
+
+
+def _spread(times: Mapping[str, float]) -> str:
+    median, p20, p80, p95 = (_ms(times[f"{name}_ms"]) for name in ("median", "p20", "p80", "p95"))
+    return f"{median} ({p20}-{p80}, p95 {p95})"
 
 
 def _ms(value: float) -> str:

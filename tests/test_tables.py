@@ -1,0 +1,49 @@
+"""Stored reports, old ones too, read as tables, and the README shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from utils.tables import markdown, refreshed, streaming, table
+
+ROOT = Path(__file__).resolve().parent.parent
+OLD = {
+    "title": "Fused",
+    "precision": "FP16",
+    **dict.fromkeys(("median_ms", "p20_ms", "p80_ms"), 0.5),
+    **dict.fromkeys(("kernels_gain", "precision_gain"), 2.0),
+    "difference": 0.4,
+    "psnr": 74.0,
+    "peak_mb": 82.0,
+}
+
+
+def test_the_readme_shows_the_stored_figures():
+    readme = ROOT / "README.md"
+    assert refreshed(readme.read_text("utf-8"), ROOT) == readme.read_text("utf-8")
+
+
+def test_a_report_of_before_a_column_was_added_still_reads():
+    report = json.loads((ROOT / "benchmarks" / "h200.json").read_text("utf-8"))
+    for size in report["sizes"]:
+        for row in size["rows"]:
+            for added in ("floor_ms", "pytorch_gain", "tf32"):
+                row.pop(added, None)
+    text = markdown(report)
+    assert "% of floor" not in text
+    assert "vs PyTorch" not in text
+
+
+def test_the_floor_is_told_in_percent_of_the_speed_it_allows():
+    header, old, new = table([OLD, OLD | {"floor_ms": 0.1, "pytorch_gain": 1.5}])
+    assert dict(zip(header, new, strict=True))["% of floor"] == "20 %"
+    assert dict(zip(header, new, strict=True))["vs PyTorch"] == "1.50x"
+    assert dict(zip(header, old, strict=True))["% of floor"] == "-"
+
+
+def test_frame_to_frame_is_told_with_its_spread():
+    times = {"median_ms": 1.234, "p20_ms": 1.2, "p80_ms": 1.3, "p95_ms": 1.5}
+    told = streaming({"precision": "FP16", "fps": 950.4, "interval": times, "latency": times})
+    assert "950 frames a second overlapped" in told
+    assert "1.23 (1.2-1.3, p95 1.5) ms for a frame alone" in told
