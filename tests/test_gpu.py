@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from app.blending import Pixels
 from app.engine import Engine
 from app.frames import Frame
-from app.styled import EngineConfig
-from app.styles import BUILTIN, Library
+from app.styles import BUILTIN
 from kernels.network_plan import HOPPER, plan_for, why_not
 from models.checkpoints import load_checkpoint
 from models.frame_stream import FramePath, FrameStream, is_broken
+from models.network_shape import network_shape
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
@@ -81,9 +79,10 @@ def test_what_runs_names_the_gpu_and_why_nothing_faster_does(engine, gpu, native
 STYLES = sorted(folder.name for folder in BUILTIN.iterdir() if (folder / "style.toml").exists())
 
 
-def network_of(style, variant, dtype):
-    network = VARIANTS[variant]()
-    network.load_state_dict(load_checkpoint(BUILTIN / style / "weights.safetensors"))
+def network_of(style, variant, dtype, weights="weights"):
+    state = load_checkpoint(BUILTIN / style / f"{weights}.safetensors")
+    network = VARIANTS[variant](**asdict(network_shape(state)))
+    network.load_state_dict(state)
     return network.requires_grad_(False).to("cuda", dtype)
 
 
@@ -127,34 +126,36 @@ def test_the_native_network_is_as_near_to_float64_as_pytorch(candy, native_kerne
 
 @HOPPER_ONLY
 @pytest.mark.parametrize("style", STYLES)
-def test_full_precision_is_within_its_bounds(style, native_kernels, full_precision):
-    x = pictures(1, 203, 330)
-    exact = network_of(style, "baseline", torch.float64)
-    ours = network_of(style, "fused", torch.float32)
-    with torch.inference_mode():
-        expected, actual = exact(x.double()), ours(x.float()).double()
-    assert (actual - expected).abs().max() <= 2e-4 * expected.abs().max()
-    assert (actual - expected).clamp(0, 255).abs().max() <= 0.07
-
-
-@HOPPER_ONLY
-@pytest.mark.parametrize("style", STYLES)
-def test_where_tf32_is_allowed_it_is_within_its_bound(style, native_kernels):
+@pytest.mark.parametrize(("tf32", "bound"), [(False, 2e-4), (True, 1e-2)], ids=["FP32", "TF32"])
+def test_in_fp32_every_value_is_within_its_bound(style, native_kernels, monkeypatch, tf32, bound):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", tf32)
     x = pictures(1, 203, 330)
     with torch.inference_mode():
         expected = network_of(style, "baseline", torch.float64)(x.double())
         actual = network_of(style, "fused", torch.float32)(x.float()).double()
-    assert (actual - expected).abs().max() <= 1e-2 * expected.abs().max()
+    assert (actual - expected).abs().max() <= bound * expected.abs().max()
 
 
+# With every style that ships, against float64 on 0-255. Lite networks run on PyTorch around the
+# native norm, and so do full ones where a GPU has no native network in that precision.
+
+
+@pytest.mark.parametrize("size", [(240, 320), (203, 331)], ids=str)
+@pytest.mark.parametrize("weights", ["weights", "lite"])
 @pytest.mark.parametrize("style", STYLES)
-def test_half_precision_reaches_45_db_with_every_style(style, native_kernels):
-    x = pictures(1, 360, 500)
-    with torch.inference_mode():
-        expected = network_of(style, "baseline", torch.float64)(x.double()).clamp(0, 255)
-        actual = network_of(style, "fused", torch.float16)(x.half()).double().clamp(0, 255)
-    error = float((actual - expected).square().mean())
-    assert 10 * np.log10(255**2 / error) >= 45
+def test_every_style_is_right_end_to_end(style, weights, size, native_kernels, full_precision):
+    x = pictures(1, *size)
+
+    def painted(variant, dtype):
+        with torch.inference_mode():
+            picture = network_of(style, variant, dtype, weights)(x.to(dtype))
+        return picture.double().clamp(0, 255)
+
+    exact = painted("baseline", torch.float64)
+    assert (painted("fused", torch.float32) - exact).abs().max() <= 0.07
+    for dtype, least_db in ((torch.float16, 45), (torch.bfloat16, 38)):
+        error = float((painted("fused", dtype) - exact).square().mean())
+        assert 10 * np.log10(255**2 / error) >= least_db, dtype
 
 
 PLANS = {"fastest": {}, "general": {"general": True}, "small": {"small": True}}
@@ -226,44 +227,6 @@ def test_two_runs_are_bit_equal(candy, native_kernels, dtype):
         assert all(torch.equal(first, network(x)) for _ in range(20))
 
 
-@pytest.mark.timeout(300)
-def test_ten_thousand_frames_of_changing_style_size_and_precision(notices, gpu, native_kernels):
-    engine, chance = Engine(Library.default(), notices.append), np.random.default_rng(7)
-    frame = Frame(picture(200, 120))
-    config = replace(gpu, kernels="fused", network="full", size=128)
-    right: dict[EngineConfig, Pixels] = {}
-
-    def styled(wanted):
-        engine.configure(wanted)
-        return engine.process(frame).frame.pixels
-
-    def first(wanted):
-        """The picture all others with this config must equal, near to PyTorch's."""
-        found = styled(wanted)
-        plain = styled(replace(wanted, kernels="baseline", precision=Precision.fp32))
-        error = np.square(found.astype(float) - plain).mean()
-        assert 10 * np.log10(255**2 / max(error, 1e-9)) > 33, wanted
-        return found
-
-    memory = 0
-    for number in range(10_000):
-        change: dict[str, Any] = {"size": int(chance.choice([96, 128, 200]))}
-        change["precision"] = list(Precision)[chance.integers(len(Precision))]
-        if chance.random() < 0.05:
-            change["style"] = str(chance.choice(STYLES))
-        config = replace(config, **change)
-        if config not in right:
-            right[config] = first(config)
-        assert np.array_equal(styled(config), right[config]), (number, config)
-        if number == 2000:
-            torch.cuda.synchronize()
-            memory = torch.cuda.memory_reserved()
-    torch.cuda.synchronize()
-    # What is kept depends on what came last; a leak would be of thousands of frames.
-    assert torch.cuda.memory_reserved() <= memory + 64e6
-    assert notices == []
-
-
 def test_the_native_network_follows_its_weights(candy, native_kernels):
     network, x = candy("fused", torch.float16), pictures(1, 64, 64).half()
     with torch.inference_mode():
@@ -308,20 +271,3 @@ def test_a_broken_half_precision_picture_steps_down_on_the_gpu(engine, gpu, noti
     styled = engine.process(Frame(picture()))
     assert styled.running.precision is Precision.bf16
     assert len(notices) == 1
-
-
-def test_memory_does_not_grow_while_sizes_styles_and_precisions_change(engine, gpu):
-    def visit(count):
-        for n in range(count):
-            change = {
-                "kernels": ("baseline", "norm", "fused")[n % 3],
-                "precision": list(Precision)[n % 4],
-                "size": (96, 128, 160)[n % 3],
-            }
-            engine.configure(replace(gpu, **change))
-            engine.process(Frame(picture(160, 120, n % 5)))
-        torch.cuda.synchronize()
-        return torch.cuda.memory_allocated()
-
-    first = visit(48)  # ends as the next round does
-    assert visit(96) <= first * 1.01
