@@ -90,3 +90,10 @@ def test_cuda_work_is_timed_to_its_end():
         {"large": lambda: x @ x, "small": lambda: small @ small}, 2, 10, device="cuda"
     )
     assert results["large"].median_ms > 3 * results["small"].median_ms
+
+
+@pytest.mark.gpu
+def test_what_a_launch_takes_to_reach_the_gpu_is_not_the_kernels_time():
+    x = torch.zeros(1, device="cuda")
+    result = interleave({"nothing": lambda: x.add_(1)}, 5, 50, device="cuda")["nothing"]
+    assert result.median_ms < 0.02
