@@ -117,8 +117,10 @@ def test_text_and_edges_have_contrast_enough(tokens: Tokens):
 
 
 @pytest.fixture
-def theme(qapp: QApplication):
-    theme = Theme(qapp)
+def theme(qapp: QApplication, qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    theme = Theme(qapp, window)
     yield theme
     theme.choice = "system"
 
@@ -130,7 +132,8 @@ def test_the_theme_changes_live(theme, qapp, qtbot):
         with qtbot.waitSignal(theme.changed):
             theme.choice = choice
         qtbot.waitUntil(lambda t=tokens: widget.palette().window().color().name() == t.window)
-        assert tokens.accent in qapp.styleSheet()
+        assert tokens.accent in theme.parent().styleSheet()
+    assert not qapp.styleSheet()  # which would hold the window up
 
 
 def test_the_system_theme_follows_the_system(theme, qapp, monkeypatch):
@@ -517,9 +520,10 @@ def test_settings_that_name_what_is_gone_become_the_default(library):
     assert config.style != "removed"
 
 
-def test_the_sheet_names_only_files_that_exist(theme, qapp):
-    for name in re.findall(r'url\("([^"]+)"\)', qapp.styleSheet()):
-        assert Path(name).is_file()
+def test_the_sheet_names_only_files_that_exist(theme):
+    names = re.findall(r'url\("([^"]+)"\)', theme.parent().styleSheet())
+    assert names
+    assert all(Path(name).is_file() for name in names)
 
 
 def test_a_folder_among_dropped_pictures_stands_for_what_it_holds(tmp_path):

@@ -92,7 +92,6 @@ class ChoiceBox(QComboBox):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setToolTip(tip)
-        self.setItemDelegate(_TwoLines(self))
         # Long titles (a graphics card's name) widen the list, not the panel.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
@@ -119,6 +118,12 @@ class ChoiceBox(QComboBox):
     def remark(self) -> str:
         """What is to be said about the choice shown."""
         return str(self.currentData(_REMARK) or "")
+
+    def showPopup(self) -> None:
+        # Not before: every change of the theme would measure the remarks of every hidden list.
+        if not isinstance(self.itemDelegate(), _TwoLines):
+            self.setItemDelegate(_TwoLines(self))
+        super().showPopup()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # scrolling the panel must not change what the pointer passes over

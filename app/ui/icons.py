@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from app.ui.tokens import Tokens
@@ -19,16 +19,33 @@ _SIZES = (16, 20, 24, 32, 40, 48, 64)  # also serve scaled displays
 def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
     """The icon `name` in the theme's text color; checked, in the color `checked`, by default
     the accent. Raises FileNotFoundError if there is no such file."""
-    drawing = (FOLDER / f"{name}.svg").read_text("utf-8")
     made = QIcon()
-    for mode, state, color in (
-        (QIcon.Mode.Normal, QIcon.State.Off, tokens.text),
-        (QIcon.Mode.Normal, QIcon.State.On, checked or tokens.accent),
-        (QIcon.Mode.Disabled, QIcon.State.Off, tokens.disabled),
-        (QIcon.Mode.Disabled, QIcon.State.On, tokens.disabled),
+    off, on = QIcon.State.Off, QIcon.State.On
+    for color, mode, states in (
+        (tokens.text, QIcon.Mode.Normal, (off,)),
+        (checked or tokens.accent, QIcon.Mode.Normal, (on,)),
+        (tokens.disabled, QIcon.Mode.Disabled, (off, on)),
     ):
-        for size in _SIZES:
-            made.addPixmap(_render(drawing.replace("currentColor", color), size), mode, state)
+        for lines in _lines(name):
+            pixmap = _dyed(lines, color)
+            for state in states:
+                made.addPixmap(pixmap, mode, state)
+    return made
+
+
+@cache
+def _lines(name: str) -> tuple[QPixmap, ...]:
+    """The drawing in every size, in no color yet: drawing takes long, dyeing does not."""
+    drawing = (FOLDER / f"{name}.svg").read_text("utf-8")
+    return tuple(_render(drawing, size) for size in _SIZES)
+
+
+def _dyed(lines: QPixmap, color: str) -> QPixmap:
+    made = QPixmap(lines)
+    painter = QPainter(made)
+    painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
+    painter.fillRect(made.rect(), QColor(color))
+    painter.end()
     return made
 
 

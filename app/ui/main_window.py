@@ -98,7 +98,7 @@ class MainWindow(QMainWindow):
         self.resize(1280, 800)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
-        self.theme = Theme(app, settings.theme, self)
+        self.theme = Theme(app, self, settings.theme)
         self._make_parts()
         self._lay_out()
         self._connect()

@@ -1,4 +1,4 @@
-"""Dresses the application in a light or a dark theme and follows the system's changes."""
+"""Dresses the window in a light or a dark theme and follows the system's changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFontInfo, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.tokens import DARK, LIGHT, RADIUS, Tokens
 
@@ -15,16 +15,15 @@ _ICONS = Path(__file__).resolve().parents[2] / "assets" / "icons"
 
 
 class Theme(QObject):
-    """One at a time per application. `changed(Tokens)` follows every switch, by the user or the
-    system."""
+    """One at a time per application, whose palette it sets; what `window` owns, dialogs and menus
+    too, wears its style sheet. `changed(Tokens)` follows every switch, by the user or the system.
+    """
 
     changed = Signal(object)
 
-    def __init__(
-        self, app: QApplication, choice: str = "system", parent: QObject | None = None
-    ) -> None:
-        super().__init__(parent)
-        self._app = app
+    def __init__(self, app: QApplication, window: QWidget, choice: str = "system") -> None:
+        super().__init__(window)
+        self._app, self._window = app, window
         self._choice = "system"
         self.tokens = LIGHT
         app.setStyle("Fusion")
@@ -56,7 +55,10 @@ class Theme(QObject):
             dark = self._choice == "dark"
         self.tokens = DARK if dark else LIGHT
         self._app.setPalette(palette(self.tokens))
-        self._app.setStyleSheet(style_sheet(self.tokens, QFontInfo(self._app.font()).pointSizeF()))
+        sheet = style_sheet(self.tokens, QFontInfo(self._app.font()).pointSizeF())
+        if sheet != self._window.styleSheet():  # or all would be dressed again for nothing
+            # A sheet of the application would dress each widget once more per parent it has.
+            self._window.setStyleSheet(sheet)
         self.changed.emit(self.tokens)
 
 
