@@ -8,6 +8,8 @@
 //
 // In FP32, activations are FP32 in memory. Operands are then FP16, the 10 bits of TF32, or, for
 // full precision, two FP16 each, of which three of the four products are taken: 22 bits.
+#include <type_traits>
+
 #include "include/pipeline.cuh"
 #include "include/running_statistics.cuh"
 #include "include/warpgroup.cuh"
@@ -22,7 +24,7 @@ struct Layer {
     Norm norm;             // of x
     const void* residual;  // [N, H, W, Cin], or null: added after norm, with no ReLU then
     void* activated;       // [N, H, W, Cin], or null: where what was loaded is kept
-    const void* weight;    // [pass][slice][tap][part][row][8]
+    const void* weight;    // [warpgroup][pass][slice][tap][part][64 rows][8]
     void* y;               // [N, H', W', Cout] raw
     Entries statistics;
     int height, width;          // of x
@@ -44,8 +46,10 @@ struct Ends {
     int strips, rows;    // strips side by side; rows of a block, an even number
 };
 
-constexpr int kStagingBytes = 18432;  // of one warpgroup
-constexpr int kMostShared = 232448 - 6000;  // some is needed besides
+constexpr int kNormReady = 5;  // the barrier at which the norm of a layer's input is known
+constexpr int kFirstTurn = 6;  // that at which the first warpgroup waits for its turn; the second's follows
+constexpr int kStagingBytes = 9216;  // of one warpgroup
+constexpr int kMostShared = 232448;
 
 template <typename Storage, typename Operand, bool kSplit_>
 struct Mode {
@@ -53,67 +57,86 @@ struct Mode {
     using O = Operand;
     static constexpr bool kSplit = kSplit_, kWide = sizeof(S) == 4;
     static constexpr int kCopies = kSplit ? 2 : 1;
-    static constexpr int kChunk = kWide ? 64 : 128;  // pixels staged at a time
+    static constexpr int kChunk = kWide ? 32 : 64;  // pixels staged at a time
     static constexpr int kPitch = 64 * sizeof(S) + 16;
     static_assert(kChunk * kPitch <= kStagingBytes);
 };
 
 // What a block computes at a time: kColumns pixels of 64 rows for each warpgroup.
-template <typename M_, Kind kKind_, int kCin_, int kCout_, int kColumns_, int kSlice_, int kStages_,
-          int kRing_, int kHelpers_>
+template <typename M_, Kind kKind_, int kCin_, int kCout_, int kColumns_, int kSlice_, int kBurst_,
+          int kStages_, int kRing_>
 struct Form {
     using M = M_;
     static constexpr Kind kKind = kKind_;
     static constexpr int kCin = kCin_, kCout = kCout_, kColumns = kColumns_, kSlice = kSlice_;
-    static constexpr int kStages = kStages_, kRing = kRing_;
+    static constexpr int kBurst = kBurst_, kStages = kStages_, kRing = kRing_;
     // All helping warps load pixels but the last, which loads weights.
-    static constexpr int kHelpers = kHelpers_, kLoaders = kHelpers - 32;
+    // Accumulators of 256 columns take 128 registers of a thread, which leaves fewer threads.
+    static constexpr bool kMovesRegisters = kColumns > 128;
+    static constexpr int kConsumerRegisters = 176, kHelperRegisters = 152;
+    static constexpr int kHelpers = kMovesRegisters ? 128 : 256, kLoaders = kHelpers - 32;
+    static constexpr int kThreads = kConsumers + kHelpers;
     static constexpr int kStride = kKind == kDown ? 2 : 1;
     // Warpgroups take halves of the channels or phases, or, for want of them, of the pixels.
     static constexpr bool kHalves = kKind == kDown && kCout == 64;
-    static constexpr int kRows = kHalves ? 64 : 128;
     static constexpr int kGroupLong = kColumns / 8, kTileLong = kGroupLong * (kHalves ? 2 : 1);
-    static constexpr int kPatchLong = (kTileLong - 1) * kStride + 3;
-    static constexpr int kPatchShort = 7 * kStride + 3, kPatch = kPatchLong * kPatchShort;
-    // With a stride of two, even and odd pixels lie apart.
+    // With a stride of two, even and odd pixels lie apart, in quarters of the patch.
     static constexpr int kPitch = kStride == 2 ? 9 : 10;
     static constexpr int kQuarter = (kTileLong + 1) * kPitch;
-    static constexpr int kPositions = kStride == 2 ? 4 * kQuarter : kPatch;
-    static constexpr int kPlane = (kPositions | 1) * 16;  // odd: parts fall on different banks
+    static constexpr int kPositions = kStride == 2 ? 4 * kQuarter : (kTileLong + 2) * kPitch;
     static constexpr int kParts = kSlice / 8, kAllParts = kParts * M::kCopies;
+    // Odd, so that parts fall on different banks. Even ones suit the stores better where there are
+    // four parts, and the tensor cores worse.
+    static constexpr int kPlane = (kPositions | 1) * 16;
     static constexpr int kSlotBytes = (kAllParts * kPlane + 127) / 128 * 128;
     static constexpr int kSlices = kCin / kSlice, kPasses = kKind == kUp && kCout == 64 ? 2 : 1;
     static constexpr int kTaps = kKind == kUp ? (kCout == 64 ? 4 : 6) : 9;
-    static constexpr int kSteps = kPasses * kSlices * kTaps;
-    static constexpr int kStageBytes = kRows * kAllParts * 16;
-    static constexpr bool kResident = kStages == kSteps;
-    static constexpr bool kOneSlot = kSlotBytes >= 2 * kStagingBytes;  // is enough for staging
-    static constexpr bool kEarly = kPasses == 1 && kOneSlot;  // slots are free once multiplied
-    static constexpr int kBatch = M::kWide ? 2 : 4;  // loads under way together, twice
-    static constexpr int kThreads = kConsumers + kHelpers;
-    // Accumulators of 256 columns take 128 registers of a thread.
-    static constexpr bool kMovesRegisters = kColumns > 128;
-    static constexpr int kConsumerRegisters = 176, kHelperRegisters = 152;
-    static_assert(!kMovesRegisters || kHelpers == 128);
-    // Where the patch is needed again, staging cannot be in its place.
+    // The steps of a warpgroup's turn, each of kBurst taps: long enough for the next to be under
+    // way in time. A stage has the weights of a step, 64 rows; where all fit, they stay.
+    static constexpr int kBursts = kTaps / kBurst, kSteps = kSlices * kBursts;
+    static constexpr int kTapBytes = 64 * kAllParts * 16, kStageBytes = kBurst * kTapBytes;
+    static constexpr bool kResident = kStages == kSteps * kPasses * (kHalves ? 1 : 2);
     static constexpr int kStagingAt = kRing * kSlotBytes + kStages * kStageBytes;
-    static constexpr int kBytes = kStagingAt + (kPasses > 1 ? 2 * kStagingBytes : 0);
+    static constexpr int kBytes = kStagingAt + 2 * kStagingBytes;
     // More than half of what a multiprocessor has: one block to each, so none waits on another.
     static constexpr int kSharedBytes = kBytes > 120000 ? kBytes : 120000;
-    static_assert(kRing >= (kEarly ? 1 : kSlices) && (kOneSlot || kSlices >= 2));
-    static_assert(kSlotBytes >= kStagingBytes && kSharedBytes <= kMostShared);
+    static constexpr int kTableBytes = 2 * kPositions * 4 + kCin * 8 + (kRing + kStages) * 16;
+    // Both warpgroups go through all slots of a tile, one after the other.
+    static_assert(kRing >= kSlices && kTaps % kBurst == 0);
+    static_assert(kSharedBytes + kTableBytes + 64 <= kMostShared);
 };
+
+__device__ __forceinline__ int clamp(int i, int size) { return max(0, min(size - 1, i)); }
 
 // Mirror at the border, then stay inside: tiles may reach beyond the mirror image.
 __device__ __forceinline__ int mirror(int i, int size) {
     i = abs(i);
-    i = size - 1 - abs(size - 1 - i);
-    return max(0, min(size - 1, i));
+    return clamp(size - 1 - abs(size - 1 - i), size);
 }
 
 template <typename O>
 __device__ __forceinline__ uint32_t pair_of(float a, float b) {
     return Pair<O>::close(a, b);
+}
+
+// The same after a ReLU, which costs no instruction here. NaN stays.
+template <typename O>
+__device__ __forceinline__ uint32_t pair_of_relu(float a, float b) {
+    uint32_t pair = 0;
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    if constexpr (std::is_same_v<O, __half>)
+        asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
+    else
+        asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
+#endif
+    return pair;
+}
+
+__device__ __forceinline__ float relu(float v) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm("max.NaN.f32 %0, %0, 0f00000000;" : "+f"(v));  // NaN stays
+#endif
+    return v;
 }
 
 // What a pair leaves after its first rounding.
@@ -138,7 +161,7 @@ struct Eight {
         }
     }
     static __device__ __forceinline__ void store(void* to, const float (&)[8], const uint4& packed) {
-        *static_cast<uint4*>(to) = packed;
+        __stcg(static_cast<uint4*>(to), packed);
     }
 };
 
@@ -154,8 +177,8 @@ struct Eight<float> {
         v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
     }
     static __device__ __forceinline__ void store(void* to, const float (&v)[8], const uint4&) {
-        static_cast<float4*>(to)[0] = {v[0], v[1], v[2], v[3]};
-        static_cast<float4*>(to)[1] = {v[4], v[5], v[6], v[7]};
+        __stcg(static_cast<float4*>(to), float4{v[0], v[1], v[2], v[3]});
+        __stcg(static_cast<float4*>(to) + 1, float4{v[4], v[5], v[6], v[7]});
     }
 };
 
@@ -163,29 +186,34 @@ struct Eight<float> {
 template <typename M, bool kAdd>
 __device__ __forceinline__ void activate(unsigned char* to, int rest, const Eight<typename M::S>& raw,
                                          const Eight<typename M::S>& add, const float2 (&own)[8],
-                                         void* keep) {
+                                         void* keep, bool kept) {
+    using O = typename M::O;
     float v[8];
     raw.open(v);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        v[i] = fmaf(v[i], own[i].x, own[i].y);
-        if (!kAdd) v[i] = v[i] < 0 ? 0 : v[i];  // NaN stays
-    }
-    if (kAdd) {
+    for (int i = 0; i < 8; ++i) v[i] = fmaf(v[i], own[i].x, own[i].y);
+    if constexpr (kAdd) {
         float more[8];
         add.open(more);
 #pragma unroll
         for (int i = 0; i < 8; ++i) v[i] += more[i];
+    } else if constexpr (M::kWide) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) v[i] = relu(v[i]);
     }
-    using O = typename M::O;
-    const uint4 packed = {pair_of<O>(v[0], v[1]), pair_of<O>(v[2], v[3]), pair_of<O>(v[4], v[5]),
-                          pair_of<O>(v[6], v[7])};
+    uint4 packed;
+    if constexpr (kAdd || M::kWide)
+        packed = {pair_of<O>(v[0], v[1]), pair_of<O>(v[2], v[3]), pair_of<O>(v[4], v[5]),
+                  pair_of<O>(v[6], v[7])};
+    else
+        packed = {pair_of_relu<O>(v[0], v[1]), pair_of_relu<O>(v[2], v[3]),
+                  pair_of_relu<O>(v[4], v[5]), pair_of_relu<O>(v[6], v[7])};
     *reinterpret_cast<uint4*>(to) = packed;
     if constexpr (M::kSplit)
         *reinterpret_cast<uint4*>(to + rest) = {
             rest_of(packed.x, v[0], v[1]), rest_of(packed.y, v[2], v[3]),
             rest_of(packed.z, v[4], v[5]), rest_of(packed.w, v[6], v[7])};
-    if (keep) Eight<typename M::S>::store(keep, v, packed);
+    if (kept) Eight<typename M::S>::store(keep, v, packed);
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -244,6 +272,7 @@ struct Rings {
     uint64_t full[F::kRing], empty[F::kRing], loaded[F::kStages], used[F::kStages];
 };
 
+// What the warpgroups do. They take turns: while one multiplies, the other stores what it has.
 template <typename F>
 __device__ __forceinline__ void multiply_tiles(const Layer& p, unsigned char* ring,
                                                unsigned char* stages, Rings<F>& rings) {
@@ -251,7 +280,8 @@ __device__ __forceinline__ void multiply_tiles(const Layer& p, unsigned char* ri
     const int sample = blockIdx.z, group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4;
     const int lane = threadIdx.x % 32;
     const int tiles = p.tiles_long * p.tiles_short;
-    const uint32_t a_from = shared_address(stages) + (F::kHalves ? 0 : group * 1024);
+    const uint32_t weights = shared_address(stages);
+    unsigned char* staging = ring + F::kStagingAt + group * kStagingBytes;
     const int shift = F::kHalves ? group * F::kGroupLong * F::kPitch : 0;
     // Where the pixels of a tap begin in the patch.
     const auto place = [&](int tap, int pass) {
@@ -267,7 +297,8 @@ __device__ __forceinline__ void multiply_tiles(const Layer& p, unsigned char* ri
     };
     Spread spread;
     Turn<F::kRing> slot;
-    Turn<F::kStages> step;
+    Turn<F::kStages> step;  // the weights of both lie in one ring, in the order of their turns
+    if (group == 1) step.skip(F::kSteps), arrive_to_meet<kConsumers>(kFirstTurn);
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const Turn<F::kRing> first = slot;
         const int from_long = tile / p.tiles_short * F::kTileLong + (F::kHalves ? group * F::kGroupLong : 0);
@@ -276,174 +307,170 @@ __device__ __forceinline__ void multiply_tiles(const Layer& p, unsigned char* ri
         const int size_short = p.across ? p.out_height : p.out_width;
 #pragma unroll 1
         for (int pass = 0; pass < F::kPasses; ++pass) {
+            const bool last_pass = pass == F::kPasses - 1;
             slot = first;
-            if (F::kResident && pass == 0) step = {};
             float acc[F::kColumns / 2] = {};
-            int previous = 0;
+            meet<kConsumers>(kFirstTurn + group);
+            int previous_step = 0, previous_slot = 0;
 #pragma unroll 1
             for (int slice = 0; slice < F::kSlices; ++slice) {
                 if (pass == 0) wait_for(&rings.full[slot.at], slot.parity);
-                const uint32_t b_slot = shared_address(ring) + slot.at * F::kSlotBytes;
+                const uint32_t pixels = shared_address(ring) + slot.at * F::kSlotBytes + shift * 16;
 #pragma unroll 1
-                for (int tap = 0; tap < F::kTaps; ++tap) {
-                    wait_for(&rings.loaded[step.at], F::kResident ? 0 : step.parity);
+                for (int burst = 0; burst < F::kBursts; ++burst) {
+                    const int stage = F::kResident ? ((F::kHalves ? 0 : group) * F::kPasses + pass) *
+                                                             F::kSteps + slice * F::kBursts + burst
+                                                   : step.at;
+                    wait_for(&rings.loaded[stage], F::kResident ? 0 : step.parity);
                     begin_products();
-                    multiply_step<M, F::kColumns, F::kSlice / 16>(
-                        acc, a_from + step.at * F::kStageBytes, F::kRows * 16,
-                        b_slot + (place(tap, pass) + shift) * 16, F::kPlane, F::kPitch * 16);
+#pragma unroll
+                    for (int tap = 0; tap < F::kBurst; ++tap)
+                        multiply_step<M, F::kColumns, F::kSlice / 16>(
+                            acc, weights + stage * F::kStageBytes + tap * F::kTapBytes, 64 * 16,
+                            pixels + place(burst * F::kBurst + tap, pass) * 16, F::kPlane,
+                            F::kPitch * 16);
                     commit_products();
-                    wait_for_products<1>();
-                    if (lane == 0 && slice + tap > 0) {
-                        if (!F::kResident) arrive(&rings.used[previous]);
-                        if (F::kEarly && tap == 0)
-                            arrive(&rings.empty[(slot.at + F::kRing - 1) % F::kRing]);
+                    // The step before is over now, and so may be the slice before.
+                    if (slice + burst > 0) {
+                        wait_for_products<1>();
+                        if (!F::kResident) arrive_as_warp(&rings.used[previous_step]);
+                        if (burst == 0 && last_pass) arrive_as_warp(&rings.empty[previous_slot]);
                     }
-                    previous = step.at;
+                    previous_step = stage;
                     step.next();
                 }
+                previous_slot = slot.at;
                 slot.next();
             }
+            // The other's turn. After the last one nobody waits.
+            if (group == 0 || !last_pass || tile + gridDim.x < tiles)
+                arrive_to_meet<kConsumers>(kFirstTurn + 1 - group);
             wait_for_products<0>();
-            if (!F::kResident && lane == 0) arrive(&rings.used[previous]);
+            if (!F::kResident) arrive_as_warp(&rings.used[previous_step]), step.skip(F::kSteps);
+            if (last_pass) arrive_as_warp(&rings.empty[previous_slot]);
 
             spread.add<F::kColumns>(acc, size_long - from_long, size_short - from_short);
-            meet<kConsumers>(1);  // nobody reads the patch any more
-            const int last = (first.at + F::kSlices - 1) % F::kRing;
-            const int before = (first.at + F::kSlices - 2 + F::kRing) % F::kRing;
-            unsigned char* staging =
-                F::kPasses > 1 ? ring + F::kStagingAt + group * kStagingBytes
-                : F::kOneSlot  ? ring + last * F::kSlotBytes + group * kStagingBytes
-                               : ring + (group ? last : before) * F::kSlotBytes;
+            // Each thread takes 16 bytes of every kSide-th pixel along the tile.
             constexpr int kChunk = M::kChunk < F::kColumns ? M::kChunk : F::kColumns;
-            constexpr int kPieces = 64 * sizeof(typename M::S) / 16;
+            constexpr int kPieces = 64 * sizeof(typename M::S) / 16, kSide = 128 / kPieces / 8;
             constexpr int kScale = F::kKind == kUp ? 2 : 1;
-            const int piece = threadIdx.x % kPieces;
-            auto* y = static_cast<typename M::S*>(p.y);
+            const int piece = threadIdx.x % kPieces, q = threadIdx.x % 128 / kPieces;
+            const int along = from_long + q / 8, aside = from_short + q % 8;
+            int oy = (p.across ? aside : along) * kScale, ox = (p.across ? along : aside) * kScale;
+            if constexpr (F::kKind == kUp && F::kCout == 64) oy += pass, ox += group;
+            if constexpr (F::kKind == kUp && F::kCout == 32) oy += group;
+            const int line = p.out_width * kScale * F::kCout, left = aside < size_short ? size_long - along : 0;
+            auto* y = static_cast<typename M::S*>(p.y) +
+                      static_cast<size_t>(sample * p.out_height * kScale + oy) * line +
+                      ox * F::kCout + (F::kCout == 128 ? group * 64 : 0);
+            auto* to = reinterpret_cast<uint4*>(y) + piece;
+            const int jump = kSide * kScale * (p.across ? F::kCout : line) / (16 / sizeof(typename M::S));
+            const unsigned char* from = staging + q * M::kPitch + piece * 16;
 #pragma unroll 1
             for (int chunk = 0; chunk < F::kColumns / kChunk; ++chunk) {
                 stage<M, F::kColumns>(acc, staging, chunk);
                 meet<128>(2 + group);
-#pragma unroll 4
-                for (int q = threadIdx.x % 128 / kPieces; q < kChunk; q += 128 / kPieces) {
-                    const int along = from_long + (chunk * kChunk + q) / 8;
-                    const int aside = from_short + q % 8;
-                    if (along >= size_long || aside >= size_short) continue;
-                    int oy = (p.across ? aside : along) * kScale;
-                    int ox = (p.across ? along : aside) * kScale;
-                    if constexpr (F::kKind == kUp && F::kCout == 64) oy += pass, ox += group;
-                    if constexpr (F::kKind == kUp && F::kCout == 32) oy += group;
-                    const size_t at = (static_cast<size_t>(sample) * p.out_height * kScale + oy) *
-                                          p.out_width * kScale + ox;
-                    auto* to = reinterpret_cast<uint4*>(
-                        y + at * F::kCout + (F::kCout == 128 ? group * 64 : 0));
-                    to[piece] = *reinterpret_cast<const uint4*>(staging + q * M::kPitch + piece * 16);
-                }
+#pragma unroll
+                for (int i = 0; i < kChunk / 8; i += kSide, to += jump)
+                    if (chunk * (kChunk / 8) + i < left)
+                        *to = *reinterpret_cast<const uint4*>(from + i * 8 * M::kPitch);
                 meet<128>(2 + group);
             }
         }
-        if (lane == 0) {
-            if (F::kEarly) arrive(&rings.empty[(slot.at + F::kRing - 1) % F::kRing]);
-            else
-                for (int i = 0; i < F::kSlices; ++i) arrive(&rings.empty[(first.at + i) % F::kRing]);
-        }
     }
-    leave_statistics<F::kCout>(p.statistics, spread, sample, group * 64 + warp * 16 + lane / 4);
+    leave_statistics<F::kCout>(p.statistics, spread, sample, group * 64 + warp * 16 + lane / 4,
+                               reinterpret_cast<float4*>(ring));
 }
 
-template <typename F, bool kAdd>
-__device__ __forceinline__ void load_tiles(const Layer& p, unsigned char* ring, Rings<F>& rings) {
+// Where in x the pixel of each position of a tile lies, in units of eight channels so that large
+// pictures do not overflow; with the highest bit set where another tile keeps that pixel.
+template <typename F, bool kKeep>
+__device__ __forceinline__ void find_places(int* places, const Layer& p, int tile) {
+    const int size_long = p.across ? p.width : p.height, size_short = p.across ? p.height : p.width;
+    const int step_long = (p.across ? 1 : p.width) * (F::kCin / 8);
+    const int step_short = (p.across ? p.width : 1) * (F::kCin / 8);
+    const int from_long = tile / p.tiles_short * F::kTileLong * F::kStride - 1;
+    const int from_short = tile % p.tiles_short * 8 * F::kStride - 1;
+    for (int i = threadIdx.x - kConsumers; i < F::kPositions; i += F::kLoaders) {
+        int l = i / F::kPitch, s = i % F::kPitch;
+        if constexpr (F::kStride == 2) {
+            const int quarter = i / F::kQuarter;
+            l = i % F::kQuarter / F::kPitch * 2 + quarter / 2;
+            s = i % F::kQuarter % F::kPitch * 2 + quarter % 2;
+        }
+        const int along = from_long + l, aside = from_short + s;
+        constexpr bool kRepeats = F::kKind == kUp;  // the border of what is enlarged
+        const int at =
+            (kRepeats ? clamp(along, size_long) : mirror(along, size_long)) * step_long +
+            (kRepeats ? clamp(aside, size_short) : mirror(aside, size_short)) * step_short;
+        const bool own = l > 0 && l <= F::kTileLong && s > 0 && s <= 8 && along < size_long &&
+                         aside < size_short;
+        places[i] = !kKeep || own ? at : at | 0x80000000;
+    }
+}
+
+template <typename F, bool kAdd, bool kKeep>
+__device__ __forceinline__ void load_tiles(const Layer& p, unsigned char* ring, Rings<F>& rings,
+                                           const float2* affine) {
     using M = typename F::M;
     using S = typename M::S;
     constexpr int kParts = F::kParts, kPixels = F::kLoaders / kParts;  // pixels at a time
-    constexpr int kTurns = (F::kPatch + kPixels - 1) / kPixels;
-    constexpr int kBatch = F::kBatch, kBatches = (kTurns + kBatch - 1) / kBatch;
-    constexpr bool kKeeps = F::kKind == kSame;
-    __shared__ int places[2][F::kPatchLong + F::kPatchShort];
-    __shared__ float2 affine[F::kCin];
-    const int thread = threadIdx.x - kConsumers, sample = blockIdx.z;
-    const int part = thread % kParts, first = thread / kParts;
-    const size_t plane = static_cast<size_t>(sample) * p.height * p.width * F::kCin;
-    const S* x = static_cast<const S*>(p.x) + plane + part * 8;
-    const S* residual = kAdd ? static_cast<const S*>(p.residual) + plane + part * 8 : nullptr;
-    S* keep = kKeeps && p.activated ? static_cast<S*>(p.activated) + plane + part * 8 : nullptr;
-    const int size_long = p.across ? p.width : p.height, size_short = p.across ? p.height : p.width;
-    // In units of eight channels, so that large pictures do not overflow.
-    const int step_long = (p.across ? 1 : p.width) * (F::kCin / 8);
-    const int step_short = (p.across ? p.width : 1) * (F::kCin / 8);
+    constexpr int kTurns = (F::kPositions + kPixels - 1) / kPixels;
+    // Loads under way together.
+    constexpr int kAhead = (F::kMovesRegisters ? 12 : 8) / (kAdd || kKeep ? 2 : 1) / (M::kWide ? 2 : 1);
+    __shared__ int places[2][F::kPositions];
+    const int first = (threadIdx.x - kConsumers) / kParts, part = threadIdx.x % kParts;
+    const size_t from = static_cast<size_t>(blockIdx.z) * p.height * p.width * F::kCin + part * 8;
+    const S* x = static_cast<const S*>(p.x) + from;
+    const S* residual = kAdd ? static_cast<const S*>(p.residual) + from : nullptr;
+    S* keep = kKeep ? static_cast<S*>(p.activated) + from : nullptr;
     const int tiles = p.tiles_long * p.tiles_short;
     Turn<F::kRing> slot;
+    Turn<2> table;
     bool ready = false;
-    int which = 0;
-    wait_for_previous_layer();
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, which ^= 1) {
-        const int from_long = tile / p.tiles_short * F::kTileLong * F::kStride - 1;
-        const int from_short = tile % p.tiles_short * 8 * F::kStride - 1;
-        for (int i = thread; i < F::kPatchLong + F::kPatchShort; i += F::kLoaders) {
-            const bool is_long = i < F::kPatchLong;
-            const int at = is_long ? from_long + i : from_short + i - F::kPatchLong;
-            const int size = is_long ? size_long : size_short;
-            const int inside = F::kKind == kUp ? max(0, min(size - 1, at)) : mirror(at, size);
-            places[which][i] = inside * (is_long ? step_long : step_short);
-        }
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, table.next()) {
+        find_places<F, kKeep>(places[table.at], p, tile);
         meet<F::kLoaders>(4);
-        const int* along = places[which];
-        const int* aside = along + F::kPatchLong;
-        for (int slice = 0; slice < F::kSlices; ++slice) {
-            Eight<S> raw[2][kBatch], add[2][kAdd ? kBatch : 1];
-            const auto load = [&](int batch, Eight<S>(&to)[kBatch], Eight<S>(&more)[kAdd ? kBatch : 1]) {
-#pragma unroll
-                for (int k = 0; k < kBatch; ++k) {
-                    const int q = first + (batch * kBatch + k) * kPixels;
-                    if (q < F::kPatch) {
-                        const size_t at = 8 * static_cast<size_t>(
-                                                  along[q / F::kPatchShort] +
-                                                  aside[q % F::kPatchShort] + slice * kParts);
-                        to[k].load(x + at);
-                        if (kAdd) more[k].load(residual + at);
-                    }
-                }
+        if (!ready) wait_for_previous_layer();
+        const int* place = places[table.at] + first;
+        for (int slice = 0; slice < F::kSlices; ++slice, slot.next()) {
+            Eight<S> raw[kAhead], add[kAdd ? kAhead : 1];
+            unsigned offset[kKeep ? kAhead : 1];
+            bool own_pixel[kKeep ? kAhead : 1];
+            const auto within = [&](int turn) {
+                return (turn + 1) * kPixels <= F::kPositions ||
+                       turn * kPixels + first < F::kPositions;
             };
-            load(0, raw[0], add[0]);
-            if (!ready) {
-                for (int c = thread; c < F::kCin; c += F::kLoaders)
-                    affine[c] = merged_norm<F::kCin>(p.norm, sample, c);
-                meet<F::kLoaders>(4);
-                ready = true;
-            }
+            const auto load = [&](int turn) {
+                if (!within(turn)) return;
+                const int k = turn % kAhead;
+                const int at = place[turn * kPixels];
+                const int there = kKeep ? at & 0x7fffffff : at;
+                raw[k].load(x + slice * F::kSlice + 8 * static_cast<size_t>(there));
+                if (kAdd) add[k].load(residual + slice * F::kSlice + 8 * static_cast<size_t>(there));
+                if (kKeep) offset[k] = there, own_pixel[k] = at >= 0;
+            };
+#pragma unroll
+            for (int turn = 0; turn < kAhead && turn < kTurns; ++turn) load(turn);
+            if (!ready) meet<F::kCin + F::kLoaders>(kNormReady), ready = true;
             float2 own[8];
 #pragma unroll
             for (int i = 0; i < 8; ++i) own[i] = affine[slice * F::kSlice + part * 8 + i];
             wait_for(&rings.empty[slot.at], slot.parity ^ 1);
-            unsigned char* to = ring + slot.at * F::kSlotBytes + part * F::kPlane;
-            const auto finish = [&](int batch, const Eight<S>(&from)[kBatch],
-                                    const Eight<S>(&more)[kAdd ? kBatch : 1]) {
+            unsigned char* to = ring + slot.at * F::kSlotBytes + part * F::kPlane + first * 16;
 #pragma unroll
-                for (int k = 0; k < kBatch; ++k) {
-                    const int q = first + (batch * kBatch + k) * kPixels;
-                    if (q >= F::kPatch) continue;
-                    const int l = q / F::kPatchShort, s = q % F::kPatchShort;
-                    const int at = F::kStride == 2 ? (l % 2 * 2 + s % 2) * F::kQuarter +
-                                                         l / 2 * F::kPitch + s / 2
-                                                   : q;
-                    S* kept = nullptr;
-                    if (kKeeps && keep && l > 0 && l <= F::kTileLong && s > 0 && s <= 8 &&
-                        from_long + l < size_long && from_short + s < size_short)
-                        kept = keep + 8 * static_cast<size_t>(along[l] + aside[s] + slice * kParts);
-                    activate<M, kAdd>(to + at * 16, kParts * F::kPlane, from[k], more[kAdd ? k : 0],
-                                      own, kept);
-                }
-            };
-#pragma unroll 1
-            for (int batch = 0; batch < kBatches; batch += 2) {
-                if (batch + 1 < kBatches) load(batch + 1, raw[1], add[1]);
-                finish(batch, raw[0], add[0]);
-                if (batch + 2 < kBatches) load(batch + 2, raw[0], add[0]);
-                if (batch + 1 < kBatches) finish(batch + 1, raw[1], add[1]);
+            for (int turn = 0; turn < kTurns; ++turn) {
+                const int k = turn % kAhead;
+                if (within(turn))
+                    activate<M, kAdd>(to + turn * kPixels * 16, kParts * F::kPlane, raw[k],
+                                      add[kAdd ? k : 0], own,
+                                      kKeep ? keep + slice * F::kSlice + 8 * static_cast<size_t>(offset[k]) : nullptr,
+                                      kKeep && own_pixel[k]);
+                if (turn + kAhead < kTurns) load(turn + kAhead);
             }
             publish_to_tensor_cores();
             __syncwarp();
-            if (threadIdx.x % 32 == 0) arrive(&rings.full[slot.at]);
-            slot.next();
+            arrive_as_warp(&rings.full[slot.at]);
         }
     }
 }
@@ -452,43 +479,58 @@ template <typename F>
 __device__ __forceinline__ void load_weights(const Layer& p, unsigned char* stages,
                                              Rings<F>& rings) {
     const auto* weight = static_cast<const unsigned char*>(p.weight);
-    const int tiles = p.tiles_long * p.tiles_short;
-    Turn<F::kStages> turn;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        for (int step = 0; step < F::kSteps; ++step) {
-            if (!F::kResident) wait_for(&rings.used[turn.at], turn.parity ^ 1);
-            expect_bytes(&rings.loaded[turn.at], F::kStageBytes);
-            copy_bulk(stages + turn.at * F::kStageBytes, weight + step * F::kStageBytes,
-                      F::kStageBytes, &rings.loaded[turn.at]);
-            turn.next();
-        }
-        if (F::kResident) return;
+    const auto copy = [&](int stage, int step) {
+        expect_bytes(&rings.loaded[stage], F::kStageBytes);
+        copy_bulk(stages + stage * F::kStageBytes, weight + step * F::kStageBytes, F::kStageBytes,
+                  &rings.loaded[stage]);
+    };
+    if constexpr (F::kResident) {
+        for (int step = 0; step < F::kStages; ++step) copy(step, step);
+    } else {
+        const int tiles = p.tiles_long * p.tiles_short;
+        Turn<F::kStages> stage;
+        for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x)
+            for (int turn = 0; turn < 2 * F::kPasses; ++turn) {
+                const int pass = turn / 2, group = F::kHalves ? 0 : turn % 2;
+                for (int step = 0; step < F::kSteps; ++step, stage.next()) {
+                    wait_for(&rings.used[stage.at], stage.parity ^ 1);
+                    copy(stage.at, (group * F::kPasses + pass) * F::kSteps + step);
+                }
+            }
     }
 }
 
 #endif
 
-template <typename F, bool kAdd>
+template <typename F, bool kAdd, bool kKeep>
 __global__ void __launch_bounds__(F::kThreads, 1) convolve_tiles(const Layer p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     extern __shared__ __align__(128) unsigned char shared[];
     unsigned char* stages = shared + F::kRing * F::kSlotBytes;
     __shared__ Rings<F> rings;
+    __shared__ float2 affine[F::kCin];
     if (threadIdx.x == 0) {
         for (int i = 0; i < F::kRing; ++i)
-            begin_barrier(&rings.full[i], F::kLoaders / 32), begin_barrier(&rings.empty[i], 8);
+            begin_barrier(&rings.full[i], F::kLoaders / 32 * kArrivals),
+                begin_barrier(&rings.empty[i], 8 * kArrivals);
         for (int i = 0; i < F::kStages; ++i)
-            begin_barrier(&rings.loaded[i], 1), begin_barrier(&rings.used[i], 8);
+            begin_barrier(&rings.loaded[i], 1), begin_barrier(&rings.used[i], 4 * kArrivals);
     }
     publish_to_tensor_cores();
     __syncthreads();
     let_next_layer_start();
     if (threadIdx.x < kConsumers) {
         if constexpr (F::kMovesRegisters) take_registers<F::kConsumerRegisters>();
+        // These have nothing to do yet, and the loading warps can start on the pixels meanwhile.
+        if (threadIdx.x < F::kCin) {
+            wait_for_previous_layer();
+            affine[threadIdx.x] = merged_norm<F::kCin>(p.norm, blockIdx.z, threadIdx.x);
+            arrive_to_meet<F::kCin + F::kLoaders>(kNormReady);
+        }
         multiply_tiles<F>(p, shared, stages, rings);
     } else {
         if constexpr (F::kMovesRegisters) give_registers<F::kHelperRegisters>();
-        if (threadIdx.x < kConsumers + F::kLoaders) load_tiles<F, kAdd>(p, shared, rings);
+        if (threadIdx.x < kConsumers + F::kLoaders) load_tiles<F, kAdd, kKeep>(p, shared, rings, affine);
         else if (threadIdx.x == kConsumers + F::kLoaders) load_weights<F>(p, stages, rings);
     }
 #endif
@@ -516,7 +558,7 @@ struct Sweep {
     static constexpr int kThreads = kConsumers + kSweepLoaders;
     static constexpr int kSharedBytes =
         kWeightBytes + kStagingSpace + kRing * kSlotBytes + kColourBytes;
-    static_assert(kRing >= 6 && kSharedBytes <= kMostShared);
+    static_assert(kRing >= 6 && kSharedBytes + 1024 <= kMostShared);
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -530,8 +572,9 @@ template <typename W>
 __device__ __forceinline__ void begin_sweep(SweepRing<W>& ring, const Ends& p, unsigned char* weights) {
     if (threadIdx.x == 0) {
         for (int i = 0; i < W::kRing; ++i)
-            begin_barrier(&ring.full[i], kSweepLoaders / 32), begin_barrier(&ring.empty[i], 8);
-        begin_barrier(&ring.weights, 1), begin_barrier(&ring.staged, 4);
+            begin_barrier(&ring.full[i], kSweepLoaders / 32 * kArrivals),
+                begin_barrier(&ring.empty[i], 8 * kArrivals);
+        begin_barrier(&ring.weights, 1), begin_barrier(&ring.staged, 4 * kArrivals);
     }
     publish_to_tensor_cores();
     __syncthreads();
@@ -549,9 +592,9 @@ __device__ __forceinline__ void begin_sweep(SweepRing<W>& ring, const Ends& p, u
 template <typename W, typename Done>
 __device__ __forceinline__ void multiply_rows(unsigned char* slots, unsigned char* weights,
                                               SweepRing<W>& ring, int pairs, Done done) {
-    const int group = threadIdx.x / 128, lane = threadIdx.x % 32;
+    const int group = threadIdx.x / 128;
     const uint32_t a_from = shared_address(weights), b_from = shared_address(slots);
-    if (group == 1 && lane == 0) arrive(&ring.empty[0]);  // as if it had used it for the pair before
+    if (group == 1) arrive_as_warp(&ring.empty[0]);  // as if it had used it for the pair before
     wait_for(&ring.weights, 0);
     int seen = 0;
     for (int pair = group; pair < pairs; pair += 2) {
@@ -567,10 +610,8 @@ __device__ __forceinline__ void multiply_rows(unsigned char* slots, unsigned cha
                 W::kPlane, 128);
         commit_products();
         wait_for_products<0>();
-        if (lane == 0) {
-            arrive(&ring.empty[pair % W::kRing]);
-            arrive(&ring.empty[(pair + 1) % W::kRing]);
-        }
+        arrive_as_warp(&ring.empty[pair % W::kRing]);
+        arrive_as_warp(&ring.empty[(pair + 1) % W::kRing]);
         done(pair, acc);
     }
 }
@@ -662,7 +703,7 @@ __device__ __forceinline__ void unfold_rows(const Ends& p, unsigned char* slots,
         }
         publish_to_tensor_cores();
         __syncwarp();
-        if (threadIdx.x % 32 == 0) arrive(&ring.full[turn.at]);
+        arrive_as_warp(&ring.full[turn.at]);
     }
 }
 
@@ -711,12 +752,12 @@ __device__ __forceinline__ void normalise_rows(const Ends& p, unsigned char* slo
             const int q = thread / 4 + k * kPixels;
             if (q >= 2 * W::kColumns) continue;
             activate<M, false>(to + (q < W::kColumns ? q * 16 : W::kRowBytes + (q - W::kColumns) * 16),
-                               4 * W::kPlane, value[k], value[k], own, nullptr);
+                               4 * W::kPlane, value[k], value[k], own, nullptr, false);
         }
         if (slot + 1 < count) load(slot + 1);
         publish_to_tensor_cores();
         __syncwarp();
-        if (threadIdx.x % 32 == 0) arrive(&ring.full[turn.at]);
+        arrive_as_warp(&ring.full[turn.at]);
     }
 }
 
@@ -769,7 +810,8 @@ __global__ void __launch_bounds__(W::kThreads, 1) sweep_first(const Ends p) {
             meet<128>(2 + group);
         }
     });
-    leave_statistics<32>(p.statistics, spread, sample, group * 64 + warp * 16 + lane / 4);
+    leave_statistics<32>(p.statistics, spread, sample, group * 64 + warp * 16 + lane / 4,
+                         reinterpret_cast<float4*>(staging));
 #endif
 }
 
@@ -823,7 +865,7 @@ __global__ void __launch_bounds__(W::kThreads, 1) sweep_last(const Ends p) {
             for (int c = 0; c < 3; ++c) span.add(sum[c]), put(to + c, sum[c]);
         }
         __syncwarp();
-        if (lane == 0) arrive(&ring.staged);
+        arrive_as_warp(&ring.staged);
     });
     span.leave(p.range + sample * 3);
 #endif
@@ -834,25 +876,25 @@ using Brain = Mode<__nv_bfloat16, __nv_bfloat16, false>;
 using Single = Mode<float, __half, false>;  // TF32 allowed
 using Exact = Mode<float, __half, true>;
 
-//                         Cin  Cout  px  slice stages ring loaders
+//                         Cin  Cout  px  slice burst stages ring
 template <typename M> struct Forms {
-    using Down1 = Form<M, kDown, 32, 64, 128, 32, 9, 2, 256>;
-    using Down2 = Form<M, kDown, 64, 128, 128, 32, 18, 2, 256>;
-    using Same = Form<M, kSame, 128, 128, 128, 64, 6, 4, 256>;
-    using SameLarge = Form<M, kSame, 128, 128, 256, 64, 3, 4, 128>;
-    using Up1 = Form<M, kUp, 128, 64, 128, 64, 5, 4, 256>;
-    using Up2 = Form<M, kUp, 64, 32, 256, 64, 6, 2, 128>;
+    using Down1 = Form<M, kDown, 32, 64, 128, 32, 9, 1, 2>;
+    using Down2 = Form<M, kDown, 64, 128, 128, 32, 3, 8, 2>;
+    using Same = Form<M, kSame, 128, 128, 128, 64, 3, 4, 4>;
+    using SameLarge = Form<M, kSame, 128, 128, 256, 64, 1, 8, 3>;
+    using Up1 = Form<M, kUp, 128, 64, 128, 64, 2, 5, 4>;
+    using Up2 = Form<M, kUp, 64, 32, 256, 64, 6, 2, 2>;
     using First = Sweep<M, 128, 8, true>;
     using Last = Sweep<M, 136, 8, false>;
 };
 template <> struct Forms<Exact> {
     using M = Exact;
-    using Down1 = Form<M, kDown, 32, 64, 128, 16, 18, 2, 256>;
-    using Down2 = Form<M, kDown, 64, 128, 128, 16, 6, 2, 256>;
-    using Same = Form<M, kSame, 128, 128, 128, 32, 6, 4, 256>;
-    using SameLarge = Form<M, kSame, 128, 128, 256, 32, 3, 4, 128>;
-    using Up1 = Form<M, kUp, 128, 64, 128, 32, 4, 4, 256>;
-    using Up2 = Form<M, kUp, 64, 32, 128, 32, 6, 4, 256>;
+    using Down1 = Form<M, kDown, 32, 64, 128, 16, 3, 3, 2>;
+    using Down2 = Form<M, kDown, 64, 128, 128, 16, 3, 4, 4>;
+    using Same = Form<M, kSame, 128, 128, 128, 32, 1, 7, 6>;
+    using SameLarge = Form<M, kSame, 128, 128, 256, 32, 1, 4, 4>;
+    using Up1 = Form<M, kUp, 128, 64, 128, 32, 1, 6, 6>;
+    using Up2 = Form<M, kUp, 64, 32, 128, 32, 1, 12, 4>;
     using First = Sweep<M, 64, 6, true>;
     using Last = Sweep<M, 72, 6, false>;
 };
@@ -874,10 +916,17 @@ int start(void (*kernel)(Arguments), dim3 grid, int threads, int shared, cudaStr
 
 template <typename F>
 int start_layer(const Layer& p, dim3 grid, cudaStream_t stream) {
-    if constexpr (F::kCin == 128)
-        if (p.residual)
-            return start(convolve_tiles<F, true>, grid, F::kThreads, F::kSharedBytes, stream, p);
-    return start(convolve_tiles<F, false>, grid, F::kThreads, F::kSharedBytes, stream, p);
+    const auto started = [&](auto* kernel) {
+        return start(kernel, grid, F::kThreads, F::kSharedBytes, stream, p);
+    };
+    if constexpr (F::kKind == kSame) {
+        if (p.residual && p.activated) return started(convolve_tiles<F, true, true>);
+        if (p.activated) return started(convolve_tiles<F, false, true>);
+    } else if constexpr (F::kCin == 128) {
+        if (p.residual) return started(convolve_tiles<F, true, false>);
+    }
+    if (p.residual || p.activated) return cudaErrorInvalidValue;  // no layer needs it
+    return started(convolve_tiles<F, false, false>);
 }
 
 // 0: 32-64, stride 2; 1: 64-128, stride 2; 2 and 3: 128-128 with small and large tiles;

@@ -130,9 +130,10 @@ def residual_kind(size: tuple[int, int], blocks: int) -> int:
 
 
 def layer_weight(weight: Tensor, kind: int, mode: int) -> Tensor:
-    """[Cout, Cin, 3, 3] in the order the kernel reads: pass, slice, tap, part, row, channel."""
+    """[Cout, Cin, 3, 3] in the order the kernel reads: warpgroup, pass, slice, tap, part, row,
+    channel."""
     step = slice_of(kind, mode)
-    passes = 1
+    groups, passes = 1 if kind == DOWN_1 else 2, 1
     if kind == UP_1:
         weight, passes = phase_weight(weight), 2
     elif kind == UP_2:
@@ -141,9 +142,8 @@ def layer_weight(weight: Tensor, kind: int, mode: int) -> Tensor:
         wide = phases.new_zeros(2, 2, *phases.shape[2:4], 2, 3)
         wide[:, 0, ..., :2], wide[:, 1, ..., 1:] = phases[:, 0], phases[:, 1]
         weight = wide.view(-1, weight.shape[1], 2, 3)
-    rows, channels = weight.shape[0] // passes, weight.shape[1]
-    parts = weight.reshape(passes, rows, channels // step, step // 8, 8, -1)
-    return _operands(parts.permute(0, 2, 5, 3, 1, 4), mode)
+    parts = weight.reshape(passes, groups, 64, weight.shape[1] // step, step // 8, 8, -1)
+    return _operands(parts.permute(1, 0, 3, 6, 4, 2, 5), mode)
 
 
 def first_weight(weight: Tensor, mode: int) -> Tensor:

@@ -16,12 +16,12 @@ SIZES = [(4, 4), (16, 16), (33, 50), (128, 128), (180, 320), (270, 480), (540, 9
 
 
 def dense(packed: Tensor, mode: int) -> Tensor:
-    """[pass, slice, tap, part, row, 8] back to [pass, row, channel, tap], in float64."""
+    """[warpgroup, pass, slice, tap, part, row, 8] back to [pass, row, channel, tap], in float64."""
     packed = packed.double()
     if mode == hopper.EXACT:  # what was rounded, and what rounding took
-        high, low = packed.chunk(2, dim=3)
+        high, low = packed.chunk(2, dim=4)
         packed = high + low
-    return packed.permute(0, 4, 1, 3, 5, 2).flatten(2, 4)
+    return packed.permute(1, 0, 5, 2, 4, 6, 3).flatten(1, 2).flatten(2, 4)
 
 
 @pytest.mark.parametrize("name", MODES)
@@ -59,7 +59,7 @@ def test_phases_are_the_enlarged_convolution(kind, into, out, name):
 @pytest.mark.parametrize("name", MODES)
 def test_ten_rows_of_the_kernel_serve_two_rows_of_the_first_layer(name):
     weight = torch.randn(32, 3, 9, 9)
-    packed = dense(hopper.first_weight(weight, MODES[name])[None, :, None], MODES[name])
+    packed = dense(hopper.first_weight(weight, MODES[name])[None, None, :, None], MODES[name])
     rows = packed[0].unflatten(0, (2, 32)).unflatten(2, (hopper.KERNEL_ROWS, 32))
     for below in (0, 1):
         own = rows[below].flatten(1, 2).view(32, hopper.KERNEL_ROWS, 32)
@@ -71,7 +71,7 @@ def test_ten_rows_of_the_kernel_serve_two_rows_of_the_first_layer(name):
 @pytest.mark.parametrize("name", MODES)
 def test_ten_rows_of_the_kernel_serve_two_rows_of_the_last_layer(name):
     weight = torch.randn(3, 32, 9, 9)
-    packed = dense(hopper.last_weight(weight, MODES[name])[None, :, None], MODES[name])
+    packed = dense(hopper.last_weight(weight, MODES[name])[None, None, :, None], MODES[name])
     rows = packed[0].flatten(1).view(64, hopper.KERNEL_ROWS, 32)
     for below in (0, 1):
         own = rows[below * 27 : below * 27 + 27]

@@ -21,6 +21,18 @@ __device__ __forceinline__ void arrive(uint64_t* barrier) {
                  : "memory");
 }
 
+// Every warp arrives once, when all of it has: its first thread does, for all of them. Racecheck
+// takes account of no threads but those that arrive, so for it every thread does.
+#ifdef STYLEFORGE_RACECHECK
+constexpr int kArrivals = 32;
+#else
+constexpr int kArrivals = 1;
+#endif
+
+__device__ __forceinline__ void arrive_as_warp(uint64_t* barrier) {
+    if (kArrivals == 32 || threadIdx.x % 32 == 0) arrive(barrier);
+}
+
 // Arrives too; the phase then ends when that many bytes have been copied.
 __device__ __forceinline__ void expect_bytes(uint64_t* barrier, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
@@ -54,6 +66,27 @@ __device__ __forceinline__ void meet(int number) {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "n"(kThreads) : "memory");
 }
 
+// Those that arrive do not wait for those that meet.
+template <int kThreads>
+__device__ __forceinline__ void arrive_to_meet(int number) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(number), "n"(kThreads) : "memory");
+}
+
+// Whether `mine` is true for any of the threads that meet.
+template <int kThreads>
+__device__ __forceinline__ bool meet_any(int number, bool mine) {
+    int any;
+    asm volatile(
+        "{.reg .pred mine, any;\n"
+        "setp.ne.s32 mine, %3, 0;\n"
+        "bar.red.or.pred any, %1, %2, mine;\n"
+        "selp.s32 %0, 1, 0, any;}"
+        : "=r"(any)
+        : "r"(number), "n"(kThreads), "r"(static_cast<int>(mine))
+        : "memory");
+    return any;
+}
+
 template <int kRegisters>
 __device__ __forceinline__ void take_registers() {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
@@ -81,6 +114,10 @@ struct Turn {
     int at = 0, parity = 0;
     __device__ __forceinline__ void next() {
         if (++at == kSize) at = 0, parity ^= 1;
+    }
+    __device__ __forceinline__ void skip(int steps) {
+        parity ^= (at + steps) / kSize % 2;
+        at = (at + steps) % kSize;
     }
 };
 

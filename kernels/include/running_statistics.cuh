@@ -69,31 +69,34 @@ struct Spread {
     // Mean first, then squares about it.
     template <int kColumns, typename Valid>
     __device__ __forceinline__ void add_valid(const float (&acc)[kColumns / 2], Valid valid, int n) {
-        float sum[2] = {0, 0}, squares[2] = {0, 0};
+        // Even and odd columns apart: sums that wait for one another are what takes time.
+        float sum[4] = {0, 0, 0, 0}, square[4] = {0, 0, 0, 0};
 #pragma unroll
         for (int j = 0; j < kColumns / 8; ++j)
 #pragma unroll
             for (int k = 0; k < 4; ++k)
-                if (valid(j, k % 2)) sum[k / 2] += acc[j * 4 + k];
+                if (valid(j, k % 2)) sum[k] += acc[j * 4 + k];
         const float count = static_cast<float>(n), part = n ? 1 / count : 0;
-        const float means[2] = {sum[0] * part, sum[1] * part};
+        const float means[2] = {(sum[0] + sum[1]) * part, (sum[2] + sum[3]) * part};
 #pragma unroll
         for (int j = 0; j < kColumns / 8; ++j)
 #pragma unroll
             for (int k = 0; k < 4; ++k)
                 if (valid(j, k % 2)) {
                     const float off = acc[j * 4 + k] - means[k / 2];
-                    squares[k / 2] += off * off;
+                    square[k] += off * off;
                 }
+        const float squares[2] = {square[0] + square[1], square[2] + square[3]};
         merge(count, means, squares);
     }
 };
 
 // Called once by all the consumers of a block. `row` is that of the first of the thread's two
-// channels among the 128 that the block's products have; the second is eight on.
+// channels among the 128 that the block's products have; the second is eight on. `shares` are
+// kConsumers numbers of shared memory, free once all consumers have come here.
 template <int kChannels>
 __device__ __forceinline__ void leave_statistics(const Entries& s, Spread& spread, int sample,
-                                                 int row) {
+                                                 int row, float4* shares) {
 #pragma unroll
     for (int step = 1; step < 4; step *= 2) {
         const float count = __shfl_xor_sync(~0u, spread.count, step);
@@ -115,16 +118,14 @@ __device__ __forceinline__ void leave_statistics(const Entries& s, Spread& sprea
         for (int h = 0; h < 2; ++h)
             own[row + h * 8] = {spread.count, spread.mean[h], spread.m2[h], 0};
 
-    __shared__ bool last;
-    __shared__ float4 shares[kConsumers];
     __threadfence();
     meet<kConsumers>(1);
+    bool last = false;
     if (threadIdx.x == 0) {
         last = atomicInc(s.tickets + sample * groups + group, size - 1) == size - 1;
         __threadfence();
     }
-    meet<kConsumers>(1);
-    if (!last) return;
+    if (!meet_any<kConsumers>(1, last)) return;
     constexpr int kShares = kConsumers / kChannels;
     const int c = threadIdx.x % kChannels, share = threadIdx.x / kChannels;
     const int items = size * kEach, each = (items + kShares - 1) / kShares;
