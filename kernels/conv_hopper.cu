@@ -46,8 +46,6 @@ struct Ends {
     int strips, rows;    // strips side by side; rows of a block, an even number
 };
 
-constexpr int kNormReady = 5;  // the barrier at which the norm of a layer's input is known
-constexpr int kFirstTurn = 6;  // that at which the first warpgroup waits for its turn; the second's follows
 constexpr int kStagingBytes = 9216;  // of one warpgroup
 constexpr int kMostShared = 232448;
 
@@ -217,6 +215,10 @@ __device__ __forceinline__ void activate(unsigned char* to, int rest, const Eigh
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+// Barriers of parts of a block: where the norm of a layer's input is known, and where the first
+// warpgroup waits for its turn; the second waits at the next.
+constexpr int kNormReady = 5, kFirstTurn = 6;
 
 // One step of kDeep x 16 channels; with two operands, the three products that matter.
 template <typename M, int kColumns, int kDeep>
