@@ -16,6 +16,7 @@ from app.styled import Comparison, EngineConfig, Pace, Running, Styled, Timings
 from app.ui.compare import difference_words, pace_words, ratio_words, summary
 from app.ui.viewport import Viewport, as_image, fitted
 from models.precision import Precision
+from utils.opencv import cv2
 
 RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
@@ -236,17 +237,27 @@ def test_a_ratio_is_withheld_at_once(viewport):
 
 
 def test_a_giant_picture_is_thinned_out_before_it_is_averaged(monkeypatch):
-    sizes: list[int] = []
+    averaged: list[int] = []
 
     def resize(pixels, size, interpolation):
-        sizes.append(pixels.size)
+        if interpolation == cv2.INTER_AREA:
+            averaged.append(pixels.size)
         return np.zeros((size[1], size[0], 3), np.uint8)
 
     monkeypatch.setattr("app.ui.viewport.cv2.resize", resize)
-    fitted(Frame(np.zeros((4000, 4000, 3), np.uint8)), 400, 400)
+    fitted(Frame(np.zeros((6000, 6000, 3), np.uint8)), 400, 400)
     fitted(Frame(np.zeros((900, 900, 3), np.uint8)), 400, 400)
-    assert sizes[0] <= (4 * 400) ** 2 * 3
-    assert sizes[1] == 900 * 900 * 3
+    assert averaged[0] <= (5 * 400) ** 2 * 3
+    assert averaged[1] == 900 * 900 * 3
+
+
+@pytest.mark.parametrize("width", [700, 1999, 4000, 12000])
+def test_a_large_picture_is_averaged_and_nothing_moves(width):
+    pixels = np.random.default_rng(0).integers(0, 100, (300, width, 3), np.uint8)
+    pixels[:, width // 2 :] += 100
+    small = fitted(Frame(pixels), 500, 30).pixels.mean(axis=(0, 2))
+    assert small[:249].max() < 70
+    assert small[251:].min() > 130
 
 
 def test_painting_keeps_the_references_of_none(viewport):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QWidget
@@ -17,8 +18,9 @@ from app.ui.lettering import INK, REDRAW_MS, SHADE, draw_card, draw_pill
 from app.ui.tokens import SPACE
 from utils.opencv import cv2
 
+Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 VIEWS = ("styled", "split", "compare")
-FINE = 3  # a picture is averaged down from at most so many times its size on screen
+FINE = 4  # a picture is averaged down from at most about so many times its size on screen
 _STEPS = {
     Qt.Key.Key_Left: -0.02,
     Qt.Key.Key_Right: 0.02,
@@ -307,17 +309,24 @@ def fitted(frame: Frame, width: int, height: int) -> Frame:
     """`frame` at width x height; itself if it has that size."""
     if (frame.width, frame.height) == (width, height):
         return frame
-    # Averaging a hundred megapixels would hold the window up for half a second.
-    skip = max(1, min(frame.width // (FINE * width), frame.height // (FINE * height)))
-    pixels = np.ascontiguousarray(frame.pixels[::skip, ::skip])
-    # Area averaging costs more and matters only where pixels would be skipped.
-    shrinks = frame.width > 1.5 * width
-    method = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    return Frame(
-        np.asarray(cv2.resize(pixels, (width, height), interpolation=method), np.uint8),
-        frame.index,
-        frame.captured_at,
-    )
+    pixels = frame.pixels
+    # Each step is the fastest that will do: what takes longer holds the window up.
+    thin = min(frame.width // (FINE * width), frame.height // (FINE * height))
+    if thin > 1:
+        pixels = _resized(pixels, frame.width // thin, frame.height // thin, cv2.INTER_NEAREST)
+    rows, columns = pixels.shape[:2]
+    whole = min(columns // width, rows // height)
+    if whole > 1:
+        columns, rows = columns // whole, rows // whole
+        even = pixels[: rows * whole, : columns * whole]
+        pixels = _resized(even, columns, rows, cv2.INTER_AREA)
+    # Area averaging by a fraction costs more and matters only where pixels would be skipped.
+    method = cv2.INTER_AREA if columns > 1.5 * width else cv2.INTER_LINEAR
+    return Frame(_resized(pixels, width, height, method), frame.index, frame.captured_at)
+
+
+def _resized(pixels: Pixels, width: int, height: int, method: int) -> Pixels:
+    return np.asarray(cv2.resize(pixels, (width, height), interpolation=method), np.uint8)
 
 
 def as_image(frame: Frame) -> QImage:
