@@ -186,11 +186,12 @@ class MainWindow(QMainWindow):
         self.gallery.chosen.connect(self.mixer.choose)
         self.gallery.mixed.connect(self.mixer.mix)
         self.viewport.split_changed.connect(lambda split: self._keep(split=split))
-        self.theme.changed.connect(lambda tokens: actions.dress(self.actions_by_key, tokens))
+        # Icons a moment later, since the sheet alone takes as long as the window may be held up.
+        self.theme.changed.connect(lambda: QTimer.singleShot(0, self, self._dress_actions))
 
     def _restore(self) -> None:
         settings = self._settings
-        actions.dress(self.actions_by_key, self.theme.tokens)
+        self._dress_actions()
         if settings.geometry:
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
         self.viewport.split = settings.split
@@ -376,6 +377,9 @@ class MainWindow(QMainWindow):
         self.theme.choice = _after(CHOICES, self.theme.choice)
         self._keep(theme=self.theme.choice)
         self._name_theme()
+
+    def _dress_actions(self) -> None:
+        actions.dress(self.actions_by_key, self.theme.tokens)
 
     def _name_theme(self) -> None:
         self.actions_by_key["theme"].setText(f"Theme: {self.theme.choice}")
