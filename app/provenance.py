@@ -25,9 +25,7 @@ def machine(device: torch.device) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "gpu": gpu.name if gpu else None,
         "capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
-        "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-        if gpu
-        else None,
+        "driver": _driver() if gpu else None,
         "tf32": torch.backends.cudnn.allow_tf32 if gpu else None,
     }
 
@@ -43,14 +41,21 @@ def versions() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """The commit of the files that run, "+" behind it if any was changed since; outside a
-    checkout what STYLEFORGE_COMMIT says, or None."""
+    """What STYLEFORGE_COMMIT says, for files copied to another machine; else the commit of the
+    files that run, "+" behind it if any was changed since, or None outside a checkout."""
+    if told := os.environ.get("STYLEFORGE_COMMIT"):
+        return told
     git = "git", "-C", str(Path(__file__).parent)
     if _output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
-        # Installed, perhaps inside somebody else's repository, or copied to another machine.
-        return os.environ.get("STYLEFORGE_COMMIT")
+        return None  # installed, perhaps inside somebody else's repository
     changed = _output(*git, "status", "--porcelain", "--untracked-files=no")
     return f"{_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
+
+
+def _driver() -> str | None:
+    """The same for all GPUs of a machine, each of which has a line."""
+    told = _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    return None if told is None else told.partition("\n")[0]
 
 
 def _output(*command: str) -> str | None:

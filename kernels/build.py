@@ -203,8 +203,12 @@ def link_flags() -> list[str]:
 
 
 def cuda_flags() -> list[str]:
-    """Flags for nvcc. No fast-math here either; the architecture is that of the GPU present."""
-    return ["-O3"]
+    """Flags for nvcc. No fast-math here either; the architecture is that of the GPU present.
+
+    STYLEFORGE_RACECHECK builds what compute-sanitizer's racecheck can follow, see
+    tests/launches.py.
+    """
+    return ["-O3", *(["-DSTYLEFORGE_RACECHECK"] if "STYLEFORGE_RACECHECK" in os.environ else [])]
 
 
 def cuda_environment() -> dict[str, str]:

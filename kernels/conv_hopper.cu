@@ -237,12 +237,13 @@ __device__ __forceinline__ void multiply_step(float (&acc)[kColumns / 2], uint32
     }
 }
 
-// Pixels first, first + kChunk of a warpgroup's accumulators into `staging`, [pixel][row].
-template <typename M, int kColumns>
+// The kChunk pixels from chunk * kChunk of a warpgroup's accumulators into `staging`,
+// [pixel][row].
+template <typename M, int kColumns, int kChunk>
 __device__ __forceinline__ void stage(const float (&acc)[kColumns / 2], unsigned char* staging,
                                       int chunk) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    constexpr int kChunk = M::kChunk < kColumns ? M::kChunk : kColumns, kOf = kChunk / 8;
+    constexpr int kOf = kChunk / 8;
 #pragma unroll
     for (int c = 0; c < kColumns / kChunk; ++c) {
         if (c != chunk) continue;
@@ -353,7 +354,7 @@ __device__ __forceinline__ void multiply_tiles(const Layer& p, unsigned char* ri
 
             spread.add<F::kColumns>(acc, size_long - from_long, size_short - from_short);
             // Each thread takes 16 bytes of every kSide-th pixel along the tile.
-            constexpr int kChunk = M::kChunk < F::kColumns ? M::kChunk : F::kColumns;
+            constexpr int kChunk = M::kChunk;
             constexpr int kPieces = 64 * sizeof(typename M::S) / 16, kSide = 128 / kPieces / 8;
             constexpr int kScale = F::kKind == kUp ? 2 : 1;
             const int piece = threadIdx.x % kPieces, q = threadIdx.x % 128 / kPieces;
@@ -370,7 +371,7 @@ __device__ __forceinline__ void multiply_tiles(const Layer& p, unsigned char* ri
             const unsigned char* from = staging + q * M::kPitch + piece * 16;
 #pragma unroll 1
             for (int chunk = 0; chunk < F::kColumns / kChunk; ++chunk) {
-                stage<M, F::kColumns>(acc, staging, chunk);
+                stage<M, F::kColumns, kChunk>(acc, staging, chunk);
                 meet<128>(2 + group);
 #pragma unroll
                 for (int i = 0; i < kChunk / 8; i += kSide, to += jump)
@@ -552,7 +553,9 @@ struct Sweep {
     static constexpr int kSlotBytes = (2 * kRowBytes + 127) / 128 * 128;
     static constexpr int kWeightRow = kAllParts * 1024, kWeightBytes = kKernelRows * kWeightRow;
     static constexpr int kWidth = kFirst ? kColumns : kColumns - 8;  // of a strip
-    static constexpr int kStaging = kFirst ? 2 * kStagingBytes : 54 * kColumns * 4;
+    static constexpr int kChunk = M::kWide ? 64 : 128;  // pixels staged at a time
+    static constexpr int kStagingOfGroup = kChunk * M::kPitch;
+    static constexpr int kStaging = kFirst ? 2 * kStagingOfGroup : 54 * kColumns * 4;
     static constexpr int kStagingSpace = (kStaging + 127) / 128 * 128;
     // First: a row of colours, and the same again one element on, so that words can be read.
     static constexpr int kColours = kColumns * 3 + 32, kSources = M::kCopies;
@@ -788,11 +791,11 @@ __global__ void __launch_bounds__(W::kThreads, 1) sweep_first(const Ends p) {
     }
     const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
     const int valid = p.padded_width - from_x;
-    unsigned char* own = staging + group * kStagingBytes;
+    unsigned char* own = staging + group * W::kStagingOfGroup;
     Spread spread;
     multiply_rows<W>(slots, weights, ring, pairs, [&](int pair, float(&acc)[W::kColumns / 2]) {
         spread.add_row<W::kColumns>(acc, valid);
-        constexpr int kChunk = M::kChunk < W::kColumns ? M::kChunk : W::kColumns;
+        constexpr int kChunk = W::kChunk;
         constexpr int kPieces = 64 * sizeof(S) / 16;
         const int piece = threadIdx.x % kPieces, below = piece / (kPieces / 2);
         auto* y = static_cast<S*>(p.y) +
@@ -800,7 +803,7 @@ __global__ void __launch_bounds__(W::kThreads, 1) sweep_first(const Ends p) {
                        p.padded_width + from_x) * 32;
 #pragma unroll 1
         for (int chunk = 0; chunk < W::kColumns / kChunk; ++chunk) {
-            stage<M, W::kColumns>(acc, own, chunk);
+            stage<M, W::kColumns, kChunk>(acc, own, chunk);
             meet<128>(2 + group);
 #pragma unroll 4
             for (int q = threadIdx.x % 128 / kPieces; q < kChunk; q += 128 / kPieces) {

@@ -77,6 +77,10 @@ class NetworkPlan(ABC):
         """What `replay` replays."""
         return self._graph("", True)
 
+    def steps(self) -> list[Step]:
+        """What it launches, layer by layer."""
+        return [step for steps in self._groups.values() for step in steps]
+
     def _replay(self, in_bytes: bool, mark: Mark | None) -> None:
         if mark is None:
             self._graph("", in_bytes).replay()
@@ -178,8 +182,7 @@ class NetworkPlan(ABC):
         graph = self._graphs.get((group, in_bytes))
         if graph is not None:
             return graph
-        groups = [self._groups[group]] if group else self._groups.values()
-        steps = [step for steps in groups for step in steps]
+        steps = self._groups[group] if group else self.steps()
 
         def run() -> None:
             stream = c_void_p(torch.cuda.current_stream().cuda_stream)

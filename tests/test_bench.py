@@ -25,7 +25,7 @@ from app.commands.bench_candidates import (
     REWRITTEN,
     compiled,
 )
-from app.commands.bench_stream import frame_to_frame
+from app.commands.bench_frames import frame_to_frame
 from models.network_shape import NetworkShape
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
@@ -318,5 +318,17 @@ def test_on_a_gpu_all_of_it_is_measured(order, native_kernels):
         rows[key, "FP16"]["pytorch_gain"] for key in (BASELINE, GRAPHED, COMPILED, REWRITTEN)
     )
     assert best == 1
-    if "stream" in size:
-        assert size["stream"]["latency"]["median_ms"] > 0
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_frames_are_timed_alone_and_overlapped(order, native_kernels):
+    assert main([*order("cuda:0"), "--frames", "--sizes", "72x50"]) == 0
+    (row,) = order.report()["frames"]
+    assert (row["width"], row["height"], row["precision"]) == (72, 50, "FP16")
+    assert row["latency"]["median_ms"] > row["interval"]["median_ms"] > 0
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_without_a_gpu_frame_to_frame_says_why_not(order, capsys):
+    assert main([*order("cpu"), "--frames"]) == 1
+    assert "no native network for the CPU" in capsys.readouterr().err

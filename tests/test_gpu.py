@@ -178,8 +178,9 @@ def test_bytes_are_the_rounded_picture(native_kernels, plan):
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0.0])
 def test_a_broken_picture_is_told_from_its_range(native_kernels, plan, bad):
     state = dict(load_checkpoint(BUILTIN / "candy" / "weights.safetensors"))
-    # Zero makes one constant of the whole picture.
-    state["deconv3.conv2d.weight"] = torch.full_like(state["deconv3.conv2d.weight"], bad)
+    for part in ("weight", "bias"):  # zero makes one constant of the whole picture
+        name = f"deconv3.conv2d.{part}"
+        state[name] = torch.full_like(state[name], bad)
     with torch.inference_mode():
         shape, device = (1, 64, 96), torch.device("cuda:0")
         plan = plan_for(state, 5, shape, torch.float16, device, **PLANS[plan])

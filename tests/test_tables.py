@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from utils.tables import markdown, refreshed, streaming, table
+from utils.tables import frames_table, markdown, refreshed, table
 
 ROOT = Path(__file__).resolve().parent.parent
 OLD = {
@@ -44,6 +44,6 @@ def test_the_floor_is_told_in_percent_of_the_speed_it_allows():
 
 def test_frame_to_frame_is_told_with_its_spread():
     times = {"median_ms": 1.234, "p20_ms": 1.2, "p80_ms": 1.3, "p95_ms": 1.5}
-    told = streaming({"precision": "FP16", "fps": 950.4, "interval": times, "latency": times})
-    assert "950 frames a second overlapped" in told
-    assert "1.23 (1.2-1.3, p95 1.5) ms for a frame alone" in told
+    size = {"width": 64, "height": 48, "precision": "FP16"}
+    _, line = frames_table([{**size, "fps": 950.4, "interval": times, "latency": times}])
+    assert line == ("64x48", "FP16", "950", *["1.23", "1.2-1.3", "1.5"] * 2)

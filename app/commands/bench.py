@@ -15,10 +15,12 @@ import torch
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from torch import Tensor
 
 from app.commands import bench_operations
 from app.commands.bench_arithmetic import ARITHMETICS, Arithmetic, arithmetics_of
 from app.commands.bench_candidates import COMPILE_MODES
+from app.commands.bench_frames import frames_of
 from app.commands.bench_network import Bench, Wanted
 from app.commands.flags import add_device, add_style, several, whole
 from app.commands.memory import free_bytes
@@ -30,7 +32,7 @@ from models.checkpoints import load_checkpoint
 from models.transformer_net import VARIANTS
 from utils.devices import resolve
 from utils.files import write_whole
-from utils.tables import notes, streaming, table, where
+from utils.tables import frames_table, notes, table, where
 from utils.writable import refusal
 
 RUNS = {"cpu": 7, "cuda": 50}
@@ -99,6 +101,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         action="store_true",
         help="instead of the network, each fused operation on a GPU against PyTorch's own",
     )
+    parser.add_argument(
+        "--frames",
+        action="store_true",
+        help="instead of the network alone, frames from host memory through a GPU and back",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -126,14 +133,14 @@ def run(args: argparse.Namespace) -> int:
     report = {
         "taken": datetime.now(UTC).date().isoformat(),
         "style": args.style,
-        "runs": wanted.runs,
-        "compile": args.compile,
         "machine": machine(device),
         "versions": versions(),
         "commit": commit(),
         "kernels": [asdict(status) for status in statuses(device)],
-        "sizes": [],
     }
+    if args.frames:
+        return _run_frames(args, console, report, state, device)
+    report |= {"runs": wanted.runs, "compile": args.compile, "sizes": []}
     console.print(where(report), soft_wrap=True)
     for status in statuses(device):
         if not status.ready:
@@ -143,8 +150,6 @@ def run(args: argparse.Namespace) -> int:
         report["sizes"].append({"width": width, "height": height, **size})
         console.print()
         console.print(_table(f"{width}x{height}", size["rows"], console.width), crop=False)
-        if "stream" in size:
-            console.print(streaming(size["stream"]), soft_wrap=True)
         for note in notes(size["rows"]):
             console.print(f"Not run: {note}", soft_wrap=True)
         if args.json:  # after every size: who ends a run that takes too long keeps what there is
@@ -175,13 +180,29 @@ def _wanted(args: argparse.Namespace, device: torch.device) -> Wanted:
 
 
 def _measure(bench: Bench, wanted: Wanted) -> dict[str, Any]:
-    """The rows, and frame to frame where a GPU runs the fused network."""
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
-        size: dict[str, Any] = {"rows": bench.measure(wanted, partial(progress.update, task))}
-    if "fused" in wanted.kernels and (stream := bench.stream()):
-        size["stream"] = stream
-    return size
+        return {"rows": bench.measure(wanted, partial(progress.update, task))}
+
+
+def _run_frames(
+    args: argparse.Namespace,
+    console: Console,
+    report: dict[str, Any],
+    state: dict[str, Tensor],
+    device: torch.device,
+) -> int:
+    console.print(where(report), soft_wrap=True)
+    try:
+        report["frames"] = frames_of(state, device, args.sizes)
+    except ValueError as exc:
+        raise BenchError(str(exc)) from exc
+    for line in frames_table(report["frames"]):
+        console.print(" | ".join(line), soft_wrap=True)
+    if args.json:
+        _store(args.json, report)
+        console.print(f"Stored in {args.json}", soft_wrap=True)
+    return 0
 
 
 def _run_operations(args: argparse.Namespace) -> int:

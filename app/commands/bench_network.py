@@ -24,14 +24,12 @@ from app.commands.bench_candidates import (
     plain,
 )
 from app.commands.bench_floor import RATES, floor_ms
-from app.commands.bench_stream import frame_to_frame
 from app.commands.memory import bytes_per_pixel, free_bytes
 from app.sources.scene import render
-from models.frame_stream import FramePath, FrameStream
 from models.network_shape import network_shape
 from models.precision import Precision
 from models.rewritten_net import rewritten
-from models.transformer_net import VARIANTS, TransformerNetBaseline, TransformerNetFused
+from models.transformer_net import VARIANTS, TransformerNetBaseline
 from utils.benchmark import interleave, stopwatch
 from utils.float64 import in_float64
 
@@ -100,19 +98,6 @@ class Bench:
             for arithmetic in wanted.arithmetics:
                 _compare(rows, arithmetic)
         return list(rows.values())
-
-    def stream(self) -> dict[str, Any] | None:
-        """Frame to frame, from pinned host memory and back, in FP16; None without a GPU."""
-        with torch.inference_mode():
-            network = self._network("fused", Precision.fp16)
-            assert isinstance(network, TransformerNetFused)
-            height, width = self._picture.shape[2:]
-            plan = network.plan((1, height, width), self._device)
-            if plan is None:
-                return None
-            frame = self._picture[0].permute(1, 2, 0).to(torch.uint8).cpu().numpy()
-            figures = frame_to_frame(FramePath(plan), FrameStream(plan), frame)
-        return {"precision": Precision.fp16.title, **figures}
 
     def _candidates(self, wanted: Wanted, arithmetic: Arithmetic) -> Iterator[Candidate]:
         device, precision = self._device, arithmetic.precision
