@@ -58,14 +58,24 @@ def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def streaming(stream: Mapping[str, Any]) -> str:
-    """One line: frames from host memory to host memory, overlapped and one by one."""
-    interval, latency = stream["interval"], stream["latency"]
-    return (
-        f"From pinned host memory and back, fused, {stream['precision']}: "
-        f"{stream['fps']:.0f} frames a second overlapped, {_spread(interval)} ms between two; "
-        f"{_spread(latency)} ms for a frame alone"
-    )
+def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The header and a line for each size: frames from host memory and back, overlapped and one
+    by one."""
+    header = (
+        "frames", "precision", "a second, overlapped", "ms between two", "p20-p80", "p95",
+        "ms for one alone", "p20-p80", "p95",
+    )  # fmt: skip
+    lines = [
+        (
+            f"{row['width']}x{row['height']}",
+            row["precision"],
+            f"{row['fps']:.0f}",
+            *_spread(row["interval"]),
+            *_spread(row["latency"]),
+        )
+        for row in rows
+    ]
+    return [header, *lines]
 
 
 def where(report: Mapping[str, Any]) -> str:
@@ -85,16 +95,21 @@ def markdown(report: Mapping[str, Any]) -> str:
         return f"{where(report)}\n\n{_live(report['live'])}\n"
     if "quality" in report:
         return f"{where(report)}\n\n{quality_markdown(report['quality'])}\n"
+    if "frames" in report:
+        return f"{where(report)}\n\n{_markdown_table(frames_table(report['frames']))}\n"
     parts = [where(report)]
     for size in report["sizes"]:
-        header, *lines = table(size["rows"])
-        rule = ["---", "---", *["---:"] * (len(header) - 2)]
         parts.append(f"**{size['width']}x{size['height']}**")
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines)))
-        if "stream" in size:
-            parts.append(f"{streaming(size['stream'])}.")
+        parts.append(_markdown_table(table(size["rows"])))
         parts += [f"Not run: {note}." for note in notes(size["rows"])]
     return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(lines: Sequence[tuple[str, ...]]) -> str:
+    """Two columns of words, the others of figures."""
+    header, *rows = lines
+    rule = ["---", "---", *["---:"] * (len(header) - 2)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *rows))
 
 
 def _live(live: Mapping[str, Any]) -> str:
@@ -271,9 +286,9 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _spread(times: Mapping[str, float]) -> str:
+def _spread(times: Mapping[str, float]) -> tuple[str, str, str]:
     median, p20, p80, p95 = (_ms(times[f"{name}_ms"]) for name in ("median", "p20", "p80", "p95"))
-    return f"{median} ({p20}-{p80}, p95 {p95})"
+    return median, f"{p20}-{p80}", p95
 
 
 def _ms(value: float) -> str:
