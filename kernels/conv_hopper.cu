@@ -83,9 +83,7 @@ struct Form {
     static constexpr int kQuarter = (kTileLong + 1) * kPitch;
     static constexpr int kPositions = kStride == 2 ? 4 * kQuarter : (kTileLong + 2) * kPitch;
     static constexpr int kParts = kSlice / 8, kAllParts = kParts * M::kCopies;
-    // Odd, so that parts fall on different banks. Even ones suit the stores better where there are
-    // four parts, and the tensor cores worse.
-    static constexpr int kPlane = (kPositions | 1) * 16;
+    static constexpr int kPlane = (kPositions | 1) * 16;  // odd: parts fall on different banks
     static constexpr int kSlotBytes = (kAllParts * kPlane + 127) / 128 * 128;
     static constexpr int kSlices = kCin / kSlice, kPasses = kKind == kUp && kCout == 64 ? 2 : 1;
     static constexpr int kTaps = kKind == kUp ? (kCout == 64 ? 4 : 6) : 9;
