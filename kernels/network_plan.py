@@ -24,14 +24,16 @@ def why_not(device: torch.device, dtype: torch.dtype) -> str:
     properties = torch.cuda.get_device_properties(device)
     capability = (properties.major, properties.minor)
     if capability < (8, 0):
-        return "the native kernels need a GPU of compute capability 8.0; runs on PyTorch"
+        return "the native kernels need a GPU of compute capability 8.0; runs layer by layer"
     if capability != HOPPER:
         if dtype not in DTYPES:
-            return "the native kernels for FP32 need a Hopper GPU; runs on PyTorch"
+            return "the native kernels for FP32 need a Hopper GPU; runs layer by layer"
         if properties.shared_memory_per_block_optin < SHARED_SMALL:
-            return "the native kernels need more shared memory than this GPU has; runs on PyTorch"
+            return (
+                "the native kernels need more shared memory than this GPU has; runs layer by layer"
+            )
     elif dtype not in (*DTYPES, torch.float32):
-        return f"no native network in {str(dtype).removeprefix('torch.')}; runs on PyTorch"
+        return f"no native network in {str(dtype).removeprefix('torch.')}; runs layer by layer"
     return build.reason(NETWORK)
 
 

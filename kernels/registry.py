@@ -22,6 +22,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 NAMESPACE = "styleforge"
 NETWORK = "conv_fusion"  # the library of the whole network on a GPU, see kernels.network_plan
+OPERATIONS = "operations"  # that of the operations there
 
 
 class KernelUnavailable(RuntimeError):

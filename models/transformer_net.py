@@ -14,13 +14,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from kernels import build
 from kernels.convolution import can_write_into, column_weights, convolve, phase_weight
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.network_plan import plan_for, why_not
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
 from kernels.plan import NetworkPlan
-from kernels.registry import OPS, statuses
+from kernels.registry import OPERATIONS, OPS, statuses
 from kernels.workspace import PreparedWeights, Workspace
+from models import by_operation
 from models.network_shape import FULL, NetworkShape
 
 MIN_SIDE = 16  # pixels; below, there is nothing left to reflect at a quarter of the size
@@ -179,11 +181,12 @@ class TransformerNetFused(TransformerNet):
 
     Exact rewrites only: biases that the norm removes are not added, an upsampling convolution
     is one small convolution before the enlargement, and on the CPU the last layer is computed
-    column by column. Everything is channels last. Under `torch.inference_mode` on a CPU the
+    column by column, everything channels last. Under `torch.inference_mode` on a CPU the
     activations live in buffers that are kept, and on a GPU the native network of
-    kernels.network_plan runs instead; one network is then for one thread.
+    kernels.network_plan runs instead; one network is then for one thread. Where that cannot run,
+    models.by_operation does.
 
-    Between the groups activations are padded, by what the next layer needs.
+    On the CPU, activations between the groups are padded, by what the next layer needs.
     """
 
     title = "Fused"
@@ -264,6 +267,10 @@ class TransformerNetFused(TransformerNet):
         return (reason,) if reason else ()
 
     def encode(self, x: Tensor) -> Tensor:
+        if x.device.type != "cpu":
+            native = _native(x)
+            # Autocast does not know our operations, and casts for PyTorch's by itself.
+            return by_operation.encode(self, x.to(_dtype(x)) if native else x, native)
         x = F.pad(x.to(_dtype(x)), (self.shape.end_kernel // 2,) * 4, mode="reflect")
         x = x.contiguous(memory_format=torch.channels_last)
         x = self._unit("a", x, self.conv1, self.in1)
@@ -271,6 +278,8 @@ class TransformerNetFused(TransformerNet):
         return self._unit("a", x, self.conv3, self.in3)
 
     def transform(self, x: Tensor) -> Tensor:
+        if x.device.type != "cpu":
+            return by_operation.transform(self, x, _native(x))
         here, there = "a", "b"
         last = self.num_residual_blocks - 1
         for number, block in enumerate(self.residual_blocks):
@@ -285,6 +294,8 @@ class TransformerNetFused(TransformerNet):
         return x
 
     def decode(self, x: Tensor) -> Tensor:
+        if x.device.type != "cpu":
+            return by_operation.decode(self, x, _native(x))
         # The residual blocks end in "a" or "b", by their number.
         here, there = ("b", "a") if self.num_residual_blocks % 2 else ("a", "b")
         x = self._unit(there, x, self.deconv1, self.in4, pad_mode="replicate")
@@ -331,7 +342,7 @@ class TransformerNetFused(TransformerNet):
         conv = self.deconv3.conv2d
         bias = None if conv.bias is None else conv.bias.to(x.dtype)
         # In half precision the columns would be rounded before they are added up.
-        if x.device.type != "cpu" or x.dtype not in (torch.float32, torch.float64):
+        if x.dtype not in (torch.float32, torch.float64):
             (weight,) = self._weights(self.deconv3, x.dtype, _plain)
             return F.conv2d(x, weight, bias)
         columns, picks = self._weights(self.deconv3, x.dtype, column_weights)
@@ -373,7 +384,12 @@ def _other_shape(shape: NetworkShape) -> str:
     """Why the native network is not for `shape`, in words; empty if it is."""
     if (shape.widths, shape.end_kernel) == (FULL.widths, FULL.end_kernel):
         return ""
-    return "the native kernels are for networks as wide as the full one; runs on PyTorch"
+    return "the native kernels are for networks as wide as the full one; runs layer by layer"
+
+
+def _native(x: Tensor) -> bool:
+    """Whether the operations of by_operation have native kernels where `x` is."""
+    return x.device.type == "cuda" and not build.reason(OPERATIONS)
 
 
 def _dtype(x: Tensor) -> torch.dtype:

@@ -12,7 +12,7 @@ from torch import Tensor
 from kernels.convolution import phase_weight
 from kernels.ops.normalization import _reference as _normalize
 from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_forward
-from kernels.registry import fused
+from kernels.registry import OPERATIONS, fused
 
 
 def why_not(
@@ -189,7 +189,7 @@ def _samples_normalized() -> Iterator[tuple[Any, ...]]:
             yield x, weight, None, gamma, None, 1e-5, 1, 1, False, True, True
 
 
-@fused("", reference=_convolve, samples=_samples, cuda="operations", sums=8)
+@fused("", reference=_convolve, samples=_samples, cuda=OPERATIONS, sums=8)
 def fused_conv_reflection_pad_forward(
     input: Tensor,
     weight: Tensor,
@@ -218,7 +218,7 @@ def fused_conv_reflection_pad_forward(
     reference=_convolve_normalize,
     samples=_samples_normalized,
     cpu=_convolve_normalize_cpu,
-    cuda="operations",
+    cuda=OPERATIONS,
     sums=8,
 )
 def fused_conv_instancenorm_forward(

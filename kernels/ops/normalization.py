@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.registry import fused
+from kernels.registry import OPERATIONS, fused
 
 
 def _reference(
@@ -181,7 +181,7 @@ def _samples_forward() -> Iterator[tuple[Any, ...]]:
                 yield x, gamma, beta, 1e-5, False, x, True
 
 
-@fused("instance_norm", reference=_reference, samples=_samples, cuda="operations")
+@fused("instance_norm", reference=_reference, samples=_samples, cuda=OPERATIONS)
 def fused_instance_norm(
     x: Tensor,
     weight: Tensor | None = None,
@@ -217,7 +217,7 @@ def fused_instance_norm(
     reference=_reference_out,
     samples=_samples_out,
     mutates=("out",),
-    cuda="operations",
+    cuda=OPERATIONS,
 )
 def fused_instance_norm_out(
     x: Tensor,
@@ -239,7 +239,7 @@ def fused_instance_norm_out(
     ...
 
 
-@fused("instance_norm", reference=_reference_forward, samples=_samples_forward, cuda="operations")
+@fused("instance_norm", reference=_reference_forward, samples=_samples_forward, cuda=OPERATIONS)
 def fused_instance_norm_forward(
     input: Tensor,
     gamma: Tensor | None,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.convolution import _convolve_normalize, _convolve_normalize_cpu, memory_format
-from kernels.registry import fused
+from kernels.registry import OPERATIONS, fused
 
 
 def _block(
@@ -91,7 +91,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
                 yield (x, *unit, 1e-5, True)
 
 
-@fused("instance_norm", reference=_reference, samples=_samples, cpu=_cpu, cuda="operations", sums=8)
+@fused("instance_norm", reference=_reference, samples=_samples, cpu=_cpu, cuda=OPERATIONS, sums=8)
 def fused_residual_block_forward(
     input: Tensor,
     conv1_weight: Tensor,

@@ -1,0 +1,84 @@
+"""The network one operation after another: for the devices that the native network is not for.
+
+Each function takes activations [N, C, H, W], not padded, of any floating dtype, and gives the same;
+weights are taken to that dtype. Without a native library for the device, PyTorch's own layers are
+the fastest there are: our operations' references care for being right.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from kernels.ops import (
+    fused_conv_instancenorm_forward,
+    fused_conv_reflection_pad_forward,
+    fused_residual_block_forward,
+)
+
+if TYPE_CHECKING:
+    from models.transformer_net import ConvLayer, ResidualBlock, TransformerNetBaseline
+
+
+def encode(network: TransformerNetBaseline, x: Tensor, native: bool) -> Tensor:
+    for number in (1, 2, 3):
+        x = _unit(x, getattr(network, f"conv{number}"), getattr(network, f"in{number}"), native)
+    return x
+
+
+def transform(network: TransformerNetBaseline, x: Tensor, native: bool) -> Tensor:
+    for block in network.residual_blocks:
+        x = _block(x, block, native)
+    return x
+
+
+def decode(network: TransformerNetBaseline, x: Tensor, native: bool) -> Tensor:
+    x = _unit(x, network.deconv1, network.in4, native)
+    x = _unit(x, network.deconv2, network.in5, native)
+    if not native:
+        return network.deconv3(x)
+    conv = network.deconv3.conv2d
+    return fused_conv_reflection_pad_forward(x, conv.weight, conv.bias, conv.kernel_size[0] // 2)
+
+
+def _unit(x: Tensor, layer: ConvLayer, norm: nn.InstanceNorm2d, native: bool) -> Tensor:
+    if not native:
+        return _norm(layer(x), norm).relu()
+    conv = layer.conv2d
+    return fused_conv_instancenorm_forward(
+        x,
+        conv.weight,
+        conv.bias,
+        norm.weight,
+        norm.bias,
+        norm.eps,
+        conv.kernel_size[0] // 2,
+        conv.stride[0],
+        True,
+        layer.upsample > 1,
+    )
+
+
+def _block(x: Tensor, block: ResidualBlock, native: bool) -> Tensor:
+    if not native:
+        y = _norm(block.conv1(x), block.in1).relu()
+        return _norm(block.conv2(y), block.in2) + x
+    first, second = block.conv1.conv2d, block.conv2.conv2d
+    return fused_residual_block_forward(
+        x,
+        first.weight,
+        first.bias,
+        block.in1.weight,
+        block.in1.bias,
+        second.weight,
+        second.bias,
+        block.in2.weight,
+        block.in2.bias,
+        block.in1.eps,
+    )
+
+
+def _norm(x: Tensor, norm: nn.InstanceNorm2d) -> Tensor:
+    return F.instance_norm(x, None, None, norm.weight, norm.bias, True, 0.0, norm.eps)
