@@ -30,7 +30,7 @@ def why_not(device: torch.device, dtype: torch.dtype) -> str:
             return "the native kernels for FP32 need a Hopper GPU; runs layer by layer"
         if properties.shared_memory_per_block_optin < SHARED_SMALL:
             return (
-                "the native kernels need more shared memory than this GPU has; runs layer by layer"
+                "this GPU has too little shared memory for the native kernels; runs layer by layer"
             )
     elif dtype not in (*DTYPES, torch.float32):
         return f"no native network in {str(dtype).removeprefix('torch.')}; runs layer by layer"
