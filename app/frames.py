@@ -15,13 +15,15 @@ class Frame:
     """An RGB image (H, W, 3, uint8), read-only so that threads may share it.
 
     `index` counts what the source produced, so a gap is a dropped frame; `captured_at` is
-    `time.perf_counter()` at capture; `read_ms` is what decoding or grabbing it cost.
+    `time.perf_counter()` at capture; `read_ms` is what decoding or grabbing it cost; `small` is
+    the same picture with fewer pixels, for windows, where app.reduction made one.
     """
 
     pixels: NDArray[np.uint8]
     index: int = 0
     captured_at: float = field(default_factory=time.perf_counter)
     read_ms: float = 0.0
+    small: Frame | None = None
 
     def __post_init__(self) -> None:
         if self.pixels.ndim != 3 or self.pixels.shape[2] != 3 or self.pixels.dtype != np.uint8:

@@ -13,6 +13,7 @@ from app.engine import Engine
 from app.frames import Frame, FrameSource, SourceInfo
 from app.meter import Meter
 from app.problems import Problem
+from app.reduction import for_window, with_small
 from app.styled import EngineConfig, Styled
 
 log = logging.getLogger(__name__)
@@ -167,7 +168,7 @@ class Worker(QObject):
             self.moved.emit(self._position)
         thorough = False
         if frame is not None:
-            self._frame = frame
+            self._frame = with_small(frame)
         elif (thorough := self._again(source)) is None or self._frame is None:
             return
         self._style(source, self._frame, thorough)
@@ -191,7 +192,9 @@ class Worker(QObject):
             # A picture's age says nothing; the delay that matters began with the command.
             frame = self._frame = replace(frame, captured_at=time.perf_counter())
         try:
-            styled = self._engine.process(frame, still=thorough, live=source.live, look=self._look)
+            styled = for_window(
+                self._engine.process(frame, still=thorough, live=source.live, look=self._look)
+            )
         except Exception as exc:
             log.info("frame failed", exc_info=True)
             self._tick.stop()  # until the next config or source, or every frame would say so

@@ -309,6 +309,9 @@ def fitted(frame: Frame, width: int, height: int) -> Frame:
     """`frame` at width x height; itself if it has that size."""
     if (frame.width, frame.height) == (width, height):
         return frame
+    small = frame.small
+    if small is not None and small.width >= width and small.height >= height:
+        frame = small
     pixels = frame.pixels
     # Each step is the fastest that will do: what takes longer holds the window up.
     thin = min(frame.width // (FINE * width), frame.height // (FINE * height))
