@@ -1,0 +1,42 @@
+"""Where a figure comes from: the commit it names is that of the files that ran."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from app import provenance
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A repository with one commit, in which the module seems to live."""
+    monkeypatch.delenv("STYLEFORGE_COMMIT", raising=False)
+    for name in ("app/provenance.py", "benchmarks/cpu.json", "README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("first\n", "utf-8")
+    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "app" / "provenance.py"))
+    who = "-c", "user.name=a", "-c", "user.email=a@example.com"
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "first"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_reports_are_not_what_is_measured(checkout):
+    clean = provenance.commit()
+    assert clean is not None
+    assert len(clean) == 12
+    for name in ("benchmarks/cpu.json", "README.md"):
+        (checkout / name).write_text("second\n", "utf-8")
+    assert provenance.commit() == clean
+
+
+def test_a_changed_file_is_told(checkout):
+    (checkout / "app" / "provenance.py").write_text("second\n", "utf-8")
+    assert str(provenance.commit()).endswith("+")
+
+
+def test_the_variable_speaks_for_a_copy(checkout, monkeypatch):
+    monkeypatch.setenv("STYLEFORGE_COMMIT", "abc")
+    assert provenance.commit() == "abc"
