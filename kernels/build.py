@@ -83,6 +83,9 @@ LIBRARIES = {
             "conv_fusion",
             cuda=("conv_fusion.cu", "conv_hopper.cu"),
             headers=(
+                "include/hopper_operands.cuh",
+                "include/hopper_sweep.cuh",
+                "include/hopper_tiles.cuh",
                 "include/pipeline.cuh",
                 "include/running_statistics.cuh",
                 "include/statistics.cuh",
