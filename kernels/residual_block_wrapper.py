@@ -9,6 +9,28 @@ from kernels.ops import fused_residual_block_forward
 from kernels.ops.convolution import why_not
 
 
+def residual_block(
+    x: Tensor,
+    conv1: nn.Conv2d,
+    in1: nn.InstanceNorm2d,
+    conv2: nn.Conv2d,
+    in2: nn.InstanceNorm2d,
+) -> Tensor:
+    """The operation with the weights of these layers, and the first norm's eps."""
+    return fused_residual_block_forward(
+        x,
+        conv1.weight,
+        conv1.bias,
+        in1.weight,
+        in1.bias,
+        conv2.weight,
+        conv2.bias,
+        in2.weight,
+        in2.bias,
+        in1.eps,
+    )
+
+
 class _Padded(nn.Module):
     """Holds a convolution under the name the published networks give it."""
 
@@ -32,19 +54,7 @@ class FusedResidualBlock(nn.Module):
         self.in2 = nn.InstanceNorm2d(channels, eps=eps, affine=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        first, second = self.conv1.conv2d, self.conv2.conv2d
-        return fused_residual_block_forward(
-            x,
-            first.weight,
-            first.bias,
-            self.in1.weight,
-            self.in1.bias,
-            second.weight,
-            second.bias,
-            self.in2.weight,
-            self.in2.bias,
-            self.in1.eps,
-        )
+        return residual_block(x, self.conv1.conv2d, self.in1, self.conv2.conv2d, self.in2)
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
         """Why its convolutions are not our kernel's there, in words; empty if they are."""

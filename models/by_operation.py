@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from kernels.ops import (
-    fused_conv_instancenorm_forward,
-    fused_conv_reflection_pad_forward,
-    fused_residual_block_forward,
-)
+from kernels.ops import fused_conv_instancenorm_forward, fused_conv_reflection_pad_forward
+from kernels.residual_block_wrapper import residual_block
 
 if TYPE_CHECKING:
     from models.transformer_net import ConvLayer, ResidualBlock, TransformerNetBaseline
@@ -66,19 +63,7 @@ def _block(x: Tensor, block: ResidualBlock, native: bool) -> Tensor:
     if not native:
         y = _norm(block.conv1(x), block.in1).relu()
         return _norm(block.conv2(y), block.in2) + x
-    first, second = block.conv1.conv2d, block.conv2.conv2d
-    return fused_residual_block_forward(
-        x,
-        first.weight,
-        first.bias,
-        block.in1.weight,
-        block.in1.bias,
-        second.weight,
-        second.bias,
-        block.in2.weight,
-        block.in2.bias,
-        block.in1.eps,
-    )
+    return residual_block(x, block.conv1.conv2d, block.in1, block.conv2.conv2d, block.in2)
 
 
 def _norm(x: Tensor, norm: nn.InstanceNorm2d) -> Tensor:
