@@ -29,17 +29,17 @@ def with_small(frame: Frame) -> Frame:
 
 
 def for_window(styled: Styled) -> Styled:
-    """`styled` with small copies of every large frame in it."""
+    """`styled` with small copies of every large frame in it; what was one frame stays one."""
+    made: dict[int, Frame] = {}
+
+    def small(frame: Frame) -> Frame:
+        if id(frame) not in made:
+            made[id(frame)] = with_small(frame)
+        return made[id(frame)]
+
     compared = styled.comparison
     if compared is not None:
-        compared = replace(
-            compared,
-            baseline=with_small(compared.baseline),
-            fused=with_small(compared.fused),
-        )
+        compared = replace(compared, baseline=small(compared.baseline), fused=small(compared.fused))
     return replace(
-        styled,
-        frame=with_small(styled.frame),
-        source=with_small(styled.source),
-        comparison=compared,
+        styled, frame=small(styled.frame), source=small(styled.source), comparison=compared
     )

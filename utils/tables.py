@@ -32,8 +32,9 @@ COLUMNS = (
 
 WORTH = (
     "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; less "
-    "is better. L-BFGS optimises the photograph's pixels directly, so many iterations long, and "
-    "*equals* is after how many it stands where the full network does. *Clipped* is the share of "
+    "is better. L-BFGS optimises the photograph's pixels directly, so many iterations long; *full "
+    "there* is the full network on the photographs that were so optimised, and *equals* after how "
+    "many iterations L-BFGS stands where it does. *Clipped* is the share of "
     "pixels with a channel at 0 or 255; *frame* is by how much the outermost 4 pixels are brighter "
     "than the next ones, of 255, beyond what they are in the photograph. FP16 and BF16 are the "
     "least PSNR against FP32. *Still* and *panned* are flicker: the mean difference of consecutive "
@@ -170,7 +171,7 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
         )
     styles = quality["styles"]
     parts = [f"{'; '.join(told)}.", WORTH]
-    for rows in (_worth(styles, direct["iterations"]), _steadiness(styles)):
+    for rows in (_worth(styles, direct), _steadiness(styles)):
         header, *lines = _told(rows)
         if len(header) > 1:
             rule = ["---", *["---:"] * (len(header) - 1)]
@@ -184,10 +185,14 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _worth(styles: Sequence[Mapping[str, Any]], iterations: Sequence[int]) -> list[list[str]]:
+def _worth(styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]) -> list[list[str]]:
     """A line for each style: objectives, clipped pixels, the frame, and PSNR."""
+    iterations, some = direct["iterations"], direct["photographs"]
     steps = [f"L-BFGS {count}" for count in iterations]
-    header = ["style", "full", "lite", *steps, "equals", "clipped", "frame", "FP16 dB", "BF16 dB"]
+    header = [
+        "style", "full", "lite", "full there", *steps, "equals", "clipped", "frame", "FP16 dB",
+        "BF16 dB",
+    ]  # fmt: skip
     lines = [header]
     for style in styles:
         full, lite = (_row(style, network, "FP32") for network in ("full", "lite"))
@@ -197,6 +202,7 @@ def _worth(styles: Sequence[Mapping[str, Any]], iterations: Sequence[int]) -> li
                 style["title"],
                 _figure(full.get("seen")),
                 _figure(lite.get("seen")),
+                _figure(_mean([one["seen"] for one in full.get("each", [])[:some]])),
                 *(_figure(reached.get(count)) for count in iterations),
                 _figure(full.get("equals"), 0),
                 "-" if "clipped" not in full else f"{full['clipped']:.1%}",
@@ -239,6 +245,10 @@ def _told(lines: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     header, *rows = lines
     told = [n for n in range(len(header)) if any(row[n] != "-" for row in rows)]
     return [tuple(line[n] for n in told) for line in (header, *rows)]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _figure(value: float | None, digits: int = 2) -> str:

@@ -80,7 +80,8 @@ def compiled(
     from torch import _inductor  # takes seconds
 
     options = _inductor.list_mode_options(COMPILE_MODES[mode])
-    options["autotune_num_choices_displayed"] = 0  # its tables would bury ours
+    # Its tables would bury ours.
+    options |= {"autotune_num_choices_displayed": 0, "max_autotune_report_choices_stats": False}
     gpu = device.type == "cuda"
     last = gpu or key == REWRITTEN
     memory_format = torch.channels_last if last else torch.contiguous_format
