@@ -19,6 +19,8 @@ import numpy as np
 import platformdirs
 import pytest
 import torch
+from safetensors.torch import save_file
+from torch import Tensor
 
 from app.frames import Frame
 from app.sizing import fit
@@ -26,6 +28,7 @@ from app.styled import EngineConfig
 from app.styles import BUILTIN, Library
 from models.checkpoints import save_checkpoint
 from models.network_shape import FULL, NetworkShape
+from models.training.features import CHANNELS, LAYERS
 from models.transformer_net import TransformerNetBaseline
 from utils import toml
 
@@ -124,6 +127,34 @@ def picture(width: int = 64, height: int = 48, seed: int = 0) -> np.ndarray:
 @pytest.fixture
 def frame() -> Frame:
     return Frame(picture())
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """PyTorch does not spread tiny pictures over the cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def vgg_state() -> dict[str, Tensor]:
+    """Random weights of VGG-19's shapes, scaled so that signals neither die nor explode."""
+    generator = torch.Generator().manual_seed(1)
+    state = {}
+    for index, cin, cout in zip(LAYERS, CHANNELS, CHANNELS[1:], strict=False):
+        weight = torch.randn(cout, cin, 3, 3, generator=generator) * (2 / (9 * cin)) ** 0.5
+        state[f"features.{index}.weight"] = weight
+        state[f"features.{index}.bias"] = torch.randn(cout, generator=generator) * 0.1
+    return state
+
+
+@pytest.fixture(scope="session")
+def vgg_file(tmp_path_factory: pytest.TempPathFactory, vgg_state: dict[str, Tensor]) -> Path:
+    path = tmp_path_factory.mktemp("vgg") / "vgg.safetensors"
+    save_file(vgg_state, path, {"input": "BGR, 0-255, minus a mean"})
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Stand-ins for the world outside: numbered pictures and videos, a camera, a network camera."""
+"""Stand-ins: numbered pictures and videos, a camera, a network camera, an engine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.frames import Frame
+from app.styled import Comparison, EngineConfig, Pace, Running, Styled, Timings
+from models.transformer_net import VARIANTS
 from utils.opencv import cv2
 
 BITS = 12
@@ -248,3 +252,49 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Tests are quiet."""
+
+
+class Negative:
+    """An engine without a network: gives the negative of a frame, in every config."""
+
+    def __init__(self) -> None:
+        self.config: EngineConfig | None = None
+
+    def configure(self, config: EngineConfig) -> None:
+        self.config = config
+
+    def process(self, frame: Frame, **_: object) -> Styled:
+        config = self.config
+        assert config is not None
+        negative = replace(frame, pixels=255 - frame.pixels)
+        comparison = Comparison(
+            negative, negative, "Fused", Pace(80.0, 90.0), Pace(50.0, 60.0),
+            0.01, 90.0, "largest 0.5", True, 9,
+        )  # fmt: skip
+        return Styled(
+            negative,
+            frame,
+            config,
+            Timings(1.0, 1.0, 5.0, 1.0),
+            (48, 32),
+            Running(
+                VARIANTS[config.kernels].title,
+                config.precision,
+                "CPU",
+                ("no CUDA device",),
+                config.style.title(),
+            ),
+            comparison if config.compare else None,
+        )
+
+    def lag(self, overhead_ms: float) -> None:
+        pass
+
+    def forget(self, key: str) -> None:
+        pass
+
+    def cut(self) -> None:
+        pass
+
+    def remeasure(self) -> None:
+        pass

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -27,7 +26,7 @@ from models.quality.flicker import STEPS, pan, panned_flicker, still_flicker
 from models.quality.judge import judge, styler
 from models.quality.pictures import beyond, border, clipped, psnr, to_pixels, to_tensor
 from models.training.config import TrainingConfig
-from models.training.features import CHANNELS, LAYERS, Vgg19Features
+from models.training.features import Vgg19Features
 from models.training.objective import Objective
 from models.training.pack import PackTexts, add_lite, write_pack
 from models.transformer_net import TransformerNetBaseline
@@ -46,25 +45,7 @@ RECIPE = {
     "style_scales": [1.0, 0.5],
 }
 
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def vgg_state() -> dict[str, Tensor]:
-    """Random weights of VGG-19's shapes, scaled so that signals neither die nor explode."""
-    generator = torch.Generator().manual_seed(1)
-    state = {}
-    for index, cin, cout in zip(LAYERS, CHANNELS, CHANNELS[1:], strict=False):
-        weight = torch.randn(cout, cin, 3, 3, generator=generator) * (2 / (9 * cin)) ** 0.5
-        state[f"features.{index}.weight"] = weight
-        state[f"features.{index}.bias"] = torch.randn(cout, generator=generator) * 0.1
-    return state
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture
@@ -288,7 +269,7 @@ def test_a_sheet_shows_every_picture_whole() -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path, vgg_state: dict[str, Tensor]) -> Path:
+def place(tmp_path: Path, vgg_file: Path) -> Path:
     """Two styles, one with a lite network; what they are measured with; `before` has both without
     the stability term."""
     for folder in ("before", "paintings", "photos"):
@@ -308,7 +289,7 @@ def place(tmp_path: Path, vgg_state: dict[str, Tensor]) -> Path:
     for n in range(3):
         save_image(tmp_path / "photos" / f"{n}.webp", picture(60 + n, 50, seed=n))
     (tmp_path / "held.txt").write_text("# kept out of training\n2.webp\n\n0.webp\n")
-    save_file(vgg_state, tmp_path / "vgg.safetensors", {"input": "BGR, 0-255, minus a mean"})
+    shutil.copy(vgg_file, tmp_path / "vgg.safetensors")
     return tmp_path
 
 

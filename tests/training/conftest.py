@@ -1,0 +1,85 @@
+"""What the tests of training stand on: a tiny recipe, photographs, a style picture, the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from models.training.config import TrainingConfig
+from models.training.data import Photographs
+from models.training.features import Vgg19Features
+from models.training.run import Run
+from tests.conftest import picture
+from utils.image_utils import save_image
+
+CPU = torch.device("cpu")
+TINY = TrainingConfig(
+    style_size=64, image_size=32, batch_size=2, iterations=6, num_residual_blocks=1
+)
+FLAGS = ("--style-size", "64", "--image-size", "32", "--batch-size", "2", "--device", "cpu")
+
+
+@pytest.fixture(autouse=True)
+def thrifty(one_thread: None) -> None:
+    """No test of training needs more than one thread."""
+
+
+@pytest.fixture
+def features(vgg_state: dict[str, Tensor]) -> Vgg19Features:
+    return Vgg19Features(vgg_state, "caffe")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Six photographs, one of them in a subfolder."""
+    (tmp_path / "photos" / "more").mkdir(parents=True)
+    for n in range(6):
+        place = tmp_path / "photos" / ("more" if n == 5 else "")
+        save_image(place / f"{n}.png", picture(60 + n, 50, seed=n))
+    return tmp_path / "photos"
+
+
+@pytest.fixture
+def style_file(tmp_path: Path) -> Path:
+    save_image(tmp_path / "Great Wave.png", style())
+    return tmp_path / "Great Wave.png"
+
+
+def style() -> np.ndarray:
+    """[48, 64, 3]: stripes, unlike any of the photographs."""
+    pixels = np.zeros((48, 64, 3), np.uint8)
+    pixels[:, ::6] = (230, 40, 20)
+    pixels[::6] = (20, 60, 200)
+    return pixels
+
+
+def photographs(count: int = 6, side: int = TINY.square) -> Photographs:
+    pixels = np.stack([picture(side, side, seed=n) for n in range(count)])
+    return Photographs(torch.from_numpy(pixels), tuple(f"{n}.png" for n in range(count)))
+
+
+def tiny_run(features: Vgg19Features, config: TrainingConfig = TINY) -> Run:
+    return Run(config, features, photographs(), style(), CPU)
+
+
+def command(folder: Path, style_file: Path, vgg: Path, out: Path, *more: str) -> list[str]:
+    named = ("--style-image", style_file, "--dataset", folder, "--vgg", vgg, "-o", out)
+    return ["train", *map(str, named), *FLAGS, *more]
+
+
+@contextmanager
+def small_files(limit: int) -> Iterator[None]:
+    """No file may grow beyond `limit` bytes, as on a disk that is almost full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -1,0 +1,136 @@
+"""From one start to the next: what was chosen comes back, and something is always shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtGui import QColor, QImage
+
+from app.frames import SourceInfo
+from app.problems import Problem
+from app.session import Session
+from app.settings import Settings
+from app.sources import CameraName
+from app.ui.beginning import Beginning
+from app.ui.gui import NO_DISPLAY, run
+from app.ui.main_window import MainWindow
+from tests.window.conftest import press
+
+# What it remembers
+
+
+def test_what_was_chosen_is_saved_on_closing(streaming, session, saved, picture):
+    session.config = replace(session.config, style="mosaic", strength=0.5)
+    press(streaming, "view_split")
+    press(streaming, "overlay")
+    press(streaming, "theme")
+    streaming.close()
+    kept = saved[-1]
+    assert (kept.style, kept.strength, kept.view) == ("mosaic", 0.5, "split")
+    assert (kept.overlay, kept.theme) == (False, "light")
+    assert kept.source == str(picture)
+    assert kept.geometry
+
+
+def test_a_change_is_saved_a_little_later(window, saved, qtbot):
+    press(window, "overlay")
+    qtbot.waitUntil(lambda: bool(saved), timeout=4000)
+    assert not saved[-1].overlay
+
+
+def test_what_was_saved_comes_back(session, qtbot):
+    kept = Settings(view="split", split=0.3, overlay=False, show_panel=False, theme="dark")
+    window = MainWindow(session, kept, lambda _: None)
+    qtbot.addWidget(window)
+    window.show()
+    assert window.viewport.view == "split"
+    assert window.viewport.split == 0.3
+    assert not window.overlay.isVisible()
+    assert not window.panel.isVisible()
+    assert window.theme.tokens.name == "dark"
+    window.theme.choice = "system"
+
+
+def test_a_pasted_picture_is_not_remembered(window, session, saved, qtbot):
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(QColor("blue"))
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        window.opener.open_image(image)
+    window.close()
+    assert saved[-1].source == ""
+
+
+def test_settings_that_cannot_be_written_are_a_problem(session, qtbot):
+    def full(_: Settings) -> None:
+        raise OSError("no space left on device")
+
+    window = MainWindow(session, Settings(), full)
+    qtbot.addWidget(window)
+    window._save()
+    assert "no space left" in window.problems.problems[0].summary
+
+
+# Beginning
+
+
+class Scripted:
+    """Records what a Beginning opens."""
+
+    def __init__(self, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.opened: list[object] = []
+        monkeypatch.setattr(session, "open", self.opened.append)
+        monkeypatch.setattr(session, "cameras", lambda: None)
+
+
+def test_the_first_camera_opens_or_the_scene(session, monkeypatch):
+    script = Scripted(session, monkeypatch)
+    beginning = Beginning(session, "")
+    assert script.opened == []
+    session.cameras_found.emit((CameraName(0, "HD Pro"), CameraName(1, "Other")))
+    assert script.opened == ["camera:HD Pro"]
+    beginning.deleteLater()
+    Beginning(session, "")
+    session.cameras_found.emit(())
+    assert script.opened[-1] == "scene"
+
+
+def test_a_source_that_is_gone_gives_way_to_the_scene(session, monkeypatch):
+    script = Scripted(session, monkeypatch)
+    Beginning(session, "/gone.png")
+    session.opening_failed.emit()
+    session.opening_failed.emit()
+    assert script.opened == ["/gone.png", "scene"]
+
+
+def test_another_problem_does_not_cost_the_first_camera(session, monkeypatch):
+    script = Scripted(session, monkeypatch)
+    Beginning(session, "")
+    session.problem.emit(Problem("there is no device 'cuda:7'"))
+    session.cameras_found.emit((CameraName(0, "HD Pro"),))
+    assert script.opened == ["camera:HD Pro"]
+
+
+def test_who_opens_something_at_once_is_not_overruled_by_the_first_camera(session, monkeypatch):
+    script = Scripted(session, monkeypatch)
+    Beginning(session, "")
+    session.opening_changed.emit("Opening 'mine.png'...")
+    session.cameras_found.emit((CameraName(0, "HD Pro"),))
+    assert script.opened == []
+
+
+def test_a_later_problem_opens_nothing(session, monkeypatch):
+    script = Scripted(session, monkeypatch)
+    Beginning(session, "/here.png")
+    session.source_changed.emit(SourceInfo("here", 8, 8))
+    session.opening_failed.emit()
+    assert script.opened == ["/here.png"]
+
+
+def test_without_a_display_it_says_so_in_one_sentence(monkeypatch, capsys):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("app.ui.gui.sys.platform", "linux")
+    assert run(None) == 1  # type: ignore[arg-type]  (it does not get as far as its options)
+    assert capsys.readouterr().err == NO_DISPLAY
+    assert "styleforge stylize" in NO_DISPLAY
