@@ -73,6 +73,8 @@ LIBRARIES = {
             cuda=("instance_norm.cu", "conv2d.cu", "residual_block.cu"),
             binding=("operations.cpp",),
             headers=(
+                "include/conv2d_gather.cuh",
+                "include/conv2d_tiles.cuh",
                 "include/elements.cuh",
                 "include/operations.h",
                 "include/plane_statistics.cuh",
@@ -83,6 +85,10 @@ LIBRARIES = {
             "conv_fusion",
             cuda=("conv_fusion.cu", "conv_hopper.cu"),
             headers=(
+                "include/fusion_first.cuh",
+                "include/fusion_last.cuh",
+                "include/fusion_middle.cuh",
+                "include/fusion_operands.cuh",
                 "include/hopper_operands.cuh",
                 "include/hopper_sweep.cuh",
                 "include/hopper_tiles.cuh",
