@@ -491,7 +491,7 @@ def _facts(
     args: argparse.Namespace, training: Run, readings: deque[Progress], photographs: int
 ) -> dict[str, Value]:
     """What a pack says of its training: the recipe, its outcome, and how it was made."""
-    facts: dict[str, Value] = dict(asdict(training.config))
+    facts: dict[str, Value] = dict(asdict(training.config)) | {"clamped": True}
     for name in ("loss", "content", "style", "tv", "stability", "teacher") if readings else ():
         mean = fmean(getattr(progress, name) for progress in readings)
         facts[f"final_{name}"] = float(f"{mean:.4g}")

@@ -20,6 +20,7 @@ from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs
 from models.training.features import Vgg19Features
 from models.training.objective import Objective
+from models.training.seen import as_seen
 from models.training.stability import Disturbance, disturb, inside, stability_loss
 from models.transformer_net import TransformerNetBaseline
 
@@ -77,6 +78,7 @@ class Run:
             **asdict(config),
             "style_scales": list(config.style_scales),
             "widths": list(config.widths),
+            "clamped": True,
             "style picture": hashlib.sha256(style.tobytes()).hexdigest()[:16],
             "photographs": photographs.digest,
         }
@@ -92,7 +94,7 @@ class Run:
             group["lr"] = self.config.learning_rate(self.iteration)
         photographs, frames, later = self._frames()
         with self._autocast():
-            results = self._forward(frames).float()
+            results = as_seen(self._forward(frames).float())
             result = results[: len(photographs)]
             terms = self._objective(result, photographs)
             taught = self._distance_from_teacher(photographs, result)
@@ -177,7 +179,11 @@ class Run:
     def differences(self, state: dict[str, Any]) -> list[str]:
         """In words, what `state` was trained with that this run is not; empty if it fits."""
         theirs = json.loads(state["identity"])
-        words = {"style picture": "another style picture", "photographs": "other photographs"}
+        words = {
+            "style picture": "another style picture",
+            "photographs": "other photographs",
+            "clamped": "pictures judged before they were clamped",
+        }
         return [
             words.get(name, f"{name.replace('_', ' ')} {theirs.get(name)} rather than {value}")
             for name, value in self._identity.items()
