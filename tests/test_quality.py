@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from app.cli import main
+from app.commands.quality import _store
 from app.commands.quality_measure import _equals
 from app.commands.quality_sheets import sheet
 from models.checkpoints import save_checkpoint
@@ -373,6 +375,30 @@ def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -
     report.write_text("[1]")
     assert main(add) == 1
     assert "'quality.json' is not a report of quality" in capsys.readouterr().err
+
+
+def test_a_report_to_add_to_begins_with_the_first_style_added(place: Path) -> None:
+    quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32")
+    assert main([*arguments(place, *quick, "--styles", "candy"), "--add"]) == 0
+    styles = json.loads((place / "quality.json").read_text("utf-8"))["quality"]["styles"]
+    assert [style["key"] for style in styles] == ["candy"]
+
+
+def test_runs_that_add_to_one_report_at_the_same_time_lose_no_style(tmp_path: Path) -> None:
+    same = {
+        "machine": {"gpu": "", "cpu": "", "threads": 1},
+        "versions": {"torch": "", "cuda": "", "cudnn": ""},
+    }
+    keys = [f"style_{n}" for n in range(8)]
+
+    def add(key: str) -> None:
+        quality = {"size": 96, "styles": [{"key": key}]}
+        _store(tmp_path / "report.json", {**same, "quality": quality}, add=True)
+
+    with ThreadPoolExecutor(len(keys)) as pool:
+        list(pool.map(add, keys))
+    styles = json.loads((tmp_path / "report.json").read_text("utf-8"))["quality"]["styles"]
+    assert sorted(style["key"] for style in styles) == keys
 
 
 def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock
 from rich.console import Console
 from rich.progress import Progress
 
@@ -67,7 +70,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     need(
         "--add",
         action="store_true",
-        help="keep the other styles of the report in --json, if they were measured alike",
+        help="keep the other styles of the report in --json, if there is one and they were "
+        "measured alike; several runs may add to one report at the same time",
     )
     need(
         "--sheet",
@@ -247,19 +251,19 @@ def _measure(
         },
     }
     if args.add:
-        report["quality"]["styles"] = _others(args.json, report, [s.pack.key for s in subjects])
+        _others(args.json, report, [])  # if they cannot be kept, say so before measuring
     console.print(where(report), soft_wrap=True)
     quality = Quality(plan, photographs, features, device)
-    shown = []
+    measured, shown = [], []
     for subject in subjects:
         with _told(subject.pack.title) as say:
             entry, pictures = quality.measure(subject, say)
         # With --add, those of a report may be of several commits.
-        report["quality"]["styles"].append(entry | {"commit": report["commit"]})
-        report["quality"]["styles"].sort(key=lambda style: rank(style["key"]))
+        measured.append(entry | {"commit": report["commit"]})
+        report["quality"]["styles"] = list(measured)
         shown.append(pictures)
         if args.json:  # after each: an hour's work is not lost with the last style
-            _store(args.json, report)
+            _store(args.json, report, add=args.add)
         if args.sheet:
             _style_sheet(args.sheet, photographs, pictures, plan)
     if args.sheet:
@@ -335,7 +339,10 @@ def _told(text: str) -> Iterator[Say]:
 
 
 def _others(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """The styles but `keys` of the report in `path`; QualityError if it was made otherwise."""
+    """The styles but `keys` of the report in `path`, none if there is no such file; QualityError
+    if it was made otherwise."""
+    if not path.exists():
+        return []
     try:
         before = json.loads(path.read_text("utf-8"))
         styles = before["quality"].pop("styles")
@@ -369,11 +376,24 @@ def _remarks(styles: Sequence[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(remarks))
 
 
-def _store(path: Path, report: dict[str, Any]) -> None:
+def _store(path: Path, report: dict[str, Any], *, add: bool) -> None:
+    """Write `report` to `path`; to `add` is to take along the other styles of the report there,
+    which another run may just be writing."""
+    styles = report["quality"]["styles"]
     try:
-        write_whole(path, (json.dumps(report, indent=1, allow_nan=False) + "\n").encode())
+        with _alone_with(path) if add else nullcontext():
+            if add:
+                styles += _others(path, report, [style["key"] for style in styles])
+            styles.sort(key=lambda style: rank(style["key"]))
+            write_whole(path, (json.dumps(report, indent=1, allow_nan=False) + "\n").encode())
     except OSError as exc:
         raise QualityError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
+
+
+def _alone_with(path: Path) -> FileLock:
+    """Held by who reads and rewrites `path`; not beside it, where the lock's file would stay."""
+    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    return FileLock(Path(tempfile.gettempdir(), f"styleforge-{name}.lock"))
 
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:

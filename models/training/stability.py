@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 REACH = 4  # pixels a disturbed frame may lie up, down, left or right of the photograph
-EDGE = 8  # pixels along the border left out of the comparison: there both see less
 NOISE = 6.0  # largest standard deviation of the noise, of 255
 GAIN = 0.05  # largest relative change of the light
 OFFSET = 6.0  # largest change of the black level, of 255
@@ -53,10 +52,12 @@ def stability_loss(before: Tensor, after: Tensor, down: int, right: int) -> Tens
     """mean((y - y')^2) / var(y) where both see the same: 0 is perfect, 2 is unrelated pictures.
 
     Both are [B, 3, H, W]; `down` and `right` are those of the disturbance `after` comes from.
+    Up to the border, although there both see less: the strokes that steadiness takes from the
+    middle would else gather along the border, as dots.
     """
-    edge = EDGE + REACH
-    height, width = (side - 2 * edge for side in after.shape[2:])
-    top, left = edge - down, edge - right
-    ours = before[..., edge : edge + height, edge : edge + width].float()
-    theirs = after[..., top : top + height, left : left + width].float()
+    height, width = after.shape[2:]
+    top, left = max(0, -down), max(0, -right)  # of what `after` shares
+    bottom, end = height - max(0, down), width - max(0, right)
+    ours = before[..., top + down : bottom + down, left + right : end + right].float()
+    theirs = after[..., top:bottom, left:end].float()
     return (ours - theirs).square().mean() / ours.detach().var()

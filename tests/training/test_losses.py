@@ -76,3 +76,12 @@ def test_stability_is_nought_for_what_moves_with_the_picture_and_large_for_what_
     assert stability_loss(inside(windows), moved, 3, -3) == 0
     assert stability_loss(inside(windows), moved, 0, 0) > 0.01
     assert stability_loss(inside(windows), moved.flip(-1), 3, -3) > 0.1
+
+
+def test_dots_that_keep_to_the_border_are_not_steady():
+    plain = torch.full((1, 3, 56, 72), 128.0)
+    dots = torch.zeros_like(plain)
+    dots[..., ::4, :2] = dots[..., ::4, -2:] = dots[..., :2, ::4] = dots[..., -2:, ::4] = 60.0
+    moved = plain + dots
+    for down, right in ((3, -3), (-2, 0), (0, 1)):
+        assert stability_loss(plain + dots, moved, down, right) > 0.5
