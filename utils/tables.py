@@ -85,8 +85,13 @@ def where(report: Mapping[str, Any]) -> str:
     device = machine["gpu"] or f"{machine['cpu']}, {machine['threads']} threads"
     software = f"PyTorch {versions['torch']}, Python {versions['python']}"
     what = [report["style"], f"{report['runs']} runs"] if "runs" in report else []
-    commit = [f"commit {report['commit']}"] if report["commit"] else []
+    commit = [f"commit {_short(report['commit'])}"] if report["commit"] else []
     return "; ".join([device, software, *what, report["taken"], *commit])
+
+
+def _short(commit: str) -> str:
+    """A commit's first twelve digits, and the + of changed files."""
+    return commit[:12] + commit[12:].lstrip("0123456789abcdef")
 
 
 def markdown(report: Mapping[str, Any]) -> str:
