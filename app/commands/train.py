@@ -3,74 +3,42 @@
 from __future__ import annotations
 
 import argparse
-import re
-import shlex
 import sys
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from app.commands.training_control import ShownOn, listen, stop_asked
+from app.commands.training_flags import add_flags
+from app.commands.training_output import AVERAGED, Output, facts_of, output_of, save_weights
 from app.commands.training_reports import Report, report_for
 from app.problems import StyleForgeError
-from models.checkpoints import (
-    CheckpointError,
-    load_checkpoint,
-    save_checkpoint,
-)
+from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_shape import FULL, SHAPES, NetworkShape, network_shape
 from models.training.checkpoint import resume_run
-from models.training.config import PRECISIONS, TrainingConfig
+from models.training.config import TrainingConfig
 from models.training.data import Photographs, find_photographs, load_photographs
 from models.training.download import cached_vgg
 from models.training.errors import TrainingError
-from models.training.features import INPUTS, Vgg19Features, load_vgg
+from models.training.features import Vgg19Features, load_vgg
 from models.training.pace import seconds_per_step
-from models.training.pack import PackTexts, add_lite, check_free, check_lite_free, write_pack
+from models.training.pack import PackTexts, add_lite, write_pack
 from models.training.run import Run
 from models.training.trainer import Progress, train
 from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
 from utils.image_utils import ImageError, load_image, save_image
-from utils.toml import Value
 from utils.writable import refusal
 
-DEFAULTS = TrainingConfig()
-CACHED_PHOTOS = 8000  # 2 GB at the default sizes
 PREVIEW_SIDE = 512  # long side, in pixels
 STOPPED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
 ESTIMATE_PHOTOS = 64  # enough to measure a step's time with
-UNTOLD = {  # by a pack: what does not change the style
-    *("command", "parser", "resume", "overwrite", "json_progress", "listen", "estimate"),
-    *("checkpoint_interval", "thumbnail"),
-}
-AVERAGED = 20  # the losses a pack states are the mean of this many last readings
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Where the style goes (`result`: a pack's folder, or a file of weights alone), and what
-    lies beside it while training goes on."""
-
-    result: Path
-    only_weights: bool
-    beside: bool = False  # a lite network for the pack that is there
-
-    @property
-    def checkpoint(self) -> Path:
-        lite = "-lite" if self.beside else ""
-        return self.result.with_name(f"{self.result.stem}{lite}.training.pt")
-
-    @property
-    def preview(self) -> Path:
-        return self.result.with_name(f"{self.result.stem}.preview.png")
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -81,159 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "command with --resume goes on. The losses are in relative form, so that one set of "
         "weights fits every style.",
     )
-    need = parser.add_argument
-    need("--style-image", type=Path, required=True, metavar="PICTURE", help="what to learn")
-    need(
-        "--dataset",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="photographs to practise on, subfolders too",
-    )
-    need(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="OUT",
-        help="a folder, in which the style's own folder is made, "
-        "or a .safetensors file for the weights alone",
-    )
-    vgg = parser.add_argument_group("the judging network")
-    vgg.add_argument(
-        "--vgg",
-        type=Path,
-        metavar="FILE",
-        help="VGG-19 weights (default: torchvision's, 548 MB, downloaded once)",
-    )
-    vgg.add_argument(
-        "--vgg-input",
-        choices=list(INPUTS),
-        help="which input FILE was trained on (default: what the file says of itself)",
-    )
-    recipe = parser.add_argument_group("the recipe")
-    for name, kind, meaning in (
-        ("content_weight", float, "weight of the content loss"),
-        ("style_weight", float, "weight of the style loss"),
-        ("tv_weight", float, "weight of the total variation"),
-        ("stability_weight", float, "weight of steadiness from frame to frame"),
-        ("teacher_weight", float, "weight of likeness to the --teacher's pictures"),
-        ("style_size", int, "long side of the style picture, in pixels"),
-        ("image_size", int, "side of the training crops, in pixels"),
-        ("batch_size", int, "photographs in a step"),
-        ("lr", float, "Adam's learning rate at the start"),
-        ("seed", int, "begins every random number"),
-    ):
-        default = getattr(DEFAULTS, name)
-        recipe.add_argument(
-            f"--{name.replace('_', '-')}",
-            type=kind,
-            default=default,
-            metavar="N",
-            help=f"{meaning} (default: {default:g})",
-        )
-    recipe.add_argument(
-        "--style-scales",
-        type=_scales,
-        default=DEFAULTS.style_scales,
-        metavar="1,0.5",
-        help="scales at which result and style picture are compared (default: 1)",
-    )
-    recipe.add_argument("--epochs", type=int, metavar="N", help="times to see every photograph")
-    recipe.add_argument(
-        "--iterations",
-        type=int,
-        metavar="N",
-        help=f"steps to take, whatever --epochs says (default: {DEFAULTS.iterations})",
-    )
-    recipe.add_argument(
-        "--init", type=Path, metavar="CHECKPOINT", help="begin from these weights, not at random"
-    )
-    recipe.add_argument(
-        "--init-share",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="how much of the --init weights stays in the result, 0 to 1: between two sets of "
-        "weights of one descent lie pictures between theirs (default: 0)",
-    )
-    recipe.add_argument(
-        "--network",
-        choices=list(SHAPES),
-        help="lite is narrower, for slow machines; into a folder that has the style's pack already "
-        "it goes beside the full one (default: that of --init, or full)",
-    )
-    recipe.add_argument(
-        "--teacher",
-        type=Path,
-        metavar="CHECKPOINT",
-        help="weights of the same style, whose pictures are to be followed",
-    )
-    recipe.add_argument(
-        "--exclude",
-        type=Path,
-        metavar="LIST",
-        help="a text file naming photographs to leave out, one a line",
-    )
-    recipe.add_argument(
-        "--cache-photos",
-        type=int,
-        default=CACHED_PHOTOS,
-        metavar="N",
-        help="photographs to keep in memory; of a larger folder, this many are drawn at random "
-        f"(default: {CACHED_PHOTOS})",
-    )
-    machine = parser.add_argument_group("the machine")
-    machine.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda:0, ... (default: auto, a GPU if any)"
-    )
-    machine.add_argument(
-        "--precision",
-        choices=("auto", *PRECISIONS),
-        default="auto",
-        help="bf16 is autocast (default: auto, bf16 on a GPU that has it)",
-    )
-    machine.add_argument("--compile", action="store_true", help="compile the network for speed")
-    machine.add_argument("--resume", action="store_true", help="go on where the run stopped")
-    machine.add_argument(
-        "--checkpoint-interval",
-        type=int,
-        default=500,
-        metavar="N",
-        help="iterations between checkpoints (default: 500)",
-    )
-    machine.add_argument(
-        "--estimate",
-        action="store_true",
-        help="take a few real steps, say how long the run would take, and end",
-    )
-    machine.add_argument(
-        "--json-progress", action="store_true", help="print one JSON object a line"
-    )
-    machine.add_argument(
-        "--listen",
-        action="store_true",
-        help="take a line on stdin, or its end, for Ctrl+C (for programs)",
-    )
-    pack = parser.add_argument_group("the style pack")
-    pack.add_argument("--name", metavar="KEY", help="its folder (default: the picture's name)")
-    pack.add_argument("--title", help="its name for people (default: from KEY)")
-    pack.add_argument("--credit", default="", help="whose picture it is")
-    pack.add_argument("--licence", default="", help="what others may do with it")
-    pack.add_argument(
-        "--preview",
-        type=Path,
-        metavar="PICTURE",
-        help="what to show the style on; read again when it changes (default: a photograph)",
-    )
-    pack.add_argument(
-        "--thumbnail",
-        type=Path,
-        metavar="PICTURE",
-        help="what the pack shows the style on (default: what --preview does)",
-    )
-    pack.add_argument("--overwrite", action="store_true", help="replace a style of this name")
-    parser.set_defaults(parser=parser)
+    add_flags(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -263,7 +79,7 @@ def _is_want_of_memory(exc: Exception) -> bool:
 def _run(args: argparse.Namespace, report: Report) -> int:
     if args.checkpoint_interval < 1:
         raise TrainingError("the checkpoint interval should be 1 or more")
-    output = _output(args)
+    output = output_of(args)
     if output.checkpoint.exists() and not args.resume:
         raise TrainingError(
             f"'{output.checkpoint}' holds an unfinished run; "
@@ -330,11 +146,11 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         return STOPPED
     if weights is not None and args.init_share:
         training.go_back(weights, args.init_share)
-    facts = _facts(args, training, readings, len(photographs))
-    texts = PackTexts(args.title or _title(output.result.stem), args.credit, args.licence)
+    facts = facts_of(args, training, readings, len(photographs))
+    texts = PackTexts(args.title or output.title, args.credit, args.licence)
     state = training.network.state_dict()
     if output.only_weights:
-        _save_weights(output.result, state, texts, facts)
+        save_weights(output.result, state, texts, facts)
     elif output.beside:
         add_lite(output.result, state, facts)
     else:
@@ -344,38 +160,6 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     output.preview.unlink(missing_ok=True)
     report.finished(output.result, training.seconds)
     return 0
-
-
-def _output(args: argparse.Namespace) -> Output:
-    target: Path = args.output
-    if target.suffix in (".pth", ".pt"):
-        raise TrainingError(f"weights are written as .safetensors, not '{target.name}'")
-    if target.suffix == ".safetensors":
-        if target.exists() and not args.overwrite:
-            raise TrainingError(f"'{target}' exists; choose another name, or pass --overwrite")
-        return Output(target, only_weights=True)
-    key = args.name if args.name is not None else _key(args.style_image.stem)
-    if not key or key != _key(key):
-        raise TrainingError(
-            f"--name should be lower-case letters, digits and underscores, not '{args.name or ''}'"
-        )
-    if target.exists() and not target.is_dir():
-        raise TrainingError(f"'{target}' is a file; -o takes a folder or a .safetensors file")
-    folder = target / key
-    beside = args.network == "lite" and (folder / "style.toml").is_file()
-    if beside:
-        check_lite_free(folder, overwrite=args.overwrite)
-    else:
-        check_free(folder, overwrite=args.overwrite)
-    return Output(folder, only_weights=False, beside=beside)
-
-
-def _key(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")
-
-
-def _title(key: str) -> str:
-    return key.replace("_", " ").title()
 
 
 def _device(key: str) -> torch.device:
@@ -416,13 +200,6 @@ def _config(args: argparse.Namespace, device: torch.device, shape: NetworkShape)
         modern = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
         asked["precision"] = "bf16" if modern else "fp32"
     return TrainingConfig(**asked, **asdict(shape))
-
-
-def _scales(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected numbers like 1,0.5, not '{text}'") from None
 
 
 def _names(path: Path | None) -> list[str]:
@@ -485,61 +262,6 @@ def _keep(path: Path, preview: NDArray[np.uint8], report: Report) -> Path | None
         report.note(f"The preview could not be saved: {exc}")
         return None
     return path
-
-
-def _facts(
-    args: argparse.Namespace, training: Run, readings: deque[Progress], photographs: int
-) -> dict[str, Value]:
-    """What a pack says of its training: the recipe, its outcome, and how it was made."""
-    facts: dict[str, Value] = dict(asdict(training.config)) | {"clamped": True}
-    for name in ("loss", "content", "style", "tv", "stability", "teacher") if readings else ():
-        mean = fmean(getattr(progress, name) for progress in readings)
-        facts[f"final_{name}"] = float(f"{mean:.4g}")
-    facts |= {
-        "photographs": photographs,
-        "seconds": round(training.seconds, 1),
-        "device": title(training.device),
-        "torch": torch.__version__,
-        "command": _command(args),
-    }
-    if args.init:
-        facts |= {"init": args.init.name, "init_share": args.init_share}
-    return facts
-
-
-def _command(args: argparse.Namespace) -> str:
-    """The command line that makes this style again, every path cut to what it is called: where
-    somebody keeps their files is nobody's business."""
-    words = ["styleforge", "train"]
-    for name, value in vars(args).items():
-        if name in UNTOLD or value is None or value == args.parser.get_default(name):
-            continue
-        words.append(f"--{name.replace('_', '-')}")
-        if isinstance(value, Path):
-            words.append(_told(value))
-        elif isinstance(value, tuple):
-            words.append(",".join(f"{part:g}" for part in value))
-        elif value is not True:
-            words.append(str(value))
-    return shlex.join(words)
-
-
-def _told(path: Path) -> str:
-    """The last part of `path`; of a pack's weights also whose they are."""
-    in_pack = (path.parent / "style.toml").is_file()
-    return f"{path.parent.name}/{path.name}" if in_pack else path.name
-
-
-def _save_weights(
-    path: Path, state: Mapping[str, torch.Tensor], texts: PackTexts, facts: Mapping[str, Value]
-) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {"title": texts.title, "credit": texts.credit, "licence": texts.licence}
-    metadata |= {name: str(value) for name, value in facts.items()}
-    try:
-        save_checkpoint(path, dict(state), metadata)
-    except OSError as exc:
-        raise TrainingError(f"'{path}' could not be written ({exc.strerror or exc})") from exc
 
 
 if __name__ == "__main__":  # for machines that have nothing but what training needs
