@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QByteArray, QEvent, QMimeData, QPoint, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
@@ -37,8 +35,6 @@ from app.frames import SourceInfo
 from app.problems import Problem
 from app.session import Session
 from app.settings import Settings
-from app.studio.runs import RunFolder
-from app.studio.studio import Phase, State
 from app.styled import EngineConfig, Styled
 from app.ui import actions
 from app.ui.controls import Panel
@@ -53,7 +49,7 @@ from app.ui.preferences import settings_of, source_kept
 from app.ui.problem_bar import NoticeBar, ProblemBar
 from app.ui.question_bar import QuestionBar
 from app.ui.status_line import StatusLine
-from app.ui.studio.window import StudioWindow
+from app.ui.studio.door import StudioDoor
 from app.ui.style_gallery import StyleGallery
 from app.ui.theme import CHOICES, Theme
 from app.ui.tokens import SPACE
@@ -134,10 +130,15 @@ class MainWindow(QMainWindow):
             self.notices.show_notice,
             self.actions_by_key["record"].setChecked,
         )
+        self.studio = StudioDoor(
+            self.session,
+            lambda: self.viewport.styled,
+            self._keep,
+            self.questions,
+            self.actions_by_key["train"].shortcut(),
+            self,
+        )
         self._help: HelpDialog | None = None
-        self._studio: StudioWindow | None = None
-        self._quit_asked = False  # while something is trained
-        self._told_of_unfinished = False
         self._save_later = QTimer(self, interval=SAVE_MS, singleShot=True)
         self._save_later.timeout.connect(self._save)
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
@@ -180,8 +181,8 @@ class MainWindow(QMainWindow):
         session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
         session.position_changed.connect(self.transport.show_position)
         session.styles_changed.connect(self._show_styles)
-        session.studio.changed.connect(self._follow_studio)
-        session.studio.unfinished_changed.connect(self._tell_of_unfinished)
+        self.studio.training.connect(self.toolbar.show_training)
+        self.studio.may_close.connect(self.close)
         self.transport.sought.connect(session.seek)
         self.gallery.chosen.connect(self.mixer.choose)
         self.gallery.mixed.connect(self.mixer.mix)
@@ -230,7 +231,7 @@ class MainWindow(QMainWindow):
             **{f"style_{n + 1}": style_at(n) for n in range(actions.STYLE_KEYS)},
             "next_style": lambda: self.mixer.choose(self.gallery.neighbor(1)),
             "previous_style": lambda: self.mixer.choose(self.gallery.neighbor(-1)),
-            "train": self._show_studio,
+            "train": lambda: self.studio.open(self._settings),
             "mix": self.mixer.on_or_off,
             "mix_next": self.mixer.next,
             "install_style": lambda: self.opener.ask_style(self._offer_style),
@@ -391,60 +392,6 @@ class MainWindow(QMainWindow):
         self._help.raise_()
         self._help.activateWindow()
 
-    # Training
-
-    def _show_studio(self) -> None:
-        if self._studio is None:
-            self._studio = StudioWindow(self.session, self._source_pixels, self._keep, self)
-            self._studio.restore(self._settings.photographs, self._settings.vgg)
-        self._studio.show()
-        self._studio.raise_()
-        self._studio.activateWindow()
-
-    def _source_pixels(self) -> NDArray[np.uint8] | None:
-        styled = self.viewport.styled
-        return None if styled is None else styled.source.pixels
-
-    def _follow_studio(self, state: State) -> None:
-        words = ""
-        if state.phase is Phase.TRAINING:
-            words = "Training" if state.share is None else f"{state.share:.0%} trained"
-        elif state.phase.busy:
-            words = "Training"
-        self.toolbar.show_training(words)
-        seen = self._studio is not None and self._studio.isVisible()
-        if state.problem is not None and not seen:
-            self.problems.add(state.problem)
-        if self._quit_asked and not state.phase.busy:
-            self.close()
-
-    def _tell_of_unfinished(self, runs: tuple[RunFolder, ...]) -> None:
-        if runs and not self._told_of_unfinished:
-            key = self.actions_by_key["train"].shortcut()
-            words = actions.tip_with_key(
-                f"The training of '{runs[0].title}' is not finished; go on in the studio", key
-            )
-            self.notices.show_notice(words)
-        self._told_of_unfinished = True
-
-    def _may_quit(self) -> bool:
-        """False while a style is trained and the user has not said twice to quit."""
-        studio = self.session.studio
-        if self._quit_asked or studio.state.phase not in (Phase.TRAINING, Phase.STOPPING):
-            return True
-        title = studio.state.run.title if studio.state.run else ""
-        question = f"'{title}' is being trained. Quit, and go on with it the next time?"
-        if self.questions.isVisible() and self.questions.accessibleDescription() == question:
-            return True  # asked to close twice; what was learned is kept all the same
-
-        def quit_soon() -> None:
-            self._quit_asked = True
-            self.notices.show_notice("Keeping what was learned, then closing")
-            studio.pause()
-
-        self.questions.ask(question, "&Quit", lambda _text: quit_soon())
-        return False
-
     def _ask_address(self) -> None:
         if not self._settings.show_panel or self.isFullScreen():
             if self.isFullScreen():
@@ -547,7 +494,7 @@ class MainWindow(QMainWindow):
             self.problems.add(Problem.of(exc, doing="save the settings"))
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if not self._may_quit():
+        if not self.studio.may_quit():
             event.ignore()
             return
         self.exporter.end()
@@ -555,8 +502,7 @@ class MainWindow(QMainWindow):
         self._save()
         if self._help is not None:
             self._help.close()
-        if self._studio is not None:
-            self._studio.close()
+        self.studio.close()
         event.accept()
 
 

@@ -150,7 +150,7 @@ def main_window(session, qtbot) -> Iterator[MainWindow]:
 def test_ctrl_t_opens_the_studio_beside_the_picture(main_window):
     main_window.viewport.setFocus()
     QTest.keyClick(main_window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
-    opened = main_window._studio
+    opened = main_window.studio.window
     assert opened is not None
     assert opened.isVisible()
     assert not opened.isModal()
@@ -181,8 +181,8 @@ def test_an_unfinished_run_is_told_of_at_the_start(order, session, qtbot, runs):
     window.show()
     qtbot.waitUntil(lambda: "'Red stripes' is not finished" in window.notices.text)
     window._act("train")
-    assert window._studio is not None
-    asking = window._studio.asking
+    assert window.studio.window is not None
+    asking = window.studio.window.asking
     qtbot.waitUntil(lambda: asking.topic == "unfinished")
     asking.buttons[1].click()
     qtbot.waitUntil(lambda: not run.path.exists())
