@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, QMimeData, QPoint, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QPoint, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
-    QGuiApplication,
     QKeyEvent,
 )
 from PySide6.QtWidgets import (
@@ -38,10 +36,10 @@ from app.settings import Settings
 from app.styled import EngineConfig, Styled
 from app.ui import actions
 from app.ui.controls import Panel
-from app.ui.dropping import Drop, understand
 from app.ui.exporting import Exporter
 from app.ui.help_dialog import HelpDialog
 from app.ui.icons import application_icon
+from app.ui.installing import Installer
 from app.ui.mixer import Mixer
 from app.ui.opening import Opener
 from app.ui.overlay import Overlay
@@ -51,6 +49,7 @@ from app.ui.question_bar import QuestionBar
 from app.ui.status_line import StatusLine
 from app.ui.studio.door import StudioDoor
 from app.ui.style_gallery import StyleGallery
+from app.ui.taking import Taker
 from app.ui.theme import CHOICES, Theme
 from app.ui.tokens import SPACE
 from app.ui.toolbar import Toolbar, tool_button
@@ -124,6 +123,8 @@ class MainWindow(QMainWindow):
         self.panel = Panel(self.session, self)
         self.status = StatusLine(self)
         self.opener = Opener(self.session, self.panel, self.sources_menu, self._act, self)
+        self.installer = Installer(self.session, self.questions)
+        self.taker = Taker(self.session, self.viewport, self.opener, self.installer)
         self.exporter = Exporter(
             self.session,
             lambda: self.viewport.styled,
@@ -219,7 +220,7 @@ class MainWindow(QMainWindow):
             "open": lambda: self.opener.ask_files(),
             "open_folder": lambda: self.opener.ask_folder(),
             "address": self._ask_address,
-            "paste": self._paste,
+            "paste": lambda: self.taker.paste(),
             "sources": lambda: self.toolbar.pop_up_sources(),
             "pause": self._pause,
             "previous": lambda: self._go(-1),
@@ -234,8 +235,8 @@ class MainWindow(QMainWindow):
             "train": lambda: self.studio.open(self._settings),
             "mix": self.mixer.on_or_off,
             "mix_next": self.mixer.next,
-            "install_style": lambda: self.opener.ask_style(self._offer_style),
-            "remove_style": self._ask_remove_style,
+            "install_style": lambda: self.opener.ask_style(self.installer.offer),
+            "remove_style": lambda: self.installer.ask_remove(),
             **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
             "compare": self._toggle_compare,
             "cycle_view": lambda: self.set_view(_after(VIEWS, self.viewport.view)),
@@ -400,66 +401,16 @@ class MainWindow(QMainWindow):
             self._arrange()
         self.panel.ask_address()
 
-    def _ask_remove_style(self) -> None:
-        style = next(
-            (s for s in self.session.library.styles if s.key == self.session.config.style), None
-        )
-        if style is None:
-            return
-        if style.builtin:
-            self.notices.show_notice(f"{style.title} is built in and cannot be removed")
-            return
-        self.questions.ask(
-            f"Remove the style '{style.title}' and its files?",
-            "&Remove",
-            lambda _text: self.session.remove_style(style.key),
-        )
-
-    # Drop and paste
+    # Drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        drop = understand(event.mimeData())
-        self.viewport.offer(drop.title, drop.detail, welcome=drop.welcome)
-        if not drop.welcome:
-            # Accepted all the same, so that leaving and dropping are heard of.
-            event.setDropAction(Qt.DropAction.IgnoreAction)
-            event.accept()
-        else:
-            event.acceptProposedAction()
+        self.taker.enter(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.viewport.withdraw()
+        self.taker.leave()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        self.viewport.withdraw()
-        event.acceptProposedAction()
-        self._take(understand(event.mimeData()))
-
-    def _paste(self) -> None:
-        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # none on an empty clipboard
-        if data.hasImage() and not data.hasUrls():
-            self.opener.open_image(QGuiApplication.clipboard().image())
-        elif data.hasUrls() or data.hasText():
-            self._take(understand(data))
-        else:
-            self.problems.add(Problem("There is nothing on the clipboard to paste"))
-
-    def _take(self, drop: Drop) -> None:
-        if drop.weights is not None:
-            self._offer_style(drop.weights)
-        elif drop.spec is not None:
-            self.session.open(drop.spec)
-        else:
-            self.problems.add(Problem(f"{drop.title}. {drop.detail}"))
-
-    def _offer_style(self, path: Path) -> None:
-        self.questions.ask(
-            f"Install '{path.name}' as a style?",
-            "&Install",
-            lambda title: self.session.install_style(path, title),
-            label="&Title:",
-            text=path.stem.replace("_", " ").title(),
-        )
+        self.taker.drop(event)
 
     # Keys that belong to the focused control
 

@@ -39,7 +39,7 @@ def _is_ours(widget: QWidget) -> bool:
 
 
 def test_every_control_has_an_accessible_name_and_a_tooltip(window, picture):
-    window._offer_style(picture)
+    window.installer.offer(picture)
     window.panel.ask_address()
     found = controls(window)
     assert len(found) > 20

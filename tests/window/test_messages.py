@@ -15,7 +15,7 @@ def test_very_long_words_do_not_widen_the_window(streaming):
     before = streaming.minimumSizeHint().width()
     streaming.problems.add(Problem(f"Could not open '{'z' * 250}.png'"))
     streaming.notices.show_notice("n" * 300)
-    streaming._offer_style(Path(f"/x/{'y' * 240}.pth"))
+    streaming.installer.offer(Path(f"/x/{'y' * 240}.pth"))
     assert streaming.minimumSizeHint().width() == before
 
 

@@ -1,0 +1,41 @@
+"""Asks before a style is installed or removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.session import Session
+from app.ui.question_bar import QuestionBar
+
+
+class Installer:
+    """Puts its questions to `questions`, and leaves the deed to `session`."""
+
+    def __init__(self, session: Session, questions: QuestionBar) -> None:
+        self._session, self._questions = session, questions
+
+    def offer(self, path: Path) -> None:
+        """Install the weights or the pack at `path`, under a title the user may change."""
+        self._questions.ask(
+            f"Install '{path.name}' as a style?",
+            "&Install",
+            lambda title: self._session.install_style(path, title),
+            label="&Title:",
+            text=path.stem.replace("_", " ").title(),
+        )
+
+    def ask_remove(self) -> None:
+        """Remove the style that is chosen, unless it is built in."""
+        style = next(
+            (s for s in self._session.library.styles if s.key == self._session.config.style), None
+        )
+        if style is None:
+            return
+        if style.builtin:
+            self._session.notice.emit(f"{style.title} is built in and cannot be removed")
+            return
+        self._questions.ask(
+            f"Remove the style '{style.title}' and its files?",
+            "&Remove",
+            lambda _text: self._session.remove_style(style.key),
+        )

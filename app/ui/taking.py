@@ -1,0 +1,62 @@
+"""Takes what is dropped and pasted: opens it, offers to install it, or says why it does neither."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+
+from app.problems import Problem
+from app.session import Session
+from app.ui.dropping import Drop, understand
+from app.ui.installing import Installer
+from app.ui.opening import Opener
+from app.ui.viewport import Viewport
+
+
+class Taker:
+    """Says on `viewport` what a drop would do, while it is held there."""
+
+    def __init__(
+        self, session: Session, viewport: Viewport, opener: Opener, installer: Installer
+    ) -> None:
+        self._session, self._viewport = session, viewport
+        self._opener, self._installer = opener, installer
+
+    def enter(self, event: QDragEnterEvent) -> None:
+        """What is dragged came in."""
+        drop = understand(event.mimeData())
+        self._viewport.offer(drop.title, drop.detail, welcome=drop.welcome)
+        if not drop.welcome:
+            # Accepted all the same, so that leaving and dropping are heard of.
+            event.setDropAction(Qt.DropAction.IgnoreAction)
+            event.accept()
+        else:
+            event.acceptProposedAction()
+
+    def leave(self) -> None:
+        """It went out again."""
+        self._viewport.withdraw()
+
+    def drop(self, event: QDropEvent) -> None:
+        """It was let go."""
+        self._viewport.withdraw()
+        event.acceptProposedAction()
+        self._take(understand(event.mimeData()))
+
+    def paste(self) -> None:
+        """Take what is on the clipboard."""
+        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # none on an empty clipboard
+        if data.hasImage() and not data.hasUrls():
+            self._opener.open_image(QGuiApplication.clipboard().image())
+        elif data.hasUrls() or data.hasText():
+            self._take(understand(data))
+        else:
+            self._session.problem.emit(Problem("There is nothing on the clipboard to paste"))
+
+    def _take(self, drop: Drop) -> None:
+        if drop.weights is not None:
+            self._installer.offer(drop.weights)
+        elif drop.spec is not None:
+            self._session.open(drop.spec)
+        else:
+            self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}"))
