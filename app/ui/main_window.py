@@ -7,20 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, QPoint, Qt, QTimer
-from PySide6.QtGui import (
-    QCloseEvent,
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDropEvent,
-    QKeyEvent,
-)
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QTimer
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import (
-    QAbstractButton,
-    QAbstractItemView,
-    QAbstractSlider,
     QApplication,
-    QComboBox,
     QGridLayout,
     QLineEdit,
     QMainWindow,
@@ -43,6 +33,7 @@ from app.ui.installing import Installer
 from app.ui.mixer import Mixer
 from app.ui.opening import Opener
 from app.ui.overlay import Overlay
+from app.ui.own_keys import is_own_key
 from app.ui.preferences import settings_of, source_kept
 from app.ui.problem_bar import NoticeBar, ProblemBar
 from app.ui.question_bar import QuestionBar
@@ -59,15 +50,6 @@ from app.ui.viewport import VIEWS, Viewport
 SEEK_S = 5.0
 SAVE_MS = 1000  # settings are written this long after the last change
 PATIENCE_MS = 200  # a style that takes longer to load is announced
-
-_PAGES = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
-# Keys that belong to a focused control before they are shortcuts of the window.
-_OWN_KEYS: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
-    (QAbstractButton, (Qt.Key.Key_Space,)),
-    (QComboBox, (Qt.Key.Key_Space, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)),
-    (QAbstractSlider, _PAGES),
-    (QAbstractItemView, _PAGES),
-)
 
 
 class MainWindow(QMainWindow):
@@ -415,12 +397,9 @@ class MainWindow(QMainWindow):
     # Keys that belong to the focused control
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            focused = self.focusWidget()
-            for kind, keys in _OWN_KEYS:
-                if isinstance(focused, kind) and event.key() in keys:
-                    event.accept()
-                    return True
+        if is_own_key(event, self):
+            event.accept()
+            return True
         return super().event(event)
 
     # Settings
