@@ -46,10 +46,10 @@ from app.ui.tokens import SPACE
 from app.ui.toolbar import Toolbar, tool_button
 from app.ui.transport import Transport
 from app.ui.viewport import VIEWS, Viewport
+from app.ui.waiting import Waiting
 
 SEEK_S = 5.0
 SAVE_MS = 1000  # settings are written this long after the last change
-PATIENCE_MS = 200  # a style that takes longer to load is announced
 
 
 class MainWindow(QMainWindow):
@@ -66,7 +66,6 @@ class MainWindow(QMainWindow):
         self.session = session
         self._settings = settings
         self._save_settings = save_settings
-        self._opening = ""
         self._view_before = "styled"
         self._maximized = False
         self.setWindowTitle("StyleForge")
@@ -92,6 +91,7 @@ class MainWindow(QMainWindow):
         self.notices = NoticeBar(self)
         self.questions = QuestionBar(self)
         self.viewport = Viewport(self.session.shown, self)
+        self.waiting = Waiting(self.session, self.viewport, self.mixer.words)
         self.overlay = Overlay(
             lambda: self.session.meter.reading(time.perf_counter()),
             lambda: self.viewport.styled,
@@ -124,8 +124,6 @@ class MainWindow(QMainWindow):
         self._help: HelpDialog | None = None
         self._save_later = QTimer(self, interval=SAVE_MS, singleShot=True)
         self._save_later.timeout.connect(self._save)
-        self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
-        self._patience.timeout.connect(self._announce_wait)
 
     def _lay_out(self) -> None:
         self.foot = QWidget(self)
@@ -160,7 +158,6 @@ class MainWindow(QMainWindow):
         session.source_status.connect(self.notices.show_state)
         session.config_changed.connect(self._follow_config)
         session.source_changed.connect(self._follow_source)
-        session.opening_changed.connect(self._follow_opening)
         session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
         session.position_changed.connect(self.transport.show_position)
         session.styles_changed.connect(self._show_styles)
@@ -240,8 +237,7 @@ class MainWindow(QMainWindow):
     # What the session says
 
     def _show_styled(self, styled: Styled) -> None:
-        self._patience.stop()
-        self.viewport.say_waiting(self._opening)
+        self.waiting.end()
         self.viewport.show_styled(styled)
         self.status.say(str(styled.running))
 
@@ -251,7 +247,7 @@ class MainWindow(QMainWindow):
         self.viewport.name_style(self.mixer.words())
         if config.compare != (self.viewport.view == "compare"):
             self._show_view("compare" if config.compare else "styled")
-        self._patience.start()
+        self.waiting.begin()
         self._save_later.start()
 
     def _follow_source(self, info: SourceInfo | None) -> None:
@@ -261,22 +257,10 @@ class MainWindow(QMainWindow):
         if info is None:
             self.viewport.show_styled(None)
         elif self.viewport.styled is None:
-            self._announce_wait()
+            self.waiting.announce()
         if info is not None and self.focusWidget() is self.panel.address:
             self.viewport.setFocus()
         self._save_later.start()
-
-    def _follow_opening(self, text: str) -> None:
-        self._opening = text
-        self.viewport.say_waiting(text)
-
-    def _announce_wait(self) -> None:
-        if self.session.info is None:
-            return
-        shown = self.viewport.styled
-        same_style = shown is not None and shown.config.style == self.session.config.style
-        waiting = "Applying..." if same_style else f"Loading {self.mixer.words()}..."
-        self.viewport.say_waiting(self._opening or waiting)
 
     def _show_styles(self) -> None:
         config = self.session.config

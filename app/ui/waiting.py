@@ -1,0 +1,46 @@
+"""Says over the picture what is waited for: a source to open, a style that takes long to load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.session import Session
+from app.ui.viewport import Viewport
+
+PATIENCE_MS = 200  # a style that takes longer to load is announced
+
+
+class Waiting(QObject):
+    """Writes on `viewport`; `words` says which style is chosen."""
+
+    def __init__(self, session: Session, viewport: Viewport, words: Callable[[], str]) -> None:
+        super().__init__(viewport)
+        self._session, self._viewport, self._words = session, viewport, words
+        self._opening = ""
+        self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
+        self._patience.timeout.connect(self.announce)
+        session.opening_changed.connect(self._follow_opening)
+
+    def begin(self) -> None:
+        """A result of another config is due; announced if it takes long."""
+        self._patience.start()
+
+    def end(self) -> None:
+        """A result is here; a source may still be opening."""
+        self._patience.stop()
+        self._viewport.say_waiting(self._opening)
+
+    def announce(self) -> None:
+        """Say at once what is waited for, if anything is open."""
+        if self._session.info is None:
+            return
+        shown = self._viewport.styled
+        same_style = shown is not None and shown.config.style == self._session.config.style
+        waiting = "Applying..." if same_style else f"Loading {self._words()}..."
+        self._viewport.say_waiting(self._opening or waiting)
+
+    def _follow_opening(self, text: str) -> None:
+        self._opening = text
+        self._viewport.say_waiting(text)
