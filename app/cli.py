@@ -12,6 +12,7 @@ from typing import TextIO
 from app.commands.look import add_look
 from app.problems import StyleForgeError
 from app.version import styleforge_version
+from utils.threads import wait_briefly
 
 # A command is a module of this name in app.commands, imported only when it is asked for, so
 # that `--help` and `--version` need not wait for PyTorch.
@@ -36,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
+    wait_briefly()
     try:
         status = _run(argv)
         sys.stdout.flush()  # here, where a full disk or a reader that left can still be told

@@ -355,7 +355,7 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
     album, out = tmp_path / "album", tmp_path / "out"
     album.mkdir()
     for n in range(400):
-        save_image(album / f"{n:03}.png", picture(96, 96))
+        save_image(album / f"{n:03}.png", picture(224, 160))
     command = [sys.executable, "-m", "app", "stylize", str(album), "-o", str(out)]
     command += ["--style", style, "--kernels", "baseline", "--device", "cpu"]
     with subprocess.Popen(
@@ -374,7 +374,7 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
     assert "Traceback" not in err
     made = list(out.iterdir())
     assert 3 <= len(made) < 400
-    assert {load_image(path).shape for path in made} == {(96, 96, 3)}
+    assert {load_image(path).shape for path in made} == {(160, 224, 3)}
 
 
 # Streams
@@ -434,3 +434,30 @@ def test_what_is_no_style_is_refused_in_one_sentence(tmp_path, capsys):
     assert "not a checkpoint" in err
     assert main(["styles", "remove", "nothing_like_it"]) == 1
     assert "there is no style 'nothing_like_it'" in capsys.readouterr().err
+
+
+def test_threads_that_wait_leave_the_processor_to_others_unless_the_user_says_otherwise():
+    ask = (
+        "import os, sys; from app.cli import main; early = 'torch' not in sys.modules; "
+        "main(['--version']); print(early, os.environ.get('GOMP_SPINCOUNT'))"
+    )
+
+    def told(**settings: str) -> str:
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", ask],
+            cwd=ROOT,
+            env=environment | settings,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()[-1]
+
+    assert told() == "True 1000"
+    assert told(GOMP_SPINCOUNT="7") == "True 7"
+    assert told(OMP_WAIT_POLICY="ACTIVE") == "True None"

@@ -62,10 +62,6 @@ class TrainingProcess(QObject):
         process.setWorkingDirectory(str(ROOT))
         environment = QProcessEnvironment.systemEnvironment()
         environment.insert("PYTHONUTF8", "1")  # its words are read as UTF-8, whatever the locale
-        # Beside the live picture the processor is shared, and threads that spin while they wait
-        # for each other burn the others' turns: a step takes seven times as long then, measured.
-        if not environment.contains("OMP_WAIT_POLICY"):
-            environment.insert("OMP_WAIT_POLICY", "PASSIVE")
         process.setProcessEnvironment(environment)
         process.started.connect(self._yield_to_the_picture)
         process.readyReadStandardOutput.connect(self._read_events)
