@@ -6,8 +6,8 @@ import os
 
 # A network on the CPU waits at hundreds of barriers a frame. GNU's OpenMP turns 300,000 times
 # before a waiting thread sleeps; beside another busy program that burns the turns the other
-# threads need, and a frame takes up to sixteen times as long. After 1,000 turns it does not, and
-# alone it is no slower (docs/performance.md).
+# threads need, and a frame takes up to sixteen times as long. With 1,000 turns it does not, and
+# alone it is slower by a few percent at most (docs/performance.md).
 TURNS = "1000"
 
 
