@@ -359,7 +359,13 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
     command = [sys.executable, "-m", "app", "stylize", str(album), "-o", str(out)]
     command += ["--style", style, "--kernels", "baseline", "--device", "cpu"]
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell gives what runs in its foreground; these tests may run in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + 60
         while not (out.is_dir() and len(list(out.glob("[0-9]*.png"))) >= 3):
