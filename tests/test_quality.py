@@ -23,7 +23,7 @@ from app.commands.quality_sheets import sheet
 from models.checkpoints import save_checkpoint
 from models.network_shape import LITE
 from models.precision import Precision
-from models.quality.direct import optimise
+from models.quality.direct import optimise, white_noise
 from models.quality.flicker import STEPS, pan, panned_flicker, still_flicker
 from models.quality.judge import judge, styler
 from models.quality.pictures import beyond, border, clipped, psnr, to_pixels, to_tensor
@@ -215,6 +215,18 @@ def test_direct_optimisation_goes_down_and_tells_what_it_took(objective, photogr
     )
 
 
+def test_direct_optimisation_begins_with_noise_where_that_is_asked_for(objective, photograph):
+    start = white_noise(photograph)
+    assert torch.equal(start, white_noise(photograph))
+    assert 120 < start.mean() < 135
+    assert 0 <= start.min() < 5 < 250 < start.max() <= 255
+    (reached,) = optimise(objective, photograph, (3,), start=start)
+    with torch.no_grad():
+        assert reached.path[0] == pytest.approx(float(objective(start, photograph)[0]))
+    assert reached.path[3] < reached.path[0]
+    assert reached.path[0] > optimise(objective, photograph, (1,))[0].path[0]
+
+
 def test_direct_optimisation_is_content_with_what_cannot_be_better() -> None:
     photograph = torch.full((1, 3, 8, 8), 100.0)
 
@@ -337,13 +349,20 @@ def test_quality_measures_every_style_size_and_precision(place: Path, capsys) ->
         assert len(row["each"]) == 2
         assert (row["psnr_min"] is None) == (row["precision"] == "FP32")
     assert [row["iterations"] for row in candy["direct"]] == [1, 2]
-    assert candy["direct"][0]["objective"] > candy["direct"][1]["objective"]
+    for start in ("direct", "from_noise"):
+        assert candy[start][0]["objective"] > candy[start][1]["objective"]
+    assert candy["from_noise"][0]["objective"] > candy["direct"][0]["objective"]
+    assert (
+        candy["networks"][0]["equals_from_noise"] is None
+        or candy["networks"][0]["equals_from_noise"] <= 2
+    )
     assert candy["without"]["still"] > 0
     table = markdown(report)
     for words in (
         "2 photographs with a long side of 80 px, enlarged from 60: 2, 0",
         "L-BFGS 2",
         "BF16 dB",
+        "from noise",
         "still, without",
         "Not run: Mosaic, lite",
     ):
@@ -436,7 +455,7 @@ def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:
         (("--json", "photos"), "'photos' is a folder"),
         (("--pairs", "candy:mosaic"), "--mix-sheet and --pairs go together"),
         (("--without", "photos"), "holds no 'candy' trained without the stability term"),
-        (("--without", "packs"), "was trained with the stability term, at a weight of 0.5"),
+        (("--without", "packs"), "with the stability term, at a stability weight of 0.5"),
         (("--device", "cuda:77"), "there is no device 'cuda:77'"),
     ],
 )

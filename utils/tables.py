@@ -31,15 +31,16 @@ COLUMNS = (
 )
 
 WORTH = (
-    "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; less "
-    "is better. L-BFGS optimises the photograph's pixels directly, so many iterations long; *full "
-    "there* is the full network on the photographs that were so optimised, and *equals* after how "
-    "many iterations L-BFGS stands where it does. *Clipped* is the share of "
-    "pixels with a channel at 0 or 255; *frame* is by how much the outermost 4 pixels are brighter "
-    "than the next ones, of 255, beyond what they are in the photograph. FP16 and BF16 are the "
-    "least PSNR against FP32. *Still* and *panned* are flicker: the mean difference of consecutive "
-    "results, motion compensated, over that of the noisy frames. *Without* are weights of the "
-    "same style that no stability term took part in."
+    "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; "
+    "less is better. L-BFGS optimises the photograph's pixels directly, so many iterations long; "
+    "*full there* is the full network on the photographs that were so optimised, and *equals* "
+    "after how many iterations L-BFGS stands where it does; *from noise* the same where L-BFGS "
+    "begins with white noise, as Johnson et al. did. *Clipped* is the share of pixels with a "
+    "channel at 0 or 255; *frame* is by how much the outermost 4 pixels are brighter than the "
+    "next ones, of 255, beyond what they are in the photograph. FP16 and BF16 are the least PSNR "
+    "against FP32. *Still* and *panned* are flicker: the mean difference of consecutive results, "
+    "motion compensated, over that of the noisy frames. *Without* are weights of the same style "
+    "that no stability term took part in."
 )
 
 
@@ -195,8 +196,8 @@ def _worth(styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]) -> li
     iterations, some = direct["iterations"], direct["photographs"]
     steps = [f"L-BFGS {count}" for count in iterations]
     header = [
-        "style", "full", "lite", "full there", *steps, "equals", "clipped", "frame", "FP16 dB",
-        "BF16 dB",
+        "style", "full", "lite", "full there", *steps, "equals", "from noise", "clipped", "frame",
+        "FP16 dB", "BF16 dB",
     ]  # fmt: skip
     lines = [header]
     for style in styles:
@@ -210,6 +211,7 @@ def _worth(styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]) -> li
                 _figure(_mean([one["seen"] for one in full.get("each", [])[:some]])),
                 *(_figure(reached.get(count)) for count in iterations),
                 _figure(full.get("equals"), 0),
+                _figure(full.get("equals_from_noise"), 0),
                 "-" if "clipped" not in full else f"{full['clipped']:.1%}",
                 "-" if "step" not in full else f"{full['step']:+.1f}",
                 *(

@@ -15,7 +15,7 @@ from app.commands.quality_sheets import Pixels
 from app.commands.quality_subjects import Photograph, Subject
 from models.precision import Precision
 from models.quality import flicker
-from models.quality.direct import HISTORY, Optimised, optimise
+from models.quality.direct import HISTORY, Optimised, optimise, white_noise
 from models.quality.judge import Judged, Styler, judge, styler
 from models.quality.pictures import border, clipped, to_pixels, to_tensor
 from models.training.config import TrainingConfig
@@ -76,7 +76,7 @@ def conditions(plan: Plan, photographs: Sequence[Photograph]) -> dict[str, Any]:
             "iterations": list(plan.iterations) if plan.direct else [],
             "photographs": plan.direct,
             "history": HISTORY,
-            "start": "the photograph",
+            "starts": {"direct": "the photograph", "from_noise": "white noise"},
             "step": "L-BFGS with a strong Wolfe search, over the pixels, clamped to 0-255",
         },
         "flicker": {
@@ -139,11 +139,13 @@ class Quality:
             reached = self._optimised(objective, subject.pack.title, say)
             place = self._plan.iterations.index(self._plan.shown)
             shown.direct.extend(to_pixels(stages[place].picture) for stages in reached)
-            entry["direct"] = self._direct_rows(reached)
-            paths = [stages[-1].path for stages in reached]
+            noisy = self._optimised(objective, subject.pack.title, say, white_noise)
+            entry["direct"], entry["from_noise"] = map(self._direct_rows, (reached, noisy))
             for row in entry["networks"]:
-                if "each" in row:
-                    row["equals"] = _equals([one["seen"] for one in row["each"]], paths)
+                seen = [one["seen"] for one in row.get("each", [])]
+                for name, runs in (("equals", reached), ("equals_from_noise", noisy)):
+                    if seen:
+                        row[name] = _equals(seen, [stages[-1].path for stages in runs])
         return entry, shown
 
     def _network(
@@ -207,12 +209,20 @@ class Quality:
             "panned_each": panned,
         }
 
-    def _optimised(self, objective: Objective, title: str, say: Say) -> list[list[Optimised]]:
+    def _optimised(
+        self,
+        objective: Objective,
+        title: str,
+        say: Say,
+        start: Callable[[Tensor], Tensor] = lambda photograph: photograph,
+    ) -> list[list[Optimised]]:
         """For each of the first photographs, what stands after each of the plan's iterations."""
         reached: list[list[Optimised]] = []
         for name, picture in zip(self._names, self._pictures[: self._plan.direct], strict=False):
             say(f"{title}: L-BFGS of {name}, {len(reached) + 1} of {self._plan.direct}")
-            reached.append(optimise(objective, picture, self._plan.iterations))
+            reached.append(
+                optimise(objective, picture, self._plan.iterations, start=start(picture))
+            )
         return reached
 
     def _direct_rows(self, reached: Sequence[Sequence[Optimised]]) -> list[dict[str, Any]]:

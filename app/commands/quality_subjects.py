@@ -135,11 +135,12 @@ def _without(folder: Path, key: str) -> Path:
 
 
 def _refuse_steadied(pack: Path) -> None:
-    if weight := _training(pack).get("stability_weight", 0):
-        raise QualityError(
-            f"'{pack}' was trained with the stability term, at a weight of {weight:g}; "
-            "--without takes styles trained without it"
-        )
+    for name in ("stability_weight", "motion_weight"):
+        if weight := _training(pack).get(name, 0):
+            raise QualityError(
+                f"'{pack}' was trained with the stability term, at a {name.replace('_', ' ')} of "
+                f"{weight:g}; --without takes styles trained without it"
+            )
 
 
 def _recipe(pack: Path) -> TrainingConfig:

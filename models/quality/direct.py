@@ -19,7 +19,7 @@ Objective = Callable[[Tensor, Tensor], Tensor]  # as models.training.objective's
 class Optimised:
     """A picture after `iterations` iterations, which took `evaluations` of the objective.
 
-    `path` is the objective after each iteration so far, beginning with the photograph's own;
+    `path` is the objective after each iteration so far, beginning with that of the start;
     `terms` are the objective's [total, content, style, TV]; `picture` is [1, 3, H, W] float32
     RGB within 0-255. `iterations` is less than what was asked for only where no step goes down.
     """
@@ -36,9 +36,11 @@ def optimise(
     photograph: Tensor,  # [1, 3, H, W], float RGB 0-255
     iterations: Sequence[int],
     iterated: Callable[[], None] = lambda: None,
+    *,
+    start: Tensor | None = None,  # like the photograph
 ) -> list[Optimised]:
-    """Gatys' method (2015, arXiv:1508.06576) with Johnson's objective, from the photograph: what
-    stands after each of `iterations`, which ascend.
+    """Gatys' method (2015, arXiv:1508.06576) with Johnson's objective, from `start`, which is the
+    photograph where none is given: what stands after each of `iterations`, which ascend.
 
     The unknowns are the pixels, and the objective is that of the picture they make when clamped
     to 0-255: unbounded, they would reach objectives that no picture has, as Johnson et al.
@@ -47,7 +49,7 @@ def optimise(
     that satisfies the strong Wolfe conditions, which takes little more than one evaluation of
     the objective and its gradient. `iterated` is called after each iteration.
     """
-    search = _Search(objective, photograph)
+    search = _Search(objective, photograph, photograph if start is None else start)
     reached = []
     for wanted in iterations:
         while search.done < wanted and search.step():
@@ -56,15 +58,22 @@ def optimise(
     return reached
 
 
+def white_noise(photograph: Tensor) -> Tensor:
+    """A picture like `photograph` of which every value is drawn from 0-255 alike, the same each
+    time: where Johnson et al. begin."""
+    drawn = torch.rand(photograph.shape, generator=torch.Generator().manual_seed(0))
+    return drawn.mul_(255).to(photograph)
+
+
 class _Search:
     """An optimisation under way."""
 
-    def __init__(self, objective: Objective, photograph: Tensor) -> None:
+    def __init__(self, objective: Objective, photograph: Tensor, start: Tensor) -> None:
         self.done = self._evaluations = 0
         self._path: list[float] = []
         self._objective, self._photograph = objective, photograph
         # L-BFGS takes them as one row, in memory as in shape.
-        self._pixels = photograph.clone(memory_format=torch.contiguous_format).requires_grad_()
+        self._pixels = start.clone(memory_format=torch.contiguous_format).requires_grad_()
         self._seen: tuple[Tensor, Tensor] | None = None  # the last point, and its loss
         self._optimizer = self._fresh()
         self._record()

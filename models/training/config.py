@@ -10,11 +10,17 @@ from models.training.errors import TrainingError
 from models.training.stability import REACH
 
 PRECISIONS = ("fp32", "bf16")
-WEIGHTS = ("content_weight", "style_weight", "tv_weight", "stability_weight", "teacher_weight")
+WEIGHTS = (
+    "content_weight",
+    "style_weight",
+    "tv_weight",
+    "stability_weight",
+    "motion_weight",
+    "teacher_weight",
+)
 TILE = 16  # the smallest picture VGG-19 is asked to look at, in pixels
 SQUARE = 9 / 8  # photographs are kept as squares this much larger than the crops
 HELD = 0.6  # the part of a run through which the learning rate is held
-FALL = 0.1  # what the learning rate has fallen to at the end, relative to its start
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +31,17 @@ class TrainingConfig:
     style. `style_size` is the style picture's long side in pixels; `style_scales` are the scales,
     1 or less, at which result and style picture are compared. `image_size` is the side of the
     training crops, a multiple of 4; `lr` is Adam's, at the start. `precision` is "fp32" or "bf16"
-    (autocast). `stability_weight` multiplies what models.training.stability measures;
-    `teacher_weight` the distance from the pictures of a trained network of the same style, where
-    one is given. The last three fields are those of models.network_shape.NetworkShape.
+    (autocast). `stability_weight` multiplies what models.training.stability measures before a
+    camera that stands still, `motion_weight` the same before one that moves; `teacher_weight`
+    the distance from the pictures of a trained network of the same style, where one is given.
+    The last three fields are those of models.network_shape.NetworkShape.
     """
 
     content_weight: float = 1.0
     style_weight: float = 2.0
     tv_weight: float = 1e-6
     stability_weight: float = 0.0
+    motion_weight: float = 0.0
     teacher_weight: float = 0.0
     style_size: int = 512
     style_scales: tuple[float, ...] = (1.0,)
@@ -74,10 +82,21 @@ class TrainingConfig:
         return NetworkShape(self.num_residual_blocks, self.widths, self.end_kernel)
 
     @property
+    def steadies(self) -> bool:
+        """Whether steadiness counts."""
+        return bool(self.stability_weight or self.motion_weight)
+
+    def moves(self, iteration: int) -> bool:
+        """Whether the camera moves in this step: in every other one, where both count."""
+        if self.stability_weight and self.motion_weight:
+            return iteration % 2 == 1
+        return bool(self.motion_weight)
+
+    @property
     def window(self) -> int:
         """The side of what is cut from a photograph, in pixels: a crop, and where stability
         counts, what the camera may turn to."""
-        return self.image_size + (2 * REACH if self.stability_weight else 0)
+        return self.image_size + (2 * REACH if self.steadies else 0)
 
     @property
     def square(self) -> int:
@@ -85,10 +104,9 @@ class TrainingConfig:
         return max(round(self.image_size * SQUARE), self.window)
 
     def learning_rate(self, iteration: int) -> float:
-        """Held at first, then falling in a straight line; `iteration` counts from 0."""
-        progress = iteration / self.iterations
-        fallen = max(0.0, (progress - HELD) / (1 - HELD))
-        return self.lr * (1 - (1 - FALL) * fallen)
+        """Held at first, then falling in a straight line to nothing; `iteration` counts from 0."""
+        left = 1 - iteration / self.iterations
+        return self.lr * min(1.0, left / (1 - HELD))
 
     def for_epochs(self, epochs: int, photographs: int) -> int:
         """How many iterations show each of `photographs` pictures `epochs` times."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from models.training.config import TrainingConfig
 
 _RECIPE = TrainingConfig()
-STABILITY_WEIGHT = 20.0  # costs time, so only where there is some
+STABILITY_WEIGHT, MOTION_WEIGHT = 80.0, 4.0  # cost time, so only where there is some
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Preset:
     image_size: int = _RECIPE.image_size
     batch_size: int = _RECIPE.batch_size
     stability_weight: float = _RECIPE.stability_weight
+    motion_weight: float = _RECIPE.motion_weight
 
     @property
     def work(self) -> float:
@@ -35,6 +36,7 @@ class Preset:
             *("--image-size", str(self.image_size)),
             *("--batch-size", str(self.batch_size)),
             *("--stability-weight", f"{self.stability_weight:g}"),
+            *("--motion-weight", f"{self.motion_weight:g}"),
         )
 
 
@@ -78,6 +80,7 @@ PRESETS = (
         "Twice the steps of a draft, and steadier from frame to frame",
         iterations=_RECIPE.iterations,
         stability_weight=STABILITY_WEIGHT,
+        motion_weight=MOTION_WEIGHT,
     ),
     Preset(
         "fine",
@@ -86,6 +89,7 @@ PRESETS = (
         iterations=2 * _RECIPE.iterations,
         image_size=384,
         stability_weight=STABILITY_WEIGHT,
+        motion_weight=MOTION_WEIGHT,
     ),
 )
 

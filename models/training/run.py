@@ -98,15 +98,14 @@ class Run:
             result = results[: len(photographs)]
             terms = self._objective(result, photographs)
             taught = self._distance_from_teacher(photographs, result)
+        config = self.config
         stability = terms.new_zeros(())
         if later is not None:
             after = results[len(photographs) :]
             stability = stability_loss(result[: len(after)], after, later.down, later.right)
-        total = (
-            terms[0]
-            + self.config.stability_weight * stability
-            + self.config.teacher_weight * taught
-        )
+        moved = config.moves(self.iteration)
+        steadiness = (config.motion_weight if moved else config.stability_weight) * stability
+        total = terms[0] + steadiness + config.teacher_weight * taught
         terms = torch.stack((total, *terms[1:], stability, taught))
         self._optimizer.zero_grad()
         terms[0].backward()
@@ -118,11 +117,12 @@ class Run:
         """The photographs of this step; what the network is to see: them, and half of them
         disturbed where stability counts (half says enough, in half the time)."""
         crops = self._crops(self.iteration)
-        if not self.config.stability_weight:
+        if not self.config.steadies:
             return crops, crops, None
         photographs = inside(crops).contiguous(memory_format=torch.channels_last)
         some = math.ceil(len(crops) / 2)
-        later = disturb(crops[:some], self.config.seed, self.iteration)
+        moved = self.config.moves(self.iteration)
+        later = disturb(crops[:some], self.config.seed, self.iteration, moved=moved)
         return photographs, torch.cat((photographs, later.frames)), later
 
     def _distance_from_teacher(self, photographs: Tensor, result: Tensor) -> Tensor:

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 REACH = 4  # pixels a disturbed frame may lie up, down, left or right of the photograph
-NOISE = 6.0  # largest standard deviation of the noise, of 255
-GAIN = 0.05  # largest relative change of the light
-OFFSET = 6.0  # largest change of the black level, of 255
+# More than a webcam's noise and flickering light would forbid the strokes that follow a
+# photograph's own grain, and nothing else shows where strokes could be in a blurred background.
+NOISE = 3.0  # largest standard deviation of the noise, of 255
+GAIN = 0.02  # largest relative change of the light
+OFFSET = 3.0  # largest change of the black level, of 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,14 +26,15 @@ class Disturbance:
     right: int
 
 
-def disturb(windows: Tensor, seed: int, step: int) -> Disturbance:
-    """What a camera might see a moment later: shifted by whole pixels, noisy, in another light.
+def disturb(windows: Tensor, seed: int, step: int, *, moved: bool) -> Disturbance:
+    """What a camera might see a moment later: noisy, in another light, and if it has `moved`,
+    shifted by whole pixels.
 
     `windows` [B, 3, H + 8, W + 8], float RGB 0-255, are the photographs with what lies around
-    them. A function of seed and step alone.
+    them. A function of seed, step and `moved` alone.
     """
     words = [int(w) for w in np.random.SeedSequence((seed, 2, step)).generate_state(4)]
-    top, left = (word % (2 * REACH + 1) for word in words[:2])
+    top, left = (word % (2 * REACH + 1) if moved else REACH for word in words[:2])
     generator = torch.Generator(windows.device)
     generator.manual_seed(words[2] << 31 | words[3])
     height, width = (side - 2 * REACH for side in windows.shape[2:])

@@ -173,6 +173,7 @@ def test_every_preset_and_stroke_is_a_command_line_of_train(order):
             assert config.iterations == preset.iterations
             assert config.style_size == stroke.style_size
             assert config.stability_weight == preset.stability_weight
+            assert config.motion_weight == preset.motion_weight
     costs = [preset.work for preset in PRESETS]
     assert costs == sorted(costs)
     assert cheaper(PRESETS[-1]) is PRESETS[0]

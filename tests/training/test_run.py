@@ -21,11 +21,11 @@ from tests.training.conftest import CPU, TINY, photographs, small_files, style, 
 # The recipe
 
 
-def test_the_learning_rate_is_held_and_then_falls_to_a_tenth() -> None:
+def test_the_learning_rate_is_held_and_then_falls_to_nothing() -> None:
     config = TrainingConfig(iterations=100, lr=1e-3)
     assert config.learning_rate(0) == config.learning_rate(60) == 1e-3
-    assert config.learning_rate(80) == pytest.approx(5.5e-4)
-    assert config.learning_rate(100) == pytest.approx(1e-4)
+    assert config.learning_rate(80) == pytest.approx(5e-4)
+    assert config.learning_rate(99) == pytest.approx(2.5e-5)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,24 @@ def test_training_on_a_gpu_makes_the_loss_fall_and_resumes(
     assert other.healthy()
 
 
-def test_the_stability_term_is_learned(features: Vgg19Features, tmp_path: Path) -> None:
-    config = replace(TINY, image_size=64, iterations=30, lr=3e-3, stability_weight=20.0)
+@pytest.mark.parametrize(
+    ("still", "motion", "moves"),
+    [(1, 0, [False, False]), (0, 1, [True, True]), (1, 1, [False, True]), (0, 0, [False, False])],
+)
+def test_the_camera_moves_in_every_other_step_where_both_count(
+    still: float, motion: float, moves: list[bool]
+) -> None:
+    config = TrainingConfig(stability_weight=still, motion_weight=motion)
+    assert [config.moves(step) for step in (0, 1)] == moves
+    assert config.steadies == bool(still or motion)
+
+
+@pytest.mark.parametrize(("still", "motion"), [(20.0, 0.0), (0.0, 20.0)])
+def test_the_stability_term_is_learned(
+    features: Vgg19Features, tmp_path: Path, still: float, motion: float
+) -> None:
+    config = replace(TINY, image_size=64, iterations=30, lr=3e-3)
+    config = replace(config, stability_weight=still, motion_weight=motion)
     run = Run(config, features, photographs(side=config.square), style(), CPU)
     seen = list(train(run, tmp_path / "run.pt"))
     assert all(p.stability > 0 for p in seen)
