@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from utils.tables import frames_table, markdown, refreshed, table
+from utils.tables import frames_table, markdown, quality_markdown, refreshed, table
 
 ROOT = Path(__file__).resolve().parent.parent
 OLD = {
@@ -47,3 +47,14 @@ def test_frame_to_frame_is_told_with_its_spread():
     size = {"width": 64, "height": 48, "precision": "FP16"}
     _, line = frames_table([{**size, "fps": 950.4, "interval": times, "latency": times}])
     assert line == ("64x48", "FP16", "950", *["1.23", "1.2-1.3", "1.5"] * 2)
+
+
+def test_a_network_that_direct_optimisation_does_not_reach_is_told_so():
+    quality = json.loads((ROOT / "benchmarks" / "quality.json").read_text("utf-8"))["quality"]
+    (scream,) = (style for style in quality["styles"] if style["key"] == "scream")
+    for value, told in ((None, "over 300"), (12.0, "12")):
+        scream["networks"][0]["equals_from_noise"] = value
+        rows = [row.split(" | ") for row in quality_markdown(quality).splitlines()]
+        (header,) = (row for row in rows if "from noise" in row)
+        (line,) = (row for row in rows if row[0] == "| Scream" and len(row) == len(header))
+        assert line[header.index("from noise")] == told

@@ -210,8 +210,7 @@ def _worth(styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]) -> li
                 _figure(lite.get("seen")),
                 _figure(_mean([one["seen"] for one in full.get("each", [])[:some]])),
                 *(_figure(reached.get(count)) for count in iterations),
-                _figure(full.get("equals"), 0),
-                _figure(full.get("equals_from_noise"), 0),
+                *(_count(full, name, iterations) for name in ("equals", "equals_from_noise")),
                 "-" if "clipped" not in full else f"{full['clipped']:.1%}",
                 "-" if "step" not in full else f"{full['step']:+.1f}",
                 *(
@@ -221,6 +220,12 @@ def _worth(styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]) -> li
             ]
         )
     return lines
+
+
+def _count(row: Mapping[str, Any], name: str, iterations: Sequence[int]) -> str:
+    """After how many iterations direct optimisation stands where a network does."""
+    beyond = name in row and row[name] is None and iterations
+    return f"over {iterations[-1]}" if beyond else _figure(row.get(name), 0)
 
 
 def _steadiness(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
