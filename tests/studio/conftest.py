@@ -10,7 +10,8 @@ import pytest
 from app.session import Session
 from app.studio import studio as studio_module
 from app.studio.order import Order
-from app.studio.studio import Phase, State, Studio
+from app.studio.state import Phase, State
+from app.studio.studio import Studio
 from app.styled import EngineConfig
 from app.styles import Library
 from app.ui.studio.window import StudioWindow

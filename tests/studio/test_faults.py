@@ -12,7 +12,8 @@ import pytest
 from app.commands import train
 from app.studio.order import Order
 from app.studio.process import ROOT, Ending, TrainingProcess
-from app.studio.studio import Phase, Studio
+from app.studio.state import Phase
+from app.studio.studio import Studio
 from tests.studio.conftest import LONG, fields, filled, learning, until
 
 

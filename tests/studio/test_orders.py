@@ -15,7 +15,7 @@ from app.commands import train
 from app.commands.training_control import ShownOn
 from app.studio import studio as studio_module
 from app.studio.order import Order
-from app.studio.studio import Forecast, Phase, State
+from app.studio.state import Forecast, Phase, State
 from app.studio.survey import survey
 from app.ui.studio.words import about, left, question
 from models.training.pack import THUMBNAIL

@@ -8,7 +8,8 @@ import pytest
 
 from app.studio.order import Order
 from app.studio.runs import RunError, Runs, read
-from app.studio.studio import Phase, Studio
+from app.studio.state import Phase
+from app.studio.studio import Studio
 from tests.conftest import picture
 from tests.studio.conftest import LONG, fields, learning, until
 

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from app.settings import Settings
 from app.studio.order import Order
 from app.studio.runs import Point, Runs
-from app.studio.studio import Phase, State
+from app.studio.state import Phase, State
 from app.ui.main_window import MainWindow
 from app.ui.studio.ask_bar import Answer, AskBar
 from app.ui.studio.curves import LossCurves

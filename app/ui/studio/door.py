@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.session import Session
 from app.settings import Settings
 from app.studio.runs import RunFolder
-from app.studio.studio import Phase, State
+from app.studio.state import Phase, State
 from app.styled import Styled
 from app.ui.actions import tip_with_key
 from app.ui.question_bar import QuestionBar

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from app.problems import Problem
 from app.session import Session
 from app.studio.runs import RunFolder
-from app.studio.studio import Phase, State
+from app.studio.state import Phase, State
 from app.styles import Style
 from app.ui.problem_bar import ProblemBar, button
 from app.ui.studio.ask_bar import Answer, AskBar

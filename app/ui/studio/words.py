@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.studio.studio import Forecast
+from app.studio.state import Forecast
 
 _UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0))
 

@@ -1,0 +1,86 @@
+"""Colors and icons: readable in both themes, which change live."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
+
+from app.ui.icons import FOLDER, application_icon, icon
+from app.ui.theme import CHOICES
+from app.ui.tokens import DARK, LIGHT, Tokens
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2.2 defines it."""
+
+    def luminance(color: str) -> float:
+        channels = (QColor(color).redF(), QColor(color).greenF(), QColor(color).blueF())
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda t: t.name)
+def test_text_and_edges_have_contrast_enough(tokens: Tokens):
+    for back in (tokens.window, tokens.panel, tokens.raised, tokens.hover, tokens.canvas):
+        assert contrast(tokens.text, back) >= 4.5
+        assert contrast(tokens.muted, back) >= 4.5
+    assert contrast(tokens.on_accent, tokens.accent) >= 4.5
+    assert contrast(tokens.on_alert, tokens.alert) >= 4.5
+    assert contrast(tokens.on_calm, tokens.calm) >= 4.5
+    for back in (tokens.window, tokens.panel, tokens.raised):
+        assert contrast(tokens.accent, back) >= 3
+    assert contrast(tokens.outline, tokens.panel) >= 3
+
+
+def test_the_theme_changes_live(theme, qapp, qtbot):
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    for choice, tokens in (("dark", DARK), ("light", LIGHT)):
+        with qtbot.waitSignal(theme.changed):
+            theme.choice = choice
+        qtbot.waitUntil(lambda t=tokens: widget.palette().window().color().name() == t.window)
+        assert tokens.accent in theme.parent().styleSheet()
+    assert not qapp.styleSheet()  # which would hold the window up
+
+
+def test_the_system_theme_follows_the_system(theme, qapp, monkeypatch):
+    theme.choice = "system"
+    for scheme, tokens in ((Qt.ColorScheme.Light, LIGHT), (Qt.ColorScheme.Dark, DARK)):
+        monkeypatch.setattr(type(qapp.styleHints()), "colorScheme", lambda _, s=scheme: s)
+        qapp.styleHints().colorSchemeChanged.emit(scheme)
+        assert theme.tokens == tokens
+
+
+def test_an_unknown_theme_is_refused(theme):
+    with pytest.raises(ValueError, match="no theme 'pink'"):
+        theme.choice = "pink"
+    assert theme.choice in CHOICES
+
+
+def test_icons_take_the_color_of_the_theme(qapp):
+    image = icon("pause", DARK).pixmap(32, 32).toImage()
+    inks = {
+        image.pixelColor(x, 16).name() for x in range(32) if image.pixelColor(x, 16).alpha() == 255
+    }
+    assert inks == {DARK.text}  # fmt: skip
+    assert not application_icon().isNull()
+
+
+def test_every_icon_takes_its_color_from_the_theme_or_is_named_for_one():
+    for path in FOLDER.glob("*.svg"):
+        fixed = path.stem.endswith(("-light", "-dark")) or path.stem == "styleforge"
+        assert fixed or "currentColor" in path.read_text("utf-8"), path.name
+
+
+def test_the_sheet_names_only_files_that_exist(theme):
+    names = re.findall(r'url\("([^"]+)"\)', theme.parent().styleSheet())
+    assert names
+    assert all(Path(name).is_file() for name in names)
