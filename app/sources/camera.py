@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from app.frames import Frame, FrameSource, SourceInfo
 from app.problems import StyleForgeError
-from app.sources.grabber import FeedLost, Grabber, rgb
+from app.sources.captured import retrieved
+from app.sources.grabber import FeedLost, Grabber
 from utils.opencv import cv2
 
 OPEN_TIMEOUT_S = 15.0  # Media Foundation on Windows is known to take ten
@@ -238,11 +239,7 @@ class CameraFeed:
             raise FeedLost(f"the camera '{self._name}' was unplugged or stopped")
 
     def decode(self) -> NDArray[np.uint8] | None:
-        try:
-            good, pixels = self._capture.retrieve()
-        except cv2.error:  # a damaged frame; the next may be whole
-            return None
-        return rgb(pixels) if good else None
+        return retrieved(self._capture)
 
     def interrupt(self) -> None:
         """A driver cannot be interrupted; it answers within a frame."""

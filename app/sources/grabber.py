@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from app.frames import Frame
 from app.problems import StyleForgeError
-from utils.opencv import cv2
 
 log = logging.getLogger(__name__)
 
@@ -45,19 +44,6 @@ class Feed(Protocol):
     def close(self) -> None:
         """Release the device or connection."""
         ...
-
-
-def rgb(pixels: object) -> NDArray[np.uint8] | None:
-    """What OpenCV delivered (BGR, BGRA or grey uint8), as a new RGB array; None if it is none of
-    these."""
-    if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.size == 0:
-        return None
-    if pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 1):
-        return cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB).astype(np.uint8, copy=False)
-    code = {3: cv2.COLOR_BGR2RGB, 4: cv2.COLOR_BGRA2RGB}.get(pixels.shape[-1])
-    if pixels.ndim != 3 or code is None:
-        return None
-    return cv2.cvtColor(pixels, code).astype(np.uint8, copy=False)
 
 
 class Grabber:

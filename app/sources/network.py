@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from app.frames import Frame, FrameSource, SourceInfo
 from app.problems import StyleForgeError
-from app.sources.grabber import Feed, FeedLost, Grabber, rgb
+from app.sources.captured import retrieved, rgb
+from app.sources.grabber import Feed, FeedLost, Grabber
 from app.sources.reader import NETWORK_TIMEOUTS, VideoReader
 from app.sources.video import Video
 from utils.opencv import cv2
@@ -271,11 +272,7 @@ class CaptureFeed:
             raise FeedLost(f"{self._address.name} stopped sending")
 
     def decode(self) -> NDArray[np.uint8] | None:
-        try:
-            good, pixels = self._capture.retrieve()
-        except cv2.error:  # a damaged frame; the next may be whole
-            return None
-        return rgb(pixels) if good else None
+        return retrieved(self._capture)
 
     def interrupt(self) -> None:
         """FFmpeg cannot be interrupted; it gives up by its own timeout."""

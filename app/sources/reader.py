@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from app.problems import StyleForgeError
-from app.sources.grabber import rgb
+from app.sources.captured import retrieved
 from utils.image_utils import MALFORMED, open_image, to_rgb
 from utils.opencv import cv2
 
@@ -83,11 +83,7 @@ class VideoReader:
         return seconds
 
     def decode(self) -> NDArray[np.uint8] | None:
-        try:
-            good, pixels = self._capture.retrieve()
-        except cv2.error:  # a damaged frame; the next may be whole
-            return None
-        return rgb(pixels) if good else None
+        return retrieved(self._capture)
 
     def seek(self, seconds: float) -> None:
         if seconds <= 0:  # not every container can seek, but each can be begun again
