@@ -188,8 +188,11 @@ class Engine:
         self._worn = outfit.key
         finished = {k: self._finish(k, p, frame, config, live) for k, p in pictures.items()}
         pixels, blend_ms = finished[config.kernels]
-        auto.measured(size, sum(p.timings.total for p in pictures.values()))
-        auto.blend_ms = blend_ms
+        every_blend_ms = sum(ms for _, ms in finished.values())
+        networks_ms = sum(p.timings.total for p in pictures.values())
+        auto.measured(size, networks_ms)
+        auto.blend_ms = every_blend_ms
+        beside_ms = networks_ms + every_blend_ms - picture.timings.total - blend_ms
         if live and not still and not config.compare:
             sparing = self._full_or_lite(config, precision)
             sparing.measured(lite, size, picture.timings.total, blend_ms)
@@ -197,7 +200,7 @@ class Engine:
             replace(frame, pixels=pixels),
             frame,
             config,
-            replace(picture.timings, read=frame.read_ms, blend=blend_ms),
+            replace(picture.timings, read=frame.read_ms, blend=blend_ms, beside=beside_ms),
             size,
             self._running(config, precision, outfit),
             self._compare(frame, precision, outfit, pictures, finished) if config.compare else None,

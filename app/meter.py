@@ -119,7 +119,7 @@ class Meter:
         if not processed_fps:
             return ""
         busy = timings.total * processed_fps / 1e3 >= BUSY
-        # Also where the engine waits for a processor or runs two networks: whoever leaves frames
+        # Also where the engine waits for a processor: whoever leaves frames
         # behind cannot be waiting for them, unless each takes longer to read than to style.
         behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
         if busy or behind:
@@ -170,6 +170,7 @@ def _mean(seen: Sequence[_Seen]) -> Timings:
         fmean(t.download for t in every),
         groups,
         fmean(t.blend for t in every),
+        fmean(t.beside for t in every),
     )
 
 

@@ -59,7 +59,8 @@ def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
 class Timings:
     """Milliseconds spent on one frame. `groups` splits `network` into encoder, residual blocks
     and decoder; on a GPU these come from CUDA events. `blend` is what is done to the picture
-    after it came back: smoothing, scaling up, mixing with the frame."""
+    after it came back: smoothing, scaling up, mixing with the frame. `beside` is all that the
+    network beside this one took, in a comparison."""
 
     read: float = 0.0
     upload: float = 0.0
@@ -67,11 +68,12 @@ class Timings:
     download: float = 0.0
     groups: tuple[tuple[str, float], ...] = ()
     blend: float = 0.0
+    beside: float = 0.0
 
     @property
     def total(self) -> float:
         """What the engine spent: all but reading, which is the source's."""
-        return self.upload + self.network + self.download + self.blend
+        return self.upload + self.network + self.download + self.blend + self.beside
 
 
 @dataclass(frozen=True, slots=True)

@@ -398,6 +398,15 @@ def test_sharpening_costs_what_the_timings_call_blend(engine, config):
     assert (styled.frame.pixels != smooth.frame.pixels).any()
 
 
+def test_a_comparison_tells_what_the_network_beside_took(engine, config, frame):
+    alone = shown(engine, config, frame).timings
+    both = shown(engine, replace(config, compare=True), frame).timings
+    assert alone.beside == 0
+    assert both.beside > 0
+    parts = (both.upload, both.network, both.download, both.blend, both.beside)
+    assert both.total == pytest.approx(sum(parts))
+
+
 def test_results_do_not_share_memory(engine, frame):
     first = engine.process(frame)
     kept = first.frame.pixels.copy()
