@@ -119,8 +119,8 @@ class Meter:
         if not processed_fps:
             return ""
         busy = timings.total * processed_fps / 1e3 >= BUSY
-        # Also where the engine waits for a processor: whoever leaves frames
-        # behind cannot be waiting for them, unless each takes longer to read than to style.
+        # Also where the engine waits for a processor: whoever leaves frames behind cannot be
+        # waiting for them, unless each takes longer to read than to style.
         behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
         if busy or behind:
             parts = {
