@@ -20,6 +20,7 @@ from models.training.config import TrainingConfig
 from models.training.data import find_photographs
 from models.training.run import fit
 from utils.image_utils import load_image
+from utils.lists import entries
 
 RECIPE = ("content_weight", "style_weight", "tv_weight", "style_size", "style_scales")
 PICTURES = (".png", ".jpg", ".jpeg", ".webp")  # of the paintings
@@ -58,7 +59,10 @@ def photographs(places: Sequence[Path], only: Path | None, size: int) -> list[Ph
         paths += find_photographs(place) if place.is_dir() else [place]
     if only is not None:
         known = {path.name: path for path in paths}
-        wanted = _lines(only)
+        try:
+            wanted = entries(only)
+        except ValueError as exc:
+            raise QualityError(str(exc)) from exc
         absent = [name for name in wanted if name not in known]
         if absent:
             raise QualityError(f"a photograph of '{only.name}' is not among --photos: {absent[0]}")
@@ -163,13 +167,3 @@ def _recipe(pack: Path) -> TrainingConfig:
 def _training(pack: Path) -> dict[str, Any]:
     table = tomllib.loads((pack / "style.toml").read_text("utf-8")).get("training", {})
     return table if isinstance(table, dict) else {}
-
-
-def _lines(path: Path) -> list[str]:
-    """The lines of a list, without blank ones and comments (#)."""
-    try:
-        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is not text"
-        raise QualityError(f"the list '{path}' cannot be read: {reason}") from exc
-    return [line for line in lines if line and not line.startswith("#")]

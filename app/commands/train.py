@@ -34,6 +34,7 @@ from models.training.trainer import Progress, train
 from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
 from utils.image_utils import ImageError, load_image, save_image
+from utils.lists import entries
 from utils.writable import refusal
 
 PREVIEW_SIDE = 512  # long side, in pixels
@@ -98,7 +99,7 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     style = load_image(args.style_image)
     thumbnail = load_image(args.thumbnail) if args.thumbnail else None
     preview = ShownOn(args.preview, style, PREVIEW_SIDE)
-    paths = find_photographs(args.dataset, _names(args.exclude))
+    paths = find_photographs(args.dataset, _excluded(args.exclude))
     features = _features(args, report)
     photographs = load_photographs(
         paths,
@@ -202,16 +203,12 @@ def _config(args: argparse.Namespace, device: torch.device, shape: NetworkShape)
     return TrainingConfig(**asked, **asdict(shape))
 
 
-def _names(path: Path | None) -> list[str]:
-    """The lines of an exclusion list, without blank ones and comments (#)."""
-    if path is None:
-        return []
+def _excluded(path: Path | None) -> list[str]:
+    """The photographs to leave out; TrainingError if their list cannot be read."""
     try:
-        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is not text"
-        raise TrainingError(f"the list '{path}' cannot be read: {reason}") from exc
-    return [line for line in lines if line and not line.startswith("#")]
+        return [] if path is None else entries(path)
+    except ValueError as exc:
+        raise TrainingError(str(exc)) from exc
 
 
 def _features(args: argparse.Namespace, report: Report) -> Vgg19Features:
