@@ -27,6 +27,21 @@ def fit_to(pixels: Pixels, size: tuple[int, int], buffer: Pixels) -> Pixels:
     return buffer
 
 
+def join_bands(strokes: Pixels, detail: Pixels) -> Pixels:
+    """`detail` with all that `strokes`, a smaller picture of the same, can hold taken from there.
+
+    Strokes have a fixed width in the network's own picture. So two sizes of it are joined as two
+    levels of a Laplacian pyramid (Burt & Adelson 1983): the smaller one decides what is painted,
+    the larger one how sharp.
+    """
+    size = strokes.shape[1], strokes.shape[0]
+    known = cv2.resize(detail, size, interpolation=cv2.INTER_AREA)
+    missing = cv2.subtract(strokes, known, dtype=cv2.CV_16S)
+    larger = (detail.shape[1], detail.shape[0])
+    missing = cv2.resize(missing, larger, interpolation=cv2.INTER_CUBIC)
+    return np.asarray(cv2.add(detail, missing, dtype=cv2.CV_8U), np.uint8)
+
+
 def blend(result: Pixels, source: Pixels, strength: float, keep_colors: bool) -> Pixels:
     """`result` mixed with `source`, both of one size: `strength` 0 is the source, 1 the result;
     `keep_colors` takes only the luma of the result and the chroma (YCrCb) of the source."""

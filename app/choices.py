@@ -16,16 +16,19 @@ class Option:
     remark: str
 
 
+STROKE_SIZE = 384  # long side, in pixels, of the network's input that gives strokes of medium width
+
+
 @dataclass(frozen=True, slots=True)
 class Stroke(Option):
-    """`scale` multiplies the long side of the network's input: strokes have a fixed width there,
-    so a larger input makes them finer."""
+    """`scale` multiplies STROKE_SIZE, or a size chosen by hand: strokes have a fixed width in the
+    network's input, so a larger input makes them finer."""
 
     scale: float
 
 
 NETWORKS: dict[str, Option] = {
-    "auto": Option("Automatic", "Lite where the full network is below 15 fps at 480 px"),
+    "auto": Option("Automatic", "Lite where the full network is below 15 fps"),
     "full": Option("Full", "The network as published"),
     "lite": Option("Lite", "Narrower layers: faster, a little coarser"),
 }

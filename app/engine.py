@@ -7,18 +7,18 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from app.blending import Pixels, blend, fit_to, peak_difference
-from app.choices import NETWORKS, STROKES, UPSAMPLING
+from app.blending import Pixels, blend, fit_to, join_bands, peak_difference
+from app.choices import NETWORKS, STROKE_SIZE, STROKES, UPSAMPLING
 from app.frames import Frame
 from app.lite import LEAST_FPS, FullOrLite
 from app.problems import StyleForgeError
-from app.sizing import AutoSize, fit
+from app.sizing import AutoSize, Sizes, fit
 from app.smoothing import Smoother
 from app.stopwatch import Stopwatch, pace
 from app.styled import Comparison, EngineConfig, Running, Styled, Timings, same_network
@@ -29,7 +29,7 @@ from models.checkpoints import CheckpointError, State
 from models.frame_stream import FramePath
 from models.network_shape import NetworkShape
 from models.precision import Precision
-from models.transformer_net import VARIANTS, TransformerNetFused
+from models.transformer_net import PLANS_KEPT, VARIANTS, TransformerNetFused
 from utils.devices import resolve, title, why_no_cuda
 from utils.opencv import cv2
 
@@ -47,10 +47,11 @@ class EngineError(StyleForgeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """One network's answer: `raw` is [H, W, 3] in 0-255 on the device, unrounded where compared."""
+    """One network's answer: `raws` are [H, W, 3] in 0-255 on the device, unrounded where
+    compared, one of each size it worked at."""
 
     pixels: Pixels
-    raw: Tensor
+    raws: tuple[Tensor, ...]
     timings: Timings
     broken: bool  # not finite, or one constant
 
@@ -73,11 +74,13 @@ class Engine:
         self._wardrobe = Wardrobe(library)
         self._device = torch.device("cpu")
         self._networks: dict[tuple[str, Precision, torch.device, NetworkShape], Network] = {}
-        self._sizes: dict[tuple[str, Precision, torch.device, bool, bool], AutoSize] = {}
+        self._sizes: dict[tuple[str, Precision, torch.device, bool, str], AutoSize] = {}
         self._sparing: dict[tuple[str, Precision, torch.device], FullOrLite] = {}
         self._told_of_lite = False
+        self._compiling = False
+        self._held = False
         self._stepped_down: dict[Hashable, Precision] = {}
-        self._resized = np.empty((0, 0, 3), np.uint8)
+        self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)
         self._enlarger = Enlarger()
         self._smoothers: dict[str, Smoother] = {}  # by kernels
         self._worn: Hashable = None  # the outfit of the last frame
@@ -117,9 +120,19 @@ class Engine:
         """The next frame does not continue the last: another source, a seek."""
         self._smoothers.clear()
 
-    def remeasure(self) -> None:
-        """Native kernels came: what was measured without them decides nothing any more."""
-        self._sparing.clear()
+    def compile_kernels(self, compiling: bool) -> None:
+        """Whether kernels are being compiled. What is measured meanwhile is of other kernels on
+        a busy machine: it steers the stream until they are there, is not told, and is then
+        forgotten."""
+        if self._compiling and not compiling:
+            self._sparing.clear()
+            for size in self._sizes.values():
+                size.remeasure()
+        self._compiling = compiling
+
+    def hold(self, held: bool) -> None:
+        """While held (a recording), the automatic size and network stay as they are."""
+        self._held = held
 
     def lag(self, overhead_ms: float) -> None:
         """Tell the automatic size how much of capture-to-paint is spent outside the engine."""
@@ -171,10 +184,13 @@ class Engine:
         lite = self._lite(frame, config, precision, live and not still)
         outfit = self._wardrobe.outfit(lite=lite)
         auto = self._auto_size(config, precision, lite)
-        size = self._size(frame, config, auto, still)
-        self._resized = fit_to(frame.pixels, size, self._resized)
+        sizes = self._sizes_of(frame, config, auto, still)
+        self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
+        if sizes.strokes != sizes.detail:
+            small = self._resized_for_strokes
+            self._resized_for_strokes = fit_to(frame.pixels, sizes.strokes, small)
         pictures = {
-            kernels: self._render(kernels, precision, outfit, self._resized)
+            kernels: self._paint(kernels, precision, outfit, sizes)
             for kernels in self._order(config)
         }
         picture = pictures[config.kernels]
@@ -190,18 +206,22 @@ class Engine:
         pixels, blend_ms = finished[config.kernels]
         every_blend_ms = sum(ms for _, ms in finished.values())
         networks_ms = sum(p.timings.total for p in pictures.values())
-        auto.measured(size, networks_ms)
-        auto.blend_ms = every_blend_ms
+        # A comparison keeps the stream's size; one that began without a stream finds it by what
+        # the network takes that would run alone.
+        if not (config.compare and auto.streamed):
+            auto.measured(sizes, picture.timings.total - picture.timings.blend)
+            auto.blend_ms = blend_ms + picture.timings.blend
+            auto.streamed = not config.compare
         beside_ms = networks_ms + every_blend_ms - picture.timings.total - blend_ms
         if live and not still and not config.compare:
             sparing = self._full_or_lite(config, precision)
-            sparing.measured(lite, size, picture.timings.total, blend_ms)
+            sparing.measured(lite, sizes, picture.timings.total, blend_ms)
         return Styled(
-            replace(frame, pixels=pixels),
+            frame.with_pixels(pixels),
             frame,
             config,
-            replace(picture.timings, read=frame.read_ms, blend=blend_ms, beside=beside_ms),
-            size,
+            picture.timings + Timings(read=frame.read_ms, blend=blend_ms, beside=beside_ms),
+            sizes.detail,
             self._running(config, precision, outfit),
             self._compare(frame, precision, outfit, pictures, finished) if config.compare else None,
         )
@@ -247,11 +267,12 @@ class Engine:
         else:
             self._paces[0].append(baseline.timings.total)
             self._paces[1].append(fused.timings.total)
-        difference, psnr = peak_difference(fused.raw, baseline.raw)
+        apart = [peak_difference(a, b) for a, b in zip(fused.raws, baseline.raws, strict=True)]
+        difference, psnr = max(d for d, _ in apart), min(p for _, p in apart)
         agrees, bound = precision.agree(difference, psnr)
         return Comparison(
-            replace(frame, pixels=finished[BASELINE][0]),
-            replace(frame, pixels=finished[kernels][0]),
+            frame.with_pixels(finished[BASELINE][0]),
+            frame.with_pixels(finished[kernels][0]),
             VARIANTS[kernels].title,
             pace(self._paces[0] or [baseline.timings.total]),
             pace(self._paces[1] or [fused.timings.total]),
@@ -260,6 +281,26 @@ class Engine:
             bound,
             agrees,
             len(self._paces[0]),
+            (size[1], size[0]),
+            precision,
+        )
+
+    def _paint(self, kernels: str, precision: Precision, outfit: Outfit, sizes: Sizes) -> Picture:
+        """One network's picture at `sizes` of the frame that was resized to them."""
+        detail = self._render(kernels, precision, outfit, self._resized)
+        if sizes.strokes == sizes.detail:
+            return detail
+        # What was rendered lies in memory that the next run may take again.
+        kept = detail.pixels.copy()
+        strokes = self._render(kernels, precision, outfit, self._resized_for_strokes)
+        start = time.perf_counter()
+        joined = join_bands(strokes.pixels, kept)
+        blending = Timings(blend=(time.perf_counter() - start) * 1e3)
+        return Picture(
+            joined,
+            detail.raws + strokes.raws,
+            detail.timings + strokes.timings + blending,
+            detail.broken or strokes.broken,
         )
 
     def _render(
@@ -279,7 +320,7 @@ class Engine:
             # Compared, the pictures are wanted as they were before they were rounded.
             if not self._config.compare and (path := net.path(pixels, device)):
                 result = path.style(pixels, clock.mark)
-                return Picture(result.pixels, path.plan.pictures[0], clock.read(), result.broken)
+                return Picture(result.pixels, (path.plan.pictures[0],), clock.read(), result.broken)
             frames = torch.from_numpy(pixels)[None].to(device)
             x = frames.permute(0, 3, 1, 2).to(precision.value.dtype)  # [1, 3, H, W]
             x = x.contiguous(memory_format=VARIANTS[kernels].memory_format)
@@ -293,7 +334,7 @@ class Engine:
             out = (raw + 0.5).to(torch.uint8).contiguous().cpu().numpy()
             clock.mark("download")
         broken = not (math.isfinite(low) and math.isfinite(high)) or low == high
-        return Picture(out, raw, clock.read(), broken)
+        return Picture(out, (raw,), clock.read(), broken)
 
     def _network(self, kernels: str, precision: Precision, outfit: Outfit) -> Network:
         key = (kernels, precision, self._device, outfit.shape)
@@ -323,15 +364,15 @@ class Engine:
         if config.network != "auto" or not streaming:
             return config.network == "lite" and not self._wardrobe.why_no_lite
         sparing = self._full_or_lite(config, precision)
-        before = sparing.lite
         # Compared, two networks share the machine, which says nothing of either alone.
-        if not config.compare:
+        if not config.compare and not self._held:
+            largest = max(frame.width, frame.height)
+            long_side = config.size or min(STROKE_SIZE, largest)
             scale = STROKES[config.strokes].scale
-            size = round(config.size * scale) if config.size else None
-            sparing.decide(frame.width, frame.height, size)
+            sparing.decide(frame.width, frame.height, round(long_side * scale))
         if self._wardrobe.why_no_lite:
             return False
-        if sparing.lite and not before and not self._told_of_lite:
+        if sparing.lite and not self._told_of_lite and not self._compiling:
             self._told_of_lite = True  # once; from then on the status line says it
             self._notice(f"Changed to the lite network: {sparing.remark}")
         return sparing.lite
@@ -349,21 +390,23 @@ class Engine:
         )
 
     def _auto_size(self, config: EngineConfig, precision: Precision, lite: bool) -> AutoSize:
-        key = (config.kernels, precision, self._device, config.compare, lite)
+        key = (config.kernels, precision, self._device, lite, config.strokes)
         if key not in self._sizes:
             # Who takes the lite network does so for the frame rate.
             interval_ms = 1000 / LEAST_FPS if lite else math.inf
-            self._sizes[key] = AutoSize(self._budget_ms, interval_ms)
+            stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
+            self._sizes[key] = AutoSize(self._budget_ms, interval_ms, stroke_size)
         return self._sizes[key]
 
-    def _size(
-        self, frame: Frame, config: EngineConfig, auto: AutoSize, still: bool
-    ) -> tuple[int, int]:
-        scale = STROKES[config.strokes].scale
+    def _sizes_of(self, frame: Frame, config: EngineConfig, auto: AutoSize, still: bool) -> Sizes:
         if config.size is not None:
-            return fit(frame.width, frame.height, round(config.size * scale))
-        size = (auto.still if still else auto.live)(frame.width, frame.height)
-        return size if scale == 1 else fit(frame.width, frame.height, round(max(size) * scale))
+            scale = STROKES[config.strokes].scale
+            size = fit(frame.width, frame.height, round(config.size * scale))
+            return Sizes(size, size)
+        if still:
+            return auto.still(frame.width, frame.height)
+        hold = self._held or (config.compare and auto.streamed)
+        return auto.live(frame.width, frame.height, hold=hold)
 
     def _running(self, config: EngineConfig, precision: Precision, outfit: Outfit) -> Running:
         remarks = [self._why_this_size(config, precision, outfit)]
@@ -389,6 +432,8 @@ class Engine:
     def _why_this_size(self, config: EngineConfig, precision: Precision, outfit: Outfit) -> str:
         """Why the network is lite although nobody asked, or full although it should not be."""
         reason = self._full_or_lite(config, precision).remark if config.network == "auto" else ""
+        if reason and self._compiling:
+            reason = "kernels are being compiled"
         if outfit.lite:
             return reason
         if config.network == "lite":
@@ -403,7 +448,7 @@ class Network:
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
         self._worn: Hashable = None
-        self._path: FramePath | None = None
+        self._paths: dict[tuple[int, ...], FramePath] = {}  # by the shape of their frames
 
     def wear(self, key: Hashable, state: State) -> None:
         """Take on the weights that `key` stands for; nothing to do if it wears them."""
@@ -413,15 +458,19 @@ class Network:
 
     def path(self, pixels: Pixels, device: torch.device) -> FramePath | None:
         """Through the native network, which takes `pixels` as they are; None where there is
-        none. Of the newest plan, so that none is held beyond its network's keeping."""
+        none. Of plans that the network keeps, so that none is held beyond that."""
         if not isinstance(self._module, TransformerNetFused):
             return None
         plan = self._module.plan((1, *pixels.shape[:2]), device)
+        path = self._paths.pop(pixels.shape, None)
         if plan is None:
-            self._path = None
-        elif self._path is None or self._path.plan is not plan:
-            self._path = FramePath(plan)
-        return self._path
+            return None
+        if path is None or path.plan is not plan:
+            path = FramePath(plan)
+        self._paths[pixels.shape] = path  # last in the dict, so the first is the longest unused
+        if len(self._paths) > PLANS_KEPT:
+            self._paths.pop(next(iter(self._paths)))
+        return path
 
     def __call__(self, x: Tensor, mark: Callable[[str], None]) -> Tensor:
         return self._module(x, mark)

@@ -17,6 +17,9 @@ class Frame:
     `index` counts what the source produced, so a gap is a dropped frame; `captured_at` is
     `time.perf_counter()` at capture; `read_ms` is what decoding or grabbing it cost; `small` is
     the same picture with fewer pixels, for windows, where app.reduction made one.
+
+    Use `with_pixels`, not dataclasses.replace, to give a frame other pixels: `replace` would keep
+    the small copy of the old ones.
     """
 
     pixels: NDArray[np.uint8]
@@ -31,6 +34,10 @@ class Frame:
                 f"expected (H, W, 3) uint8, got {self.pixels.shape} {self.pixels.dtype}"
             )
         self.pixels.setflags(write=False)
+
+    def with_pixels(self, pixels: NDArray[np.uint8]) -> Frame:
+        """Another picture (H, W, 3, uint8) of the same moment; it has no small copy yet."""
+        return Frame(pixels, self.index, self.captured_at, self.read_ms)
 
     @property
     def width(self) -> int:

@@ -6,10 +6,9 @@ import math
 from collections import deque
 from statistics import median
 
-from app.sizing import fit
+from app.sizing import Sizes, fit
 
 LEAST_FPS = 15.0  # what a stream should reach
-LEAST_SIZE = 480  # long side, in pixels, at which it should, where the size is automatic
 COUNTED = 5  # frames before anything is decided
 HOPELESS_MS = 500.0  # of frames that take so long, two are enough
 MARGIN = 1.3  # the full network has to be this much faster than needed to be taken again
@@ -29,26 +28,25 @@ class FullOrLite:
         self._costs: dict[bool, deque[float]] = {}  # ms per pixel, by lite
         self._blend_ms = 0.0
         self._lite_then = 0.0  # what a pixel cost the lite network at first
-        self._last: tuple[bool, tuple[int, int]] | None = None
+        self._last: tuple[bool, Sizes] | None = None
         self._at = (0, 0)
         self._margin = MARGIN
         self._forget()
 
-    def measured(
-        self, lite: bool, size: tuple[int, int], network_ms: float, blend_ms: float
-    ) -> None:
-        """A live frame took so long: what grows with `size`, and what does not."""
-        if (lite, size) == self._last:
-            self._costs[lite].append(network_ms / (size[0] * size[1]))
+    def measured(self, lite: bool, sizes: Sizes, network_ms: float, blend_ms: float) -> None:
+        """A live frame took so long: what grows with `sizes`, and what does not."""
+        if (lite, sizes) == self._last:
+            self._costs[lite].append(network_ms / sizes.pixels)
             self._blend_ms = blend_ms
             self._best_ms = min(self._best_ms, network_ms)
-        self._last = (lite, size)
+        self._last = (lite, sizes)
         if lite and not self._lite_then and len(self._costs[True]) >= COUNTED:
             self._lite_then = median(self._costs[True])
 
-    def decide(self, width: int, height: int, size: int | None) -> bool:
-        """True for lite; `size` is the long side chosen, None where it is automatic."""
-        at = fit(width, height, size or min(LEAST_SIZE, max(width, height)))
+    def decide(self, width: int, height: int, long_side: int) -> bool:
+        """True for lite, for a frame of `width` and `height`; `long_side` is that of the
+        network's input at which the stream should be fluent."""
+        at = fit(width, height, long_side)
         fps = self._full_fps(at)
         if not self.lite:
             enough = 2 if self._best_ms >= HOPELESS_MS else COUNTED

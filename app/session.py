@@ -56,7 +56,9 @@ class Session(QObject):
     _pause = Signal(bool)
     _lag = Signal(float)
     _forget = Signal(str)
-    _restyle = Signal()
+    _compile_kernels = Signal(bool)
+    _show_on = Signal(int, int)
+    _hold = Signal(bool)
 
     def __init__(
         self,
@@ -105,7 +107,9 @@ class Session(QObject):
         self._pause.connect(worker.pause)
         self._lag.connect(worker.lag)
         self._forget.connect(worker.forget)
-        self._restyle.connect(worker.restyle)
+        self._compile_kernels.connect(worker.compile_kernels)
+        self._show_on.connect(worker.show_on)
+        self._hold.connect(worker.hold)
         worker.ready.connect(self._deliver)
         worker.problem.connect(self.problem)
         worker.described.connect(self._described)
@@ -201,6 +205,16 @@ class Session(QObject):
         self.meter.start(source.kind)
         self._open.emit(source)
 
+    def show_on(self, width: int, height: int) -> None:
+        """How large the picture is shown, in pixels of the screen: streams of larger frames are
+        worked on in about that size, see Styled.captured. (0, 0): always the frame's own."""
+        self._show_on.emit(width, height)
+
+    def hold(self, held: bool) -> None:
+        """While held (a recording), results have the frame's size, and neither the automatic
+        size nor the automatic network changes."""
+        self._hold.emit(held)
+
     def seek(self, position: float) -> None:
         self._seek.emit(position)
 
@@ -246,9 +260,14 @@ class Session(QObject):
 
         def done(statuses: Any) -> None:
             self.kernels_changed.emit(statuses)
-            self._restyle.emit()
+            self._compile_kernels.emit(False)
 
-        self.run(prepare, done, doing="prepare the kernels")
+        def failed(exc: Exception) -> None:
+            self.problem.emit(Problem.of(exc, doing="prepare the kernels"))
+            self._compile_kernels.emit(False)
+
+        self._compile_kernels.emit(True)
+        self._jobs.run(prepare, done, failed)
 
     def cameras(self) -> None:
         """Look for cameras; cameras_found follows, of none where looking failed."""

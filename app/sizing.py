@@ -1,17 +1,51 @@
-"""Chooses the size of the network's input that keeps a time budget."""
+"""Chooses the sizes of the network's input that keep a time budget, and keeps them for long."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from statistics import median
 
+from app.choices import STROKE_SIZE
+
 SHORTEST = 16  # the network's smallest side
-STEP = 32  # the automatic size moves in steps of this many pixels of the long side
-SMALLEST = 128  # long side; below, a picture is no longer worth its frame rate
-FIRST = 256  # long side tried before anything was measured
-LARGEST = 1920
+# Long sides the automatic size chooses from, beside the one that gives strokes their width and
+# the frame's own. Few, so that a stream changes seldom and each change buys something.
+AUTO_SIZES = (128, 192, 256, 384, 512, 768, 1024, 1440, 1920)
+SHARPER = 1.4  # times the size of the strokes; less adds more time than sharpness
 STILL_BUDGET_MS = 4000.0  # a picture that stands still may take this long to refine
+
+ENOUGH = 3  # frames measured before the first decision
+RECENT = 12  # frames that decisions look at
+MISSED = 8  # of these, so many have to be too slow for the size to go down
+MISSED_S = 1.0  # and they have to be for this long
+MARGIN = 1.15  # a frame is too slow if it took the budget this many times
+ROOM = 0.8  # a larger size is taken if it is expected to need this share of the budget at most
+HOLD_S = 5.0  # a size is kept at least this long
+ROOM_S = 8.0  # there has to be room for a larger one this long
+LONGEST_ROOM_S = 600.0  # each return to a smaller size doubles that, up to this
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """(width, height) of the network's inputs for one frame.
+
+    Strokes have a fixed width in the network's input, so `strokes` decides how wide they are in
+    the picture; where `detail` is larger, the network works at both sizes, and the picture is as
+    sharp as `detail` with the strokes of `strokes` (see app.blending.join_bands).
+    """
+
+    strokes: tuple[int, int]
+    detail: tuple[int, int]
+
+    @property
+    def pixels(self) -> int:
+        """What the network has to compute."""
+        pixels = self.strokes[0] * self.strokes[1]
+        return pixels + (self.detail[0] * self.detail[1] if self.detail != self.strokes else 0)
 
 
 def fit(width: int, height: int, long_side: int) -> tuple[int, int]:
@@ -21,54 +55,120 @@ def fit(width: int, height: int, long_side: int) -> tuple[int, int]:
 
 
 class AutoSize:
-    """Remembers what a pixel costs and picks the long side from it.
+    """Remembers what a pixel costs and picks the sizes from it.
 
-    One instance serves one way of running (network, precision, device); its memory of the cost
-    survives changes of frame size. The first frame at a new size is not counted: it plans
-    buffers and tunes convolutions. `interval_ms` is how often a frame should be finished; the
-    budget is for how late it is.
+    One instance serves one way of running (network, precision, device, strokes); its memory of
+    the cost survives changes of frame size. Where the machine is fast enough, strokes are as wide
+    as `stroke_size` (the long side of a network's input) makes them, and what is left of the
+    budget buys sharpness; where it is not, the network's input is smaller, and strokes are wider.
+
+    The first frame at new sizes is not counted: it plans buffers and tunes convolutions.
+    `interval_ms` is how often a frame should be finished; the budget is for how late it is. The
+    first decision goes straight to the size that fits; later ones wait until many frames agree,
+    since every change is seen. `clock` gives seconds.
     """
 
-    def __init__(self, budget_ms: float, interval_ms: float = math.inf) -> None:
+    def __init__(
+        self,
+        budget_ms: float,
+        interval_ms: float = math.inf,
+        stroke_size: int = STROKE_SIZE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.budget_ms = budget_ms
         self.interval_ms = interval_ms
         self.overhead_ms = 0.0  # capture-to-paint time that is not the engine's
         self.blend_ms = 0.0  # what the engine spends whatever the size
-        self._costs: deque[float] = deque(maxlen=5)  # ms per pixel
-        self._rough = 0.0  # the same of a first frame at its size: an upper bound
-        self._last = (0, 0)
-        self._long = FIRST
+        self.streamed = False  # a stream has used it, not only a comparison
+        self._clock = clock
+        self._stroke_size = stroke_size
+        self._recent: deque[float] = deque(maxlen=RECENT)  # ms per pixel, at these sizes
+        self._rough = 0.0  # the same of a first frame at its sizes: an upper bound
+        self._last: Sizes | None = None
+        self._long = stroke_size
+        self._decided = False
+        self._changed_at = -math.inf
+        self._missed_since: float | None = None
+        self._room_since: float | None = None
+        self._room_s = ROOM_S
 
-    def live(self, width: int, height: int) -> tuple[int, int]:
-        """The network's size for a frame of a running source."""
-        largest = min(max(width, height), LARGEST)
-        if len(self._costs) >= 2:
-            # Never less than a third of the budget: overhead beyond that is not ours to mend.
-            overhead = self.overhead_ms + self.blend_ms
-            late = max(self.budget_ms - overhead, self.budget_ms / 3)
-            often = max(self.interval_ms - self.blend_ms, self.interval_ms / 3)
-            affordable = self._long_for(width, height, 0.85 * min(late, often))
-            # Going up waits until there is room for a whole step more, or sizes would flutter.
-            if affordable < self._long or affordable >= self._long + 2 * STEP:
-                self._long = affordable
-        return fit(width, height, min(self._long, largest))
+    def live(self, width: int, height: int, *, hold: bool = False) -> Sizes:
+        """The network's sizes for a frame of a running source; `hold` keeps those in force."""
+        if len(self._recent) >= ENOUGH and not hold:
+            self._decide(width, height)
+        return self._sizes(width, height, self._long)
 
-    def still(self, width: int, height: int) -> tuple[int, int]:
-        """The network's size for a picture that is not going to change."""
-        largest = min(max(width, height), LARGEST)
-        if not self._costs and not self._rough:
+    def still(self, width: int, height: int) -> Sizes:
+        """The network's sizes for a picture that is not going to change."""
+        if not self._recent and not self._rough:
             return self.live(width, height)
-        long_side = self._long_for(width, height, STILL_BUDGET_MS)
-        return fit(width, height, min(max(long_side, self._long), largest))
+        long_side = self._affordable(width, height, STILL_BUDGET_MS)
+        return self._sizes(width, height, max(long_side, self._long))
 
-    def measured(self, size: tuple[int, int], engine_ms: float) -> None:
-        """A frame of `size` took the engine `engine_ms`."""
-        self._rough = engine_ms / (size[0] * size[1])
-        if size == self._last:
-            self._costs.append(self._rough)
-        self._last = size
+    def measured(self, sizes: Sizes, network_ms: float) -> None:
+        """A frame of these sizes took the network `network_ms`."""
+        self._rough = network_ms / sizes.pixels
+        if sizes == self._last:
+            self._recent.append(self._rough)
+        else:
+            self._recent.clear()
+        self._last = sizes
 
-    def _long_for(self, width: int, height: int, budget_ms: float) -> int:
-        pixels = budget_ms / (median(self._costs) if self._costs else self._rough)
-        long_side = math.sqrt(pixels * max(width, height) / min(width, height))
-        return min(max(SMALLEST, int(long_side) // STEP * STEP), LARGEST)
+    def remeasure(self) -> None:
+        """What was measured no longer holds (other kernels): keep the sizes, decide anew."""
+        self._recent.clear()
+        self._rough, self._last = 0.0, None
+        self._decided, self._room_s = False, ROOM_S
+
+    def _decide(self, width: int, height: int) -> None:
+        now, budget = self._clock(), self._network_budget()
+        if not self._decided:
+            self._decided = True
+            self._change(self._affordable(width, height, ROOM * budget), now)
+            return
+        if now - self._changed_at < HOLD_S:
+            return
+        pixels = self._sizes(width, height, self._long).pixels
+        missed = sum(cost * pixels > MARGIN * budget for cost in self._recent) >= MISSED
+        larger = self._affordable(width, height, ROOM * budget)
+        room = not missed and self._sizes(width, height, larger).pixels > pixels
+        self._missed_since = (self._missed_since or now) if missed else None
+        self._room_since = (self._room_since or now) if room else None
+        if self._missed_since is not None and now - self._missed_since >= MISSED_S:
+            self._room_s = min(2 * self._room_s, LONGEST_ROOM_S)
+            self._change(self._affordable(width, height, budget), now)
+        elif self._room_since is not None and now - self._room_since >= self._room_s:
+            self._change(larger, now)
+
+    def _change(self, long_side: int, now: float) -> None:
+        if long_side != self._long:
+            self._long = long_side
+            self._recent.clear()
+        self._changed_at = now
+        self._missed_since = self._room_since = None
+
+    def _network_budget(self) -> float:
+        """Milliseconds for the network: what neither the rest of the engine nor the way from
+        the camera to the screen takes, and never less than a third of the budget, since what
+        goes beyond that is not the network's to mend."""
+        late = max(self.budget_ms - self.overhead_ms - self.blend_ms, self.budget_ms / 3)
+        often = max(self.interval_ms - self.blend_ms, self.interval_ms / 3)
+        return min(late, often)
+
+    def _affordable(self, width: int, height: int, budget_ms: float) -> int:
+        """The largest long side whose frame is expected to take `budget_ms` at most."""
+        cost = median(self._recent) if self._recent else self._rough
+        largest = min(max(width, height), AUTO_SIZES[-1])
+        best = AUTO_SIZES[0]
+        for long_side in sorted({*AUTO_SIZES, self._stroke_size, largest}):
+            if cost * self._sizes(width, height, long_side).pixels <= budget_ms:
+                best = max(best, min(long_side, largest))
+        return best
+
+    def _sizes(self, width: int, height: int, long_side: int) -> Sizes:
+        largest = min(max(width, height), AUTO_SIZES[-1])
+        long_side = min(long_side, largest)
+        strokes = min(long_side, self._stroke_size)
+        sharper = long_side >= SHARPER * strokes
+        small = fit(width, height, strokes)
+        return Sizes(small, fit(width, height, long_side) if sharper else small)

@@ -70,6 +70,21 @@ class Timings:
     blend: float = 0.0
     beside: float = 0.0
 
+    def __add__(self, other: Timings) -> Timings:
+        """Both, one after the other."""
+        groups = dict(self.groups)
+        for name, ms in other.groups:
+            groups[name] = groups.get(name, 0.0) + ms
+        return Timings(
+            self.read + other.read,
+            self.upload + other.upload,
+            self.network + other.network,
+            self.download + other.download,
+            tuple(groups.items()),
+            self.blend + other.blend,
+            self.beside + other.beside,
+        )
+
     @property
     def total(self) -> float:
         """What the engine spent: all but reading, which is the source's."""
@@ -115,7 +130,9 @@ class Pace:
 class Comparison:
     """Baseline beside fused on the same frames, at the same size and precision.
 
-    `fused_title` names the kernels beside the baseline: those chosen, or the fused ones where
+    `baseline_pace` and `fused_pace` are of each network's own path alone, from the frame's pixels
+    to the picture's. `size` is the (width, height) both worked at, `precision` what both computed
+    in. `fused_title` names the kernels beside the baseline: those chosen, or the fused ones where
     the baseline itself is chosen. `difference` is the largest absolute difference of the two
     networks' outputs (0-255, before rounding), `psnr` in dB. `ratio` is baseline median over
     fused median, also when it is below 1; None, withheld, while the pictures differ by more than
@@ -132,6 +149,8 @@ class Comparison:
     bound: str  # "largest difference at most 0.5"
     agrees: bool
     frames: int  # how many frames the paces cover
+    size: tuple[int, int]
+    precision: Precision
 
     @property
     def ratio(self) -> float | None:
@@ -141,7 +160,8 @@ class Comparison:
 @dataclass(frozen=True, slots=True, eq=False)
 class Styled:
     """A styled frame. `frame` has the index and captured_at of `source`, `config` is the config
-    that was asked for, `running` what ran, `size` the (width, height) the network worked at."""
+    that was asked for, `running` what ran, `size` the (width, height) the network worked at.
+    `captured` is the frame as it was captured where `source` is a smaller copy of it."""
 
     frame: Frame
     source: Frame
@@ -150,3 +170,4 @@ class Styled:
     size: tuple[int, int]
     running: Running
     comparison: Comparison | None = None
+    captured: Frame | None = None

@@ -13,7 +13,7 @@ from app.engine import Engine
 from app.frames import Frame, FrameSource, SourceInfo
 from app.meter import Meter
 from app.problems import Problem
-from app.reduction import for_window, with_small
+from app.reduction import for_display, for_window, with_small
 from app.styled import EngineConfig, Styled
 
 log = logging.getLogger(__name__)
@@ -69,6 +69,9 @@ class Worker(QObject):
         self._paused = False
         self._styled: EngineConfig | None = None  # what the newest result was made with
         self._thorough = False  # the newest result took its time
+        self._reduced = False  # the newest result was made for the display
+        self._display = (0, 0)
+        self._held = False
         self._status = ""
         self._position = 0.0
         self._tick = QTimer(self, interval=0)
@@ -124,11 +127,24 @@ class Worker(QObject):
     def forget(self, style: str) -> None:
         self._engine.forget(style)
 
-    @Slot()
-    def restyle(self) -> None:
-        """Style the newest frame again: the kernels changed, which the config does not name."""
-        self._engine.remeasure()
-        self._styled = None
+    @Slot(bool)
+    def compile_kernels(self, compiling: bool) -> None:
+        """Kernels are being compiled, or are there: then the newest frame is styled again, since
+        the config does not name them."""
+        self._engine.compile_kernels(compiling)
+        if not compiling:
+            self._styled = None
+
+    @Slot(int, int)
+    def show_on(self, width: int, height: int) -> None:
+        """Frames of a stream are worked on with no more pixels than so large a display needs."""
+        self._display = width, height
+
+    @Slot(bool)
+    def hold(self, held: bool) -> None:
+        """While held (a recording), results have the frame's size and the network keeps its."""
+        self._held = held
+        self._engine.hold(held)
 
     @Slot()
     def close(self) -> None:
@@ -168,7 +184,7 @@ class Worker(QObject):
             self.moved.emit(self._position)
         thorough = False
         if frame is not None:
-            self._frame = with_small(frame)
+            self._frame = frame
         elif (thorough := self._again(source)) is None or self._frame is None:
             return
         self._style(source, self._frame, thorough)
@@ -181,26 +197,31 @@ class Worker(QObject):
         if self._styled != config:
             return False
         stands_still = not source.live or self._paused
-        if config.compare and stands_still:
+        if stands_still and (config.compare or self._reduced):
             return False
         if stands_still and not self._thorough and config.size is None:
             return True
         return None
 
     def _style(self, source: FrameSource, frame: Frame, thorough: bool) -> None:
-        if not source.live or self._paused:
+        streaming = source.live and not self._paused
+        if not streaming:
             # A picture's age says nothing; the delay that matters began with the command.
-            frame = self._frame = replace(frame, captured_at=time.perf_counter())
+            frame = replace(with_small(frame), captured_at=time.perf_counter())
+            self._frame = frame
+        shown = for_display(frame, self._display) if streaming and not self._held else frame
         try:
-            styled = for_window(
-                self._engine.process(frame, still=thorough, live=source.live, look=self._look)
-            )
+            styled = self._engine.process(shown, still=thorough, live=source.live, look=self._look)
+            if shown is not frame:
+                styled = replace(styled, captured=frame)
+            styled = for_window(styled)
         except Exception as exc:
             log.info("frame failed", exc_info=True)
             self._tick.stop()  # until the next config or source, or every frame would say so
             self.problem.emit(Problem.of(exc, doing="style this frame"))
             return
         self._styled, self._thorough = styled.config, thorough
+        self._reduced = shown is not frame
         self._meter.processed(styled, time.perf_counter())
         if self._latest.put(styled):
             self.ready.emit()

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -266,10 +265,10 @@ class Negative:
     def process(self, frame: Frame, **_: object) -> Styled:
         config = self.config
         assert config is not None
-        negative = replace(frame, pixels=255 - frame.pixels)
+        negative = frame.with_pixels(255 - frame.pixels)
         comparison = Comparison(
             negative, negative, "Fused", Pace(80.0, 90.0), Pace(50.0, 60.0),
-            0.01, 90.0, "largest 0.5", True, 9,
+            0.01, 90.0, "largest 0.5", True, 9, (48, 32), config.precision,
         )  # fmt: skip
         return Styled(
             negative,
@@ -296,5 +295,8 @@ class Negative:
     def cut(self) -> None:
         pass
 
-    def remeasure(self) -> None:
+    def compile_kernels(self, compiling: bool) -> None:
+        pass
+
+    def hold(self, held: bool) -> None:
         pass

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from app.blending import blend, fit_to, peak_difference
+from app.blending import blend, fit_to, join_bands, peak_difference
+from tests.conftest import picture
 from utils.opencv import cv2
 
 rng = np.random.default_rng(1)
@@ -47,3 +48,21 @@ def test_the_difference_is_the_largest_and_the_psnr_is_of_255():
     difference, psnr = peak_difference(a, b)
     assert difference == 48.0
     assert psnr == pytest.approx(10 * math.log10(255**2 / (48**2 / 48)))
+
+
+def test_joined_bands_have_the_strokes_of_one_and_the_sharpness_of_the_other():
+    strokes = picture(96, 64, seed=1)
+    detail = picture(288, 192, seed=2)
+    joined = join_bands(strokes, detail)
+    assert joined.shape == detail.shape
+    coarse = fit_to(joined, (96, 64), np.empty((0, 0, 3), np.uint8)).astype(int)
+    assert np.abs(coarse - strokes).mean() < 6
+    fine = np.abs(np.diff(joined.astype(int), axis=1)).mean()
+    soft = fit_to(strokes, (288, 192), np.empty((0, 0, 3), np.uint8)).astype(int)
+    assert fine > 1.2 * np.abs(np.diff(soft, axis=1)).mean()
+
+
+def test_joining_two_sizes_of_one_picture_gives_the_larger_one():
+    detail = fit_to(picture(96, 64), (288, 192), np.empty((0, 0, 3), np.uint8)).copy()
+    strokes = fit_to(detail, (96, 64), np.empty((0, 0, 3), np.uint8))
+    assert np.array_equal(join_bands(strokes, detail), detail)

@@ -9,6 +9,8 @@ import pytest
 import torch
 
 import app.lite
+import app.sizing
+from app.blending import fit_to
 from app.engine import Engine, EngineError
 from app.frames import Frame
 from app.problems import StyleForgeError
@@ -203,6 +205,28 @@ def test_a_fixed_size_is_kept_and_the_automatic_one_fits_the_frame(engine, confi
     assert width <= 320
 
 
+def test_a_sharper_size_keeps_the_strokes_where_they_are(engine, config, monkeypatch):
+    """What a plain larger network's input would not: it paints other, narrower strokes."""
+    monkeypatch.setattr(app.sizing, "STILL_BUDGET_MS", 1e9)
+    frame = Frame(picture(640, 360))
+    engine.configure(replace(config, size=None))
+    plain = engine.process(frame, live=False)
+    assert plain.size == (384, 216)
+    sharper = engine.process(frame, still=True, live=False)
+    assert sharper.size == (640, 360)
+    engine.configure(replace(config, size=640))
+    narrower = engine.process(frame, live=False)
+
+    def coarse(styled):
+        size = (384, 216)
+        pixels = fit_to(styled.frame.pixels, size, np.empty((0, 0, 3), np.uint8))
+        return cv2.GaussianBlur(pixels, (0, 0), 2).astype(int)
+
+    changed = np.abs(coarse(sharper) - coarse(plain)).mean()
+    assert changed < 0.5 * np.abs(coarse(narrower) - coarse(plain)).mean()
+    assert sharper.timings.network > 0
+
+
 # Mixing, lite networks, strokes, smoothing
 
 SMALL, LITE = NetworkShape(1, (8, 8, 8), 5), NetworkShape(1, (4, 4, 4), 3)
@@ -304,8 +328,49 @@ def test_automatic_takes_lite_only_for_a_stream_that_is_too_slow(
     assert len(notices) == 1
     assert not engine.process(frame, still=True).running.lite
     assert not engine.process(frame, live=False).running.lite
-    engine.remeasure()
+    engine.compile_kernels(True)
+    engine.compile_kernels(False)
+    assert not engine.process(frame).running.lite, "kernels came, which may be faster"
+
+
+def test_what_is_measured_while_kernels_compile_is_neither_told_nor_kept(
+    engine, pair, frame, notices, monkeypatch
+):
+    monkeypatch.setattr(app.lite, "LEAST_FPS", 1e6)
+    engine.compile_kernels(True)
+    engine.configure(replace(pair, mix=None))
+    styled = [engine.process(frame) for _ in range(8)][-1]
+    assert styled.running.lite, "the stream is kept fluent meanwhile"
+    assert "fps" not in str(styled.running)
+    assert "kernels are being compiled" in str(styled.running)
+    assert notices == []
+    engine.compile_kernels(False)
     assert not engine.process(frame).running.lite
+
+
+def test_a_comparison_works_at_the_size_the_stream_had_and_says_so(engine, config):
+    auto = replace(config, size=None)
+    big = Frame(picture(320, 240))
+    engine.configure(auto)
+    size = [engine.process(big).size for _ in range(8)][-1]
+    engine.configure(replace(auto, compare=True))
+    compared = [engine.process(big) for _ in range(8)]
+    assert {styled.size for styled in compared} == {size}
+    assert compared[-1].comparison.size == size
+    assert compared[-1].comparison.precision is config.precision
+    engine.configure(auto)
+    assert engine.process(big).size == size
+
+
+def test_while_it_is_held_neither_size_nor_network_changes(engine, pair, frame, monkeypatch):
+    monkeypatch.setattr(app.lite, "LEAST_FPS", 1e6)
+    engine.configure(replace(pair, mix=None, size=None))
+    engine.hold(True)
+    assert {(s.size, s.running.lite) for s in (engine.process(frame) for _ in range(12))} == {
+        ((64, 48), False)
+    }
+    engine.hold(False)
+    assert [engine.process(frame) for _ in range(2)][-1].running.lite
 
 
 def test_automatic_says_why_a_slow_stream_stays_with_the_full_network(

@@ -54,7 +54,9 @@ def test_a_window_draws_the_copy_of_24_megapixels(size):
 
 def test_what_was_one_frame_stays_one():
     frame, pace = shaded(3000, 2000), Pace(1.0, 1.0)
-    comparison = Comparison(shaded(3000, 2000), frame, "Fused", pace, pace, 0, 99, "", True, 1)
+    comparison = Comparison(
+        shaded(3000, 2000), frame, "Fused", pace, pace, 0, 99, "", True, 1, (9, 9), Precision.fp32
+    )
     running = Running("Fused", Precision.fp32, "CPU")
     config, timings = EngineConfig(), Timings()
     styled = Styled(frame, shaded(9, 9), config, timings, (9, 9), running, comparison)

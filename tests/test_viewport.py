@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 
 from app.frames import Frame
 from app.styled import Comparison, EngineConfig, Pace, Running, Styled, Timings
-from app.ui.compare import difference_words, pace_words, ratio_words, summary
+from app.ui.compare import conditions_words, difference_words, pace_words, ratio_words, summary
 from app.ui.viewport import Viewport, as_image, fitted
 from models.precision import Precision
 from utils.opencv import cv2
@@ -37,7 +37,7 @@ def comparison(agrees: bool = True, fused_ms: float = 50.0) -> Comparison:
     return Comparison(
         plain(BLUE), plain(RED), "Fused",
         Pace(100.0, 120.0), Pace(fused_ms, 61.0), 0.02 if agrees else 7.5,
-        84.0, "largest difference at most 0.5", agrees, 60,
+        84.0, "largest difference at most 0.5", agrees, 60, (48, 32), Precision.fp32,
     )  # fmt: skip
 
 
@@ -181,8 +181,16 @@ def test_identical_pictures_have_no_psnr():
     assert "Largest difference 0 of 255, identical." in difference_words(same)
 
 
-def test_a_pace_is_given_in_frames_and_milliseconds():
-    assert pace_words(Pace(81.25, 95.0)) == ("12.3 fps", "median 81.2 ms, p95 95.0 ms")
+def test_a_pace_says_that_it_is_of_the_network_alone():
+    assert pace_words(Pace(81.25, 95.0)) == (
+        "12.3 fps alone",
+        "81.2 ms a frame (median), 95.0 ms (p95)",
+    )
+
+
+def test_a_comparison_says_at_what_size_and_precision_it_was_made():
+    assert conditions_words(comparison()) == "At 48x32, FP32"
+    assert "At 48x32, FP32. Largest difference" in summary(comparison())
 
 
 def test_a_screen_reader_hears_the_comparison(viewport):

@@ -186,6 +186,7 @@ class Video(FrameSource):
                     raise StyleForgeError(f"'{self._reader.title}' holds no frame that can be read")
                 rewinds += 1
                 self._rewind()
+                skips = MAX_SKIPS  # of a short film that is slow to decode, all might be left out
             if seconds is None:
                 continue
             self._last = seconds

@@ -18,14 +18,24 @@ _WRAP = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
 
 
 def pace_words(pace: Pace) -> tuple[str, str]:
-    """("12.3 fps", "median 81.2 ms, p95 95.0 ms")."""
-    return f"{pace.fps:.1f} fps", f"median {pace.median:.1f} ms, p95 {pace.p95:.1f} ms"
+    """("12.3 fps alone", "81.2 ms a frame (median), 95.0 ms (p95)"): of the network by itself,
+    since the two share the machine here."""
+    return (
+        f"{pace.fps:.1f} fps alone",
+        f"{pace.median:.1f} ms a frame (median), {pace.p95:.1f} ms (p95)",
+    )
 
 
 def ratio_words(comparison: Comparison) -> str:
     """The ratio, whatever it is, or that it is withheld."""
     ratio = comparison.ratio
     return "withheld" if ratio is None else f"{ratio:.2f}x"
+
+
+def conditions_words(comparison: Comparison) -> str:
+    """("At 384x216, FP32"): what both networks worked at, and in."""
+    width, height = comparison.size
+    return f"At {width}x{height}, {comparison.precision.title}"
 
 
 def difference_words(comparison: Comparison) -> str:
@@ -43,7 +53,8 @@ def summary(comparison: Comparison) -> str:
     fused = ", ".join(pace_words(comparison.fused_pace))
     return (
         f"Baseline: {baseline}. {comparison.fused_title}: {fused}. "
-        f"Ratio {ratio_words(comparison)}. {difference_words(comparison)}"
+        f"Ratio {ratio_words(comparison)}. {conditions_words(comparison)}. "
+        f"{difference_words(comparison)}"
     )
 
 
@@ -60,7 +71,7 @@ def paint_comparison(
     base = painter.font()
     large, small = scaled(base, 1.7, bold=True), scaled(base, 0.95)
     middle = max(200, min(300, area.width() // 3))
-    words = difference_words(figures)
+    words = f"{conditions_words(figures)}\n{difference_words(figures)}"
     lines = QFontMetrics(small).boundingRect(QRect(0, 0, middle, area.height()), _WRAP, words)
     foot = QFontMetrics(large).height() + lines.height() + 3 * SPACE
 

@@ -166,6 +166,7 @@ class MainWindow(QMainWindow):
         self.transport.sought.connect(session.seek)
         self.gallery.chosen.connect(self.mixer.choose)
         self.gallery.mixed.connect(self.mixer.mix)
+        self.viewport.resized.connect(session.show_on)
         self.viewport.split_changed.connect(lambda split: self._keep(split=split))
         # Icons a moment later, since the sheet alone takes as long as the window may be held up.
         self.theme.changed.connect(lambda: QTimer.singleShot(0, self, self._dress_actions))

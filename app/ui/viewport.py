@@ -36,6 +36,7 @@ class Viewport(QWidget):
     """
 
     split_changed = Signal(float)
+    resized = Signal(int, int)  # width and height in pixels of the screen
 
     def __init__(
         self, shown: Callable[[Styled, float], None], parent: QWidget | None = None
@@ -303,6 +304,8 @@ class Viewport(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._fitted.clear()
+        ratio = self.devicePixelRatioF()
+        self.resized.emit(round(self.width() * ratio), round(self.height() * ratio))
 
 
 def fitted(frame: Frame, width: int, height: int) -> Frame:

@@ -64,6 +64,21 @@ def test_a_video_of_one_frame_plays(tmp_path: Path) -> None:
     source.close()
 
 
+class SlowReader(VideoReader):
+    """Decodes slower than the film plays."""
+
+    def decode(self):
+        time.sleep(0.05)
+        return super().decode()
+
+
+def test_a_short_film_that_is_slow_to_decode_plays(tmp_path: Path) -> None:
+    source = Video(SlowReader(write_video(tmp_path / "short.mp4", 3, 100)))
+    seen = {next_number(source) for _ in range(12)}
+    assert seen <= {0, 1, 2}
+    source.close()
+
+
 def test_a_slow_reader_of_a_video_sees_the_frame_that_is_due(tmp_path: Path) -> None:
     source = open_source(str(write_video(tmp_path / "film.mp4", 200, 50)))
     start = time.perf_counter()
