@@ -53,7 +53,8 @@ def painted(window, place: QRect) -> Pixels:
 
 def small(pixels: Pixels, place: QRect) -> Pixels:
     size = place.width(), place.height()
-    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA))[4:-4, 4:-4]
+    scaled = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
+    return np.asarray(scaled, np.uint8)[4:-4, 4:-4]
 
 
 def differ(a: Pixels, b: Pixels) -> float:

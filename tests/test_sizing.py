@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 
 from app.choices import STROKE_SIZE
 from app.sizing import AUTO_SIZES, HOLD_S, STILL_BUDGET_MS, AutoSize, Sizes, fit
+
+
+Cost = float | Callable[[float, Sizes], float]
 
 
 class Machine:
@@ -19,7 +23,7 @@ class Machine:
         self.auto = AutoSize(budget_ms, interval_ms, clock=lambda: self.now)
         self.frame = frame
 
-    def run(self, ms_per_pixel, seconds=20.0, *, hold=False):
+    def run(self, ms_per_pixel: Cost, seconds=20.0, *, hold=False):
         """[(second, sizes)] of the frames of so many seconds; `ms_per_pixel` may be a function
         of the second and the sizes."""
         end, seen = self.now + seconds, []
