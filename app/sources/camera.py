@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from app.frames import Frame, FrameSource, SourceInfo
 from app.problems import StyleForgeError
 from app.sources.captured import retrieved
+from app.sources.deadline import Deadline
 from app.sources.grabber import FeedLost, Grabber
 from utils.opencv import cv2
 
@@ -164,7 +165,7 @@ class Camera(FrameSource):
         self._grabber = Grabber(
             self._connect, f"the camera '{name}'", "waiting for it to come back"
         )
-        first = self._grabber.open(open_timeout)
+        first = self._grabber.open(Deadline(open_timeout))
         self._describe(first)
 
     def _connect(self) -> CameraFeed:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from app.frames import Frame
 from app.problems import StyleForgeError
+from app.sources.deadline import Deadline
 
 log = logging.getLogger(__name__)
 
@@ -26,15 +27,21 @@ class FeedLost(StyleForgeError):
     """A feed that cannot be opened or has ended; the message says which and why."""
 
 
+def too_late(name: str, deadline: Deadline) -> FeedLost:
+    """What to say of the feed `name` at the deadline of its opening."""
+    return FeedLost(f"{name} gave no picture within {deadline.seconds:g} s")
+
+
 class Feed(Protocol):
-    """One connection to a device or server. Lives on the grabber's thread."""
+    """One connection to a device or server. Used by the grabber's thread alone."""
 
     def grab(self) -> None:
         """Wait for the next picture. Raises FeedLost."""
         ...
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """The picture grabbed last, [H, W, 3] RGB in memory of its own; None if it is damaged."""
+        """The picture grabbed last, [H, W, 3] RGB in memory of its own; None if it is damaged.
+        Raises FeedLost where no picture of this feed can be shown."""
         ...
 
     def interrupt(self) -> None:
@@ -71,18 +78,18 @@ class Grabber:
         self._times: deque[float] = deque(maxlen=RATE_FRAMES)
         self._thread = threading.Thread(target=self._run, name=f"grabber {title}", daemon=True)
 
-    def open(self, timeout: float) -> Frame:
+    def open(self, deadline: Deadline) -> Frame:
         """Start, and wait for the first frame, which `read` will deliver too.
 
-        Raises StyleForgeError where there is none within `timeout` seconds; it is closed then.
+        Raises StyleForgeError where there is none by the deadline; it is closed then.
         """
         self._thread.start()
         with self._changed:
-            self._changed.wait_for(lambda: self._first or self._lost, timeout)
+            self._changed.wait_for(lambda: self._first or self._lost, deadline.left)
             first, lost = self._first, self._lost
         if first is None:
             self.close(wait=1.0 if lost else 0.1)  # a driver that hangs is not worth waiting for
-            raise lost or FeedLost(f"{self._title} gave no picture within {timeout:g} s")
+            raise lost or too_late(self._title, deadline)
         return first
 
     def read(self, timeout: float) -> Frame | None:

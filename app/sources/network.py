@@ -8,7 +8,6 @@ import ssl
 import threading
 import time
 import urllib.error
-import urllib.request
 from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
@@ -18,17 +17,20 @@ from numpy.typing import NDArray
 from app.frames import Frame, FrameSource, SourceInfo
 from app.problems import StyleForgeError
 from app.sources.captured import retrieved, rgb
-from app.sources.grabber import Feed, FeedLost, Grabber
+from app.sources.deadline import Deadline, opened
+from app.sources.grabber import Feed, FeedLost, Grabber, too_late
 from app.sources.reader import NETWORK_TIMEOUTS, VideoReader
 from app.sources.video import Video
-from utils.opencv import cv2
+from app.sources.web import MOST, Answer, ask
+from utils.opencv import MAX_PIXELS, cv2
+from utils.text import printable
 
 SCHEMES = ("http", "https", "rtsp", "rtsps")
 TIMEOUT_S = 5.0  # to connect, and between two pieces of data
 OPEN_TIMEOUT_S = 15.0  # connection, login and first picture together
 SNAPSHOT_INTERVAL_S = 0.1  # a snapshot camera is asked so often; few answer faster
 RATE_FRAMES = 20
-MAX_PICTURE = 64 << 20  # bytes of one JPEG; beyond it this is no stream of pictures
+REASON = 80  # characters of what a server gives as its reason
 ALLOWED = "/?%:@!$&'()*+,;=~[]"  # in a path or query as it is; all else is escaped
 RTSP_PORTS = {"rtsp": 554, "rtsps": 322}
 
@@ -65,7 +67,7 @@ class Address:
     @property
     def title(self) -> str:
         """Host and path; the query is left out, since some cameras take the password there."""
-        return f"{self.parts.netloc}{self.parts.path}".rstrip("/")
+        return printable(f"{self.parts.netloc}{self.parts.path}".rstrip("/"))
 
     @property
     def name(self) -> str:
@@ -93,31 +95,38 @@ def completed(typed: str) -> str:
 
 
 def open_address(spec: str) -> FrameSource:
-    """A network camera, or a video played from the network. Raises StyleForgeError."""
+    """A network camera, or a video played from the network, within OPEN_TIMEOUT_S. Raises
+    StyleForgeError."""
     address = Address.parse(spec.strip())
-    if address.parts.scheme in RTSP_PORTS:
-        return Stream(address)
-    response = _ask(address)
-    kind = response.headers.get_content_type()
-    response.close()
-    if kind == "text/html":
-        raise StyleForgeError(f"{address.title} is a web page, not a stream")
-    if kind.startswith(("multipart/", "image/")):
-        return Stream(address)
-    capture = _play(address)
-    finite = capture.get(cv2.CAP_PROP_FRAME_COUNT) > 0
-    capture.release()
-    return Video(VideoReader(address.with_login, address.title)) if finite else Stream(address)
+    deadline = Deadline(OPEN_TIMEOUT_S)
+
+    def work() -> FrameSource:
+        feed = connect(address, deadline)
+        if isinstance(feed, CaptureFeed) and feed.finite:
+            feed.close()
+            return Video(VideoReader(address.with_login, address.title))
+        return Stream(address, feed, deadline)
+
+    try:
+        return opened(work, deadline)
+    except TimeoutError:
+        raise too_late(address.name, deadline) from None
 
 
 class Stream(FrameSource):
-    """A live stream, connected when constructed. Raises StyleForgeError."""
+    """A live stream: `feed` while it lasts, then connections of its own. Raises StyleForgeError
+    where there is no picture by the deadline."""
 
     kind = "network camera"
 
-    def __init__(self, address: Address, open_timeout: float = OPEN_TIMEOUT_S) -> None:
-        self._grabber = Grabber(lambda: connect(address), address.name, "trying again")
-        first = self._grabber.open(open_timeout)
+    def __init__(self, address: Address, feed: Feed, deadline: Deadline) -> None:
+        made = iter([feed])
+
+        def connected() -> Feed:
+            return next(made, None) or connect(address, Deadline(OPEN_TIMEOUT_S))
+
+        self._grabber = Grabber(connected, address.name, "trying again")
+        first = self._grabber.open(deadline)
         self.info = SourceInfo(address.title, first.width, first.height)
 
     def read(self, timeout: float = 0.02) -> Frame | None:
@@ -145,12 +154,12 @@ class Stream(FrameSource):
         self._grabber.pause(paused)
 
 
-def connect(address: Address) -> Feed:
+def connect(address: Address, deadline: Deadline) -> Feed:
     """Open the address as what its answer says it is. Raises FeedLost."""
     if address.parts.scheme in RTSP_PORTS:
         _knock(address)
         return CaptureFeed(address, _play(address))
-    response = _ask(address)
+    response = _ask(address, deadline)
     kind = response.headers.get_content_type()
     if kind.startswith("multipart/"):
         return MultipartFeed(address, response)
@@ -165,7 +174,7 @@ def connect(address: Address) -> Feed:
 class MultipartFeed:
     """MJPEG over HTTP: an endless multipart answer, one JPEG a part (RFC 2046)."""
 
-    def __init__(self, address: Address, response: http.client.HTTPResponse) -> None:
+    def __init__(self, address: Address, response: Answer) -> None:
         self._address = address
         self._response = response
         boundary = str(response.headers.get_param("boundary", ""))
@@ -180,7 +189,7 @@ class MultipartFeed:
             raise _lost(self._address, exc) from exc
 
     def decode(self) -> NDArray[np.uint8] | None:
-        return _decode(self._jpeg)
+        return _decode(self._address, self._jpeg)
 
     def interrupt(self) -> None:
         """Shut the connection down, so that the waiting thread reads its end."""
@@ -194,21 +203,18 @@ class MultipartFeed:
         self._response.close()
 
     def _part(self) -> bytes:
-        seen = 0
+        self._response.next_part()
         while not self._at_boundary:
-            line = self._line()
-            seen += len(line)
-            if seen > MAX_PICTURE:
-                raise ValueError("no part begins")
-            self._at_boundary = self._is_boundary(line)
+            self._at_boundary = self._is_boundary(self._line())
         self._at_boundary = False
         length = http.client.parse_headers(self._response).get("Content-Length")
         if length is None:
             return self._until_boundary()
-        if int(length) > MAX_PICTURE:
-            raise ValueError("a part is too long")
-        part = self._response.read(int(length))
-        if len(part) < int(length):
+        size = int(length)
+        if not 0 <= size <= MOST:
+            raise ValueError("a part of no possible length")
+        part = self._response.read(size)
+        if len(part) < size:
             raise EOFError
         return part
 
@@ -216,8 +222,6 @@ class MultipartFeed:
         part = bytearray()
         while not self._is_boundary(line := self._line()):
             part += line
-            if len(part) > MAX_PICTURE:
-                raise ValueError("a part is too long")
         self._at_boundary = True
         return bytes(part)
 
@@ -244,14 +248,14 @@ class SnapshotFeed:
     def grab(self) -> None:
         self._closed.wait(max(self._due - time.perf_counter(), 0.0))
         self._due = time.perf_counter() + SNAPSHOT_INTERVAL_S
-        with _ask(self._address) as response:
+        with _ask(self._address, Deadline(OPEN_TIMEOUT_S)) as response:
             try:
-                self._picture = response.read(MAX_PICTURE)
-            except (OSError, http.client.HTTPException) as exc:
+                self._picture = response.read(MOST)
+            except (OSError, ValueError, http.client.HTTPException) as exc:
                 raise _lost(self._address, exc) from exc
 
     def decode(self) -> NDArray[np.uint8] | None:
-        return _decode(self._picture)
+        return _decode(self._address, self._picture)
 
     def interrupt(self) -> None:
         self._closed.set()
@@ -267,6 +271,12 @@ class CaptureFeed:
         self._address = address
         self._capture = capture
 
+    @property
+    def finite(self) -> bool:
+        """Whether it is a film, which has a last frame; what RTSP plays is taken as live."""
+        live = self._address.parts.scheme in RTSP_PORTS
+        return not live and self._capture.get(cv2.CAP_PROP_FRAME_COUNT) > 0
+
     def grab(self) -> None:
         if not self._capture.grab():
             raise FeedLost(f"{self._address.name} stopped sending")
@@ -281,26 +291,22 @@ class CaptureFeed:
         self._capture.release()
 
 
-def _ask(address: Address) -> http.client.HTTPResponse:
+def _ask(address: Address, deadline: Deadline) -> Answer:
     """The answer to a GET, its body not yet read. Raises FeedLost."""
-    logins = urllib.request.HTTPPasswordMgrWithDefaultRealm()
-    if address.user:
-        logins.add_password(None, address.url, address.user, address.password)
-    opener = urllib.request.build_opener(
-        urllib.request.HTTPBasicAuthHandler(logins), urllib.request.HTTPDigestAuthHandler(logins)
-    )
     try:
-        return opener.open(address.url, timeout=TIMEOUT_S)
+        return ask(address.url, address.user, address.password, deadline, TIMEOUT_S)
     except urllib.error.HTTPError as exc:
         exc.close()
         if exc.code in (401, 403):
             asked = "refused the login" if address.user else "asks for a login"
             raise FeedLost(f"{address.name} {asked} ({exc.code})") from None
-        raise FeedLost(f"{address.name} answered {exc.code} {exc.reason}") from None
-    except urllib.error.URLError as exc:
-        reason = exc.reason if isinstance(exc.reason, OSError) else exc
-        raise FeedLost(_refusal(address, reason)) from None
+        answer = printable(f"{exc.code} {exc.reason}".strip(), REASON)
+        raise FeedLost(f"{address.name} answered {answer}") from None
     except (OSError, ValueError, http.client.HTTPException) as exc:
+        if not deadline.left:
+            raise too_late(address.name, deadline) from None
+        if isinstance(exc, urllib.error.URLError) and isinstance(exc.reason, OSError):
+            exc = exc.reason
         raise FeedLost(_refusal(address, exc)) from None
 
 
@@ -319,6 +325,10 @@ def _play(address: Address) -> cv2.VideoCapture:
     if not capture.isOpened():
         capture.release()
         raise FeedLost(f"{address.name} cannot be played: it is no stream, or wants a login")
+    size = capture.get(cv2.CAP_PROP_FRAME_WIDTH), capture.get(cv2.CAP_PROP_FRAME_HEIGHT)
+    if size[0] * size[1] > MAX_PIXELS:
+        capture.release()
+        raise _too_large(address)
     return capture
 
 
@@ -326,7 +336,7 @@ def _refusal(address: Address, exc: Exception) -> str:
     if isinstance(exc, ConnectionRefusedError):
         return f"{address.name} refused the connection"
     if isinstance(exc, socket.gaierror):
-        return f"the host '{address.parts.hostname}' is unknown"
+        return f"the host '{printable(address.parts.hostname or '')}' is unknown"
     if isinstance(exc, TimeoutError):
         return f"{address.name} did not answer within {TIMEOUT_S:g} s"
     if isinstance(exc, ssl.SSLError):
@@ -344,10 +354,17 @@ def _lost(address: Address, exc: Exception) -> FeedLost:
     return FeedLost(f"the connection to {address.name} was lost")
 
 
-def _decode(picture: bytes) -> NDArray[np.uint8] | None:
+def _too_large(address: Address) -> FeedLost:
+    most = MAX_PIXELS // 1_000_000
+    return FeedLost(f"{address.name} sends pictures of more than {most} megapixels")
+
+
+def _decode(address: Address, picture: bytes) -> NDArray[np.uint8] | None:
     if not picture:
         return None
     try:
         return rgb(cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR))
-    except cv2.error:  # of a size that no picture has
+    except cv2.error as exc:  # of a size that no picture has
+        if "MAX_IMAGE_PIXELS" in exc.err:
+            raise _too_large(address) from None
         return None
