@@ -19,9 +19,10 @@ from app.problems import Problem
 from app.sources import describe, list_cameras, open_source
 from app.studio.studio import Studio
 from app.styled import EngineConfig, Styled, same_choice
-from app.styles import Library, Style
+from app.styles import NAME, Library, Style
 from app.worker import Mailbox, Worker
 from kernels.registry import prepare
+from utils.text import printable
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -286,7 +287,8 @@ class Session(QObject):
             self.styles_changed.emit()
             self.config = replace(self._config, style=style.key, mix=None)
 
-        self.run(lambda: self.library.install(path, title), done, doing=f"install {path.name}")
+        name = printable(path.name, NAME)
+        self.run(lambda: self.library.install(path, title), done, doing=f"install {name}")
 
     @Slot(object)
     def _trained(self, style: Style) -> None:

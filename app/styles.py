@@ -6,23 +6,36 @@ import difflib
 import hashlib
 import re
 import shutil
+import stat
 import tempfile
-import tomllib
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 
 from app.problems import StyleForgeError
 from app.settings import APP
 from utils import toml
+from utils.files import write_whole
+from utils.regular import check_regular, read_regular
+from utils.text import printable
+
+if TYPE_CHECKING:  # PyTorch and Pillow are not waited for where nothing is installed
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from models.checkpoints import State
 
 BUILTIN = Path(__file__).resolve().parent.parent / "assets" / "styles"
 
 # The six named styles first, in the order of the number keys; the rest by title.
 ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
 KEY_LETTERS = 64  # of a new pack's folder; file systems allow 255, snapshots add the time
+LETTERS = 300  # of a title and the other texts of a pack; what is longer is cut
+NAME = 100  # letters of a file's name in a message
 
 
 class StyleError(StyleForgeError):
@@ -56,27 +69,28 @@ def user_folder() -> Path:
 
 def load(folder: Path, *, builtin: bool = False) -> Style:
     """Read one pack, or say in one sentence what is wrong with it."""
+    pack = printable(folder.name, NAME)
     try:
-        spec = tomllib.loads((folder / "style.toml").read_text("utf-8"))
+        spec = toml.load(folder / "style.toml")
     except FileNotFoundError:
-        raise StyleError(f"'{folder.name}' has no style.toml") from None
-    except (OSError, ValueError, RecursionError) as exc:
-        raise StyleError(f"'{folder.name}/style.toml' is not valid: {exc}") from exc
+        raise StyleError(f"'{pack}' has no style.toml") from None
+    except OSError as exc:
+        raise StyleError(f"'{pack}/style.toml' cannot be read: {exc.strerror}") from exc
+    except ValueError as exc:
+        raise StyleError(f"'{pack}/style.toml' is not valid: {printable(str(exc))}") from exc
     try:
         title, weights = _text(spec, "title"), _text(spec, "weights")
         credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
         sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
         lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
     except (KeyError, TypeError) as exc:
-        raise StyleError(f"'{folder.name}/style.toml' is not valid: {exc.args[0]}") from exc
-    for name in filter(None, (weights, thumbnail, lite)):
-        if Path(name).name != name:
-            raise StyleError(f"'{folder.name}' names a file outside its own folder: {name}")
+        raise StyleError(f"'{pack}/style.toml' is not valid: {exc.args[0]}") from exc
     for name in filter(None, (weights, lite)):
-        if not (folder / name).is_file():
-            raise StyleError(f"'{folder.name}' names weights that are missing: {name}")
-    picture = folder / thumbnail if thumbnail and (folder / thumbnail).is_file() else None
-    title, credit, licence = one_line(title) or folder.name, one_line(credit), one_line(licence)
+        if not _is_there(folder, name, "weights"):
+            raise StyleError(f"'{pack}' names weights that are missing: {printable(name, NAME)}")
+    # A pack without its thumbnail is shown in a color.
+    picture = thumbnail and _is_there(folder, thumbnail, "a thumbnail")
+    title, credit, licence = one_line(title) or pack, one_line(credit), one_line(licence)
     return Style(
         folder.name,
         title,
@@ -84,11 +98,27 @@ def load(folder: Path, *, builtin: bool = False) -> Style:
         credit,
         licence,
         sha256,
-        picture,
+        folder / thumbnail if picture else None,
         builtin,
         folder / lite if lite else None,
         lite_sha256,
     )
+
+
+def _is_there(folder: Path, name: str, what: str) -> bool:
+    """Whether the pack has the file `name`; StyleError if that is outside of it, or no file."""
+    pack, shown = printable(folder.name, NAME), printable(name, NAME)
+    if Path(name).name != name:
+        raise StyleError(f"'{pack}' names a file outside its own folder: {shown}")
+    try:
+        check_regular(folder / name)
+    except FileNotFoundError:
+        return False
+    except OSError as exc:
+        raise StyleError(
+            f"'{pack}' names {what} that cannot be read: {shown}: {exc.strerror}"
+        ) from exc
+    return True
 
 
 def _text(spec: dict[str, object], name: str, default: str | None = None) -> str:
@@ -96,20 +126,23 @@ def _text(spec: dict[str, object], name: str, default: str | None = None) -> str
     if value is None:
         raise KeyError(f"'{name}' is missing")
     if not isinstance(value, str):
-        raise TypeError(f"'{name}' should be text, not {value!r}")
+        raise TypeError(f"'{name}' should be text, not {printable(repr(value), NAME)}")
     return value
 
 
 def one_line(text: str) -> str:
-    """`text` without line breaks and control characters, which could write over a terminal."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    """The beginning of `text`, LETTERS long, without line breaks and control characters, which
+    could write over a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:LETTERS].strip()
 
 
 def check_weights(style: Style, *, lite: bool = False) -> None:
     """StyleError if the weights (or the lite ones) are not the file the pack describes; OSError
-    if there is none."""
+    if there is none that can be read."""
+    from models.checkpoints import MOST
+
     path, sha256 = (style.lite, style.lite_sha256) if lite else (style.weights, style.sha256)
-    if path and sha256 and hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+    if path and sha256 and hashlib.sha256(read_regular(path, MOST)).hexdigest() != sha256:
         raise StyleError(
             f"'{path.name}' of the style '{style.title}' is not the file "
             "its style.toml describes (the sha256 differs)"
@@ -122,6 +155,47 @@ def _check_all(style: Style) -> None:
         check_weights(style, lite=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a checkpoint or a pack holds, read and checked; `spec` is None for a checkpoint."""
+
+    title: str
+    state: State
+    spec: Style | None = None
+    lite: State | None = None
+    picture: NDArray[np.uint8] | None = None
+
+
+def _read(path: Path) -> _Found:
+    """StyleError if `path` is nothing that can be installed."""
+    from models.checkpoints import CheckpointError, load_checkpoint
+    from utils.image_utils import ImageError, load_image
+
+    name = printable(path.name, NAME)
+    try:
+        is_pack = stat.S_ISDIR(path.stat().st_mode)
+        if not is_pack:
+            title = one_line(path.stem.replace("_", " ").title()) or "Style"
+            return _Found(title, load_checkpoint(path))
+        spec = load(path)
+        _check_all(spec)
+        return _Found(
+            spec.title,
+            load_checkpoint(spec.weights),
+            spec,
+            load_checkpoint(spec.lite) if spec.lite else None,
+            load_image(spec.thumbnail) if spec.thumbnail else None,
+        )
+    except FileNotFoundError:
+        raise StyleError(f"'{name}' does not exist") from None
+    except (CheckpointError, ImageError) as exc:
+        raise StyleError(str(exc)) from exc
+    except OSError as exc:
+        raise StyleError(f"'{name}' cannot be read: {exc.strerror or exc}") from exc
+    except ValueError:  # no file can have this name
+        raise StyleError(f"'{name}' does not exist") from None
+
+
 class Library:
     """The packs of the program and of the user; a user's pack never hides one of the program's."""
 
@@ -129,6 +203,7 @@ class Library:
         self._builtin, self._user = builtin, user
         self._styles: dict[str, Style] = {}
         self._broken: tuple[str, ...] = ()
+        self._changing = threading.Lock()  # two jobs would find the same name free
         self.reload()
 
     @classmethod
@@ -179,40 +254,37 @@ class Library:
         except KeyError:
             raise StyleError(_unknown(key, list(self._styles))) from None
 
+    def look_into(self, path: Path) -> str:
+        """The title that the checkpoint or the pack's folder at `path` would be installed under;
+        StyleError if it cannot be."""
+        return self._free_title(_read(path).title)
+
     def install(self, path: Path, title: str = "") -> Style:
         """Copy a checkpoint, or a pack's folder, into the user's folder and return its style.
 
         A checkpoint in any layout models.checkpoints reads is stored as safetensors. The pack
-        is written beside its final place and renamed, so a failure leaves nothing behind.
+        is written beside its final place and renamed, so a failure leaves nothing behind. A
+        title that another style has gets a number.
         """
-        from models.checkpoints import CheckpointError, load_checkpoint, save_checkpoint
-        from utils.image_utils import ImageError, load_image, save_image
+        found = _read(path)
+        with self._changing:
+            return self._write(found, self._free_title(one_line(title) or found.title))
 
-        if not path.exists():
-            raise StyleError(f"'{path.name}' does not exist")
-        spec = load(path) if path.is_dir() else None
-        try:
-            if spec:
-                _check_all(spec)
-            state = load_checkpoint(spec.weights if spec else path)
-            lite = load_checkpoint(spec.lite) if spec and spec.lite else None
-            picture = load_image(spec.thumbnail) if spec and spec.thumbnail else None
-        except (CheckpointError, ImageError) as exc:
-            raise StyleError(str(exc)) from exc
-        except OSError as exc:
-            raise StyleError(f"'{path.name}' cannot be read: {exc.strerror or exc}") from exc
-        title = one_line(title) or (spec.title if spec else "")
-        title = title or one_line(path.stem.replace("_", " ").title()) or "Style"
+    def _write(self, found: _Found, title: str) -> Style:
+        from models.checkpoints import save_checkpoint
+        from utils.image_utils import ImageError, save_image
+
+        spec = found.spec
         staging: Path | None = None
         try:
             self._user.mkdir(parents=True, exist_ok=True)
             staging = Path(tempfile.mkdtemp(prefix=".installing-", dir=self._user))
             weights = staging / "weights.safetensors"
-            save_checkpoint(weights, state, {"title": title})
+            save_checkpoint(weights, found.state, {"title": title})
             thumbnail = ""
-            if picture is not None:
+            if found.picture is not None:
                 thumbnail = "thumbnail.png"
-                save_image(staging / thumbnail, picture)
+                save_image(staging / thumbnail, found.picture)
             lines = {
                 "title": title,
                 "credit": spec.credit if spec else "",
@@ -221,9 +293,9 @@ class Library:
                 "thumbnail": thumbnail,
                 "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
             }
-            if lite is not None:
+            if found.lite is not None:
                 weights = staging / "lite.safetensors"
-                save_checkpoint(weights, lite, {"title": f"{title}, lite"})
+                save_checkpoint(weights, found.lite, {"title": f"{title}, lite"})
                 lines["lite_weights"] = weights.name
                 lines["lite_sha256"] = hashlib.sha256(weights.read_bytes()).hexdigest()
             (staging / "style.toml").write_text(toml.dumps(lines), "utf-8", newline="\n")
@@ -242,30 +314,41 @@ class Library:
 
     def adopt(self, folder: Path) -> Style:
         """Move a finished pack, as training leaves it, into the user's folder and return its
-        style; whatever else the pack holds stays in it."""
+        style; whatever else the pack holds stays in it. A title that another style has gets a
+        number."""
         spec = load(folder)
         _check_all(spec)
-        try:
-            self._user.mkdir(parents=True, exist_ok=True)
-            key = self._free_key(spec.title)
-            shutil.move(folder, self._user / key)  # one renaming on one file system
-        except OSError as exc:
-            raise StyleError(
-                f"the style '{spec.title}' could not be moved to '{self._user}': {exc}"
-            ) from exc
-        self.reload()
-        return self.get(key)
+        with self._changing:
+            try:
+                title = self._free_title(spec.title)
+                if title != spec.title:
+                    _retitle(folder / "style.toml", title)
+                self._user.mkdir(parents=True, exist_ok=True)
+                key = self._free_key(title)
+                shutil.move(folder, self._user / key)  # one renaming on one file system
+            except OSError as exc:
+                raise StyleError(
+                    f"the style '{spec.title}' could not be moved to '{self._user}': {exc}"
+                ) from exc
+            self.reload()
+            return self.get(key)
 
     def remove(self, key: str) -> None:
         """Delete one of the user's own packs."""
         style = self.get(key)
         if style.builtin:
             raise StyleError(f"'{style.title}' is built in and cannot be removed")
-        try:
-            shutil.rmtree(self._user / key)
-        except OSError as exc:
-            raise StyleError(f"the style '{style.title}' could not be removed: {exc}") from exc
-        self.reload()
+        with self._changing:
+            try:
+                shutil.rmtree(self._user / key)
+            except OSError as exc:
+                raise StyleError(f"the style '{style.title}' could not be removed: {exc}") from exc
+            self.reload()
+
+    def _free_title(self, title: str) -> str:
+        taken = {style.title.casefold() for style in self._styles.values()}
+        numbered = (f"{title[: LETTERS - 8]} {n}" for n in range(2, len(taken) + 3))
+        return next(free for free in (title, *numbered) if free.casefold() not in taken)
 
     def _free_key(self, title: str) -> str:
         words = re.sub(r"[^a-z0-9]+", "_", title.casefold())
@@ -273,6 +356,13 @@ class Library:
         taken = {*self._styles, *(p.name for p in self._user.iterdir())}
         candidates = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
         return next(key for key in candidates if key not in taken)
+
+
+def _retitle(spec: Path, title: str) -> None:
+    """Change the title in a `style.toml` that training wrote, which has it on a line by itself."""
+    line = toml.dumps({"title": title})
+    text = re.sub(r"^title = .*\n", lambda _: line, spec.read_text("utf-8"), count=1, flags=re.M)
+    write_whole(spec, text.encode("utf-8"))
 
 
 def _rank(key: str) -> int:

@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import safetensors.torch
 import torch
@@ -28,8 +28,15 @@ from models.network_shape import (
     num_residual_blocks,
 )
 from models.transformer_net import TransformerNetBaseline
+from utils.regular import open_regular
+from utils.text import printable
 
 State = dict[str, Tensor]
+
+
+NAME = 100  # characters of a file's name in a message
+MOST = 100 << 20  # bytes of a checkpoint, and of its weights as float32: 15 times the network
+MOST_NAMES = 4 << 20  # bytes of the list of names in a PyTorch file; those of the network take 8 KB
 
 
 class CheckpointError(ValueError):
@@ -77,20 +84,22 @@ _PROTOCOLS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 
 
 def load_checkpoint(path: Path | str) -> State:
-    """The weights in `path`: our keys, float32, on the CPU, complete and finite.
+    """The weights in `path`, a regular file: our keys, float32, on the CPU, complete and finite.
 
     Reads safetensors and PyTorch files, new and old, in both published layouts, with or without
     wrappers around them. Raises CheckpointError for anything else; of a checkpoint that does not
     fit the network it names every missing, unexpected and wrongly shaped key.
     """
     path = Path(path)
+    name = printable(path.name, NAME)
     try:
-        content = _read(path)
+        with open_regular(path, MOST) as file:
+            content = _read(name, file)
     except FileNotFoundError as error:
-        raise CheckpointError(f"'{path.name}' does not exist") from error
+        raise CheckpointError(f"'{name}' does not exist") from error
     except OSError as error:
-        raise CheckpointError(f"'{path.name}' cannot be read: {error.strerror}") from error
-    return _conform(path.name, _unwrap(path.name, content))
+        raise CheckpointError(f"'{name}' cannot be read: {error.strerror}") from error
+    return _conform(name, _unwrap(name, content))
 
 
 def save_checkpoint(
@@ -118,65 +127,74 @@ def save_checkpoint(
         temporary.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> Any:
-    """What is stored in `path`, whatever it is; CheckpointError if it is no checkpoint."""
-    with path.open("rb") as file:
-        head = file.read(512)
-    name = path.name
+def _read(name: str, file: BinaryIO) -> Any:
+    """What is stored in `file`, whatever it is; CheckpointError if it is no checkpoint."""
+    head = file.read(512)
+    file.seek(0)
     if not head:
         raise CheckpointError(f"'{name}' is empty")
     if head.startswith(b"PK"):
-        return _read_zip(path)
+        return _read_zip(name, file)
     if head.startswith(_PROTOCOLS):
         if _TORCH_LEGACY not in head[:32]:
             raise CheckpointError(f"'{name}' is a Python pickle, not a PyTorch checkpoint")
-        return _read_torch(path)
+        return _read_torch(name, file)
     # safetensors: the length of the header in 8 bytes, then the header, which is JSON.
     if len(head) > 8 and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32:
-        return _read_safetensors(path)
+        return _read_safetensors(name, file)
     raise CheckpointError(f"'{name}' is not a checkpoint: it is {_describe(head)}")
 
 
-def _read_zip(path: Path) -> Any:
+def _read_zip(name: str, file: BinaryIO) -> Any:
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
+        with zipfile.ZipFile(file) as archive:
+            sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise CheckpointError(f"'{path.name}' is damaged or truncated") from error
-    if any("/code/" in name for name in names):
+        raise CheckpointError(f"'{name}' is damaged or truncated") from error
+    if any("/code/" in entry for entry in sizes):
         raise CheckpointError(
-            f"'{path.name}' is a TorchScript program, not a checkpoint: it contains code"
+            f"'{name}' is a TorchScript program, not a checkpoint: it contains code"
         )
-    if not any(name.endswith("/data.pkl") for name in names):
-        raise CheckpointError(f"'{path.name}' is not a checkpoint: it is a ZIP archive")
-    return _read_torch(path)
+    if not any(entry.endswith("/data.pkl") for entry in sizes):
+        raise CheckpointError(f"'{name}' is not a checkpoint: it is a ZIP archive")
+    names = sum(size for entry, size in sizes.items() if entry.endswith("/data.pkl"))
+    if sum(sizes.values()) > MOST or names > MOST_NAMES:  # packed, it may be small all the same
+        raise _too_large(name)
+    file.seek(0)
+    return _read_torch(name, file)
 
 
-def _read_torch(path: Path) -> Any:
+def _read_torch(name: str, file: BinaryIO) -> Any:
     try:
-        with path.open("rb") as file:  # given a path, PyTorch would go by its name
-            return torch.load(file, map_location="cpu", weights_only=True)
+        return torch.load(file, map_location="cpu", weights_only=True)
     except OSError:
         raise
     except pickle.UnpicklingError as error:
         if found := re.search(r"Unsupported \w+: GLOBAL (\S+)", str(error)):
+            code = printable(found[1].rstrip("."), NAME)
             raise CheckpointError(
-                f"'{path.name}' contains Python code ({found[1].rstrip('.')}), which is never "
-                "run: only files of plain weights can be used"
+                f"'{name}' contains Python code ({code}), which is never run: "
+                "only files of plain weights can be used"
             ) from error
-        raise CheckpointError(f"'{path.name}' is damaged or truncated") from error
+        raise CheckpointError(f"'{name}' is damaged or truncated") from error
     except Exception as error:
-        raise CheckpointError(f"'{path.name}' is damaged or truncated") from error
+        raise CheckpointError(f"'{name}' is damaged or truncated") from error
 
 
-def _read_safetensors(path: Path) -> State:
+def _read_safetensors(name: str, file: BinaryIO) -> State:
     try:
         # Not load_file: it maps the file, which may then change under the weights.
-        return safetensors.torch.load(path.read_bytes())
+        return safetensors.torch.load(file.read(MOST))
     except SafetensorError as error:
-        raise CheckpointError(f"'{path.name}' is a damaged safetensors file: {error}") from error
+        raise CheckpointError(
+            f"'{name}' is a damaged safetensors file: {printable(str(error))}"
+        ) from error
     except (KeyError, ValueError, RuntimeError) as error:
-        raise CheckpointError(f"'{path.name}' is a damaged safetensors file") from error
+        raise CheckpointError(f"'{name}' is a damaged safetensors file") from error
+
+
+def _too_large(name: str) -> CheckpointError:
+    return CheckpointError(f"'{name}' is too large for weights: more than {MOST >> 20} MB")
 
 
 def _describe(head: bytes) -> str:
@@ -251,8 +269,14 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         faults = _faults(found, usable, expected)
     faults["given twice"] = twice
     if any(faults.values()):
-        text = "; ".join(f"{what}: {', '.join(keys)}" for what, keys in faults.items() if keys)
+        text = "; ".join(
+            f"{what}: {', '.join(printable(key, NAME) for key in keys)}"
+            for what, keys in faults.items()
+            if keys
+        )
         raise CheckpointError(f"'{name}' does not fit the network: {text}")
+    if 4 * sum(usable[key].numel() for key in expected) > MOST:  # a tensor may repeat one number
+        raise _too_large(name)
     state = {
         key: usable[key].detach().to("cpu", torch.float32).contiguous().clone() for key in expected
     }

@@ -106,13 +106,14 @@ def test_a_lite_network_that_is_another_file_is_not_installed(library, tmp_path)
     assert [style.key for style in library.styles if not style.builtin] == []
 
 
-def test_two_styles_of_one_title_get_two_keys(library, tmp_path):
+def test_a_second_style_of_one_title_gets_another_title_and_key(library, tmp_path):
     path = tmp_path / "a.pth"
     torch.save(TransformerNetBaseline(1).state_dict(), path)
     title = 'Quotes "and" \\slashes \N{ARTIST PALETTE}'
-    keys = [library.install(path, title).key for _ in range(2)]
-    assert keys == ["quotes_and_slashes", "quotes_and_slashes_2"]
-    assert library.get(keys[1]).title == title
+    first, second = (library.install(path, title) for _ in range(2))
+    assert (first.key, second.key) == ("quotes_and_slashes", "quotes_and_slashes_2")
+    assert (first.title, second.title) == (title, f"{title} 2")
+    assert library.look_into(path) == "A"
 
 
 def test_a_file_that_is_no_checkpoint_leaves_nothing_behind(library, tmp_path):
@@ -175,7 +176,8 @@ def test_a_very_long_title_makes_a_short_folder(library, tmp_path):
     torch.save(TransformerNetBaseline(1).state_dict(), path)
     first = library.install(path, "Wave " * 60)
     second = library.install(path, "Wave " * 60)
-    assert first.title == second.title == ("Wave " * 60).strip()
+    assert first.title == ("Wave " * 60).strip()
+    assert second.title.endswith("Wave Wa 2")
     assert first.key != second.key
     assert max(len(first.key), len(second.key)) < 80
 
@@ -234,5 +236,5 @@ def test_a_title_cannot_write_over_the_terminal(library, tmp_path):
 def test_a_users_folder_that_cannot_be_made_is_one_sentence(tmp_path):
     (tmp_path / "wall").write_text("a file where a folder should be")
     library = Library(BUILTIN, tmp_path / "wall" / "styles")
-    with pytest.raises(StyleError, match="'Candy' could not be written: "):
+    with pytest.raises(StyleError, match="'Candy 2' could not be written: "):
         library.install(BUILTIN / "candy")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from models.quality.pictures import SMALLEST
 from models.training.config import TrainingConfig
 from models.training.data import find_photographs
 from models.training.run import fit
+from utils import toml
 from utils.image_utils import load_image
 from utils.lists import entries
 
@@ -165,5 +165,5 @@ def _recipe(pack: Path) -> TrainingConfig:
 
 
 def _training(pack: Path) -> dict[str, Any]:
-    table = tomllib.loads((pack / "style.toml").read_text("utf-8")).get("training", {})
+    table = toml.load(pack / "style.toml").get("training", {})
     return table if isinstance(table, dict) else {}

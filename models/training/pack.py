@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -99,7 +98,7 @@ def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, t
 
 def _read_spec(folder: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads((folder / "style.toml").read_text("utf-8"))
+        return toml.load(folder / "style.toml")
     except (OSError, ValueError) as exc:
         raise TrainingError(f"'{folder}/style.toml' cannot be read ({exc})") from exc
 
