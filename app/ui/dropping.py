@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QMimeDatabase, QUrl
+from PySide6.QtCore import QFileInfo, QMimeData, QMimeDatabase, QUrl
 
 DROPPABLE = "Pictures, videos, folders, network addresses, and .pth or .safetensors styles"
 WEIGHTS = (".pth", ".pt", ".safetensors")
@@ -47,15 +47,15 @@ def understand(data: QMimeData) -> Drop:
 
 
 def _one(path: Path) -> Drop:
-    if path.suffix.lower() in WEIGHTS or (path / "style.toml").is_file():
+    if path.suffix.lower() in WEIGHTS or QFileInfo(path / "style.toml").isFile():
         return Drop("Drop to install this style", path.name, weights=path)
-    if path.is_dir() or _kind(path) in ("image", "video"):
+    if QFileInfo(path).isDir() or _kind(path) in ("image", "video"):
         return Drop("Drop to open", path.name, spec=str(path))
     return _refused(f"'{path.name}'")
 
 
 def _several(paths: list[Path]) -> Drop:
-    kinds = ["folder" if path.is_dir() else _kind(path) for path in paths]
+    kinds = ["folder" if QFileInfo(path).isDir() else _kind(path) for path in paths]
     strip = [str(p) for p, kind in zip(paths, kinds, strict=True) if kind in ("folder", "image")]
     if not strip:
         if all(path.suffix.lower() in WEIGHTS for path in paths):
@@ -84,14 +84,15 @@ def _kind(path: Path) -> str:
 
 
 def _typed(text: str) -> list[QUrl]:
-    """An address or path given as text, as terminals and browsers do."""
+    """An address or path given as text, as terminals and browsers do. Text may be too long for a
+    path, which Qt takes for one that does not exist, and Python for an error."""
     if not text or "\n" in text:
         return []
     url = QUrl(text)
     if url.scheme() in (*_STREAMS, "file"):
         return [url]
     path = Path(text)
-    return [QUrl.fromLocalFile(text)] if path.is_absolute() and path.exists() else []
+    return [QUrl.fromLocalFile(text)] if path.is_absolute() and QFileInfo(path).exists() else []
 
 
 def _refused(what: str) -> Drop:

@@ -27,6 +27,8 @@ class QuestionBar(QFrame):
         self.accept = button("", "Answer yes (Enter)", self._accept)
         self.accept.setProperty("role", "primary")
         self.cancel = button("Cance&l", "Answer no (Esc)", self.dismiss)
+        for answer in (self.accept, self.cancel):
+            answer.setAutoDefault(True)  # outside of dialogs, Qt's buttons ignore Enter otherwise
         self.field.returnPressed.connect(self._accept)
         row = row_of(self)
         row.addWidget(self._question, 1)

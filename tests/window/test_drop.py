@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
+import torch
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import (
     QColor,
@@ -18,6 +20,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.ui.main_window import MainWindow
+from models.transformer_net import TransformerNetBaseline
 from tests.window.conftest import press
 from utils.image_utils import save_image
 
@@ -73,13 +76,66 @@ def test_a_drag_that_leaves_takes_its_words_along(window):
     assert window.viewport._offer is None
 
 
-def test_dropped_weights_ask_for_a_title_and_install(window, session, monkeypatch):
+def checkpoint(path: Path) -> Path:
+    torch.save(TransformerNetBaseline(1).state_dict(), path)
+    return path
+
+
+def test_a_title_that_is_taken_is_offered_with_a_number(window, tmp_path, qtbot):
+    drop(window, files(checkpoint(tmp_path / "candy.pth")))
+    qtbot.waitUntil(window.questions.isVisible)
+    assert window.questions.field.text() == "Candy 2"
+
+
+def test_weights_that_cannot_be_used_are_refused_before_anything_is_asked(window, tmp_path, qtbot):
+    path = tmp_path / "letter\x1b[31m.pth"
+    path.write_text("Dear Sir")
+    drop(window, files(path))
+    qtbot.waitUntil(lambda: bool(window.problems.problems))
+    [problem] = window.problems.problems
+    assert problem.summary == (
+        r"Could not install 'letter\x1b[31m.pth': "
+        r"'letter\x1b[31m.pth' is not a checkpoint: it is a text file"
+    )
+    assert not window.questions.isVisible()
+
+
+def test_only_the_newest_of_two_drops_asks(window, tmp_path, qtbot, monkeypatch):
+    waiting = threading.Event()
+    look_into = window.session.library.look_into
+
+    def slow(path: Path) -> str:
+        if path.name == "first.pth":
+            assert waiting.wait(10)
+        return look_into(path)
+
+    monkeypatch.setattr(window.session.library, "look_into", slow)
+    jobs = threading.active_count()
+    drop(window, files(checkpoint(tmp_path / "first.pth")))
+    drop(window, files(checkpoint(tmp_path / "second.pth")))
+    qtbot.waitUntil(window.questions.isVisible)
+    waiting.set()
+    qtbot.waitUntil(lambda: threading.active_count() <= jobs)
+    QApplication.processEvents()
+    assert window.questions.field.text() == "Second"
+
+
+def test_pasted_text_that_no_path_can_be_is_refused(window):
+    QGuiApplication.clipboard().setText("/" + "a" * 5000)
+    press(window, "paste")
+    [problem] = window.problems.problems
+    assert problem.summary.startswith("This cannot be opened.")
+
+
+def test_dropped_weights_ask_for_a_title_and_install(window, session, monkeypatch, tmp_path, qtbot):
     installed: list[tuple[Path, str]] = []
     monkeypatch.setattr(session, "install_style", lambda *args: installed.append(args))
-    drop(window, files(Path("/x/deep_sea.pth")))
+    path = checkpoint(tmp_path / "deep_sea.pth")
+    drop(window, files(path))
+    qtbot.waitUntil(window.questions.isVisible)
     assert window.questions.field.text() == "Deep Sea"
     QTest.keyClick(window.questions.field, Qt.Key.Key_Return)
-    assert installed == [(Path("/x/deep_sea.pth"), "Deep Sea")]
+    assert installed == [(path, "Deep Sea")]
     assert not window.questions.isVisible()
 
 

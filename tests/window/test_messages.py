@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication
 
@@ -15,7 +14,7 @@ def test_very_long_words_do_not_widen_the_window(streaming):
     before = streaming.minimumSizeHint().width()
     streaming.problems.add(Problem(f"Could not open '{'z' * 250}.png'"))
     streaming.notices.show_notice("n" * 300)
-    streaming.installer.offer(Path(f"/x/{'y' * 240}.pth"))
+    streaming.questions.ask(f"Install '{'y' * 240}.pth'?", "&Install", print, label="&Title:")
     assert streaming.minimumSizeHint().width() == before
 
 
