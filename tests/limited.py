@@ -29,7 +29,7 @@ print(memory("VmHWM") - before)
 """
 
 
-def limited(imports: str, code: str, *arguments: str, seconds: float = 60) -> tuple[str, int]:
+def limited(imports: str, code: str, *arguments: str, seconds: float = 100) -> tuple[str, int]:
     """What `code` prints, an exception among it, and the megabytes it took at most.
 
     `imports` come first and do not count; `arguments` are its sys.argv[1:]. Linux only.

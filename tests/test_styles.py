@@ -116,6 +116,16 @@ def test_a_second_style_of_one_title_gets_another_title_and_key(library, tmp_pat
     assert library.look_into(path) == "A"
 
 
+def test_a_trained_style_of_a_title_that_is_taken_gets_another(library, tmp_path):
+    pack = tmp_path / "run"
+    shutil.copytree(BUILTIN / "candy", pack)
+    lines = toml.load(pack / "style.toml")
+    style = library.adopt(pack)
+    assert (style.key, style.title) == ("candy_2", "Candy 2")
+    assert not pack.exists()
+    assert toml.load(style.weights.parent / "style.toml") == lines | {"title": "Candy 2"}
+
+
 def test_a_file_that_is_no_checkpoint_leaves_nothing_behind(library, tmp_path):
     path = tmp_path / "style.pth"
     path.write_text("<!DOCTYPE html><html>404</html>")
