@@ -147,6 +147,11 @@ def _live(live: Mapping[str, Any]) -> str:
             f"{width}x{height}, {auto['fps']:.1f} fps",
         ),
         (
+            "changes of that size: in the first 20 s, in the next 60 s, in 60 s beside a compiler",
+            f"{auto['changes_first_20_s']}, {auto['changes_next_60_s']}, "
+            f"{auto['changes_a_minute_beside_compiler']}",
+        ),
+        (
             "capture to paint at that size, median and p95",
             f"{auto['latency_median_ms']:.0f} and {auto['latency_p95_ms']:.0f} ms",
         ),

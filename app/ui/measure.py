@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ from app.sources.scene import render
 from app.styled import EngineConfig, Styled
 from app.styles import Library
 from app.ui.main_window import MainWindow
+from kernels.build import toolchain
 from kernels.registry import prepare
 from models.precision import Precision
 from utils.devices import resolve
@@ -127,13 +129,17 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """What the automatic size settled on for 640x480, and the capture-to-paint time it gave."""
+    """What the automatic size settled on for 640x480, how often it changed on the way there and
+    after that, and the capture-to-paint time it gave."""
 
     size: tuple[int, int]
     budget_ms: float
     latency_median_ms: float
     latency_p95_ms: float
     fps: float
+    changes_first_20_s: int
+    changes_next_60_s: int
+    changes_a_minute_beside_compiler: int
 
 
 @contextmanager
@@ -242,21 +248,58 @@ def switching() -> dict[str, int]:
     return result
 
 
-def automatic(seconds: float = 12.0) -> Automatic:
-    """Where the automatic size settles on this machine."""
+def automatic() -> Automatic:
+    """Where the automatic size settles on this machine, and whether it stays there."""
     budget = Settings().budget_ms
     with window(EngineConfig(size=None), Engine, 30) as shown:
-        sizes: list[tuple[int, int]] = []
-        shown.session.styled.connect(lambda styled: sizes.append(styled.size))
-        wait(lambda: False, seconds)
+        sizes: list[tuple[float, tuple[int, int]]] = []
+        shown.session.styled.connect(lambda s: sizes.append((time.perf_counter(), s.size)))
+        wait(lambda: bool(sizes), 20)
+        began = sizes[0][0]
+        wait(lambda: False, 80)
         reading = shown.session.meter.reading(time.perf_counter())
+        size, quiet = sizes[-1][1], _changes(sizes)
+        with compiling():
+            beside = time.perf_counter()
+            wait(lambda: False, 60)
+        busy = [at for at in _changes(sizes) if at >= beside]
         return Automatic(
-            sizes[-1],
+            size,
             budget,
             reading.latency_ms,
             reading.latency_p95_ms,
             reading.displayed_fps,
+            sum(at < began + 20 for at in quiet),
+            sum(at >= began + 20 for at in quiet),
+            len(busy),
         )
+
+
+def _changes(sizes: list[tuple[float, tuple[int, int]]]) -> list[float]:
+    """When the size became another one."""
+    return [later[0] for now, later in pairwise(sizes) if now[1] != later[1]]
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """A C++ compiler works beside, over and over."""
+    command = [toolchain().compiler, "-O3", "-c", "-x", "c++", "-", "-o", os.devnull]
+    source = (
+        "#include <regex>\nauto f(const char* s) { return std::regex_match(s, std::regex(s)); }"
+    )
+    done = threading.Event()
+
+    def compile_again() -> None:
+        while not done.is_set():
+            subprocess.run(command, input=source, text=True, check=True)
+
+    thread = threading.Thread(target=compile_again)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def engine_fps(frames: int = 60) -> dict[str, float]:
