@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.problems import StyleForgeError
+from utils.files import temporary_name
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]
@@ -34,7 +35,7 @@ class Recording:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.dropped = 0
-        self._part = path.with_name(f".{path.stem}.part{path.suffix}")
+        self._part = temporary_name(path, f".part{path.suffix}")
         self._queue: queue.Queue[tuple[Pixels, float] | None] = queue.Queue(WAITING)
         self._fault = ""
         self._writer: cv2.VideoWriter | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
+
+from utils.files import replacing
 
 log = logging.getLogger(__name__)
 
@@ -95,10 +96,9 @@ class Settings:
     def save(self, path: Path) -> None:
         """Write to a temporary name beside `path`, then rename: never half a file."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
-        temporary.touch(mode=0o600)  # a camera's address may hold its password
-        temporary.write_text(json.dumps(asdict(self), indent=2), "utf-8")
-        temporary.replace(path)
+        with replacing(path) as temporary:
+            temporary.touch(mode=0o600)  # a camera's address may hold its password
+            temporary.write_text(json.dumps(asdict(self), indent=2), "utf-8")
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {

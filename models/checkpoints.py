@@ -6,7 +6,6 @@ go through PyTorch's restricted reader, which knows tensors and plain containers
 
 from __future__ import annotations
 
-import os
 import pickle
 import re
 import zipfile
@@ -28,6 +27,7 @@ from models.network_shape import (
     num_residual_blocks,
 )
 from models.transformer_net import TransformerNetBaseline
+from utils.files import replacing
 from utils.regular import open_regular
 from utils.text import printable
 
@@ -119,12 +119,8 @@ def save_checkpoint(
     if broken := _not_finite(weights):
         raise CheckpointError(f"'{path.name}' was not written: not finite: {', '.join(broken)}")
     data = safetensors.torch.save(weights, dict(metadata or {}))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with replacing(path) as temporary:
         temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _read(name: str, file: BinaryIO) -> Any:

@@ -40,6 +40,7 @@ from kernels.build import toolchain
 from kernels.registry import prepare
 from models.precision import Precision
 from utils.devices import resolve
+from utils.files import write_whole
 from utils.system import has_display
 
 SLOWED_MS = 200.0
@@ -348,9 +349,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "commit": commit(),
         "live": measure(lambda text: sys.stderr.write(f"{text}\n")),
     }
-    temporary = path.with_name(f"{path.name}.tmp")
-    temporary.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
-    temporary.replace(path)
+    write_whole(path, (json.dumps(report, indent=2) + "\n").encode())
     return 0
 
 

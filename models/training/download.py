@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from models.training.errors import TrainingError
+from utils.files import temporary_name
 
 TORCHVISION_PREFIX = "dcbb9e9d"  # the first digits of the file's sha256, as torchvision states
 ADDRESS = f"https://download.pytorch.org/models/vgg19-{TORCHVISION_PREFIX}.pth"
@@ -48,7 +49,7 @@ def fetch(
     path = folder / address.rpartition("/")[2]
     if path.is_file():
         return path
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(path)
     digest, done = hashlib.sha256(), 0
     try:
         folder.mkdir(parents=True, exist_ok=True)

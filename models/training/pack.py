@@ -19,6 +19,7 @@ from models.checkpoints import save_checkpoint
 from models.training.data import square
 from models.training.errors import TrainingError
 from utils import toml
+from utils.files import LETTERS
 from utils.image_utils import ImageError, save_image
 
 THUMBNAIL = 192  # pixels a side: twice what the gallery shows, for fine screens
@@ -118,7 +119,7 @@ def _staged(folder: Path) -> Iterator[Path]:
     staging = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name[:LETTERS]}-", dir=folder.parent))
         yield staging
         staging.chmod(0o755)  # mkdtemp makes it private
         if folder.exists():
