@@ -7,11 +7,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from app.commands.look import add_look
-from app.problems import StyleForgeError
+from app.problems import SENTENCE, StyleForgeError
 from app.version import styleforge_version
+from utils.text import printable
 from utils.threads import wait_briefly
 
 # A command is a module of this name in app.commands, imported only when it is asked for, so
@@ -42,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _run(argv)
         sys.stdout.flush()  # here, where a full disk or a reader that left can still be told
     except StyleForgeError as exc:
-        sys.stderr.write(f"styleforge: {exc}\n")
+        sys.stderr.write(f"styleforge: {printable(str(exc), SENTENCE)}\n")
         return 1
     except KeyboardInterrupt as exc:
         sys.stderr.write(f"\n{str(exc) or 'Stopped.'}\n")
@@ -51,9 +52,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drain()
         if not isinstance(exc, BrokenPipeError):  # a reader that left (`| head`) needs no word
             place = f"'{exc.filename}': " if exc.filename else ""
-            sys.stderr.write(f"styleforge: {place}{exc.strerror or exc}\n")
+            fault = printable(f"{place}{exc.strerror or exc}", SENTENCE)
+            sys.stderr.write(f"styleforge: {fault}\n")
         return 1
     return status
+
+
+class Parser(argparse.ArgumentParser):
+    """Quotes what was typed, which may be names of files that a shell filled in, visibly."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message, SENTENCE))
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -93,7 +102,7 @@ def _window() -> Callable[[argparse.Namespace], int]:
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="styleforge",
         description="Live neural style transfer. Without a command, the window opens.",
     )

@@ -16,7 +16,9 @@ class Frame:
 
     `index` counts what the source produced, so a gap is a dropped frame; `captured_at` is
     `time.perf_counter()` at capture; `read_ms` is what decoding or grabbing it cost; `small` is
-    the same picture with fewer pixels, for windows, where app.reduction made one.
+    the same picture with fewer pixels, for windows, where app.reduction made one; `alpha`
+    (H, W, uint8) is the transparency of a picture that has any, whose pixels are laid over white:
+    what is made of the frame has the same.
 
     Use `with_pixels`, not dataclasses.replace, to give a frame other pixels: `replace` would keep
     the small copy of the old ones.
@@ -27,6 +29,7 @@ class Frame:
     captured_at: float = field(default_factory=time.perf_counter)
     read_ms: float = 0.0
     small: Frame | None = None
+    alpha: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
         if self.pixels.ndim != 3 or self.pixels.shape[2] != 3 or self.pixels.dtype != np.uint8:
@@ -34,10 +37,18 @@ class Frame:
                 f"expected (H, W, 3) uint8, got {self.pixels.shape} {self.pixels.dtype}"
             )
         self.pixels.setflags(write=False)
+        if self.alpha is not None:
+            if self.alpha.shape != self.pixels.shape[:2] or self.alpha.dtype != np.uint8:
+                raise ValueError(
+                    f"expected (H, W) uint8 alpha, got {self.alpha.shape} {self.alpha.dtype}"
+                )
+            self.alpha.setflags(write=False)
 
     def with_pixels(self, pixels: NDArray[np.uint8]) -> Frame:
-        """Another picture (H, W, 3, uint8) of the same moment; it has no small copy yet."""
-        return Frame(pixels, self.index, self.captured_at, self.read_ms)
+        """Another picture (H, W, 3, uint8) of the same moment; it has no small copy yet. The
+        transparency stays where the size does."""
+        alpha = self.alpha if pixels.shape == self.pixels.shape else None
+        return Frame(pixels, self.index, self.captured_at, self.read_ms, alpha=alpha)
 
     @property
     def width(self) -> int:

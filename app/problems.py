@@ -5,6 +5,10 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
+from utils.text import printable
+
+SENTENCE = 4000  # characters: what a message may have, which may name two whole paths
+
 
 class StyleForgeError(Exception):
     """Something the user can act on; the message is one sentence that names the thing and
@@ -21,4 +25,5 @@ class Problem:
     @classmethod
     def of(cls, exc: BaseException, *, doing: str) -> Problem:
         """`doing` completes "Could not ...", for instance "open the camera"."""
-        return cls(f"Could not {doing}: {exc}", "".join(traceback.format_exception(exc)))
+        summary = printable(f"Could not {doing}: {exc}", SENTENCE)
+        return cls(summary, "".join(traceback.format_exception(exc)))

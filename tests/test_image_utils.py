@@ -13,14 +13,17 @@ from PIL import Image, ImageCms
 from tests.fakes import numbered
 from utils import image_utils
 from utils.image_utils import (
+    KEEPS_ALPHA,
     SAVED,
     ImageError,
     kind_of,
     load_image,
+    load_picture,
     read_metadata,
     save_image,
-    what_is,
 )
+from utils.opencv import cv2
+from utils.signatures import what_is
 
 ASYMMETRIC = numbered(0b1011, 48, 24)
 ORIENTED = {  # what a camera stores that is held in this orientation
@@ -98,6 +101,53 @@ def test_half_transparent_is_half_white(tmp_path: Path) -> None:
     assert close(load_image(tmp_path / "half.png"), [[[127, 127, 127]]])
 
 
+@pytest.mark.parametrize("ending", KEEPS_ALPHA)
+def test_saved_with_its_alpha_a_picture_looks_the_same_over_white(
+    tmp_path: Path, ending: str
+) -> None:
+    alpha = np.tile(np.linspace(0, 255, 48).round().astype(np.uint8), (24, 1))
+    cut = Image.fromarray(np.dstack([ASYMMETRIC, alpha]))
+    cut.save(tmp_path / "cut.png")
+    read = load_picture(tmp_path / "cut.png")
+    assert read.alpha is not None
+    assert np.array_equal(read.alpha, alpha)
+    save_image(tmp_path / f"out{ending}", read.pixels, alpha=read.alpha, quality=100)
+    again = load_picture(tmp_path / f"out{ending}")
+    assert again.alpha is not None
+    assert np.array_equal(again.alpha, alpha)
+    difference = np.abs(again.pixels.astype(int) - read.pixels)
+    assert difference.max() <= 1 if ending == ".png" else difference.mean() < 8
+    save_image(tmp_path / "out.jpg", read.pixels, alpha=read.alpha)
+    assert load_picture(tmp_path / "out.jpg").alpha is None
+
+
+def test_alpha_is_turned_with_the_picture_and_none_where_all_is_opaque(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    alpha = np.arange(24 * 48, dtype=np.uint16).reshape(24, 48).astype(np.uint8)
+    Image.fromarray(np.dstack([ASYMMETRIC, alpha])).save(tmp_path / "turned.png", exif=exif)
+    read = load_picture(tmp_path / "turned.png")
+    assert read.alpha is not None
+    assert np.array_equal(read.alpha, np.rot90(alpha, -1))
+    assert read.pixels.shape[:2] == read.alpha.shape
+    Image.fromarray(ASYMMETRIC).convert("RGBA").save(tmp_path / "opaque.png")
+    assert load_picture(tmp_path / "opaque.png").alpha is None
+
+
+def test_more_than_eight_bits_per_channel_are_told(tmp_path: Path) -> None:
+    deep = np.full((4, 5, 3), 30000, np.uint16)
+    for name in ("deep.png", "deep.tif", "deep.ppm"):
+        cv2.imwrite(str(tmp_path / name), deep)
+        assert load_picture(tmp_path / name).loss == "its 16 bits per channel became 8"
+    Image.fromarray(deep[..., 0]).save(tmp_path / "grey.png")
+    assert load_picture(tmp_path / "grey.png").bits == 16
+    Image.fromarray(deep[..., 0].astype(np.float32)).save(tmp_path / "float.tif")
+    assert load_picture(tmp_path / "float.tif").bits == 32
+    for mode in ("1", "L", "P", "RGB", "RGBA"):
+        Image.new(mode, (4, 4)).save(tmp_path / "plain.png")
+        assert load_picture(tmp_path / "plain.png").loss == ""
+
+
 @pytest.mark.parametrize("mode", ["1", "L", "P", "CMYK", "YCbCr", "LAB", "RGB"])
 def test_every_color_model_becomes_rgb(tmp_path: Path, mode: str) -> None:
     ending = {"CMYK": "jpg", "YCbCr": "jpg", "LAB": "tif"}.get(mode, "png")
@@ -151,7 +201,7 @@ def test_the_first_bytes_decide_not_the_name(tmp_path: Path) -> None:
         (b"%PDF-1.7", "is not a picture but a PDF document"),
         (b"PK\x03\x04" + bytes(40), "is not a picture but a ZIP archive"),
         ("Grüße".encode() * 200, "is not a picture but a text file"),
-        (b"\0\0\0\x18ftypheic" + bytes(40), "is a HEIC photo, which cannot be read"),
+        (b"\0\0\0\x18ftypheic" + bytes(40), "is a HEIC photo"),
         (b"\0\0\0\x18ftypisom" + bytes(40), "is not a picture but an MP4 or QuickTime file"),
         (bytes(range(200, 256)) * 9, "is not a picture"),
         (b"\x89PNG\r\n\x1a\n" + bytes(50), "is a PNG picture that is truncated or damaged"),

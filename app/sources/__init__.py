@@ -9,9 +9,17 @@ from pathlib import Path
 from app.frames import FrameSource
 from app.problems import StyleForgeError
 from app.sources.camera import CameraName, is_camera, list_cameras, open_camera
-from app.sources.files import natural_order, open_file, open_folder, open_strip, pictures_in
+from app.sources.files import (
+    is_folder,
+    natural_order,
+    open_file,
+    open_folder,
+    open_strip,
+    pictures_in,
+)
 from app.sources.network import Address, is_address, open_address
 from app.sources.scene import SCENE, Scene
+from utils.text import printable
 
 __all__ = [
     "SCENE",
@@ -62,9 +70,9 @@ SOURCES: tuple[Kind, ...] = (
         "folder",
         "Folder of pictures",
         "a folder",
-        lambda spec: Path(spec).is_dir(),
+        is_folder,
         lambda spec: open_folder(Path(spec)),
-        lambda spec: f"the folder '{Path(spec).name}'",
+        lambda spec: f"the folder '{printable(Path(spec).name)}'",
     ),
     Kind(
         "file",
@@ -72,7 +80,7 @@ SOURCES: tuple[Kind, ...] = (
         "a picture or video file",
         lambda spec: "://" not in spec,
         lambda spec: open_file(Path(spec)),
-        lambda spec: f"'{Path(spec).name}'",
+        lambda spec: f"'{printable(Path(spec).name)}'",
     ),
 )
 
@@ -90,7 +98,7 @@ def open_source(spec: str | Sequence[str]) -> FrameSource:
 def describe(spec: str | Sequence[str]) -> str:
     """A short title for messages: "the camera 0", "'film.mp4'". Never shows a login."""
     if not isinstance(spec, str):
-        return f"{len(spec)} pictures" if len(spec) != 1 else f"'{Path(spec[0]).name}'"
+        return f"{len(spec)} pictures" if len(spec) != 1 else f"'{printable(Path(spec[0]).name)}'"
     try:
         return _kind(spec).describe(spec)
     except StyleForgeError:

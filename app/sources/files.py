@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-
-from PIL import Image
 
 from app.frames import FrameSource
 from app.problems import StyleForgeError
 from app.sources.pictures import Pictures
 from app.sources.reader import AnimationReader, VideoReader
 from app.sources.video import Video
-from utils.image_utils import ImageError, kind_of, what_is
+from utils.image_utils import ImageError, kind_of, picture_endings
+from utils.signatures import what_is
+from utils.text import printable
 
 
 def open_file(path: Path) -> FrameSource:
     """A picture, an animation or a video. Raises StyleForgeError."""
     head = _head(path)
     kind = kind_of(path)
-    name = what_is(head)
+    name, shown = what_is(head), printable(path.name)
     if kind == "animation":
         try:
             return Video(AnimationReader(path))
@@ -29,15 +30,21 @@ def open_file(path: Path) -> FrameSource:
     if kind == "picture" or name.endswith(("picture", "photo")):
         return Pictures([path])
     if name and not name.endswith(_PLAYABLE):
-        raise StyleForgeError(f"'{path.name}' is {name}, not a picture or video")
+        raise StyleForgeError(f"'{shown}' is {name}, not a picture or video")
     try:
         return Video(VideoReader(path))
     except StyleForgeError as exc:
         if name:
-            raise StyleForgeError(
-                f"'{path.name}' is {name}, but damaged or without a picture"
-            ) from exc
-        raise StyleForgeError(f"'{path.name}' is not a picture or video, or damaged") from exc
+            raise StyleForgeError(f"'{shown}' is {name}, but damaged or without a picture") from exc
+        raise StyleForgeError(f"'{shown}' is not a picture or video, or damaged") from exc
+
+
+def is_folder(spec: str) -> bool:
+    """Whether there is a folder of that name; names that cannot be are files that are not there."""
+    try:
+        return Path(spec).is_dir()
+    except OSError:  # a name that is too long
+        return False
 
 
 def open_folder(folder: Path) -> Pictures:
@@ -48,15 +55,15 @@ def open_folder(folder: Path) -> Pictures:
 def pictures_in(folder: Path) -> tuple[Path, ...]:
     """Files that are pictures or are called like one (the strip will say what is wrong with
     them); not those in folders below. Raises StyleForgeError where there is none."""
-    Image.init()
-    endings = Image.registered_extensions().keys() - _NOT_PICTURES
+    shown = printable(folder.name)
     try:
         files = [p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")]
     except OSError as exc:
-        raise StyleForgeError(f"the folder '{folder.name}' cannot be read: {exc.strerror}") from exc
+        raise StyleForgeError(f"the folder '{shown}' cannot be read: {exc.strerror}") from exc
+    endings = picture_endings()
     found = [path for path in files if path.suffix.lower() in endings or kind_of(path)]
     if not found:
-        raise StyleForgeError(f"the folder '{folder.name}' holds no pictures")
+        raise StyleForgeError(f"the folder '{shown}' holds no pictures")
     return natural_order(found)
 
 
@@ -78,20 +85,24 @@ def open_strip(paths: Sequence[str]) -> Pictures:
     return Pictures(strip)
 
 
+PATH = 1000  # characters of a whole path in a message
 _PLAYABLE = ("video", "an MP4 or QuickTime file", "an Ogg file", "a RIFF file")
-_NOT_PICTURES = {".eps", ".ps", ".pdf", ".mpg", ".mpeg", ".h5", ".hdf", ".grib", ".bufr", ".wmf"}
 
 
 def _head(path: Path) -> bytes:
+    shown = printable(str(path), PATH)
     try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading might never end
+            raise StyleForgeError(f"'{shown}' is not a file but a device or pipe")
         with path.open("rb") as file:
             head = file.read(512)
-    except FileNotFoundError:
-        raise StyleForgeError(f"'{path}' does not exist") from None
+    except (FileNotFoundError, ValueError):  # no file has a NUL in its name
+        raise StyleForgeError(f"'{shown}' does not exist") from None
     except PermissionError:
-        raise StyleForgeError(f"you have no permission to read '{path}'") from None
+        raise StyleForgeError(f"you have no permission to read '{shown}'") from None
     except OSError as exc:
-        raise StyleForgeError(f"'{path}' cannot be read: {exc.strerror}") from exc
+        raise StyleForgeError(f"'{shown}' cannot be read: {exc.strerror}") from exc
     if not head:
-        raise StyleForgeError(f"'{path.name}' is empty")
+        raise StyleForgeError(f"'{printable(path.name)}' is empty")
     return head

@@ -6,11 +6,24 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from app.frames import Frame, FrameSource, SourceInfo
 from app.problems import StyleForgeError
-from utils.image_utils import ImageError, load_image
+from utils.image_utils import ImageError, load_picture
+from utils.text import printable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """The picture at `index`, what its file has beyond that (`note`) and what was wrong with the
+    pictures skipped before it (`status`), both in words or empty."""
+
+    index: int
+    frame: Frame
+    note: str
+    status: str
 
 
 class Pictures(FrameSource):
@@ -32,26 +45,25 @@ class Pictures(FrameSource):
         self._delivered = 0
         self._status = ""
         try:
-            index, frame, self._status = self._load(0, 1)
+            loaded = self._load(0, 1)
         except StyleForgeError:
             self.close()
             raise
-        self._pending: Future[tuple[int, Frame, str]] | None = Future()
-        self._pending.set_result((index, frame, self._status))
-        self._show(index, frame)
+        self._pending: Future[Loaded] | None = Future()
+        self._pending.set_result(loaded)
+        self._show(loaded)
 
     def read(self, timeout: float = 0.02) -> Frame | None:
         if self._pending is None or self._closed.is_set():
             self._closed.wait(timeout)
             return None
         try:
-            index, frame, status = self._pending.result(timeout)
+            loaded = self._pending.result(timeout)
         except TimeoutError:
             return None
         self._pending = None
-        self._status = status
-        self._show(index, frame)
-        return frame
+        self._show(loaded)
+        return loaded.frame
 
     def step(self, count: int) -> None:
         if len(self._paths) > 1 and count:
@@ -81,27 +93,35 @@ class Pictures(FrameSource):
         self._wanted = index
         self._pending = self._loader.submit(self._load, index, direction)
 
-    def _load(self, index: int, direction: int) -> tuple[int, Frame, str]:
-        """The picture at `index` or the next good one from there, and what was wrong before it."""
+    def _load(self, index: int, direction: int) -> Loaded:
+        """The picture at `index` or the next good one from there."""
         fault = ""
         for offset in range(len(self._paths)):
             at = (index + offset * direction) % len(self._paths)
             start = time.perf_counter()
             try:
-                pixels = load_image(self._paths[at])
+                picture = load_picture(self._paths[at])
             except ImageError as exc:
                 fault = fault or str(exc)
                 continue
             now = time.perf_counter()
             self._delivered += 1
-            frame = Frame(pixels, self._delivered - 1, now, (now - start) * 1e3)
-            return at, frame, f"{fault[0].upper()}{fault[1:]}; skipped." if fault else ""
+            taken = (now - start) * 1e3
+            frame = Frame(picture.pixels, self._delivered - 1, now, taken, alpha=picture.alpha)
+            over_white = "" if picture.alpha is None else "transparent parts are laid over white"
+            note = "; ".join(filter(None, (picture.loss, over_white)))
+            status = f"{fault[0].upper()}{fault[1:]}; skipped." if fault else ""
+            return Loaded(at, frame, note, status)
         if len(self._paths) > 1:
             fault = f"none of the {len(self._paths)} pictures can be read: {fault}"
         raise StyleForgeError(fault)
 
-    def _show(self, index: int, frame: Frame) -> None:
-        self._wanted = index
+    def _show(self, loaded: Loaded) -> None:
+        self._wanted, self._status = loaded.index, loaded.status
         self.info = SourceInfo(
-            self._paths[index].name, frame.width, frame.height, count=len(self._paths)
+            printable(self._paths[loaded.index].name),
+            loaded.frame.width,
+            loaded.frame.height,
+            count=len(self._paths),
+            note=loaded.note,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
@@ -13,11 +14,13 @@ from PIL import Image
 
 from app.problems import StyleForgeError
 from app.sources.captured import retrieved
-from utils.image_utils import MALFORMED, open_image, to_rgb
+from utils.image_utils import MALFORMED, opened, to_rgb
 from utils.opencv import cv2
+from utils.text import printable
 
 DEFAULT_FPS = 25.0  # for files that do not tell
 DEFAULT_DELAY_MS = 100  # what browsers make of an animation that gives no delay
+DAMAGED = 20  # frames in a row, after which an animation is taken to end
 NETWORK_TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 5000, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 5000]
 
 
@@ -53,7 +56,7 @@ class VideoReader:
     """
 
     def __init__(self, where: str | Path, title: str = "") -> None:
-        self.title = title or Path(where).name
+        self.title = title or printable(Path(where).name)
         # Absolute, because FFmpeg takes what precedes a colon in "12:30.mp4" for a protocol.
         self._where = str(where) if "://" in str(where) else str(Path(where).absolute())
         self._capture = self._open()
@@ -110,14 +113,17 @@ class AnimationReader:
     """An animated GIF, WebP or PNG, frame by frame through Pillow. Raises ImageError."""
 
     def __init__(self, path: Path) -> None:
-        self.title = path.name
-        self._image: Image.Image = open_image(path)
-        self._count: int = getattr(self._image, "n_frames", 1)
+        self.title = printable(path.name)
         self._next = 0
         self._times = [0.0]  # when each frame is due; known as far as the file has been played
         self._damaged = False
+        self._in_a_row = 0  # damaged frames
         self.fps = 0.0
-        self._load(0)
+        with ExitStack() as file:
+            self._image: Image.Image = file.enter_context(opened(path, played=True))
+            self._count: int = getattr(self._image, "n_frames", 1)
+            self._load(0)
+            self._file = file.pop_all()
         self.fps = 1 / self._times[1]
         self.duration = 0.0  # the delays stand in the frames
 
@@ -128,8 +134,12 @@ class AnimationReader:
             self._image.seek(index)
             self._image.load()
             delay = self._image.info.get("duration") or DEFAULT_DELAY_MS
+            self._in_a_row = 0
         except MALFORMED:
             self._damaged = True
+            self._in_a_row += 1
+            if self._in_a_row == DAMAGED:  # the file may state billions
+                self._count = index + 1
         if index + 1 == len(self._times):
             self._times.append(self._times[index] + delay / 1e3)
 
@@ -141,7 +151,10 @@ class AnimationReader:
         return self._times[self._next - 1]
 
     def decode(self) -> NDArray[np.uint8] | None:
-        return None if self._damaged else to_rgb(self._image)
+        try:
+            return None if self._damaged else to_rgb(self._image)
+        except MALFORMED:
+            return None
 
     def seek(self, seconds: float) -> None:
         self._next = 0
@@ -153,4 +166,4 @@ class AnimationReader:
             self._next += 1
 
     def close(self) -> None:
-        self._image.close()
+        self._file.close()

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from models.training.config import SQUARE
 from models.training.errors import TrainingError
-from utils.image_utils import ImageError, load_image
+from utils.image_utils import ImageError, load_image, picture_endings
 
 PORTION = 0.4  # of a GPU's free memory that photographs may fill
 DECODERS = 8
@@ -46,7 +46,7 @@ def find_photographs(folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
     is in `exclude`; TrainingError if that leaves none, or if an excluded one is not there."""
     if not folder.is_dir():
         raise TrainingError(f"the folder of photographs '{folder}' does not exist")
-    endings = Image.registered_extensions()
+    endings = picture_endings()
     found = [
         path
         for path in sorted(folder.rglob("*"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from app.problems import StyleForgeError
 from app.sources import open_source
@@ -88,6 +90,25 @@ def test_a_folder_is_a_strip_in_the_order_a_person_counts(tmp_path: Path) -> Non
         source.step(1)
         numbers.append(next_number(source))
     assert numbers == [1, 9, 10, 11]
+    source.close()
+
+
+def test_what_of_a_picture_is_not_shown_is_noted(tmp_path: Path) -> None:
+    write_picture(tmp_path / "0.png", 0)
+    alpha = np.zeros((4, 4), np.uint8)
+    Image.fromarray(np.dstack([np.zeros((4, 4, 3), np.uint8), alpha])).save(tmp_path / "1.png")
+    Image.fromarray(np.full((4, 4), 30000, np.uint16)).save(tmp_path / "2.png")
+    source = open_source(str(tmp_path))
+    assert next_frame(source).alpha is None
+    assert source.info.note == ""
+    source.step(1)
+    cut_out = next_frame(source)
+    assert cut_out.alpha is not None
+    assert np.array_equal(cut_out.alpha, alpha)
+    assert source.info.note == "transparent parts are laid over white"
+    source.step(1)
+    next_frame(source)
+    assert source.info.note == "its 16 bits per channel became 8"
     source.close()
 
 

@@ -1,0 +1,84 @@
+"""Names a file by its first bytes."""
+
+from __future__ import annotations
+
+import codecs
+
+HEIC = "a HEIC photo"
+RAW = "a camera raw photo"
+TIFF = "a TIFF picture"
+
+_SIGNATURES = (
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive (or an office document or checkpoint)"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"%!PS", "a PostScript document"),
+    (b"ID3", "a sound file"),
+    (b"fLaC", "a sound file"),
+    (b"OggS\x00\x02", "an Ogg file"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+    (b"\x80\x02", "a Python pickle"),
+    (b"SQLite format 3", "a database"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"DDS ", "a DDS picture"),
+    (b"II*\x00\x10\x00\x00\x00CR", RAW),  # Canon's CR2
+    (b"FUJIFILMCCD-RAW", RAW),
+    (b"IIRO", RAW),  # Olympus
+    (b"IIRS", RAW),
+    (b"MMOR", RAW),
+    (b"IIU\x00", RAW),  # Panasonic
+    (b"FOVb", RAW),  # Sigma
+    (b"\x00MRM", RAW),  # Minolta
+    (b"II*\x00", TIFF),
+    (b"MM\x00*", TIFF),
+    (b"II+\x00", TIFF),  # BigTIFF
+    (b"MM\x00+", TIFF),
+    (b"\x1aE\xdf\xa3", "a Matroska or WebM video"),
+)
+_HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"}
+_AVIF_BRANDS = {b"avif", b"avis"}
+
+
+def what_is(head: bytes) -> str:
+    """Name a file by its first bytes (some 512 of them): "an HTML page"; "" if unknown."""
+    for signature, name in _SIGNATURES:
+        if head.startswith(signature):
+            return name
+    if head[4:8] == b"ftyp":
+        return _box_file(head)
+    if head[:4] == b"RIFF":
+        return {b"WEBP": "a WebP picture", b"AVI ": "an AVI video", b"WAVE": "a sound file"}.get(
+            head[8:12], "a RIFF file"
+        )
+    try:  # incrementally, since the end of `head` may cut a character in two
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return ""
+    if not text or not all(c.isprintable() or c in "\t\r\n\f\x1b\ufeff" for c in text):
+        return ""
+    start = text.lstrip("\ufeff \t\r\n").lower()
+    if start.startswith(("<!doctype html", "<html", "<head", "<body")):
+        return "an HTML page"
+    if "<svg" in start:
+        return "an SVG drawing"
+    return "a text file"
+
+
+def _box_file(head: bytes) -> str:
+    """A file of boxes, by its main brand or, where that is one of many formats, by those that it
+    is compatible with."""
+    end = min(int.from_bytes(head[:4]), len(head))
+    main = head[8:12]
+    brands = {main}
+    if main in (b"mif1", b"msf1"):
+        brands |= {head[n : n + 4] for n in range(16, end - 3, 4)}
+    if brands & _AVIF_BRANDS:
+        return "an AVIF picture"
+    if brands & _HEIC_BRANDS or main in (b"mif1", b"msf1"):
+        return HEIC
+    return RAW if main == b"crx " else "an MP4 or QuickTime file"
