@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
 from utils.image_utils import load_image, read_metadata, save_image
+from utils.opencv import cv2
 
 ROOT = Path(__file__).resolve().parent.parent
 STYLE = "sketch"
@@ -232,9 +234,119 @@ def test_a_folder_keeps_its_names_and_subfolders(style, tmp_path):
     save_image(album / ".hidden.png", picture(16, 16))
     out = album / "styled"  # inside the input: a second run must not style its own results
     for _ in range(2):
-        assert stylized(album, "-o", out) == 0
+        assert stylized(album, "-o", out, "--overwrite") == 0
     made = sorted(str(p.relative_to(out)) for p in out.rglob("*") if p.is_file())
     assert made == ["a.png", "c.bmp.png", str(Path("day one") / "b.jpg")]
+
+
+def test_what_exists_is_not_overwritten_unless_asked(style, photo, tmp_path, capsys):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / photo.name).write_bytes(b"mine")
+    other = tmp_path / "other.png"
+    save_image(other, picture(16, 16))
+    assert stylized(photo, other, "-o", out) == 1
+    err = capsys.readouterr().err
+    assert f"'{out / photo.name}' exists; pass --overwrite to replace or --skip-existing" in err
+    assert err.count("\n") == 1
+    assert [(p.name, p.read_bytes()) for p in out.iterdir()] == [(photo.name, b"mine")]
+    assert stylized(photo, "-o", out / photo.name) == 1
+    assert stylized(photo, other, "-o", out, "--overwrite") == 0
+    assert load_image(out / photo.name).shape == (26, 37, 3)
+    assert stylized(photo, other, "-o", out) == 1
+    assert "photo.png' exists, and so do 1 more results;" in capsys.readouterr().err
+    assert stylized(photo, "-o", out, "--overwrite", "--skip-existing") == 2
+
+
+def test_an_interrupted_folder_is_continued(style, tmp_path, capsys):
+    album, out = tmp_path / "album", tmp_path / "out"
+    album.mkdir()
+    out.mkdir()
+    for name in ("a.png", "b.png", "c.png"):
+        save_image(album / name, picture(16, 16))
+    (out / "b.png").write_bytes(b"made before")
+    assert stylized(album, "-o", out, "--skip-existing") == 0
+    assert "Skipped 1 picture whose result exists" in capsys.readouterr().err
+    assert (out / "b.png").read_bytes() == b"made before"
+    assert load_image(out / "a.png").shape == load_image(out / "c.png").shape == (16, 16, 3)
+    assert stylized(album, "-o", out, "--skip-existing") == 0
+    assert "Skipped 3 pictures" in capsys.readouterr().err
+
+
+def cut_out(path: Path) -> np.ndarray:
+    """A picture that is transparent on the left, half so in the middle; its alpha [26, 37]."""
+    alpha = np.full((26, 37), 255, np.uint8)
+    alpha[:, :12], alpha[:, 12:20] = 0, 128
+    Image.fromarray(np.dstack([picture(37, 26), alpha])).save(path, lossless=True)
+    return alpha
+
+
+@pytest.mark.parametrize(
+    ("name", "saved"), [("a.png", "a.png"), ("a.webp", "a.webp"), ("a.tif", "a.tif.png")]
+)
+def test_transparency_is_kept_where_the_format_has_it(style, tmp_path, capsys, name, saved):
+    alpha = cut_out(tmp_path / name)
+    assert stylized(tmp_path / name, "-o", tmp_path / "out") == 0
+    assert "transparent" not in capsys.readouterr().err
+    with Image.open(tmp_path / "out" / saved) as made:
+        assert made.mode == "RGBA"
+        assert np.array_equal(np.asarray(made)[..., 3], alpha)
+
+
+def test_a_jpeg_drops_transparency_and_says_so(style, tmp_path, capsys):
+    cut_out(tmp_path / "a.png")
+    assert stylized(tmp_path / "a.png", "-o", tmp_path / "out.jpg") == 0
+    assert "a.png: its transparent parts became white, since JPEG has none" in (
+        capsys.readouterr().err
+    )
+    with Image.open(tmp_path / "out.jpg") as made:
+        assert made.mode == "RGB"
+
+
+def test_sixteen_bits_per_channel_become_eight_and_it_is_said_once(style, tmp_path, capsys):
+    deep = picture(37, 26).astype(np.uint16) * 257
+    cv2.imwrite(str(tmp_path / "deep.png"), deep)
+    cv2.imwrite(str(tmp_path / "deep.tif"), deep)
+    assert stylized(tmp_path / "deep.png", tmp_path / "deep.tif", "-o", tmp_path / "out") == 0
+    err = capsys.readouterr().err
+    for name in ("deep.png", "deep.tif"):
+        assert err.count(f"{name}: its 16 bits per channel became 8\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows allows no such names")
+def test_names_cannot_write_to_the_terminal(style, tmp_path, capsys):
+    bad = tmp_path / "a\x1b[2J\nb.png"
+    bad.write_bytes(b"<html>")
+    deep = tmp_path / "deep\x1b]0;title\x07.png"
+    Image.fromarray(picture(16, 16).astype(np.uint16)[..., 0] * 257).save(deep)
+    assert stylized(bad, deep, tmp_path / "no\x1b.png", "-o", tmp_path / "out\x1b") == 1
+    assert stylized(deep, "-o", deep) == 1
+    assert main(["styles", "add", str(bad)]) == 1
+    assert main(["styles", "lust\x1b[2J"]) == 2
+    captured = capsys.readouterr()
+    assert "a\\x1b[2J\\nb.png' is not a picture" in captured.err
+    assert (captured.out + captured.err).replace("\n", "").isprintable()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="opens a terminal as on POSIX")
+def test_a_name_in_brackets_is_no_markup_on_a_terminal(style, tmp_path):
+    import pty
+
+    source = tmp_path / "[bold].png"
+    save_image(source, picture(16, 16))
+    command = [sys.executable, "-m", "app", "stylize", str(source), "-o", str(tmp_path / "out")]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*command, "--style", style, "--device", "cpu"], cwd=ROOT, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other end was closed
+            while piece := os.read(ours, 4096):
+                shown += piece
+        os.close(ours)
+    assert process.returncode == 0
+    assert b"[bold].png" in shown
 
 
 def test_patterns_are_expanded_where_the_shell_did_not(style, tmp_path):
@@ -418,6 +530,14 @@ def test_ctrl_c_while_a_command_is_still_loading_is_no_traceback(monkeypatch, ca
 
 
 # styles
+
+
+def test_styles_alone_lists_them(capsys):
+    assert main(["styles", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert main(["styles"]) == 0
+    assert capsys.readouterr().out == listed
+    assert "candy" in listed
 
 
 def test_styles_are_listed_added_under_a_title_and_removed(checkpoint, capsys):

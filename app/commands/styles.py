@@ -6,12 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
+from app.problems import SENTENCE
 from app.styles import Library
+from utils.text import printable
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("styles", help="list, add and remove styles")
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list")
     actions.add_parser("list", help="the styles there are (the default styles cannot be removed)")
     add = actions.add_parser("add", help="install checkpoints or style packs")
     add.add_argument(
@@ -44,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(library: Library) -> int:
     rows = [
-        (style.key, style.title, "built in" if style.builtin else "added", style.credit)
+        (printable(style.key), style.title, "built in" if style.builtin else "added", style.credit)
         for style in library.styles
     ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
@@ -52,5 +54,5 @@ def _list(library: Library) -> int:
         line = f"{key:{widths[0]}}  {title:{widths[1]}}  {origin:{widths[2]}}  {credit}"
         sys.stdout.write(line.rstrip() + "\n")
     for sentence in library.broken:
-        sys.stderr.write(f"styleforge: {sentence}\n")
+        sys.stderr.write(f"styleforge: {printable(sentence, SENTENCE)}\n")
     return 1 if library.broken else 0

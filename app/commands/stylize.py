@@ -29,7 +29,7 @@ from app.engine import Engine
 from app.frames import Frame
 from app.metadata import metadata
 from app.mixing import HALF
-from app.problems import StyleForgeError
+from app.problems import SENTENCE, StyleForgeError
 from app.sizing import SHORTEST
 from app.sources import pictures_in
 from app.styled import EngineConfig, Styled
@@ -37,7 +37,8 @@ from app.styles import Library
 from kernels.registry import prepare
 from models.precision import Precision
 from utils.devices import resolve
-from utils.image_utils import SAVED, ImageError, load_image, save_image
+from utils.image_utils import KEEPS_ALPHA, SAVED, ImageError, load_picture, save_image
+from utils.text import printable
 
 # The long side the network works at when none is asked for. Larger pictures are scaled down for
 # it and the result back up.
@@ -63,7 +64,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="stylize pictures and folders of pictures",
         description="Stylize pictures. A folder is searched for pictures, its subfolders too, "
         "and OUT receives the same names in the same subfolders; what cannot be written in its "
-        "own format becomes PNG.",
+        "own format becomes PNG. Results appear whole or not at all, so a run that was interrupted "
+        "is continued by the same command with --skip-existing. PNG and WebP keep transparency; "
+        "every result has 8 bits per channel.",
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="a picture, folder or pattern")
     parser.add_argument(
@@ -73,6 +76,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=Path,
         metavar="OUT",
         help="a folder, or for a single picture a file",
+    )
+    existing = parser.add_mutually_exclusive_group()
+    existing.add_argument("--overwrite", action="store_true", help="replace results that exist")
+    existing.add_argument(
+        "--skip-existing",
+        action="store_true",
+        help="leave out pictures whose result exists, to continue an interrupted run "
+        "(default: nothing is done where a result exists)",
     )
     add_style(parser)
     add_kernels(parser)
@@ -124,12 +135,21 @@ def run(args: argparse.Namespace) -> int:
         console.print(f"styleforge: {problem}")
     if not jobs:
         return 1
+    if not args.overwrite:
+        existing = [job for job in jobs if os.path.lexists(job.target)]
+        if existing and not args.skip_existing:
+            raise StylizeError(_refusal(existing))
+        jobs = [job for job in jobs if not os.path.lexists(job.target)]
+        if existing:
+            console.print(f"Skipped {_pictures(len(existing))} whose result exists")
+        if not jobs:
+            return 1 if problems else 0
     if config.kernels != "baseline":
         with console.status("Preparing the native kernels ..."):
             prepare()
     failed, done, styled = bool(problems), 0, None
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # [this] is a good name for a file
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -138,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
         task = progress.add_task("Stylizing", total=len(jobs))
         try:
             for job in jobs:
-                progress.update(task, description=job.source.name)
+                progress.update(task, description=printable(job.source.name))
                 try:
                     styled, remark = stylize(engine, config, job)
                 except (StyleForgeError, ImageError, OSError) as exc:
@@ -156,20 +176,21 @@ def run(args: argparse.Namespace) -> int:
                 f"Stopped after {done} of {len(jobs)} pictures; those are complete."
             ) from None
     if styled:
-        console.print(f"{_pictures(done)} in {args.output} ({styled.running})")
+        console.print(f"{_pictures(done)} in {_shown(args.output)} ({styled.running})")
     return 1 if failed else 0
 
 
 def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[Styled, str]:
     """Style one picture and save it; returns what was made and a remark, empty where there is
     none. Raises ImageError, StyleForgeError or OSError, and then leaves no file."""
-    frame = Frame(load_image(job.source))
+    picture = load_picture(job.source)
+    frame = Frame(picture.pixels, alpha=picture.alpha)
     long_side = max(frame.width, frame.height)
     scale = STROKES[config.strokes].scale
     room = int(affordable(frame, resolve(config.device), config.precision) / scale)
     if config.size and config.size > room:
         raise StylizeError(
-            f"'{job.source.name}' does not fit into memory at size {config.size}; "
+            f"'{printable(job.source.name)}' does not fit into memory at size {config.size}; "
             f"{room} and less would"
         )
     size = config.size or min(long_side, room, LARGEST[resolve(config.device).type])
@@ -177,14 +198,18 @@ def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[Styled, str
     engine.configure(replace(config, size=size))
     styled = engine.process(frame, still=True, live=config.smoothing > 0)
     job.target.parent.mkdir(parents=True, exist_ok=True)
-    save_image(job.target, styled.frame.pixels, metadata(styled))
-    if config.size or size >= long_side:
-        return styled, ""
-    width, height = styled.size
-    return styled, (
-        f"{job.source.name}: {frame.width}x{frame.height} is large; it was stylized at "
-        f"{width}x{height} and scaled back (--size changes that)"
-    )
+    save_image(job.target, styled.frame.pixels, metadata(styled), alpha=picture.alpha)
+    remarks = [picture.loss] if picture.loss else []
+    if picture.alpha is not None and job.target.suffix.lower() not in KEEPS_ALPHA:
+        remarks.append("its transparent parts became white, since JPEG has none")
+    if not config.size and size < long_side:
+        width, height = styled.size
+        remarks.append(
+            f"{frame.width}x{frame.height} is large; it was stylized at "
+            f"{width}x{height} and scaled back (--size changes that)"
+        )
+    named = f"{printable(job.source.name)}: " if remarks else ""
+    return styled, named + "; ".join(remarks)
 
 
 def affordable(frame: Frame, device: torch.device, precision: Precision) -> int:
@@ -205,7 +230,7 @@ def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
     for text in inputs:
         paths = _expand(text)
         if not paths:
-            problems.append(f"'{text}' does not exist")
+            problems.append(f"'{_shown(text)}' does not exist")
         for path in paths:
             if path.is_dir():
                 known = len(problems)
@@ -214,26 +239,29 @@ def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
                     for picture in _pictures_below(path, output, problems)
                 ]
                 if not pictures and len(problems) == known:
-                    problems.append(f"'{path}' holds no pictures")
+                    problems.append(f"'{_shown(path)}' holds no pictures")
                 found += pictures
             else:
                 found.append((path, Path(path.name)))
     single = len(found) == 1 and not Path(inputs[0]).is_dir()
     to_file = single and bool(output.suffix) and not output.is_dir()
     if to_file and output.suffix.lower() not in SAVED:
-        raise StylizeError(f"the result cannot be '{output}': it must end in {', '.join(SAVED)}")
+        raise StylizeError(
+            f"the result cannot be '{_shown(output)}': it must end in {', '.join(SAVED)}"
+        )
     if not to_file and output.is_file():
-        raise StylizeError(f"'{output}' is a file where a folder for the results should be")
+        raise StylizeError(f"'{_shown(output)}' is a file where a folder for the results should be")
     jobs = [Job(path, output if to_file else output / _saved_as(name)) for path, name in found]
     sources = {_identity(job.source) for job in jobs}
     taken: dict[Path, Path] = {}
     for job in jobs:
         target = _identity(job.target)
         if target in sources:
-            raise StylizeError(f"'{job.target}' is an input and would be overwritten")
+            raise StylizeError(f"'{_shown(job.target)}' is an input and would be overwritten")
         if target in taken and taken[target] != job.source:
             raise StylizeError(
-                f"'{taken[target]}' and '{job.source}' would both become '{job.target}'"
+                f"'{_shown(taken[target])}' and '{_shown(job.source)}' would both become "
+                f"'{_shown(job.target)}'"
             )
         taken[target] = job.source
     return list({_identity(job.target): job for job in jobs}.values()), problems
@@ -257,7 +285,7 @@ def _pictures_below(folder: Path, output: Path, problems: list[str]) -> Iterator
     """The pictures in `folder` and all visible folders below, except those in `output`."""
 
     def refused(exc: OSError) -> None:
-        problems.append(f"the folder '{exc.filename}' cannot be read: {exc.strerror}")
+        problems.append(f"the folder '{_shown(exc.filename)}' cannot be read: {exc.strerror}")
 
     skip = _identity(output)
     for where, folders, _ in os.walk(folder, onerror=refused):
@@ -282,12 +310,25 @@ def _identity(path: Path) -> Path:
 def _named(path: Path, exc: Exception) -> str:
     """What went wrong, with the file as it was found: folders may hold files of one name."""
     if isinstance(exc, OSError):
-        name = exc.filename or path
-        return f"'{name}': {exc.strerror or exc}"
-    fault = str(exc)
-    if f"'{path.name}'" in fault:
-        return fault.replace(f"'{path.name}'", f"'{path}'", 1)
-    return fault if str(path) in fault else f"'{path}': {fault}"
+        return f"'{_shown(exc.filename or path)}': {exc.strerror or exc}"
+    fault, name = str(exc), printable(path.name)
+    if f"'{name}'" in fault:
+        return fault.replace(f"'{name}'", f"'{_shown(path)}'", 1)
+    return fault if _shown(path) in fault else f"'{_shown(path)}': {fault}"
+
+
+def _refusal(existing: list[Job]) -> str:
+    """Why nothing is done, naming the first of the results that exist."""
+    more = f", and so do {len(existing) - 1} more results" if len(existing) > 1 else ""
+    return (
+        f"'{_shown(existing[0].target)}' exists{more}; pass --overwrite to replace or "
+        "--skip-existing to keep what is there"
+    )
+
+
+def _shown(path: object) -> str:
+    """A whole path, as it may be printed."""
+    return printable(str(path), SENTENCE)
 
 
 def _pictures(count: int) -> str:
