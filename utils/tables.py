@@ -30,17 +30,32 @@ COLUMNS = (
     "peak MB",
 )
 
+# What the columns mean, each said where one of them is there.
 WORTH = (
-    "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; "
-    "less is better. L-BFGS optimises the photograph's pixels directly, so many iterations long; "
-    "*full there* is the full network on the photographs that were so optimised, and *equals* "
-    "after how many iterations L-BFGS stands where it does; *from noise* the same where L-BFGS "
-    "begins with white noise, as Johnson et al. did. *Clipped* is the share of pixels with a "
-    "channel at 0 or 255; *frame* is by how much the outermost 4 pixels are brighter than the "
-    "next ones, of 255, beyond what they are in the photograph. FP16 and BF16 are the least PSNR "
-    "against FP32. *Still* and *panned* are flicker: the mean difference of consecutive results, "
-    "motion compensated, over that of the noisy frames. *Without* are weights of the same style "
-    "that no stability term took part in."
+    (
+        {"full", "lite"},
+        "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; "
+        "less is better. L-BFGS optimises the photograph's pixels directly, so many iterations "
+        "long; *full there* is the full network on the photographs that were so optimised, and "
+        "*equals* after how many iterations L-BFGS stands where it does; *from noise* the same "
+        "where L-BFGS begins with white noise, as Johnson et al. did.",
+    ),
+    (
+        {"clipped", "frame"},
+        "*Clipped* is the share of pixels with a channel at 0 or 255; *frame* is by how much the "
+        "outermost 4 pixels are brighter than the next ones, of 255, beyond what they are in the "
+        "photograph.",
+    ),
+    ({"FP16 dB", "BF16 dB"}, "FP16 and BF16 are the least PSNR against FP32."),
+    (
+        {"still", "panned"},
+        "*Still* and *panned* are flicker: the mean difference of consecutive results, motion "
+        "compensated, over that of the noisy frames.",
+    ),
+    (
+        {"still, without", "panned, without"},
+        "*Without* are weights of the same style that no stability term took part in.",
+    ),
 )
 
 
@@ -181,9 +196,10 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
             f"of sigma {frames['sigma']:g} of 255"
         )
     styles = quality["styles"]
-    parts = [f"{'; '.join(told)}.", WORTH]
-    for rows in (_worth(styles, direct), _steadiness(styles)):
-        header, *lines = _told(rows)
+    tables = [_told(_worth(styles, direct)), _told(_steadiness(styles))]
+    columns = {name for header, *_ in tables for name in header}
+    parts = [f"{'; '.join(told)}.", " ".join(words for which, words in WORTH if which & columns)]
+    for header, *lines in tables:
         if len(header) > 1:
             rule = ["---", *["---:"] * (len(header) - 1)]
             parts.append("\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines)))

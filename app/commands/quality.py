@@ -16,16 +16,16 @@ from typing import Any
 import torch
 from filelock import FileLock
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.commands.flags import add_device, add_kernels, several, whole
 from app.commands.quality_measure import REFERENCE, Plan, Quality, Say, Shown, conditions
 from app.commands.quality_sheets import save_sheet
-from app.commands.quality_subjects import Photograph, QualityError, rank
+from app.commands.quality_subjects import Photograph, QualityError, of_the_scene, rank
 from app.commands.quality_subjects import keys as keys_of
 from app.commands.quality_subjects import photographs as load_photographs
 from app.commands.quality_subjects import subject as load_subject
-from app.problems import StyleForgeError
+from app.problems import SENTENCE, StyleForgeError
 from app.provenance import commit, machine, versions
 from app.styles import BUILTIN, load
 from kernels.registry import prepare
@@ -40,10 +40,13 @@ from utils.devices import resolve
 from utils.files import write_whole
 from utils.image_utils import SAVED, ImageError
 from utils.tables import quality_markdown, where
+from utils.text import printable
 from utils.writable import refusal
 
 CONTACT_CELL, STYLE_CELL, MIX_CELL = 256, 448, 384  # pixels: a picture on each kind of sheet
+PHOTOGRAPHS, SCENE = 512, 192  # pixels: the long side where none is asked for
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
+LOWER = ("fp32", "fp16", "bf16")
 WIDEST = 4096  # of --size, in pixels: the objective of a larger picture takes tens of gigabytes
 
 
@@ -53,17 +56,18 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="measure what styles are worth on photographs",
         description="Measures styles on photographs kept out of training: the objective of "
         "training beside what direct optimisation (L-BFGS) of the same objective reaches, flicker, "
-        "clipped pixels, the picture's border, and what lower precision costs. Without a GPU, "
-        "give few photographs, a small --size and --lbfgs-photos 0.",
+        "clipped pixels, the picture's border, and what lower precision costs. Without flags, it "
+        "prints what can be measured on the program's own scene. Without a GPU, give few "
+        "photographs, a small --size and --lbfgs-photos 0.",
     )
     need = parser.add_argument
     need(
         "--photos",
         type=Path,
         nargs="+",
-        required=True,
+        default=(),
         metavar="PATH",
-        help="photographs, or folders of them",
+        help="photographs, or folders of them (default: a picture of the built-in scene)",
     )
     need("--only", type=Path, metavar="LIST", help="a text file naming those to take, one a line")
     need("--json", type=Path, metavar="FILE", help="store the report here")
@@ -132,17 +136,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     how.add_argument(
         "--size",
         type=lambda text: whole(text, 64, WIDEST, "the size"),
-        default=512,
         metavar="N",
-        help="the long side photographs are resized to, up or down, in pixels (default: 512)",
+        help="the long side photographs are resized to, up or down, in pixels (default: "
+        f"{PHOTOGRAPHS}; {SCENE} for the scene)",
     )
     names = [precision.name for precision in Precision]
     how.add_argument(
         "--precisions",
         type=several(names),
-        default=("fp32", "fp16", "bf16"),
         metavar="KEY,...",
-        help=f"of {', '.join(names)} (default: fp32,fp16,bf16); fp32 is always measured",
+        help=f"of {', '.join(names)} (default: {','.join(LOWER)}; fp32 for the scene); fp32 is "
+        "always measured",
     )
     how.add_argument(
         "--lbfgs",
@@ -181,22 +185,29 @@ def _run(args: argparse.Namespace) -> int:
         device = resolve(args.device)
     except ValueError as exc:
         raise QualityError(str(exc)) from exc
-    photographs = load_photographs(args.photos, args.only, args.size)
+    args.size = args.size or (PHOTOGRAPHS if args.photos else SCENE)
+    args.precisions = args.precisions or (LOWER if args.photos else LOWER[:1])
+    photographs = (
+        load_photographs(args.photos, args.only, args.size)
+        if args.photos
+        else [of_the_scene(args.size)]
+    )
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    if args.json or args.sheet:
+    if args.json or args.sheet or not args.mix_sheet:
         _measure(args, device, photographs, console)
     if args.mix_sheet:
         with _told("Mixing ...") as say:
             _mix(args, device, photographs, say)
-        console.print(f"Mixed styles in {args.mix_sheet}", soft_wrap=True)
+        where_to = printable(str(args.mix_sheet), SENTENCE)
+        console.print(f"Mixed styles in {where_to}", markup=False, soft_wrap=True)
     return 0
 
 
 def _check(args: argparse.Namespace) -> None:
     """Measuring takes minutes; what is missing is told before."""
-    if not (args.json or args.sheet or args.mix_sheet):
-        raise QualityError("nothing was asked for: pass --json, --sheet or --mix-sheet")
-    if args.json or args.sheet:
+    if args.only and not args.photos:
+        raise QualityError("--only names some of the photographs in --photos")
+    if args.json or args.sheet or args.vgg or args.styles_images:
         for flag, value in (("--vgg", args.vgg), ("--styles-images", args.styles_images)):
             if value is None:
                 raise QualityError(f"the objective of training needs {flag}")
@@ -226,7 +237,7 @@ def _measure(
         load_subject(args.packs, key, args.networks, args.styles_images, args.without)
         for key in keys_of(args.packs, args.styles)
     ]
-    features = load_vgg(args.vgg, args.vgg_input)
+    features = load_vgg(args.vgg, args.vgg_input) if args.vgg else None
     precisions = tuple(p for p in Precision if p is REFERENCE or p.name in args.precisions)
     count = len(photographs)
     plan = Plan(
@@ -234,7 +245,7 @@ def _measure(
         precisions=precisions,
         kernels=args.kernels,
         iterations=args.lbfgs,
-        direct=count if args.lbfgs_photos is None else min(args.lbfgs_photos, count),
+        direct=_optimised(args, count),
         flickering=min(args.flicker_photos, count),
     )
     with _told("Preparing the native kernels ..."):
@@ -246,7 +257,7 @@ def _measure(
         "commit": commit(),
         "quality": {
             "size": args.size,
-            "vgg": args.vgg.name,
+            "vgg": args.vgg.name if args.vgg else None,
             **conditions(plan, photographs),
         },
     }
@@ -270,9 +281,13 @@ def _measure(
         _contact_sheet(args.sheet, photographs, shown, [s.pack.title for s in subjects])
     console.print(f"\n{quality_markdown(report['quality'])}\n", markup=False, soft_wrap=True)
     for remark in _remarks(report["quality"]["styles"]):
-        console.print(remark, style="yellow", soft_wrap=True)
+        console.print(remark, style="yellow", markup=False, soft_wrap=True)
+    if missing := _not_measured(args, plan):
+        console.print("Not measured:", soft_wrap=True)
+        for line in missing:
+            console.print(f"- {line}", markup=False, soft_wrap=True)
     for path in filter(None, (args.json, args.sheet)):
-        console.print(f"Stored in {path}", soft_wrap=True)
+        console.print(f"Stored in {printable(str(path), SENTENCE)}", markup=False, soft_wrap=True)
 
 
 def _mix(
@@ -333,9 +348,31 @@ def _style_sheet(path: Path, photographs: Sequence[Photograph], shown: Shown, pl
 @contextmanager
 def _told(text: str) -> Iterator[Say]:
     """What is being done, on stderr while it lasts."""
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(text, total=None)
-        yield lambda description: progress.update(task, description=description)
+        yield lambda description: progress.update(task, description=printable(description))
+
+
+def _optimised(args: argparse.Namespace, count: int) -> int:
+    """How many of `count` photographs are optimised directly: none without the objective."""
+    if args.vgg is None:
+        return 0
+    return count if args.lbfgs_photos is None else min(args.lbfgs_photos, count)
+
+
+def _not_measured(args: argparse.Namespace, plan: Plan) -> list[str]:
+    """What the tables leave out, and the flags that bring it in."""
+    left_out = {
+        "photographs, only the built-in scene: --photos FOLDER": not args.photos,
+        "the objective of training, and what direct optimisation of it reaches: --vgg FILE "
+        "--styles-images FOLDER": args.vgg is None,
+        "direct optimisation: --lbfgs-photos N": args.vgg is not None and not plan.direct,
+        f"what lower precision costs: --precisions {','.join(LOWER)}": len(plan.precisions) == 1,
+        "flicker: --flicker-photos N": not plan.flickering,
+        "the same styles trained without the stability term: --without FOLDER": not args.without,
+    }
+    return [what for what, missing in left_out.items() if missing]
 
 
 def _others(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:

@@ -95,25 +95,25 @@ class Quality:
         self,
         plan: Plan,
         photographs: Sequence[Photograph],
-        features: Vgg19Features,
+        features: Vgg19Features | None,
         device: torch.device,
     ) -> None:
+        """Without `features`, nothing is measured that needs the objective of training."""
         self._plan, self._device = plan, device
         self._names = [photograph.name for photograph in photographs]
         self._pictures = [to_tensor(photograph.pixels, device) for photograph in photographs]
         self._borders = [border(picture) for picture in self._pictures]
-        features.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if features is not None:
+            features.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._features = features
 
     def measure(self, subject: Subject, say: Say) -> tuple[dict[str, Any], Shown]:
         """A style's part of the report, and its pictures."""
-        recipe = subject.recipe
-        painting = to_tensor(fit(subject.painting, recipe.style_size), self._device)
-        objective = Objective(recipe, self._features, painting)
+        objective = self._objective(subject)
         entry: dict[str, Any] = {
             "key": subject.pack.key,
             "title": subject.pack.title,
-            "recipe": _recipe(recipe),
+            "recipe": _recipe(subject.recipe) if subject.recipe else {},
             "networks": [],
         }
         shown = Shown(subject.pack.key, {}, [])
@@ -135,7 +135,7 @@ class Quality:
         if subject.without is not None:
             say(f"{subject.pack.title}: without the stability term")
             entry["without"], _ = self._network(objective, subject.without, REFERENCE, [])
-        if self._plan.direct:
+        if self._plan.direct and objective is not None:
             reached = self._optimised(objective, subject.pack.title, say)
             place = self._plan.iterations.index(self._plan.shown)
             shown.direct.extend(to_pixels(stages[place].picture) for stages in reached)
@@ -148,9 +148,15 @@ class Quality:
                         row[name] = _equals(seen, [stages[-1].path for stages in runs])
         return entry, shown
 
+    def _objective(self, subject: Subject) -> Objective | None:
+        if self._features is None or subject.recipe is None or subject.painting is None:
+            return None
+        painting = to_tensor(fit(subject.painting, subject.recipe.style_size), self._device)
+        return Objective(subject.recipe, self._features, painting)
+
     def _network(
         self,
-        objective: Objective,
+        objective: Objective | None,
         state: dict[str, Tensor],
         precision: Precision,
         references: Sequence[Tensor],
@@ -177,11 +183,13 @@ class Quality:
         return row, results
 
     def _summary(self, judged: Sequence[Judged]) -> dict[str, Any]:
-        """Means over the photographs; of the PSNR the least too, and of a frame the worst."""
+        """Means over the photographs; of the PSNR the least too, and of a frame the worst. What
+        was not measured is left out."""
         means = {
             name: fmean(getattr(figures, name) for figures in judged)
             for name in ("objective", "content", "style", "tv", "seen", "clipped", "beyond")
         }
+        means = {name: mean for name, mean in means.items() if not math.isnan(mean)}
         noise = [figures.psnr for figures in judged if math.isfinite(figures.psnr)]
         steps = [
             figures.step - own.step for figures, own in zip(judged, self._borders, strict=True)

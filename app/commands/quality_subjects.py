@@ -23,6 +23,7 @@ from utils.image_utils import load_image
 from utils.lists import entries
 
 RECIPE = ("content_weight", "style_weight", "tv_weight", "style_size", "style_scales")
+SCENE_SECOND = 1.0  # the moment of the scene that is measured
 PICTURES = (".png", ".jpg", ".jpeg", ".webp")  # of the paintings
 
 
@@ -42,11 +43,12 @@ class Photograph:
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
     """A style to measure. `networks` are weights by size (full, lite); `without` are those of
-    the full network trained without the stability term, where they are given."""
+    the full network trained without the stability term, where they are given. Without `painting`
+    and `recipe`, which belong together, there is no objective to measure by."""
 
     pack: Style
-    painting: NDArray[np.uint8]  # [H, W, 3] RGB
-    recipe: TrainingConfig
+    painting: NDArray[np.uint8] | None  # [H, W, 3] RGB
+    recipe: TrainingConfig | None
     networks: dict[str, dict[str, Tensor]]
     without: dict[str, Tensor] | None
 
@@ -82,10 +84,20 @@ def photographs(places: Sequence[Path], only: Path | None, size: int) -> list[Ph
     return found
 
 
+def of_the_scene(size: int) -> Photograph:
+    """What stands for photographs where there are none: a picture of the built-in scene with the
+    long side `size`."""
+    from app.sources.scene import render  # OpenCV, which photographs need not
+
+    pixels = render(SCENE_SECOND)
+    return Photograph("built-in scene", fit(pixels, size), (pixels.shape[1], pixels.shape[0]))
+
+
 def subject(
-    folder: Path, key: str, networks: Sequence[str], paintings: Path, without: Path | None
+    folder: Path, key: str, networks: Sequence[str], paintings: Path | None, without: Path | None
 ) -> Subject:
-    """The pack `key` of `folder`, complete with what it is measured against."""
+    """The pack `key` of `folder`, complete with what it is measured against, but for the objective
+    where there are no `paintings`."""
     pack = load(folder / key)
     check_weights(pack)
     weights = {"full": pack.weights, "lite": pack.lite}
@@ -93,9 +105,10 @@ def subject(
         name: load_checkpoint(path) for name in networks if (path := weights[name]) is not None
     }
     before = None if without is None else load_checkpoint(_without(without, key))
-    return Subject(
-        pack, load_image(_painting(paintings, key)), _recipe(folder / key), states, before
-    )
+    if paintings is None:
+        return Subject(pack, None, None, states, before)
+    painting = load_image(_painting(paintings, key))
+    return Subject(pack, painting, _recipe(folder / key), states, before)
 
 
 def keys(folder: Path, wanted: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -22,8 +23,9 @@ class Judged:
     """What became of one photograph.
 
     `objective` and its parts are those of the network's own output, as in training, `seen` that
-    of the picture clamped and rounded; TV is not yet weighed. `clipped` is the share of pixels
-    with a channel at 0 or 255, `beyond` of those that would be outside. `edge`, `within` and
+    of the picture clamped and rounded, all NaN where none was given; TV is not yet weighed.
+    `clipped` is the share of pixels with a channel at 0 or 255, `beyond` of those that would be
+    outside. `edge`, `within` and
     `step` are those of models.quality.pictures.Border. `psnr` is against FP32, in dB, infinite
     where equal. The picture is [1, 3, H, W] float32 RGB, not clamped.
     """
@@ -64,20 +66,21 @@ def styler(
 
 @torch.no_grad()
 def judge(
-    objective: Objective,
+    objective: Objective | None,
     photograph: Tensor,  # [1, 3, H, W], float RGB 0-255
     picture: Tensor,  # the same shape, not clamped
     reference: Tensor | None = None,  # the picture in FP32; None where `picture` is
 ) -> Judged:
     """Figures of `picture`, which a network made of `photograph`."""
-    total, content, style, variation = objective(picture, photograph).tolist()
+    total, content, style, variation = _terms(objective, picture, photograph)
+    seen, *_ = _terms(objective, as_seen(picture), photograph)
     around = border(picture)
     return Judged(
         objective=total,
         content=content,
         style=style,
         tv=variation,
-        seen=float(objective(as_seen(picture), photograph)[0]),
+        seen=seen,
         clipped=clipped(picture),
         beyond=beyond(picture),
         edge=around.edge,
@@ -86,3 +89,8 @@ def judge(
         psnr=psnr(picture, picture if reference is None else reference),
         picture=picture,
     )
+
+
+def _terms(objective: Objective | None, picture: Tensor, photograph: Tensor) -> list[float]:
+    """The objective's [total, content, style, TV]."""
+    return [math.nan] * 4 if objective is None else objective(picture, photograph).tolist()

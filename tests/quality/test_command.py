@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from app.cli import main
+from app.commands import quality
 from app.commands.quality import _store
 from app.commands.quality_sheets import sheet
 from tests.conftest import picture
@@ -80,6 +81,35 @@ def test_quality_measures_every_style_size_and_precision(place: Path, capsys) ->
         assert load_image(place / name).shape[1] > 3 * 256
 
 
+def test_without_a_file_to_store_in_the_table_is_printed(place: Path, capsys) -> None:
+    quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32")
+    assert main(arguments(place, *quick, "--json", None, "--styles", "candy")) == 0
+    out = capsys.readouterr().out
+    assert "| style | full | lite |" in out
+    assert "- flicker: --flicker-photos N" in out
+    assert not (place / "quality.json").exists()
+
+
+def test_without_flags_the_scene_is_measured_and_what_is_not_is_said(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(quality, "SCENE", 144)
+    monkeypatch.setattr(quality, "keys_of", lambda folder, wanted: ["candy"])
+    assert main(["quality"]) == 0
+    out = capsys.readouterr().out
+    for words in (
+        "1 photograph with a long side of 144 px: built-in scene",
+        "| style | clipped | frame |",
+        "| Candy |",
+        "| style | still | still, lite | panned | panned, lite |",
+        "Not measured:",
+        "- photographs, only the built-in scene: --photos FOLDER",
+        "--vgg FILE --styles-images FOLDER",
+        "--precisions fp32,fp16,bf16",
+        "--without FOLDER",
+    ):
+        assert words in out
+    assert "L-BFGS optimises" not in out
+
+
 def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -> None:
     quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32")
     assert main(arguments(place, *quick, "--styles", "mosaic")) == 0
@@ -139,7 +169,6 @@ def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (("--json", None), "pass --json, --sheet or --mix-sheet"),
         (("--vgg", None), "needs --vgg"),
         (("--vgg", "none.safetensors"), "'none.safetensors' does not exist"),
         (("--styles-images", None), "needs --styles-images"),
@@ -149,6 +178,7 @@ def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:
         (("--packs", "photos"), "holds no style"),
         (("--photos", "nothing.jpg"), "'nothing.jpg' does not exist"),
         (("--photos", "held.txt"), "'held.txt' is not a picture but a text file"),
+        (("--photos", None, "--only", "held.txt"), "--only names some of the photographs in"),
         (("--only", "other.txt"), "is not among --photos: 9.webp"),
         (("--only", "none.txt"), "the list 'none.txt' cannot be read"),
         (("--sheet", "sheet.gif"), "'sheet.gif' should end in .png"),
