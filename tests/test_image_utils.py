@@ -292,3 +292,31 @@ def test_a_character_cut_in_two_does_not_hide_a_text() -> None:
     for end in range(40, 60):
         assert what_is(("ä" * 30).encode()[:end]) == "a text file"
     assert what_is(b"") == ""
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "LA", "P", "L", "CMYK", "I;16"])
+def test_pillow_is_never_asked_for_more_than_a_band_at_once(tmp_path, monkeypatch, mode):
+    """It keeps all other threads waiting meanwhile, the window's too."""
+    whole = Image.fromarray(numbered(0b1011, 60, 50))
+    if mode == "I;16":
+        picture = Image.fromarray(np.asarray(whole.convert("L")).astype(np.uint16) * 257)
+    else:
+        picture = whole.convert(mode)
+    picture.save(tmp_path / "picture.tif")
+    expected = load_image(tmp_path / "picture.tif")
+    asked: list[int] = []
+    convert, tobytes = Image.Image.convert, Image.Image.tobytes
+
+    def note(original):
+        def noted(image: Image.Image, *args, **kwargs):
+            asked.append(image.width * image.height)
+            return original(image, *args, **kwargs)
+
+        return noted
+
+    monkeypatch.setattr(image_utils, "BAND", 60 * 7)  # the last band is narrower
+    monkeypatch.setattr(Image.Image, "convert", note(convert))
+    monkeypatch.setattr(Image.Image, "tobytes", note(tobytes))
+    np.testing.assert_array_equal(load_image(tmp_path / "picture.tif"), expected)
+    assert asked
+    assert max(asked) <= image_utils.BAND

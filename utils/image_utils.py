@@ -11,7 +11,7 @@ import os
 import struct
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from utils.signatures import HEIC, RAW, TIFF, what_is
 from utils.text import printable
 
 _HEAD = 512  # bytes that tell what a file is
+BAND = 1_000_000  # pixels that Pillow converts at once, a few milliseconds' work
 MAX_PIXELS = 200_000_000  # as RGB that is 600 MB, about the largest stitched panorama
 SAVED = (".png", ".jpg", ".jpeg", ".webp")
 KEEPS_ALPHA = (".png", ".webp")
@@ -161,14 +162,40 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
 def to_rgb(image: Image.Image) -> NDArray[np.uint8]:
     """A loaded picture of any mode as uint8 [H, W, 3], as `load_image` promises, not turned."""
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        grey = _eight_bits(np.asarray(image))
+        grey = _eight_bits(_array(image))
         return np.repeat(grey[..., None], 3, axis=2)
+    profile = image.info.get("icc_profile")
     if image.has_transparency_data:
-        image = image.convert("RGBA")
-        paper = Image.new("RGBA", image.size, "white")
-        paper.alpha_composite(image)
-        return np.asarray(_in_srgb(paper.convert("RGB"), image.info.get("icc_profile")))
-    return np.asarray(_in_srgb(image, image.info.get("icc_profile")))
+        image = _in_bands(image, _on_paper)
+    return _array(_in_srgb(image, profile)).astype(np.uint8, copy=False)
+
+
+def _on_paper(image: Image.Image) -> Image.Image:
+    image = image.convert("RGBA")
+    paper = Image.new("RGBA", image.size, "white")
+    paper.alpha_composite(image)
+    return paper.convert("RGB")
+
+
+def _bands(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
+    """Boxes that make up `image`. Pillow keeps every other thread waiting, the window's too, for
+    as long as one call takes, so what is asked of it at once is bounded."""
+    rows = max(1, BAND // max(1, image.width))
+    for top in range(0, image.height, rows):
+        yield 0, top, image.width, min(top + rows, image.height)
+
+
+def _in_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
+    """`image` converted to RGB, band by band."""
+    done = Image.new("RGB", image.size)
+    for box in _bands(image):
+        done.paste(convert(image.crop(box)), box)
+    return done
+
+
+def _array(image: Image.Image) -> NDArray[np.generic]:
+    """Its pixels, copied band by band."""
+    return np.concatenate([np.asarray(image.crop(box)) for box in _bands(image)])
 
 
 def kind_of(path: str | os.PathLike[str]) -> Literal["", "picture", "animation"]:
@@ -337,7 +364,7 @@ def _off_white(pixels: NDArray[np.uint8], alpha: NDArray[np.uint8]) -> NDArray[n
 
 def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
     if image.mode == "P":
-        image = image.convert("RGB")
+        image = _in_bands(image, lambda band: band.convert("RGB"))
     srgb = ImageCms.createProfile("sRGB")
     if profile and image.mode in ("RGB", "CMYK", "L"):
         try:
@@ -352,7 +379,7 @@ def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
         converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
         assert converted is not None  # it returns None only when told to work in place
         return converted
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else _in_bands(image, lambda band: band.convert("RGB"))
 
 
 def _eight_bits(grey: NDArray[np.generic]) -> NDArray[np.uint8]:
