@@ -6,12 +6,21 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+
+class RunJob(Protocol):
+    """Session.run: `done` gets what `work` returns, on the GUI thread; a failure becomes a
+    problem, "Could not <doing>: ..."."""
+
+    def __call__(
+        self, work: Callable[[], Any], done: Callable[[Any], None], *, doing: str
+    ) -> None: ...
 
 
 class Jobs(QObject):

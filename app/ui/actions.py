@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
@@ -233,13 +233,15 @@ def build(parent: QWidget, slots: Mapping[str, Callable[[], object]]) -> dict[st
     return made
 
 
-def dress(actions: Mapping[str, QAction], tokens: Tokens) -> None:
-    """Give every action its icon in the theme's colors."""
-    for entry in ACTIONS:
-        if entry.icon:
-            # Those of which one is on lie on the accent themselves.
-            checked = tokens.on_accent if entry.exclusive else ""
-            actions[entry.key].setIcon(icon(entry.icon, tokens, checked))
+def dressing(actions: Mapping[str, QAction], tokens: Tokens) -> Iterator[None]:
+    """Gives every action its icon in the theme's colors, and yields after each group."""
+    for group in GROUPS:
+        for entry in ACTIONS:
+            if entry.icon and entry.group == group:
+                # Those of which one is on lie on the accent themselves.
+                checked = tokens.on_accent if entry.exclusive else ""
+                actions[entry.key].setIcon(icon(entry.icon, tokens, checked))
+        yield
 
 
 def tip_with_key(tip: str, key: QKeySequence) -> str:

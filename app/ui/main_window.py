@@ -34,9 +34,11 @@ from app.ui.mixer import Mixer
 from app.ui.opening import Opener
 from app.ui.overlay import Overlay
 from app.ui.own_keys import is_own_key
+from app.ui.pieces import Pieces
 from app.ui.preferences import settings_of, source_kept
 from app.ui.problem_bar import NoticeBar, ProblemBar
 from app.ui.question_bar import QuestionBar
+from app.ui.saving import Saver
 from app.ui.status_line import StatusLine
 from app.ui.studio.door import StudioDoor
 from app.ui.style_gallery import StyleGallery
@@ -54,7 +56,7 @@ SAVE_MS = 1000  # settings are written this long after the last change
 
 class MainWindow(QMainWindow):
     """Shows `settings` and follows `session`; `save_settings` gets every change, a little
-    later, and the last word on closing. Does not shut the session down."""
+    later and on another thread, and the last word on closing. Does not shut the session down."""
 
     def __init__(
         self,
@@ -65,7 +67,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.session = session
         self._settings = settings
-        self._save_settings = save_settings
+        self._saver = Saver(session.run, save_settings)
         self._view_before = "styled"
         self._maximized = False
         self.setWindowTitle("StyleForge")
@@ -85,6 +87,7 @@ class MainWindow(QMainWindow):
     def _make_parts(self) -> None:
         self.mixer = Mixer(self.session)
         self.actions_by_key = actions.build(self, self._slots())
+        self._icons = Pieces(self)
         self.sources_menu = QMenu(self)
         self.toolbar = Toolbar(self.actions_by_key, self.sources_menu, self)
         self.problems = ProblemBar(self)
@@ -123,7 +126,7 @@ class MainWindow(QMainWindow):
         )
         self._help: HelpDialog | None = None
         self._save_later = QTimer(self, interval=SAVE_MS, singleShot=True)
-        self._save_later.timeout.connect(self._save)
+        self._save_later.timeout.connect(lambda: self._saver.save(self._newest_settings()))
 
     def _lay_out(self) -> None:
         self.foot = QWidget(self)
@@ -149,6 +152,7 @@ class MainWindow(QMainWindow):
         grid.setColumnStretch(0, 1)
         grid.setRowStretch(1, 1)
         self.setCentralWidget(central)
+        self.theme.dress(central)
 
     def _connect(self) -> None:
         session = self.session
@@ -168,12 +172,14 @@ class MainWindow(QMainWindow):
         self.gallery.mixed.connect(self.mixer.mix)
         self.viewport.resized.connect(session.show_on)
         self.viewport.split_changed.connect(lambda split: self._keep(split=split))
-        # Icons a moment later, since the sheet alone takes as long as the window may be held up.
-        self.theme.changed.connect(lambda: QTimer.singleShot(0, self, self._dress_actions))
+        self.theme.changed.connect(
+            lambda tokens: self._icons.begin(actions.dressing(self.actions_by_key, tokens))
+        )
 
     def _restore(self) -> None:
         settings = self._settings
-        self._dress_actions()
+        for _group in actions.dressing(self.actions_by_key, self.theme.tokens):
+            pass  # before it is shown, all at once
         if settings.geometry:
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
         self.viewport.split = settings.split
@@ -347,9 +353,6 @@ class MainWindow(QMainWindow):
         self._keep(theme=self.theme.choice)
         self._name_theme()
 
-    def _dress_actions(self) -> None:
-        actions.dress(self.actions_by_key, self.theme.tokens)
-
     def _name_theme(self) -> None:
         self.actions_by_key["theme"].setText(f"Theme: {self.theme.choice}")
 
@@ -393,7 +396,7 @@ class MainWindow(QMainWindow):
         self._settings = replace(self._settings, **changes)
         self._save_later.start()
 
-    def _save(self) -> None:
+    def _newest_settings(self) -> Settings:
         settings = settings_of(self._settings, self.session.config)
         spec = self.session.spec
         kept = source_kept(spec)
@@ -403,10 +406,7 @@ class MainWindow(QMainWindow):
             geometry = bytes(self.saveGeometry().toBase64().data()).decode()
             settings = replace(settings, geometry=geometry)
         self._settings = settings
-        try:
-            self._save_settings(settings)
-        except OSError as exc:
-            self.problems.add(Problem.of(exc, doing="save the settings"))
+        return settings
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self.studio.may_quit():
@@ -414,7 +414,10 @@ class MainWindow(QMainWindow):
             return
         self.exporter.end()
         self._save_later.stop()
-        self._save()
+        try:
+            self._saver.save_now(self._newest_settings())
+        except OSError as exc:
+            self.problems.add(Problem.of(exc, doing="save the settings"))
         if self._help is not None:
             self._help.close()
         self.studio.close()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -30,6 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.jobs import RunJob
 from app.styles import Style
 from app.ui.actions import STYLE_KEYS
 from app.ui.lettering import INK, SHADE, scaled
@@ -40,14 +40,6 @@ _PADDING = 6
 _KEY = Qt.ItemDataRole.UserRole
 _SHARE = Qt.ItemDataRole.UserRole + 1  # in a mix, in percent; None where it has no part
 _Index = QModelIndex | QPersistentModelIndex
-
-
-class RunJob(Protocol):
-    """session.run: `done` gets what `work` returns, on the GUI thread."""
-
-    def __call__(
-        self, work: Callable[[], Any], done: Callable[[Any], None], *, doing: str
-    ) -> None: ...
 
 
 class StyleModel(QAbstractListModel):

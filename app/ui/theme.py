@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.ui.pieces import Pieces
 from app.ui.tokens import DARK, LIGHT, RADIUS, Tokens
 
 CHOICES = ("system", "light", "dark")
@@ -15,8 +17,9 @@ _ICONS = Path(__file__).resolve().parents[2] / "assets" / "icons"
 
 
 class Theme(QObject):
-    """One at a time per application, whose palette it sets; what `window` owns, dialogs and menus
-    too, wears its style sheet. `changed(Tokens)` follows every switch, by the user or the system.
+    """One at a time per application, whose palette it sets; what it is told to dress wears its
+    style sheet, and so do the dialogs and menus that `window` owns. `changed(Tokens)` follows every
+    switch, by the user or the system.
     """
 
     changed = Signal(object)
@@ -25,10 +28,26 @@ class Theme(QObject):
         super().__init__(window)
         self._app, self._window = app, window
         self._choice = "system"
+        self._sheet = ""
+        self._parts: list[QWidget] = []
+        self._pieces = Pieces(self)
         self.tokens = LIGHT
         app.setStyle("Fusion")
         app.styleHints().colorSchemeChanged.connect(self._apply)
+        window.installEventFilter(self)
         self.choice = choice
+
+    def dress(self, part: QWidget) -> None:
+        """`part`, which stays for good, and what is in it wear the style sheet from now on."""
+        self._parts.append(part)
+        part.setStyleSheet(self._sheet)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
+            child = event.child()
+            if isinstance(child, QWidget) and child.isWindow():
+                child.setStyleSheet(self._sheet)
+        return False
 
     @property
     def choice(self) -> str:
@@ -56,10 +75,27 @@ class Theme(QObject):
         self.tokens = DARK if dark else LIGHT
         self._app.setPalette(palette(self.tokens))
         sheet = style_sheet(self.tokens, QFontInfo(self._app.font()).pointSizeF())
-        if sheet != self._window.styleSheet():  # or all would be dressed again for nothing
-            # A sheet of the application would dress each widget once more per parent it has.
-            self._window.setStyleSheet(sheet)
+        if sheet != self._sheet:  # or all would be dressed again for nothing
+            self._sheet = sheet
+            # One after the other: with its dialogs open, the window would stand still too long.
+            self._pieces.begin(self._dressing())
         self.changed.emit(self.tokens)
+
+    def _dressing(self) -> Iterator[None]:
+        for part in self._parts:
+            part.setStyleSheet(self._sheet)
+            yield
+        # Looked for anew each time, since a dialog may go meanwhile.
+        while (window := self._undressed()) is not None:
+            window.setStyleSheet(self._sheet)
+            del window
+            yield
+
+    def _undressed(self) -> QWidget | None:
+        """A window that `window` owns and that wears another sheet."""
+        direct = Qt.FindChildOption.FindDirectChildrenOnly
+        owned = self._window.findChildren(QWidget, options=direct)
+        return next((w for w in owned if w.isWindow() and w.styleSheet() != self._sheet), None)
 
 
 def palette(tokens: Tokens) -> QPalette:

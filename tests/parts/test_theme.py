@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
+from PySide6.QtGui import QColor, QFontInfo
+from PySide6.QtWidgets import QDialog, QWidget
 
 from app.ui.icons import FOLDER, application_icon, icon
-from app.ui.theme import CHOICES
+from app.ui.theme import CHOICES, style_sheet
 from app.ui.tokens import DARK, LIGHT, Tokens
 
 
@@ -40,15 +41,60 @@ def test_text_and_edges_have_contrast_enough(tokens: Tokens):
     assert contrast(tokens.outline, tokens.panel) >= 3
 
 
+class Noting(QObject):
+    """An event filter that puts `what` on `noted` whenever an event of `kind` comes."""
+
+    def __init__(self, kind: QEvent.Type, noted: list[QWidget], what: QWidget) -> None:
+        super().__init__(what)
+        self._kind, self._noted, self._what = kind, noted, what
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == self._kind:
+            self._noted.append(self._what)
+        return False
+
+
 def test_the_theme_changes_live(theme, qapp, qtbot):
     widget = QWidget()
     qtbot.addWidget(widget)
+    theme.dress(widget)
     for choice, tokens in (("dark", DARK), ("light", LIGHT)):
         with qtbot.waitSignal(theme.changed):
             theme.choice = choice
         qtbot.waitUntil(lambda t=tokens: widget.palette().window().color().name() == t.window)
-        assert tokens.accent in theme.parent().styleSheet()
+        assert tokens.accent in widget.styleSheet()
     assert not qapp.styleSheet()  # which would hold the window up
+
+
+def test_dialogs_are_dressed_one_by_one_after_the_window(theme, qtbot):
+    window, part = theme.parent(), QWidget(theme.parent())
+    theme.dress(part)
+    dialogs = [QDialog(window) for _ in range(3)]
+    qtbot.waitUntil(lambda: all(dialog.styleSheet() for dialog in dialogs))
+    before, dressed = part.styleSheet(), []
+    for dialog in dialogs:
+        dialog.installEventFilter(Noting(QEvent.Type.StyleChange, dressed, dialog))
+    theme.choice = "dark" if theme.tokens is LIGHT else "light"
+    assert part.styleSheet() != before
+    assert not dressed, "they would hold the window up"
+    turns: list[int] = []
+    while len(turns) < 50 and any(d.styleSheet() != part.styleSheet() for d in dialogs):
+        QCoreApplication.processEvents()
+        turns.append(len({id(dialog) for dialog in dressed}))
+    assert turns[-1] == len(dialogs)
+    assert all(later - now <= 1 for now, later in pairwise([0, *turns]))
+
+
+def test_a_dialog_that_goes_while_the_others_are_dressed_does_no_harm(theme, qtbot):
+    dialogs = [QDialog(theme.parent()) for _ in range(3)]
+    qtbot.waitUntil(lambda: all(dialog.styleSheet() for dialog in dialogs))
+    for choice in ("light", "dark") * 5:
+        theme.choice = choice
+        QDialog(theme.parent()).deleteLater()
+        QCoreApplication.processEvents()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    sheet = style_sheet(theme.tokens, QFontInfo(theme.parent().font()).pointSizeF())
+    qtbot.waitUntil(lambda: all(dialog.styleSheet() == sheet for dialog in dialogs))
 
 
 def test_the_system_theme_follows_the_system(theme, qapp, monkeypatch):
@@ -81,6 +127,6 @@ def test_every_icon_takes_its_color_from_the_theme_or_is_named_for_one():
 
 
 def test_the_sheet_names_only_files_that_exist(theme):
-    names = re.findall(r'url\("([^"]+)"\)', theme.parent().styleSheet())
+    names = re.findall(r'url\("([^"]+)"\)', style_sheet(theme.tokens, 10.0))
     assert names
     assert all(Path(name).is_file() for name in names)

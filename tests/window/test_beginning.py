@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -39,6 +40,15 @@ def test_a_change_is_saved_a_little_later(window, saved, qtbot):
     assert not saved[-1].overlay
 
 
+def test_a_slow_disk_does_not_hold_the_window_up(session, qtbot):
+    writers: list[threading.Thread] = []
+    window = MainWindow(session, Settings(), lambda _: writers.append(threading.current_thread()))
+    qtbot.addWidget(window)
+    window._save_later.start(0)
+    qtbot.waitUntil(lambda: bool(writers))
+    assert threading.main_thread() not in writers
+
+
 def test_what_was_saved_comes_back(session, qtbot):
     kept = Settings(view="split", split=0.3, overlay=False, show_panel=False, theme="dark")
     window = MainWindow(session, kept, lambda _: None)
@@ -67,7 +77,8 @@ def test_settings_that_cannot_be_written_are_a_problem(session, qtbot):
 
     window = MainWindow(session, Settings(), full)
     qtbot.addWidget(window)
-    window._save()
+    window._save_later.start(0)
+    qtbot.waitUntil(lambda: bool(window.problems.problems))
     assert "no space left" in window.problems.problems[0].summary
 
 

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.jobs import RunJob
 from app.studio.order import Order
 from app.studio.runs import RunFolder
 from app.studio.survey import Survey, survey
@@ -26,7 +27,6 @@ from app.ui.choice_box import Choice, ChoiceBox
 from app.ui.form import StillSlider
 from app.ui.problem_bar import button
 from app.ui.studio.fields import PathLabel, PictureField, path_row
-from app.ui.style_gallery import RunJob
 from app.ui.tokens import SPACE
 from models.training.download import SIZE_MB, vgg_cache
 from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHTS, Preset
