@@ -8,11 +8,22 @@ from dataclasses import dataclass
 from utils.text import printable
 
 SENTENCE = 4000  # characters: what a message may have, which may name two whole paths
+_DETAILS = "_details"  # what an exception keeps its own words under
 
 
 class StyleForgeError(Exception):
     """Something the user can act on; the message is one sentence that names the thing and
     its fault, and is shown as it is. Base of every error the application raises itself."""
+
+
+def format_details(exc: BaseException) -> str:
+    """How `exc` came about, for a bug report. Reads source files the first time it is asked about
+    an exception, which is not for the GUI thread."""
+    details: str | None = getattr(exc, _DETAILS, None)
+    if details is None:
+        details = "".join(traceback.format_exception(exc))
+        setattr(exc, _DETAILS, details)
+    return details
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +37,4 @@ class Problem:
     def of(cls, exc: BaseException, *, doing: str) -> Problem:
         """`doing` completes "Could not ...", for instance "open the camera"."""
         summary = printable(f"Could not {doing}: {exc}", SENTENCE)
-        return cls(summary, "".join(traceback.format_exception(exc)))
+        return cls(summary, format_details(exc))
