@@ -47,15 +47,15 @@ class Recording:
         self._thread.start()
 
     def add(self, pixels: Pixels, at: float) -> None:
-        """A frame [H, W, 3] uint8 RGB, on screen from second `at` on; never waits.
+        """A frame [H, W, 3] uint8 RGB, on screen from second `at` on; never waits. It must not
+        be written to any more: copying a large one would hold the window up.
 
         Raises RecordingError if the film can no longer be written.
         """
         if self._fault:
             raise RecordingError(self._fault)
         try:
-            # The engine may write the next frame into the same memory.
-            self._queue.put_nowait((pixels.copy(), at))
+            self._queue.put_nowait((pixels, at))
         except queue.Full:
             self.dropped += 1
 

@@ -161,7 +161,8 @@ class Comparison:
 class Styled:
     """A styled frame. `frame` has the index and captured_at of `source`, `config` is the config
     that was asked for, `running` what ran, `size` the (width, height) the network worked at.
-    `captured` is the frame as it was captured where `source` is a smaller copy of it."""
+    `captured` is the frame as it was captured where `source` is a smaller copy of it. Pixels are
+    never written to again, whoever holds them."""
 
     frame: Frame
     source: Frame

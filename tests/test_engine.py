@@ -472,8 +472,24 @@ def test_a_comparison_tells_what_the_network_beside_took(engine, config, frame):
     assert both.total == pytest.approx(sum(parts))
 
 
-def test_results_do_not_share_memory(engine, frame):
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"smoothing": 0.5},
+        {"upsampling": "smooth"},
+        {"strength": 0.5},
+        {"strength": 0.0},
+        {"keep_colors": True},
+        {"size": 32, "smoothing": 0.5},
+    ],
+    ids=str,
+)
+def test_results_do_not_share_memory(engine, config, frame, changes):
+    """A recording and the window go on holding them."""
+    engine.configure(replace(config, **changes))
     first = engine.process(frame)
     kept = first.frame.pixels.copy()
-    engine.process(Frame(picture(seed=5)))
+    for seed in (5, 6):
+        engine.process(Frame(picture(seed=seed), seed))
     np.testing.assert_array_equal(first.frame.pixels, kept)

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.metadata import metadata
@@ -84,8 +84,13 @@ class Exporter:
         """Put the picture on the clipboard."""
         if styled := self._something():
             # The clipboard outlives the frame, so it gets its own copy of the pixels.
-            QGuiApplication.clipboard().setImage(as_image(styled.frame).copy())
-            self._say("Copied the picture")
+            self._session.run(
+                lambda: as_image(styled.frame).copy(), self._copied, doing="copy the picture"
+            )
+
+    def _copied(self, image: QImage) -> None:
+        QGuiApplication.clipboard().setImage(image)
+        self._say("Copied the picture")
 
     def record(self) -> None:
         """Begin a film of the stream, or end it and say where it is."""

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
-from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtGui import QColor, QGuiApplication, QImage
 
+from app.frames import Frame
+from app.ui.viewport import as_image
 from tests.window.conftest import press
 from utils.image_utils import load_image, read_metadata
 from utils.opencv import cv2
 
 
-def test_copy_gives_the_styled_picture(streaming):
+def test_copy_gives_the_styled_picture_without_holding_the_window_up(streaming, monkeypatch, qtbot):
+    copiers: list[threading.Thread] = []
+
+    def note(frame: Frame) -> QImage:
+        copiers.append(threading.current_thread())
+        return as_image(frame)
+
+    monkeypatch.setattr("app.ui.exporting.as_image", note)
     press(streaming, "copy")
+    qtbot.waitUntil(lambda: streaming.notices.text == "Copied the picture")
+    assert threading.main_thread() not in copiers
     image = QGuiApplication.clipboard().image()
     assert (image.width(), image.height()) == (64, 48)
     assert image.pixelColor(5, 5) == QColor(0, 255, 255)
