@@ -11,7 +11,6 @@ import pytest
 from app.choices import STROKE_SIZE
 from app.sizing import AUTO_SIZES, HOLD_S, STILL_BUDGET_MS, AutoSize, Sizes, fit
 
-
 Cost = float | Callable[[float, Sizes], float]
 
 
