@@ -348,7 +348,8 @@ def _alpha(image: Image.Image) -> NDArray[np.uint8] | None:
     """The alpha [H, W] of a loaded picture, not turned; None where all of it is opaque."""
     if not image.has_transparency_data or image.mode.startswith("I"):
         return None
-    alpha = np.asarray(image.convert("RGBA").getchannel("A"))
+    bands = (image.crop(box).convert("RGBA").getchannel("A") for box in _bands(image))
+    alpha = np.concatenate([np.asarray(band) for band in bands])
     return None if alpha.min() == 255 else alpha
 
 
