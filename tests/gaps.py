@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
@@ -103,6 +104,7 @@ class Watch(QObject):
         self.worst_ms = self.worst_cpu_ms = 0.0
         self.waits = Counter[str]()
         self._seen: deque[Look] = deque(maxlen=1000)
+        self._collected: deque[tuple[float, float]] = deque(maxlen=100)  # when, for how long
         self._ended = threading.Event()
         self._watched = threading.get_ident()
         self._thread = threading.Thread(target=self._look, name="watch", daemon=True)
@@ -117,6 +119,7 @@ class Watch(QObject):
             sys.addaudithook(Watch._audit)
             Watch._hooked = True
         Watch._active = self
+        gc.callbacks.append(self._note_collection)
         self._last = self._clock.read()
         self._timer.start()
         self._thread.start()
@@ -124,10 +127,19 @@ class Watch(QObject):
     def stop(self) -> None:
         """Measure no longer."""
         Watch._active = None
+        gc.callbacks.remove(self._note_collection)
         self._timer.stop()
         self._ended.set()
         self._thread.join()
         self._clock.close()
+
+    def _note_collection(self, phase: str, _: dict[str, int]) -> None:
+        now = time.perf_counter()
+        if phase == "start":
+            self._collected.append((now, 0.0))
+        elif self._collected:
+            begin = self._collected.pop()[0]
+            self._collected.append((begin, (now - begin) * 1e3))
 
     @staticmethod
     def _audit(event: str, arguments: tuple[object, ...]) -> None:
@@ -178,6 +190,9 @@ class Watch(QObject):
             self._seen.append(Look(at, late, functions, others))
 
     def _cause(self, begin: float, end: float) -> str:
+        collected = max((ms for at, ms in list(self._collected) if begin <= at <= end), default=0)
+        if collected > HELD_MS:
+            return f"Python collected garbage for {collected:.0f} ms"
         looks = [look for look in list(self._seen) if begin <= look.at <= end]
         if not looks:
             return "no other thread ran Python meanwhile"

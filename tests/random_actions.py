@@ -9,6 +9,7 @@ of Qt or a wrong picture. The same seed does the same things; what they meet dep
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import random
 import shutil
@@ -39,6 +40,7 @@ from app.settings import Settings
 from app.sources.scene import render
 from app.styled import EngineConfig
 from app.styles import BUILTIN, Library
+from app.ui.gui import spare_what_was_loaded
 from app.ui.main_window import MainWindow
 from kernels.registry import prepare
 from tests.fakes import write_video
@@ -212,6 +214,7 @@ class Player:
         path = files.folder / "settings.json"
         self.window = MainWindow(self.session, Settings(), lambda settings: settings.save(path))
         self.session.problem.connect(lambda problem: self._count(problem))
+        spare_what_was_loaded(self.session)
         self.watch = Watch(self.window)
         self._loop = QEventLoop()
         self._next = QTimer(singleShot=True, timerType=Qt.TimerType.PreciseTimer)
@@ -231,6 +234,7 @@ class Player:
         self.window.close()
         self.session.shutdown()
         self.window.deleteLater()
+        gc.unfreeze()
 
     def _go_on(self) -> None:
         """Run the steps up to their next pause."""

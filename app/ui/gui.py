@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import time
@@ -76,6 +77,7 @@ def run(options: Namespace) -> int:
             _close_after(window, session, options.pictures)
         Beginning(session, source_of(settings))
         session.prepare_kernels()
+        spare_what_was_loaded(session)
         # Python sees a signal only when it runs; the timers of the window see to that.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: window.close())
@@ -83,6 +85,15 @@ def run(options: Namespace) -> int:
     finally:
         build.stop()  # a build that is under way would hold the process
         session.shutdown()
+
+
+def spare_what_was_loaded(session: Session) -> None:
+    """Have Python's garbage collector pass over what the start loads, and what the first picture
+    and the kernels load then: it stays anyway, and looking through all of it would keep every
+    thread waiting for a tenth of a second, now and again."""
+    once = Qt.ConnectionType.SingleShotConnection
+    for loaded in (session.painted, session.kernels_changed):
+        loaded.connect(lambda _: gc.freeze(), once)
 
 
 def _close_after(window: QWidget, session: Session, pictures: int) -> None:

@@ -152,7 +152,9 @@ class MainWindow(QMainWindow):
         grid.setColumnStretch(0, 1)
         grid.setRowStretch(1, 1)
         self.setCentralWidget(central)
-        self.theme.dress(central)
+        bars = self.problems, self.notices, self.questions
+        for part in (self.toolbar, self.viewport, *bars, self.foot, self.panel, self.status):
+            self.theme.dress(part)
 
     def _connect(self) -> None:
         session = self.session

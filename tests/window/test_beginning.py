@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from app.session import Session
 from app.settings import Settings
 from app.sources import CameraName
 from app.ui.beginning import Beginning
-from app.ui.gui import NO_DISPLAY, run
+from app.ui.gui import NO_DISPLAY, run, spare_what_was_loaded
 from app.ui.main_window import MainWindow
 from tests.window.conftest import press
 
@@ -38,6 +39,19 @@ def test_a_change_is_saved_a_little_later(window, saved, qtbot):
     press(window, "overlay")
     qtbot.waitUntil(lambda: bool(saved), timeout=4000)
     assert not saved[-1].overlay
+
+
+def test_what_was_loaded_is_not_looked_through_for_garbage_any_more(
+    window, session, picture, qtbot
+):
+    spare_what_was_loaded(session)
+    before = len(gc.get_objects())
+    try:
+        with qtbot.waitSignal(session.painted, timeout=5000):
+            session.open(str(picture))
+        assert len(gc.get_objects()) < before / 2, "what a collection has to look through"
+    finally:
+        gc.unfreeze()
 
 
 def test_a_slow_disk_does_not_hold_the_window_up(session, qtbot):
