@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import hashlib
 import re
 import shutil
@@ -19,7 +20,7 @@ import platformdirs
 from app.problems import StyleForgeError
 from app.settings import APP
 from utils import toml
-from utils.files import write_whole
+from utils.files import sync, write_whole
 from utils.regular import check_regular, read_regular
 from utils.text import printable
 
@@ -325,10 +326,11 @@ class Library:
                     _retitle(folder / "style.toml", title)
                 self._user.mkdir(parents=True, exist_ok=True)
                 key = self._free_key(title)
-                shutil.move(folder, self._user / key)  # one renaming on one file system
+                _move(folder, self._user / key)
             except OSError as exc:
                 raise StyleError(
-                    f"the style '{spec.title}' could not be moved to '{self._user}': {exc}"
+                    f"the style '{spec.title}' could not be moved to '{self._user}': "
+                    f"{exc.strerror or exc}"
                 ) from exc
             self.reload()
             return self.get(key)
@@ -363,6 +365,27 @@ def _retitle(spec: Path, title: str) -> None:
     line = toml.dumps({"title": title})
     text = re.sub(r"^title = .*\n", lambda _: line, spec.read_text("utf-8"), count=1, flags=re.M)
     write_whole(spec, text.encode("utf-8"))
+
+
+def _move(folder: Path, target: Path) -> None:
+    """Move a pack by one renaming, also from another file system: nobody ever sees half of it."""
+    try:
+        folder.rename(target)
+        return
+    except OSError as exc:
+        if exc.errno != errno.EXDEV:
+            raise
+    staging = Path(tempfile.mkdtemp(prefix=".installing-", dir=target.parent))
+    try:
+        for file in folder.iterdir():
+            shutil.copyfile(file, staging / file.name)
+            sync(staging / file.name)
+        staging.chmod(0o755)
+        staging.rename(target)
+        sync(target.parent)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _rank(key: str) -> int:

@@ -27,7 +27,7 @@ from models.network_shape import (
     num_residual_blocks,
 )
 from models.transformer_net import TransformerNetBaseline
-from utils.files import replacing
+from utils.files import write_whole
 from utils.regular import open_regular
 from utils.text import printable
 
@@ -119,8 +119,7 @@ def save_checkpoint(
     if broken := _not_finite(weights):
         raise CheckpointError(f"'{path.name}' was not written: not finite: {', '.join(broken)}")
     data = safetensors.torch.save(weights, dict(metadata or {}))
-    with replacing(path) as temporary:
-        temporary.write_bytes(data)
+    write_whole(path, data)
 
 
 def _read(name: str, file: BinaryIO) -> Any:

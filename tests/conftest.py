@@ -138,8 +138,7 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.fixture(scope="session")
-def vgg_state() -> dict[str, Tensor]:
+def random_vgg() -> dict[str, Tensor]:
     """Random weights of VGG-19's shapes, scaled so that signals neither die nor explode."""
     generator = torch.Generator().manual_seed(1)
     state = {}
@@ -148,6 +147,11 @@ def vgg_state() -> dict[str, Tensor]:
         state[f"features.{index}.weight"] = weight
         state[f"features.{index}.bias"] = torch.randn(cout, generator=generator) * 0.1
     return state
+
+
+@pytest.fixture(scope="session")
+def vgg_state() -> dict[str, Tensor]:
+    return random_vgg()
 
 
 @pytest.fixture(scope="session")

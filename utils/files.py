@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 from collections.abc import Iterator
@@ -40,3 +41,22 @@ def write_whole(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove the temporary files that killed processes left of writing `path`. Only for a caller
+    who knows that no other process is writing it."""
+    for left in path.parent.glob(f".{glob.escape(path.name[:LETTERS])}.*.tmp"):
+        left.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Have a file's content, or the names in a folder, survive a power failure from now on; OSError
+    if the disk refuses."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot open folders, and keeps their names by itself
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from app.commands.training_control import ShownOn, listen, stop_asked
 from app.commands.training_flags import add_flags
-from app.commands.training_output import AVERAGED, Output, facts_of, output_of, save_weights
+from app.commands.training_output import Output, facts_of, output_of, save_weights
 from app.commands.training_reports import Report, report_for
 from app.problems import StyleForgeError
 from models.checkpoints import CheckpointError, load_checkpoint
@@ -30,15 +30,17 @@ from models.training.features import Vgg19Features, load_vgg
 from models.training.pace import seconds_per_step
 from models.training.pack import PackTexts, add_lite, write_pack
 from models.training.run import Run
-from models.training.trainer import Progress, train
+from models.training.trainer import train
 from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
 from utils.image_utils import ImageError, load_image, save_image
 from utils.lists import entries
+from utils.locks import LockedError, locked
 from utils.writable import refusal
 
 PREVIEW_SIDE = 512  # long side, in pixels
 STOPPED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
+HANDOVER_S = 30.0  # for a process that is ending to complete a step on a slow machine
 ESTIMATE_PHOTOS = 64  # enough to measure a step's time with
 
 
@@ -81,13 +83,9 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     if args.checkpoint_interval < 1:
         raise TrainingError("the checkpoint interval should be 1 or more")
     output = output_of(args)
-    if output.checkpoint.exists() and not args.resume:
-        raise TrainingError(
-            f"'{output.checkpoint}' holds an unfinished run; "
-            "pass --resume to go on with it, or delete it to start afresh"
-        )
-    if args.resume and not output.checkpoint.exists():
-        raise TrainingError(f"there is no run to resume: '{output.checkpoint}' does not exist")
+    _check_begun(output, args)
+    if not args.resume:
+        output.check_free(overwrite=args.overwrite)
     if why := refusal(output.result.parent):  # told before hours are spent
         raise TrainingError(f"nothing can be written to '{output.result.parent}': {why}")
     device = _device(args.device)
@@ -97,8 +95,8 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     config = _config(args, device, _shape(args, weights))
     teacher = _teacher(args)
     style = load_image(args.style_image)
-    thumbnail = load_image(args.thumbnail) if args.thumbnail else None
-    preview = ShownOn(args.preview, style, PREVIEW_SIDE)
+    thumbnail = _shown(args.thumbnail, args, report)
+    preview_path = None if _shown(args.preview, args, report) is None else args.preview
     paths = find_photographs(args.dataset, _excluded(args.exclude))
     features = _features(args, report)
     photographs = load_photographs(
@@ -111,8 +109,7 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     _tell_of(photographs, len(paths), report)
     if args.epochs is not None and args.iterations is None:
         config = replace(config, iterations=config.for_epochs(args.epochs, len(photographs)))
-    if args.preview is None:
-        preview = ShownOn(None, photographs.pixels[0].numpy(), PREVIEW_SIDE)
+    preview = ShownOn(preview_path, photographs.pixels[0].numpy(), PREVIEW_SIDE)
     if device.type == "cuda":
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
         # Only the Gram matrices of a half-precision run are left in FP32; TF32 is as exact.
@@ -131,23 +128,48 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         pace = seconds_per_step(training)
         report.estimate(pace, config.iterations, title(device))
         return 0
-    if args.resume:
-        resume_run(output.checkpoint, training)
-        report.note(f"Going on from iteration {training.iteration}")
-    report.note(
-        f"Training on {title(device)} in {config.precision}, {len(photographs)} photographs"
-    )
-    readings = _follow(training, output, args.checkpoint_interval, preview, report)
-    if not training.finished:
-        kept = f"the same command with --resume goes on from '{output.checkpoint}'"
+    with _alone(output, report):
+        _check_begun(output, args)  # as another process may have left it meanwhile
+        output.clear_leftovers()
+        if args.resume:
+            if damage := resume_run(output.checkpoint, training):
+                report.note(damage)
+            report.resumed(training.iteration, training.history)
+        complete = training.finished  # it was killed between its last step and its end
+        if not complete:
+            output.check_free(overwrite=args.overwrite)
         report.note(
-            f"Stopped at iteration {training.iteration} of {config.iterations}; "
-            + (kept if output.checkpoint.exists() else "nothing was learned yet")
+            f"Training on {title(device)} in {config.precision}, {len(photographs)} photographs"
         )
-        return STOPPED
-    if weights is not None and args.init_share:
-        training.go_back(weights, args.init_share)
-    facts = facts_of(args, training, readings, len(photographs))
+        _follow(training, output, args.checkpoint_interval, preview, report)
+        if not training.finished:
+            kept = f"the same command with --resume goes on from '{output.checkpoint}'"
+            report.note(
+                f"Stopped at iteration {training.iteration} of {config.iterations}; "
+                + (kept if output.checkpoint.exists() else "nothing was learned yet")
+            )
+            return STOPPED
+        if weights is not None and args.init_share:
+            training.go_back(weights, args.init_share)
+        written = complete and not args.overwrite and output.holds(training.network.state_dict())
+        if not written:
+            output.check_free(overwrite=args.overwrite)
+            _write(output, args, training, len(photographs), thumbnail, preview)
+        output.forget_run()
+    report.finished(output.result, training.seconds)
+    return 0
+
+
+def _write(
+    output: Output,
+    args: argparse.Namespace,
+    training: Run,
+    photographs: int,
+    thumbnail: NDArray[np.uint8] | None,
+    preview: ShownOn,
+) -> None:
+    """Write what the finished run is for."""
+    facts = facts_of(args, training, photographs)
     texts = PackTexts(args.title or output.title, args.credit, args.licence)
     state = training.network.state_dict()
     if output.only_weights:
@@ -157,10 +179,52 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     else:
         shown = preview() if thumbnail is None else ShownOn(None, thumbnail, PREVIEW_SIDE)()
         write_pack(output.result, texts, state, training.styled(shown), facts)
-    output.checkpoint.unlink(missing_ok=True)
-    output.preview.unlink(missing_ok=True)
-    report.finished(output.result, training.seconds)
-    return 0
+
+
+@contextmanager
+def _alone(output: Output, report: Report) -> Iterator[None]:
+    """Keep other processes from training the same style. One that was asked to stop, or whose
+    window died, is given time to complete its step."""
+    with ExitStack() as held:
+        try:
+            try:
+                held.enter_context(locked(output.checkpoint, 0))
+            except LockedError:
+                report.note("Waiting for another process that trains this style")
+                held.enter_context(locked(output.checkpoint, HANDOVER_S))
+        except LockedError as exc:
+            raise TrainingError(
+                f"'{output.result}' is being trained by another process; stop it first"
+            ) from exc
+        except OSError as exc:
+            reason = exc.strerror or exc
+            raise TrainingError(
+                f"nothing can be written to '{output.result.parent}': {reason}"
+            ) from exc
+        yield
+
+
+def _check_begun(output: Output, args: argparse.Namespace) -> None:
+    """TrainingError if a run is to be resumed that is not there, or would be lost by a new one."""
+    if output.checkpoint.exists() and not args.resume:
+        raise TrainingError(
+            f"'{output.checkpoint}' holds an unfinished run; "
+            "pass --resume to go on with it, or delete it to start afresh"
+        )
+    if args.resume and not output.checkpoint.exists():
+        raise TrainingError(f"there is no run to resume: '{output.checkpoint}' does not exist")
+
+
+def _shown(path: Path | None, args: argparse.Namespace, report: Report) -> NDArray[np.uint8] | None:
+    """A picture that the style is shown on. A run that goes on does without one that cannot be
+    read any more, and says so."""
+    try:
+        return None if path is None else load_image(path)
+    except ImageError as exc:
+        if not args.resume:
+            raise
+        report.note(f"{exc}; the style is shown on a photograph instead")
+        return None
 
 
 def _device(key: str) -> torch.device:
@@ -231,9 +295,10 @@ def _follow(
     interval: int,
     preview: ShownOn,
     report: Report,
-) -> deque[Progress]:
-    """Drive the run and report on it; the last readings of the losses."""
-    readings: deque[Progress] = deque(maxlen=AVERAGED)
+) -> None:
+    """Drive the run and report on it. Where nothing can be reported any more (the window died,
+    the disk of a log is full) the run is stopped with a checkpoint, and OSError says so."""
+    unheard: OSError | None = None
     newest: Path | None = None
     with stop_asked() as stop:
         for progress in train(
@@ -243,11 +308,15 @@ def _follow(
             preview=preview,
             stop=stop.is_set,
         ):
-            if progress.preview is not None:
-                newest = _keep(output.preview, progress.preview, report)
-            report.progress(progress, newest)
-            readings.append(progress)
-    return readings
+            try:
+                if progress.preview is not None:
+                    newest = _keep(output.preview, progress.preview, report)
+                report.progress(progress, newest)
+            except OSError as exc:
+                unheard = exc
+                stop.set()
+    if unheard is not None:
+        raise unheard
 
 
 def _keep(path: Path, preview: NDArray[np.uint8], report: Report) -> Path | None:

@@ -6,11 +6,13 @@ import json
 import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from models.training.run import Reading
 from models.training.trainer import Progress
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -37,6 +39,10 @@ class Report(ABC):
     @abstractmethod
     def loading(self, what: str, done: int, total: int) -> None:
         """`done` of `total` (0: unknown) files or bytes of `what` are here."""
+
+    def resumed(self, iteration: int, history: Sequence[Reading]) -> None:
+        """The run goes on from `iteration`; `history` is what it learned until then."""
+        self.note(f"Going on from iteration {iteration}")
 
     @abstractmethod
     def progress(self, progress: Progress, preview: Path | None) -> None:
@@ -84,7 +90,7 @@ class Lines(Report):
 
 
 class JsonLines(Report):
-    """One JSON object a line, its kind under "event": note, loading, estimate, progress,
+    """One JSON object a line, its kind under "event": note, loading, estimate, resumed, progress,
     finished."""
 
     def note(self, text: str) -> None:
@@ -92,6 +98,10 @@ class JsonLines(Report):
 
     def loading(self, what: str, done: int, total: int) -> None:
         self._emit("loading", what=what, done=done, total=total)
+
+    def resumed(self, iteration: int, history: Sequence[Reading]) -> None:
+        super().resumed(iteration, history)
+        self._emit("resumed", iteration=iteration, history=[list(reading) for reading in history])
 
     def progress(self, progress: Progress, preview: Path | None) -> None:
         values = asdict(progress)

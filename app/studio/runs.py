@@ -6,7 +6,9 @@ is thrown away is one folder, and a style arrives among the others by one renami
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 import shutil
 import tempfile
@@ -28,11 +30,16 @@ FORMAT = 1
 PICTURE_SIDE = 1536  # pixels; twice what the largest strokes are learned from
 FRAME_SIDE = 1024  # pixels; previews are made smaller
 STALE_S = 86_400.0
+BEGUN, DISCARDED = ".begun-", ".discarded-"  # how a folder that is being made or deleted is called
 KEY = "style"  # of the pack inside a run; it gets a better one among the others
 
 
 class RunError(StyleForgeError):
     """A run that cannot be begun, or a folder that holds none."""
+
+
+class DamagedRunError(RunError):
+    """A folder with something learned in it, but without a readable description of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +155,7 @@ class Runs:
         try:
             self._root.mkdir(parents=True, exist_ok=True)
             words = re.sub(r"[^a-z0-9]+", "-", order.title.casefold()).strip("-")[:32]
-            folder = Path(tempfile.mkdtemp(prefix=f"{words or KEY}-", dir=self._root))
+            folder = Path(tempfile.mkdtemp(prefix=f"{BEGUN}{words or KEY}-", dir=self._root))
             stem = order.picture.stem
             run = RunFolder(folder, order.title, stem, order.flags(), order.preset.iterations)
             run.style_picture.parent.mkdir()
@@ -156,24 +163,49 @@ class Runs:
             run.keep_frame(frame)
             save_image(run.thumbnail_source, scene)
             run.write()
+            path = folder.with_name(folder.name.removeprefix(BEGUN))
+            folder.rename(path)
         except (OSError, ValueError) as exc:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
             reason = getattr(exc, "strerror", None) or exc
             raise RunError(f"the training run could not be written: {reason}") from exc
-        return run
+        return replace(run, path=path)
 
     def all(self) -> tuple[RunFolder, ...]:
         """Every run, the newest first. What is not readable is left alone."""
-        if not self._root.is_dir():
-            return ()
         found = []
-        for path in self._root.iterdir():
+        for path in self._folders():
             try:
                 found.append((path.stat().st_mtime, read(path)))
             except (RunError, OSError):  # of another version, or just going
                 continue
         return tuple(run for _, run in sorted(found, key=lambda pair: pair[0], reverse=True))
+
+    def _folders(self) -> list[Path]:
+        paths = self._root.iterdir() if self._root.is_dir() else ()
+        return sorted(path for path in paths if not path.name.startswith("."))
+
+    def damaged(self) -> tuple[str, ...]:
+        """One sentence for each folder with something learned whose description is damaged."""
+        found = []
+        for path in self._folders():
+            try:
+                read(path)
+            except DamagedRunError as exc:
+                found.append(str(exc))
+            except RunError:  # of another version
+                continue
+        return tuple(found)
+
+    def clear_leftovers(self) -> None:
+        """Delete the folders of which a killed program left a part; those being made only after
+        a day, for another window may be at it."""
+        for path in self._root.glob(f"{DISCARDED}*"):
+            shutil.rmtree(path, ignore_errors=True)
+        for path in self._root.glob(f"{BEGUN}*"):
+            if time.time() - path.stat().st_mtime > STALE_S:
+                shutil.rmtree(path, ignore_errors=True)
 
     def is_stale(self, run: RunFolder) -> bool:
         """Whether nothing came of `run` for a day: a program that died left it."""
@@ -183,8 +215,10 @@ class Runs:
         """Delete a run and everything it learned; RunError if that cannot be done."""
         if run.path.parent != self._root:
             raise RunError(f"'{run.path}' is not a training run of this library")
+        discarded = run.path.with_name(f"{DISCARDED}{run.path.name}")
         try:
-            shutil.rmtree(run.path)
+            run.path.rename(discarded)  # so that half a run is never offered
+            shutil.rmtree(discarded)
         except FileNotFoundError:
             return
         except OSError as exc:
@@ -192,18 +226,43 @@ class Runs:
 
 
 def read(path: Path) -> RunFolder:
-    """The run in the folder `path`; RunError if it holds none."""
+    """The run in the folder `path`, without its history if that is damaged; RunError if it holds
+    no run."""
+    description = path / "run.json"
     try:
-        values: Any = json.loads((path / "run.json").read_text("utf-8"))
+        if not description.is_file():
+            raise ValueError("there is no description")
+        values: Any = json.loads(description.read_text("utf-8"))
         if values["format"] != FORMAT:
             raise RunError(f"'{path.name}' was written by another version of StyleForge")
-        title, picture, flags = values["title"], values["picture"], tuple(values["flags"])
-        history = tuple(
-            Point(int(n), float(content), float(style), float(total))
-            for n, content, style, total in values["history"]
-        )
+        title, picture, flags = values["title"], values["picture"], values["flags"]
+        iterations = values["iterations"]
+        if not (isinstance(flags, list) and type(iterations) is int and iterations > 0):
+            raise TypeError("flags should be a list, iterations a number")
         if not all(isinstance(text, str) for text in (title, picture, *flags)):
             raise TypeError("title, picture and flags should be text")
-        return RunFolder(path, title, picture, flags, int(values["iterations"]), history)
-    except (OSError, ValueError, KeyError, TypeError) as exc:
-        raise RunError(f"'{path.name}' is not a training run") from exc
+        if Path(picture).name != picture:
+            raise ValueError("the picture should be in the folder")
+        run = RunFolder(path, title, picture, tuple(flags), iterations)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as exc:
+        learned = RunFolder(path, "", "", (), 0)
+        if not learned.worth_keeping:
+            raise RunError(f"'{path.name}' is not a training run") from exc
+        rest = learned.pack if learned.pack.is_dir() else learned.checkpoint
+        raise DamagedRunError(
+            f"the training in '{path}' cannot go on: its 'run.json' is missing or damaged; "
+            f"'{rest}' can be installed as a style, or the folder be deleted"
+        ) from exc
+    return run.with_history(_points(values.get("history")))
+
+
+def _points(kept: Any) -> tuple[Point, ...]:
+    """The losses as they were noted; none if they are damaged, for they are only shown until
+    the run goes on from its checkpoint, which has them too."""
+    try:
+        history = tuple(Point(int(n), float(c), float(s), float(t)) for n, c, s, t in kept)
+    except (ValueError, TypeError, OverflowError):
+        return ()
+    rising = all(a.iteration < b.iteration for a, b in itertools.pairwise(history))
+    finite = all(math.isfinite(x) for p in history for x in (p.content, p.style, p.total))
+    return history if rising and finite else ()

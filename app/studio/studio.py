@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
-from PySide6.QtCore import QLockFile, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 
 from app.jobs import Jobs
 from app.problems import Problem
@@ -59,7 +60,7 @@ class Studio(QObject):
         self._process.ended.connect(self._ended)
         self._state = State()
         self._order: Order | None = None
-        self._lock: QLockFile | None = None
+        self._lock: FileLock | None = None
         self._cancelled = False
         self._pace = 0.0
         self._agreed_s = 0.0  # what the user said yes to before measuring
@@ -163,22 +164,31 @@ class Studio(QObject):
         """`unfinished_changed` follows, with the runs nobody is working on."""
         current = self._state.run
 
-        def work() -> tuple[RunFolder, ...]:
+        def work() -> tuple[tuple[RunFolder, ...], tuple[str, ...]]:
             found = []
+            self._runs.clear_leftovers()
             for run in self._runs.all():
                 if current is not None and run.path == current.path:
                     continue
                 lock = _lock_of(run)
-                if not lock.tryLock(0):  # another window works on it
+                try:
+                    lock.acquire()
+                except Timeout:  # another window works on it
                     continue
-                lock.unlock()
+                lock.release()
                 if run.worth_keeping:
                     found.append(run)
                 elif self._runs.is_stale(run):
                     self._runs.throw_away(run)
-            return tuple(found)
+            return tuple(found), self._runs.damaged()
 
-        self._jobs.run(work, self.unfinished_changed.emit, self._log)
+        def done(result: tuple[tuple[RunFolder, ...], tuple[str, ...]]) -> None:
+            found, damaged = result
+            if damaged and self._state.phase is Phase.IDLE and self._state.problem is None:
+                self._show(Phase.IDLE, problem=Problem(damaged[0], "\n".join(damaged)))
+            self.unfinished_changed.emit(found)
+
+        self._jobs.run(work, done, self._log)
 
     def close(self) -> None:
         """End the process, keeping what it learned; call once, before the program quits."""
@@ -202,6 +212,8 @@ class Studio(QObject):
             self._show_loading(str(event["what"]), int(event["done"]), int(event["total"]))
         elif kind == "estimate":
             self._foresee(event)
+        elif kind == "resumed":
+            self._go_back(event)
         elif kind == "progress":
             self._follow(event)
 
@@ -238,6 +250,17 @@ class Studio(QObject):
             seconds * less.work / order.preset.work if less else 0.0,
         )
         self._state = replace(self._state, forecast=forecast)
+
+    def _go_back(self, event: dict[str, Any]) -> None:
+        """Take the losses that belong to the checkpoint: those noted here may end sooner or later
+        than that, wherever process or window were killed."""
+        points = [
+            Point(int(step), float(content), float(style), float(loss))
+            for step, loss, content, style, *_ in event["history"]
+        ]
+        self.history[:] = _thinned(points)
+        if self.history:
+            self.learned.emit(self.history[-1])
 
     def _follow(self, event: dict[str, Any]) -> None:
         reading = Reading(
@@ -362,7 +385,9 @@ class Studio(QObject):
     def _take_up(self, run: RunFolder) -> bool:
         """Make `run` the current one; False, with a problem, if another program has it."""
         lock = _lock_of(run)
-        if not lock.tryLock(0):
+        try:
+            lock.acquire()
+        except Timeout:
             problem = Problem(f"'{run.title}' is being trained by another window of StyleForge")
             self._show(self._state.phase, problem=problem)
             return False
@@ -375,7 +400,7 @@ class Studio(QObject):
 
     def _put_down(self) -> None:
         if self._lock is not None:
-            self._lock.unlock()
+            self._lock.release()
             self._lock = None
 
     def _show(self, phase: Phase, **changes: Any) -> None:
@@ -400,10 +425,10 @@ class Studio(QObject):
         log.info("the studio goes on without it: %s", exc)
 
 
-def _lock_of(run: RunFolder) -> QLockFile:
-    lock = QLockFile(str(run.path / "lock"))
-    lock.setStaleLockTime(0)  # it goes with its program, however long a run takes
-    return lock
+def _lock_of(run: RunFolder) -> FileLock:
+    """Held by the window that works on `run`. The system frees it with the program, however that
+    ends: what the file holds, or that it is there, means nothing."""
+    return FileLock(run.path / "lock", timeout=0, thread_local=False)
 
 
 def _write_down(run: RunFolder, history: list[Point]) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from models.training.errors import TrainingError
-from utils.files import temporary_name
+from utils.files import remove_leftovers, temporary_name
+from utils.locks import LockedError, locked
 
 TORCHVISION_PREFIX = "dcbb9e9d"  # the first digits of the file's sha256, as torchvision states
 ADDRESS = f"https://download.pytorch.org/models/vgg19-{TORCHVISION_PREFIX}.pth"
@@ -49,10 +50,28 @@ def fetch(
     path = folder / address.rpartition("/")[2]
     if path.is_file():
         return path
+    try:
+        with locked(path, PATIENCE):
+            remove_leftovers(path)
+            if not path.is_file():  # another process may just have downloaded it
+                _download(address, path, sha256_prefix, progress)
+    except LockedError:
+        raise TrainingError(f"another process is downloading '{path.name}'; try again") from None
+    except (OSError, http.client.HTTPException) as exc:
+        reason = getattr(exc, "reason", None) or exc
+        raise TrainingError(
+            f"VGG-19 could not be downloaded from {address} ({reason}); "
+            "pass a file of its weights with --vgg"
+        ) from exc
+    return path
+
+
+def _download(
+    address: str, path: Path, sha256_prefix: str, progress: Callable[[int, int], None]
+) -> None:
     temporary = temporary_name(path)
     digest, done = hashlib.sha256(), 0
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with (
             urllib.request.urlopen(address, timeout=PATIENCE) as answer,
             temporary.open("wb") as file,
@@ -63,6 +82,8 @@ def fetch(
                 digest.update(piece)
                 done += len(piece)
                 progress(done, total)
+            file.flush()
+            os.fsync(file.fileno())
         if total and done < total:
             raise TrainingError(f"the download of '{path.name}' broke off; try again")
         if not digest.hexdigest().startswith(sha256_prefix):
@@ -70,12 +91,5 @@ def fetch(
                 f"the download of '{path.name}' is damaged: its checksum is wrong; try again"
             )
         temporary.replace(path)
-    except (OSError, http.client.HTTPException) as exc:
-        reason = getattr(exc, "reason", None) or exc
-        raise TrainingError(
-            f"VGG-19 could not be downloaded from {address} ({reason}); "
-            "pass a file of its weights with --vgg"
-        ) from exc
     finally:
         temporary.unlink(missing_ok=True)
-    return path

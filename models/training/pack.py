@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import shutil
 import tempfile
@@ -19,9 +20,12 @@ from models.checkpoints import save_checkpoint
 from models.training.data import square
 from models.training.errors import TrainingError
 from utils import toml
-from utils.files import LETTERS
+from utils.files import sync
 from utils.image_utils import ImageError, save_image
 
+# Beside a pack called "wave": ".wave.new-x1y2z3ab" while it is written, ".wave.replaced" while the
+# older pack makes room for it. Libraries pass over names that begin with a dot.
+_STAGING, _REPLACED = ".new-", ".replaced"
 THUMBNAIL = 192  # pixels a side: twice what the gallery shows, for fine screens
 
 
@@ -113,26 +117,50 @@ def _write_spec(folder: Path, spec: Mapping[str, Any]) -> None:
     (folder / "style.toml").write_text("".join(parts), "utf-8", newline="\n")
 
 
+def put_back(folder: Path) -> None:
+    """Give the pack at `folder` its name back, if a process was killed while replacing it."""
+    old = folder.with_name(f".{folder.name}{_REPLACED}")
+    if old.is_dir() and not folder.exists():
+        old.rename(folder)
+
+
+def clear_staging(folder: Path) -> None:
+    """Remove what killed processes left of writing the pack at `folder`; for the only one working
+    on it."""
+    put_back(folder)
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}{_STAGING}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    old = folder.with_name(f".{folder.name}{_REPLACED}")
+    if old.is_dir():
+        shutil.rmtree(old, ignore_errors=True)
+
+
 @contextmanager
 def _staged(folder: Path) -> Iterator[Path]:
     """A folder to fill beside `folder`, which takes its place once that went well."""
     staging = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name[:LETTERS]}-", dir=folder.parent))
+        prefix = f".{folder.name}{_STAGING}"
+        staging = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
         yield staging
         staging.chmod(0o755)  # mkdtemp makes it private
+        for file in staging.iterdir():  # the renaming may reach the disk before what it names
+            sync(file)
+        sync(staging)
         if folder.exists():
-            old = staging.with_name(f"{staging.name}-replaced")
+            old = staging.with_name(f".{folder.name}{_REPLACED}")
             folder.rename(old)
             try:
                 staging.rename(folder)
-            except OSError:
+            except BaseException:
                 old.rename(folder)
                 raise
+            sync(folder.parent)
             shutil.rmtree(old, ignore_errors=True)
         else:
             staging.rename(folder)
+            sync(folder.parent)
     except (OSError, ImageError) as exc:
         reason = getattr(exc, "strerror", None) or exc
         raise TrainingError(f"the style pack '{folder}' could not be written ({reason})") from exc

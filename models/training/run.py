@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,12 +26,26 @@ from models.training.stability import Disturbance, disturb, inside, stability_lo
 from models.transformer_net import TransformerNetBaseline
 
 
+class Reading(NamedTuple):
+    """The losses after `iteration` steps, in relative form and of one batch; `loss` is their
+    weighed sum."""
+
+    iteration: int
+    loss: float
+    content: float
+    style: float
+    tv: float
+    stability: float
+    teacher: float
+
+
 class Run:
     """Trains a network of the config's shape, on `device`.
 
     `style` is an (H, W, 3) uint8 RGB picture of any size; `weights`, if given, are a state dict
     to begin from, `teacher` a trained network of the same style to follow. `iteration` counts
-    the steps taken, `seconds` what they took over all sittings.
+    the steps taken, `seconds` what they took over all sittings; `history` has the losses that
+    were read, from the first step on.
     `compiled` compiles network and features, for speed.
     """
 
@@ -51,6 +66,7 @@ class Run:
         self.skipped = len(photographs.skipped)
         self.iteration = 0
         self.seconds = 0.0
+        self.history: list[Reading] = []
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.network = TransformerNetBaseline(**asdict(config.shape))
@@ -162,6 +178,7 @@ class Run:
                 "optimizer": self._optimizer.state_dict(),
                 "iteration": self.iteration,
                 "seconds": self.seconds,
+                "history": torch.tensor(self.history, dtype=torch.float64),
                 "identity": json.dumps(self._identity),
             }
         )
@@ -169,12 +186,29 @@ class Run:
     def restore(self, state: dict[str, Any]) -> None:
         """Go back, or on, to `state`; KeyError, TypeError, ValueError or RuntimeError if it is
         none."""
-        if not 0 <= state["iteration"] <= self.config.iterations or not state["seconds"] >= 0:
+        iteration, seconds = state["iteration"], state["seconds"]
+        if type(iteration) is not int or not 0 <= iteration <= self.config.iterations:
             raise ValueError("not the count of a run")
+        if not 0 <= seconds < math.inf:
+            raise ValueError("not the time of a run")
+        history = _readings(state.get("history", torch.empty(0)), iteration)  # once not kept
         self.network.load_state_dict(state["network"])
-        self._optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
-        self.iteration = state["iteration"]
-        self.seconds = state["seconds"]
+        moments = copy.deepcopy(state["optimizer"]["state"])
+        self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": moments})
+        if iteration and not (self.healthy() and self._moments_fit()):
+            raise ValueError("not the weights of a run")
+        self.iteration, self.seconds, self.history = iteration, float(seconds), history
+
+    def _moments_fit(self) -> bool:
+        """Whether Adam has its two moments and its count for every weight, in finite numbers."""
+        for weights in self._parameters:
+            kept = self._optimizer.state[weights]
+            moments = (kept["exp_avg"], kept["exp_avg_sq"])
+            if any(moment.shape != weights.shape for moment in moments):
+                return False
+            if not all(bool(torch.isfinite(x).all()) for x in (*moments, kept["step"])):
+                return False
+        return True
 
     def differences(self, state: dict[str, Any]) -> list[str]:
         """In words, what `state` was trained with that this run is not; empty if it fits."""
@@ -193,6 +227,19 @@ class Run:
     def _autocast(self) -> torch.autocast:
         enabled = self.config.precision == "bf16"
         return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled)
+
+
+def _readings(kept: Tensor, iteration: int) -> list[Reading]:
+    """The history stored as `kept`; ValueError if it is not that of `iteration` steps."""
+    if kept.numel() == 0:
+        return []
+    if kept.ndim != 2 or kept.shape[1] != len(Reading._fields) or not bool(kept.isfinite().all()):
+        raise ValueError("not the history of a run")
+    history = [Reading(int(step), *losses) for step, *losses in kept.tolist()]
+    steps = [0, *(reading.iteration for reading in history)]
+    if steps[-1] > iteration or any(b <= a for a, b in itertools.pairwise(steps)):
+        raise ValueError("not the history of a run")
+    return history
 
 
 def fit(picture: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:

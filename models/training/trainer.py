@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from models.training.checkpoint import save_run
 from models.training.errors import TrainingError
-from models.training.run import Run
+from models.training.run import Reading, Run
 
 READ_EVERY = 20  # iterations between two looks at a GPU's losses, each of which waits for it
 PREVIEW_SHARE = 0.04  # of the time, that may go into previews
@@ -25,7 +25,8 @@ class Progress:
     """How far a run is. The losses are in relative form and of one batch; `loss` is their
     weighed sum; `per_second` counts iterations; `preview` is (H, W, 3) uint8 RGB, where a new
     one was made; `skipped` counts photographs that could not be read; `stability` and `teacher`
-    are 0 where they have no weight."""
+    are 0 where they have no weight. `kept` is the iteration of the newest checkpoint that is
+    written, 0 without one."""
 
     iteration: int
     total: int
@@ -39,6 +40,7 @@ class Progress:
     skipped: int
     stability: float = 0.0
     teacher: float = 0.0
+    kept: int = 0
 
 
 def train(
@@ -53,7 +55,8 @@ def train(
     """Take `run` to its end, or to where `stop` says so; both leave a checkpoint.
 
     `preview` gives a picture to show the style so far on, at most every `preview_seconds` and
-    seldom enough to cost PREVIEW_SHARE of the time.
+    seldom enough to cost PREVIEW_SHARE of the time. What is read of the losses becomes the
+    run's history.
     Training cannot outlive a loss or weight that is not finite: the run goes back to its last
     good state, writes that as a checkpoint, and TrainingError says so. A checkpoint that cannot
     be written is a TrainingError too, and leaves the one before.
@@ -61,23 +64,25 @@ def train(
     read_every = READ_EVERY if run.device.type == "cuda" else 1
     good = run.state()
     first, began, earlier = run.iteration, time.perf_counter(), run.seconds
-    due = -math.inf
+    due, kept = -math.inf, run.iteration
     while not run.finished and not stop():
         terms = run.step()
         save = run.iteration % checkpoint_interval == 0
         keep = save or run.iteration % KEEP_EVERY == 0
         if not (keep or run.finished or run.iteration % read_every == 0):
             continue
-        loss, content, style, tv, stability, teacher = terms.tolist()
+        reading = Reading(run.iteration, *terms.tolist())
         now = time.perf_counter()
         run.seconds = earlier + now - began
-        sound = math.isfinite(loss) and (not (keep or run.finished) or run.healthy())
+        sound = math.isfinite(reading.loss) and (not (keep or run.finished) or run.healthy())
         if not sound:
             raise _broken(run, good, checkpoint)
+        run.history.append(reading)
         if keep:
             good = run.state()
         if save and not run.finished:
             save_run(checkpoint, run)
+            kept = run.iteration
         picture = None
         if preview is not None and (run.finished or now >= due):
             picture = run.styled(preview())
@@ -85,20 +90,15 @@ def train(
             due = now + max(preview_seconds, cost / PREVIEW_SHARE)
         pace = (run.iteration - first) / (now - began)
         yield Progress(
-            iteration=run.iteration,
             total=run.config.iterations,
-            content=content,
-            style=style,
-            tv=tv,
-            loss=loss,
+            **reading._asdict(),
             per_second=pace,
             seconds_left=(run.config.iterations - run.iteration) / pace,
             preview=picture,
             skipped=run.skipped,
-            stability=stability,
-            teacher=teacher,
+            kept=kept,
         )
-    if run.iteration > first:
+    if run.iteration > kept:
         save_run(checkpoint, run)
 
 

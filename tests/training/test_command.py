@@ -123,6 +123,7 @@ def added(*more: str) -> Change:
         (swapped("-o", f"{__file__}/out"), "nothing can be written to"),
         (added("--seed", str(1 << 63)), "seed should be 0 or more, in 63 bits"),
         (added("--name", "../up"), "--name should be lower-case letters"),
+        (added("--name", "x" * 230), "name is 230 letters long, and 200 are allowed"),
         (added("--resume"), "there is no run to resume"),
         (added("--exclude", "absent.txt"), "the list 'absent.txt' cannot be read"),
         (added("--init", "absent.pth"), "absent.pth"),

@@ -115,6 +115,18 @@ def serving(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
+def test_what_killed_downloads_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "vgg.pth").write_bytes(b"weights")
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for process in (11, 12):
+        (cache / f".vgg.pth.{process}.tmp").write_bytes(b"wei")
+    with serving(tmp_path / "served") as server:
+        fetch(f"{server}/vgg.pth", cache, sha256(b"weights").hexdigest()[:8])
+    assert [path.name for path in cache.iterdir()] == ["vgg.pth"]
+
+
 def test_a_download_is_checked_and_kept(tmp_path: Path) -> None:
     (tmp_path / "served").mkdir()
     data = bytes(range(256)) * 9000
