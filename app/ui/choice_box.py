@@ -124,6 +124,30 @@ class ChoiceBox(QComboBox):
         if not isinstance(self.itemDelegate(), _TwoLines):
             self.setItemDelegate(_TwoLines(self))
         super().showPopup()
+        self._show_all_rows()
+
+    def _show_all_rows(self) -> None:
+        """Make the list as high as its rows, where the screen is. Qt measures it with the border
+        of a box that is not focused: 2 pixels too few for one that is, and the arrows to scroll
+        those with take 10 more."""
+        view, rows = self.view(), self.count()
+        whole, screen = view.window(), self.screen().availableGeometry()
+        heights = (
+            view.sizeHintForIndex(self.model().index(row, 0)).height() for row in range(rows)
+        )
+        needed = sum(heights)
+        if needed + 4 * SPACE > screen.height():
+            return  # Qt has limited it to the screen, and the arrows are of use
+        for child in whole.children():
+            if isinstance(child, QWidget) and child is not view:
+                child.hide()
+        layout = whole.layout()
+        assert layout is not None
+        layout.activate()
+        place = whole.geometry()
+        place.setHeight(place.height() + needed - view.viewport().height())
+        place.moveBottom(min(place.bottom(), screen.bottom()))
+        whole.setGeometry(place)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # scrolling the panel must not change what the pointer passes over
