@@ -48,6 +48,7 @@ class Session(QObject):
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
+    trained = Signal(object)  # Style; it is in the library
     cameras_found = Signal(object)  # tuple[CameraName, ...]
 
     _open = Signal(object)
@@ -76,6 +77,7 @@ class Session(QObject):
         self._config = config
         self._info: SourceInfo | None = None
         self._spec: Spec = ""
+        self._live = False
         self._paused = False
         self._position = 0.0
         self._opening = 0  # counts calls of open; only the newest counts
@@ -155,6 +157,11 @@ class Session(QObject):
         return self._spec
 
     @property
+    def still(self) -> bool:
+        """Whether a single picture is open, which never changes by itself."""
+        return self._info is not None and not self._live and self._info.count == 1
+
+    @property
     def position(self) -> float:
         """Seconds into a video or index in a strip, newest known."""
         return self._position
@@ -204,6 +211,7 @@ class Session(QObject):
         """Stream from a source that is open already; the engine's thread takes it over."""
         self.paused = False
         self.meter.start(source.kind)
+        self._live = source.live
         self._open.emit(source)
 
     def show_on(self, width: int, height: int) -> None:
@@ -293,8 +301,7 @@ class Session(QObject):
     @Slot(object)
     def _trained(self, style: Style) -> None:
         self.styles_changed.emit()
-        self.config = replace(self._config, style=style.key, mix=None)
-        self.notice.emit(f"'{style.title}' is trained; it is in {style.weights.parent}")
+        self.trained.emit(style)  # hours later the stream may be of another style, or recorded
 
     def remove_style(self, key: str) -> None:
         """Delete one of the user's packs; the first style takes over if it was in use."""

@@ -36,7 +36,8 @@ class Settings:
     none, and `mix_amount` its share (0-1); `smoothing` is 0-1. `precision`, `kernels`, `style`,
     `device`, `network`, `strokes` and `upsampling` are the keys of their tables. `photographs`
     is the folder styles were last trained on, `vgg` the file of VGG-19's weights, empty for
-    torchvision's.
+    torchvision's. `open_folder`, `weights_folder` and `save_folder` are where pictures and videos
+    were last opened, checkpoints chosen and pictures saved; empty for the system's own folders.
     """
 
     style: str = "candy"
@@ -63,6 +64,9 @@ class Settings:
     geometry: str = ""
     photographs: str = ""
     vgg: str = ""
+    open_folder: str = ""
+    weights_folder: str = ""
+    save_folder: str = ""
 
     @classmethod
     def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:

@@ -13,7 +13,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# A screen on which the window has room. A relative path, since Qt would end it at "C:".
+os.environ.setdefault(
+    "QT_QPA_PLATFORM",
+    f"offscreen:configfile={os.path.relpath(Path(__file__).with_name('screen.json'))}",
+)
 
 import numpy as np
 import platformdirs

@@ -34,10 +34,12 @@ FEW = 2  # kernels that are named; of more, the count says as much
 
 class Panel(QScrollArea):
     """Writes session.config and follows config_changed. `source_picked(value)` is one of the
-    values given to `offer_sources`; `address_entered(text)` what was typed as an address."""
+    values given to `offer_sources`; `address_entered(text)` what was typed as an address;
+    `address_left` says that its field has gone and taken the focus along."""
 
     source_picked = Signal(object)
     address_entered = Signal(str)
+    address_left = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -285,6 +287,24 @@ class Panel(QScrollArea):
         self.address_row.show()
         self.address.setFocus()
         self.address.selectAll()
+
+    def correct_address(self) -> None:
+        """Back to the address that failed, unless the user is elsewhere by now."""
+        if self._in_address_row:
+            self.address.setFocus()
+
+    def close_address(self, *, in_use: bool = True) -> None:
+        """Hide the address field; with `in_use` False only where the focus is not in it."""
+        inside = self._in_address_row
+        if in_use or not inside:
+            self.address_row.hide()
+            if inside:
+                self.address_left.emit()
+
+    @property
+    def _in_address_row(self) -> bool:
+        focused = self.window().focusWidget()
+        return focused is not None and self.address_row.isAncestorOf(focused)
 
     def _enter_address(self) -> None:
         if text := self.address.text().strip():

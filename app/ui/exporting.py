@@ -7,19 +7,30 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.frames import Frame
 from app.metadata import metadata
 from app.problems import Problem
 from app.recording import Recording, RecordingError
+from app.reduction import full_size
 from app.session import Session
 from app.styled import Styled
+from app.ui.picking import SAVED as SAVED_AS
+from app.ui.picking import Picker, suggested_name
+from app.ui.question_bar import QuestionBar
 from app.ui.viewport import as_image
 from utils.image_utils import SAVED, save_image
 
-FILTER = "PNG (*.png);;JPEG (*.jpg *.jpeg);;WebP (*.webp)"
+Pixels = NDArray[np.uint8]
+
+STILL = "Only what moves can be recorded, a camera or a video; S saves this picture"
+NOTHING_MOVED = "Nothing has moved, so there is no film; S saves the picture"
+QUIT = "A film is being recorded. Stop, save it and quit?"
 
 
 def pictures_folder() -> Path:
@@ -45,14 +56,17 @@ class Exporter:
         session: Session,
         current: Callable[[], Styled | None],
         say: Callable[[str], None],
+        picker: Picker,
         recording: Callable[[bool], None] = lambda on: None,
     ) -> None:
         self._session, self._current, self._say = session, current, say
+        self._picker = picker
         self._folder, self._films_folder = pictures_folder, films_folder
-        self._tell, self._film = recording, None
+        self._tell = recording
+        self._path: Path | None = None  # of the film, while one is recorded
+        self._first: tuple[Pixels, float] | None = None  # its first picture and when it was shown
+        self._film: Recording | None = None  # from its second picture on
         session.styled.connect(self._record)
-
-    _film: Recording | None
 
     def snapshot(self) -> None:
         """Save the picture at once, under a name made of the style and the time."""
@@ -66,12 +80,14 @@ class Exporter:
         styled = self._something()
         if styled is None:
             return
-        dialog = QFileDialog(parent, "Save the picture", str(self._folder()), FILTER)
+        any_file = QFileDialog.FileMode.AnyFile
+        dialog = self._picker.dialog(parent, "Save the picture", SAVED_AS, any_file, self._folder())
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("png")
-        dialog.selectFile(f"{styled.config.style}.png")
+        info = self._session.info
+        style = styled.running.style or styled.config.style
+        dialog.selectFile(suggested_name(info.title if info else "", style))
         dialog.fileSelected.connect(lambda name: self.save(styled, Path(name)))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def save(self, styled: Styled, path: Path) -> None:
@@ -84,50 +100,94 @@ class Exporter:
         """Put the picture on the clipboard."""
         if styled := self._something():
             # The clipboard outlives the frame, so it gets its own copy of the pixels.
-            self._session.run(
-                lambda: as_image(styled.frame).copy(), self._copied, doing="copy the picture"
-            )
+
+            def work() -> QImage:
+                return as_image(Frame(full_size(styled))).copy()
+
+            self._session.run(work, self._copied, doing="copy the picture")
 
     def _copied(self, image: QImage) -> None:
         QGuiApplication.clipboard().setImage(image)
         self._say("Copied the picture")
 
+    @property
+    def recording(self) -> bool:
+        return self._path is not None
+
     def record(self) -> None:
         """Begin a film of the stream, or end it and say where it is."""
-        if self._film is None:
-            styled = self._something()
-            if styled is not None:
-                moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
-                name = f"{styled.config.style}_{moment}.mp4"
-                self._film = Recording(self._films_folder() / name)
-                self._say(f"Recording to {self._film.path}")
-                self._record(styled)
+        if self._path is None:
+            self._begin()
+        elif self._film is None:
+            self._stop()
+            self._say(NOTHING_MOVED)
         else:
-            film, self._film = self._film, None
+            film = self._film
+            self._stop()
             lost = f"; {film.dropped} frames were dropped" if film.dropped else ""
             self._session.run(
                 film.finish,
                 lambda written: self._say(f"Saved {written}{lost}"),
                 doing="record",
             )
-        self._tell(self._film is not None)
+        self._tell(self.recording)
 
     def end(self) -> None:
         """Complete a film under way, waiting for it; what goes wrong is shown."""
-        if self._film is not None:
-            film, self._film = self._film, None
-            self._tell(False)
+        film = self._film
+        self._stop()
+        self._tell(False)
+        if film is not None:
             try:
                 film.finish()
             except RecordingError as exc:
                 self._session.problem.emit(Problem.of(exc, doing="record"))
 
+    def may_quit(self, questions: QuestionBar, quit: Callable[[], object]) -> bool:
+        """False while a film is recorded and the user has not said twice to quit; asks with
+        `questions`, and calls `quit` once the answer was yes and the film is complete."""
+        asked = questions.isVisible() and questions.accessibleDescription() == QUIT
+        if not self.recording or asked:
+            return True
+
+        def quit_now(_: str) -> None:
+            self.end()
+            quit()
+
+        questions.ask(QUIT, "&Save and quit", quit_now, no="&Keep recording")
+        return False
+
+    def _begin(self) -> None:
+        styled = self._something()
+        if styled is None:
+            return
+        if self._session.still:
+            self._say(STILL)
+            return
+        moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
+        self._path = self._films_folder() / f"{styled.config.style}_{moment}.mp4"
+        # All pictures of a film have one size: that of the frames, not of the display.
+        self._session.hold(True)
+        if styled.captured is None:
+            self._first = styled.frame.pixels, time.perf_counter()
+        self._say(f"Recording to {self._path}")
+
+    def _stop(self) -> None:
+        self._path = self._film = self._first = None
+        self._session.hold(False)
+
     def _record(self, styled: Styled) -> None:
-        if self._film is not None:
-            try:
-                self._film.add(styled.frame.pixels, time.perf_counter())
-            except RecordingError:
-                self.end()
+        if self._path is None or styled.captured is not None:
+            return
+        try:
+            if self._film is None:
+                self._film = Recording(self._path)
+            if self._first is not None:
+                self._film.add(*self._first)
+                self._first = None
+            self._film.add(styled.frame.pixels, time.perf_counter())
+        except RecordingError:
+            self.end()
 
     def _something(self) -> Styled | None:
         styled = self._current()
@@ -138,7 +198,7 @@ class Exporter:
     def _write(self, styled: Styled, path: Path) -> None:
         def work() -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
-            save_image(path, styled.frame.pixels, metadata(styled))
+            save_image(path, full_size(styled), metadata(styled), alpha=styled.frame.alpha)
             return path
 
         def done(written: Path) -> None:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+import threading
 import time
 from argparse import Namespace
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import psutil
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QApplication, QSplashScreen, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.problems import Problem
 from app.settings import Settings, settings_path
+from app.ui.starting import Starting
 from utils.system import has_display, missing, sentence
 
 if TYPE_CHECKING:
     from app.session import Session
+    from app.ui.main_window import MainWindow
 
 NO_DISPLAY = (
     "styleforge: there is no display to open a window on; "
@@ -51,9 +54,12 @@ def run(options: Namespace) -> int:
     app = QApplication(sys.argv[:1])
     app.setApplicationName("StyleForge")
     app.setDesktopFileName("styleforge")
-    splash = _splash(app)
+    starting = Starting(app, settings)
+    starting.show()
+    if not _loaded(starting):
+        return 0
 
-    # PyTorch takes a second to import, so it comes after the first sign of life.
+    # What needs PyTorch comes after the first sign of life.
     from app.session import Session
     from app.styles import Library
     from app.ui.beginning import Beginning
@@ -69,8 +75,7 @@ def run(options: Namespace) -> int:
     session = Session(library, config_of(settings, library), budget_ms=settings.budget_ms)
     try:
         window = MainWindow(session, settings, lambda changed: changed.save(path))
-        window.show()
-        splash.finish(window)
+        starting.give_way_to(window)
         for words in damage:
             window.problems.add(Problem(words))
         if options.pictures:
@@ -80,7 +85,7 @@ def run(options: Namespace) -> int:
         spare_what_was_loaded(session)
         # Python sees a signal only when it runs; the timers of the window see to that.
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: window.close())
+            signal.signal(number, lambda *_: _end(window))
         return app.exec()
     finally:
         build.stop()  # a build that is under way would hold the process
@@ -94,6 +99,12 @@ def spare_what_was_loaded(session: Session) -> None:
     once = Qt.ConnectionType.SingleShotConnection
     for loaded in (session.painted, session.kernels_changed):
         loaded.connect(lambda _: gc.freeze(), once)
+
+
+def _end(window: MainWindow) -> None:
+    """Close; a film under way is completed unasked, since nobody may be there to answer."""
+    window.exporter.end()
+    window.close()
 
 
 def _close_after(window: QWidget, session: Session, pictures: int) -> None:
@@ -113,11 +124,11 @@ def _close_after(window: QWidget, session: Session, pictures: int) -> None:
     session.painted.connect(count)
 
 
-def _splash(app: QApplication) -> QSplashScreen:
-    from app.ui.icons import application_icon
-
-    pixmap = QPixmap(application_icon().pixmap(128, 128))
-    splash = QSplashScreen(pixmap, Qt.WindowType.WindowStaysOnTopHint)
-    splash.show()
-    app.processEvents()
-    return splash
+def _loaded(starting: Starting) -> bool:
+    """Import PyTorch, which takes seconds, while `starting` stays alive; False if it is closed."""
+    work = threading.Thread(target=import_module, args=("torch",), name="import")
+    work.start()
+    while work.is_alive():
+        QApplication.processEvents()
+        work.join(0.01)
+    return starting.isVisible()

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, Entry
 from app.ui.dropping import DROPPABLE
+from app.ui.fitting import Fitted
 from app.ui.problem_bar import button
 from app.ui.tokens import SPACE
 
@@ -75,6 +76,7 @@ class HelpDialog(QDialog):
         foot.addWidget(close)
         column.addLayout(foot)
         self.resize(1040, min(780, content.sizeHint().height() + 8 * SPACE))
+        Fitted(self)
 
     def _column(self, groups: tuple[str, ...], *, notes: bool) -> QGridLayout:
         grid = QGridLayout()

@@ -11,7 +11,6 @@ from PySide6.QtCore import QByteArray, QEvent, QPoint, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QGridLayout,
     QLineEdit,
     QMainWindow,
     QMenu,
@@ -24,21 +23,27 @@ from app.problems import Problem
 from app.session import Session
 from app.settings import Settings
 from app.styled import EngineConfig, Styled
+from app.styles import Style
 from app.ui import actions
 from app.ui.controls import Panel
 from app.ui.exporting import Exporter
+from app.ui.fitting import Fitted
 from app.ui.help_dialog import HelpDialog
 from app.ui.icons import application_icon
 from app.ui.installing import Installer
+from app.ui.messages import Messages
 from app.ui.mixer import Mixer
 from app.ui.opening import Opener
 from app.ui.overlay import Overlay
 from app.ui.own_keys import is_own_key
+from app.ui.picking import Picker
 from app.ui.pieces import Pieces
 from app.ui.preferences import settings_of, source_kept
 from app.ui.problem_bar import NoticeBar, ProblemBar
 from app.ui.question_bar import QuestionBar
 from app.ui.saving import Saver
+from app.ui.stage import Stage
+from app.ui.starting import SIZE
 from app.ui.status_line import StatusLine
 from app.ui.studio.door import StudioDoor
 from app.ui.style_gallery import StyleGallery
@@ -73,7 +78,8 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("StyleForge")
         self.setWindowIcon(application_icon())
         self.setAcceptDrops(True)
-        self.resize(1280, 800)
+        self.resize(*SIZE)
+        Fitted(self)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         self.theme = Theme(app, self, settings.theme)
@@ -107,19 +113,24 @@ class MainWindow(QMainWindow):
         self.gallery = StyleGallery(self.session.run, install, self)
         self.panel = Panel(self.session, self)
         self.status = StatusLine(self)
-        self.opener = Opener(self.session, self.panel, self.sources_menu, self._act, self)
+        self.picker = Picker(lambda: self._settings, self._keep)
+        self.opener = Opener(
+            self.session, self.panel, self.sources_menu, self._act, self.picker, self
+        )
         self.installer = Installer(self.session, self.questions)
         self.taker = Taker(self.session, self.viewport, self.opener, self.installer)
         self.exporter = Exporter(
             self.session,
             lambda: self.viewport.styled,
             self.notices.show_notice,
+            self.picker,
             self.actions_by_key["record"].setChecked,
         )
         self.studio = StudioDoor(
             self.session,
             lambda: self.viewport.styled,
             self._keep,
+            self.picker,
             self.questions,
             self.actions_by_key["train"].shortcut(),
             self,
@@ -131,27 +142,15 @@ class MainWindow(QMainWindow):
     def _lay_out(self) -> None:
         self.foot = QWidget(self)
         foot = QVBoxLayout(self.foot)
-        middle = QVBoxLayout()
-        for column in (foot, middle):
-            column.setContentsMargins(0, 0, 0, 0)
-            column.setSpacing(0)
+        foot.setContentsMargins(0, 0, 0, 0)
+        foot.setSpacing(0)
         foot.addWidget(self.transport)
         foot.addWidget(self.gallery)
-        for bar in (self.problems, self.notices, self.questions):
-            middle.addWidget(bar)
-        middle.addWidget(self.viewport, 1)
-        middle.addWidget(self.foot)
-        central = QWidget(self)
-        grid = QGridLayout(central)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(0)
-        grid.addWidget(self.toolbar, 0, 0, 1, 2)
-        grid.addLayout(middle, 1, 0)
-        grid.addWidget(self.panel, 1, 1)
-        grid.addWidget(self.status, 2, 0, 1, 2)
-        grid.setColumnStretch(0, 1)
-        grid.setRowStretch(1, 1)
-        self.setCentralWidget(central)
+        self.messages = Messages(self.problems, self.notices, self.questions)
+        self.stage = Stage(
+            self.toolbar, self.messages, self.viewport, self.foot, self.panel, self.status, self
+        )
+        self.setCentralWidget(self.stage)
         bars = self.problems, self.notices, self.questions
         for part in (self.toolbar, self.viewport, *bars, self.foot, self.panel, self.status):
             self.theme.dress(part)
@@ -167,12 +166,17 @@ class MainWindow(QMainWindow):
         session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
         session.position_changed.connect(self.transport.show_position)
         session.styles_changed.connect(self._show_styles)
+        session.trained.connect(self._offer_trained)
+        self.panel.address_left.connect(self.viewport.setFocus)
         self.studio.training.connect(self.toolbar.show_training)
         self.studio.may_close.connect(self.close)
         self.transport.sought.connect(session.seek)
         self.gallery.chosen.connect(self.mixer.choose)
         self.gallery.mixed.connect(self.mixer.mix)
         self.viewport.resized.connect(session.show_on)
+        self.stage.panel_changed.connect(self._check_panel)
+        for part in (self.viewport, self.overlay):
+            self.messages.covered.connect(part.make_way)
         self.viewport.split_changed.connect(lambda split: self._keep(split=split))
         self.theme.changed.connect(
             lambda tokens: self._icons.begin(actions.dressing(self.actions_by_key, tokens))
@@ -230,7 +234,7 @@ class MainWindow(QMainWindow):
             "cycle_view": lambda: self.set_view(_after(VIEWS, self.viewport.view)),
             "overlay": lambda: self._keep_checked("overlay", "overlay"),
             "gallery": lambda: self._keep_checked("gallery", "show_gallery"),
-            "panel": lambda: self._keep_checked("panel", "show_panel"),
+            "panel": self._toggle_panel,
             "theme": self._next_theme,
             "fullscreen": self._toggle_full_screen,
             "back": self._back,
@@ -267,8 +271,6 @@ class MainWindow(QMainWindow):
             self.viewport.show_styled(None)
         elif self.viewport.styled is None:
             self.waiting.announce()
-        if info is not None and self.focusWidget() is self.panel.address:
-            self.viewport.setFocus()
         self._save_later.start()
 
     def _show_styles(self) -> None:
@@ -276,6 +278,17 @@ class MainWindow(QMainWindow):
         self.gallery.set_styles(self.session.library.styles, config.style)
         self.gallery.show_mix(config.style, config.mix, config.mix_amount)
         self.viewport.name_style(self.mixer.words())
+
+    def _offer_trained(self, style: Style) -> None:
+        def use() -> None:
+            self.session.config = replace(self.session.config, style=style.key, mix=None)
+
+        self.notices.offer(
+            f"'{style.title}' is trained and ready in the gallery",
+            "&Use it",
+            f"Style the picture with '{style.title}'",
+            use,
+        )
 
     # What the user wishes
 
@@ -318,15 +331,26 @@ class MainWindow(QMainWindow):
         for action, on in (
             ("overlay", settings.overlay),
             ("gallery", settings.show_gallery),
-            ("panel", settings.show_panel),
             ("fullscreen", full),
         ):
             self.actions_by_key[action].setChecked(on)
         self.overlay.setVisible(settings.overlay)
         self.gallery.setVisible(settings.show_gallery)
-        self.panel.setVisible(settings.show_panel and not full)
+        self.stage.show_panel(settings.show_panel, full=full)
         for part in (self.toolbar, self.foot, self.status):
             part.setVisible(not full)
+
+    def _toggle_panel(self) -> None:
+        if self.isFullScreen() or not self.stage.narrow:
+            self._keep(show_panel=not self._settings.show_panel)
+            self._arrange()
+        elif self.stage.panel_shown:
+            self.stage.close_drawer()
+        else:
+            self.stage.open_drawer()
+
+    def _check_panel(self) -> None:
+        self.actions_by_key["panel"].setChecked(self.stage.panel_shown)
 
     def _toggle_full_screen(self) -> None:
         if self.isFullScreen():
@@ -343,8 +367,12 @@ class MainWindow(QMainWindow):
         elif self.questions.isVisible():
             self.questions.dismiss()
             self.viewport.setFocus()
+        elif self.focusWidget() is self.panel.address:
+            self.panel.close_address()
         elif isinstance(self.focusWidget(), QLineEdit):
             self.viewport.setFocus()  # where letters are keys again
+        elif self.stage.narrow and self.stage.panel_shown:
+            self.stage.close_drawer()
         elif self.problems.problems:
             self.problems.dismiss()
         else:
@@ -366,11 +394,10 @@ class MainWindow(QMainWindow):
         self._help.activateWindow()
 
     def _ask_address(self) -> None:
-        if not self._settings.show_panel or self.isFullScreen():
-            if self.isFullScreen():
-                self._toggle_full_screen()
-            self._keep(show_panel=True)
-            self._arrange()
+        if self.isFullScreen():
+            self._toggle_full_screen()
+        if not self.stage.panel_shown:
+            self._toggle_panel()
         self.panel.ask_address()
 
     # Drop
@@ -411,7 +438,7 @@ class MainWindow(QMainWindow):
         return settings
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if not self.studio.may_quit():
+        if not (self.exporter.may_quit(self.questions, self.close) and self.studio.may_quit()):
             event.ignore()
             return
         self.exporter.end()

@@ -18,6 +18,7 @@ from app.sources.camera import CameraName
 from app.sources.network import completed
 from app.ui.choice_box import Choice
 from app.ui.controls import Panel
+from app.ui.picking import FOLDER, OPENED, STYLE, Picker
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +46,22 @@ class Opener(QObject):
         panel: Panel,
         menu: QMenu,
         act: Callable[[str], None],
+        picker: Picker,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._session, self._panel, self._menu, self._act = session, panel, menu, act
+        self._picker = picker
         self._window = parent
         self._cameras: tuple[CameraName, ...] = ()
+        self._address = ""  # the one typed, while it is opened
         self._pasted = QTemporaryDir()  # goes with this object
         panel.source_picked.connect(self.pick)
-        panel.address_entered.connect(lambda typed: session.open(completed(typed)))
+        panel.address_entered.connect(self._open_address)
         session.cameras_found.connect(self._found)
-        session.source_changed.connect(self._refresh)
+        session.source_changed.connect(self._opened)
+        session.opening_changed.connect(self._asked_for)
+        session.opening_failed.connect(self._failed)
         menu.aboutToShow.connect(self._fill_menu)
         self._refresh(session.info)
 
@@ -90,6 +96,29 @@ class Opener(QObject):
         else:
             self._act(value.key)
 
+    def _open_address(self, typed: str) -> None:
+        address = completed(typed)
+        self._session.open(address)
+        self._address = address
+
+    def _asked_for(self, opening: str) -> None:
+        if opening:  # something else than the address, or the next one
+            self._address = ""
+
+    def _opened(self, info: SourceInfo | None) -> None:
+        if info is not None:
+            done = bool(self._address) and self._session.spec == self._address
+            self._panel.close_address(in_use=done)
+            self._address = "" if done else self._address
+        self._refresh(info)
+
+    def _failed(self) -> None:
+        """The list shows what is open again; an address waits to be corrected."""
+        self._refresh(self._session.info)
+        if self._address:
+            self._address = ""
+            self._panel.correct_address()
+
     def _found(self, cameras: tuple[CameraName, ...]) -> None:
         self._cameras = cameras
         self._refresh(self._session.info)
@@ -110,29 +139,25 @@ class Opener(QObject):
 
     def ask_files(self) -> None:
         """One picture or video, or several pictures as a strip; does not stop the stream."""
-        dialog = self._dialog("Open pictures or a video", QFileDialog.FileMode.ExistingFiles)
+        several = QFileDialog.FileMode.ExistingFiles
+        dialog = self._picker.dialog(self._window, "Open pictures or a video", OPENED, several)
         dialog.filesSelected.connect(
             lambda names: self._session.open(names[0] if len(names) == 1 else list(names))
         )
         dialog.open()
 
     def ask_folder(self) -> None:
-        dialog = self._dialog("Open a folder of pictures", QFileDialog.FileMode.Directory)
+        one = QFileDialog.FileMode.Directory
+        dialog = self._picker.dialog(self._window, "Open a folder of pictures", FOLDER, one)
         dialog.fileSelected.connect(self._session.open)
         dialog.open()
 
     def ask_style(self, chosen: Callable[[Path], None]) -> None:
         """`chosen` gets the file to install."""
-        dialog = self._dialog("Install a style", QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters(["Styles (*.pth *.pt *.safetensors)", "All files (*)"])
+        one = QFileDialog.FileMode.ExistingFile
+        dialog = self._picker.dialog(self._window, "Install a style", STYLE, one)
         dialog.fileSelected.connect(lambda name: chosen(Path(name)))
         dialog.open()
-
-    def _dialog(self, title: str, mode: QFileDialog.FileMode) -> QFileDialog:
-        dialog = QFileDialog(self._window, title)
-        dialog.setFileMode(mode)
-        dialog.finished.connect(dialog.deleteLater)
-        return dialog
 
     def open_image(self, image: QImage) -> None:
         """Open a picture that is no file yet; it is written to a temporary one, on a job."""

@@ -114,6 +114,7 @@ class Overlay(QWidget):
         self._reading, self._styled, self._keep_free = reading, styled, keep_free
         self._viewport = parent
         self._pixmap = QPixmap()
+        self._covered = 0
         # Only ever grows, so that figures whose digits change do not twitch.
         self._widest: dict[str, int] = {}
         self.redraws = 0  # how often the text was drawn
@@ -129,6 +130,12 @@ class Overlay(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         self._keep_free(0)
 
+    def make_way(self, covered: int) -> None:
+        """So many pixels of the top lie under messages; the table goes below them. The strip over
+        a comparison stays, or the pictures would move."""
+        self._covered = covered
+        self.refresh()
+
     def refresh(self) -> None:
         """Draw the newest figures; nothing while hidden."""
         if not self.isVisible():
@@ -136,6 +143,7 @@ class Overlay(QWidget):
         reading, styled = self._reading(), self._styled()
         title = reading.verdict[:1].upper() + reading.verdict[1:]
         compared = styled is not None and styled.comparison is not None
+        self.move(2 * SPACE, 2 * SPACE + (0 if compared else self._covered))
         rows = lines(reading, styled, brief=compared) if styled else []
         size, words = (self._strip if compared else self._table)(title, rows)
         if styled and not compared and size.height() > self._viewport.height() - 2 * self.y():

@@ -73,17 +73,22 @@ class ProblemBar(QFrame):
 
 
 class NoticeBar(QFrame):
-    """One sentence that is no problem: a notice, which goes by itself after NOTICE_MS, or a
-    state of the source, which stays until it is cleared."""
+    """One sentence that is no problem: a notice, which goes by itself after NOTICE_MS, an offer,
+    which stays until it is taken or dismissed, or a state of the source, which stays until it is
+    cleared."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("notice")
         self.setAccessibleName("Notice")
         self._notice = self._state = ""
+        self._offer = ""
+        self._taken: Callable[[], object] = self.dismiss
         self._text = sentence(self)
+        self.take = button("&Use it", "Do what is offered", self._take)
         row = row_of(self)
         row.addWidget(self._text, 1)
+        row.addWidget(self.take)
         row.addWidget(button("&OK", "Close this message (Esc)", self.dismiss))
         self._timer = QTimer(self, interval=NOTICE_MS, singleShot=True)
         self._timer.timeout.connect(self.dismiss)
@@ -92,11 +97,19 @@ class NoticeBar(QFrame):
     @property
     def text(self) -> str:
         """What it says; empty while hidden."""
-        return self._notice or self._state
+        return self._notice or self._offer or self._state
 
     def show_notice(self, text: str) -> None:
         self._notice = text
         self._timer.start()
+        self._refresh()
+
+    def offer(self, text: str, words: str, tip: str, taken: Callable[[], object]) -> None:
+        """Say `text` beside a button of these `words` and this `tip`, which calls `taken`."""
+        self._offer, self._taken = text, taken
+        self.take.setText(words)
+        self.take.setAccessibleName(words.replace("&", ""))
+        self.take.setToolTip(tip)
         self._refresh()
 
     def show_state(self, text: str) -> None:
@@ -107,12 +120,20 @@ class NoticeBar(QFrame):
     def dismiss(self) -> None:
         if self._notice:
             self._notice = ""
+        elif self._offer:
+            self._offer = ""
         else:
             self._state = ""
         self._refresh()
 
+    def _take(self) -> None:
+        self._offer = ""
+        self._refresh()
+        self._taken()
+
     def _refresh(self) -> None:
         self._text.setText(breakable(self.text))
+        self.take.setVisible(bool(self._offer) and not self._notice)
         self.setAccessibleDescription(self.text)
         self.setVisible(bool(self.text))
 

@@ -44,6 +44,7 @@ class QuestionBar(QFrame):
         *,
         label: str = "",
         text: str = "",
+        no: str = "Cance&l",
     ) -> None:
         """`answered` is called with the field's text if the user says `yes`. Without a `label`
         there is no field."""
@@ -59,6 +60,8 @@ class QuestionBar(QFrame):
         self.field.setVisible(bool(label))
         self.accept.setText(yes)
         self.accept.setAccessibleName(yes.replace("&", ""))
+        self.cancel.setText(no)
+        self.cancel.setAccessibleName(no.replace("&", ""))
         self.show()
         first = self.field if label else self.accept
         first.setFocus()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.frames import SourceInfo
@@ -31,8 +32,27 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+class Line(QLabel):
+    """A line of text, shortened where it is too long; its tooltip has all of it. It never wraps,
+    since that would move the picture."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shown = self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, self.width()
+        )
+        self.style().drawItemText(
+            QPainter(self),
+            self.rect(),
+            self.alignment(),
+            self.palette(),
+            self.isEnabled(),
+            shown,
+            self.foregroundRole(),
+        )
+
+
 class StatusLine(QFrame):
-    """Wraps rather than cutting words off."""
+    """As high whatever it says."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,8 +66,7 @@ class StatusLine(QFrame):
         row.addWidget(self.source, 2)
 
     def _label(self, name: str, side: Qt.AlignmentFlag) -> QLabel:
-        label = QLabel(self)
-        label.setWordWrap(True)
+        label = Line(self)
         label.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setProperty("role", "muted")
@@ -59,6 +78,8 @@ class StatusLine(QFrame):
     def say(self, running: str) -> None:
         if running != self.running.text():
             self.running.setText(running)
+            self.running.setToolTip(running)
 
     def say_source(self, info: SourceInfo | None) -> None:
         self.source.setText(source_words(info))
+        self.source.setToolTip(self.source.text())

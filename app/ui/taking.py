@@ -26,12 +26,12 @@ class Taker:
         """What is dragged came in."""
         drop = understand(event.mimeData())
         self._viewport.offer(drop.title, drop.detail, welcome=drop.welcome)
-        if not drop.welcome:
+        if drop.welcome:
+            accept_as_copy(event)
+        else:
             # Accepted all the same, so that leaving and dropping are heard of.
             event.setDropAction(Qt.DropAction.IgnoreAction)
             event.accept()
-        else:
-            event.acceptProposedAction()
 
     def leave(self) -> None:
         """It went out again."""
@@ -40,7 +40,7 @@ class Taker:
     def drop(self, event: QDropEvent) -> None:
         """It was let go."""
         self._viewport.withdraw()
-        event.acceptProposedAction()
+        accept_as_copy(event)
         self._take(understand(event.mimeData()))
 
     def paste(self) -> None:
@@ -60,3 +60,12 @@ class Taker:
             self._session.open(drop.spec)
         else:
             self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}"))
+
+
+def accept_as_copy(event: QDropEvent) -> None:
+    """Accept a drag or a drop, so that its source never takes it for a move: a file manager told
+    that a file was moved here would delete it. Where nothing but a move is offered, the source
+    is told that nothing was done."""
+    copy, nothing = Qt.DropAction.CopyAction, Qt.DropAction.IgnoreAction
+    event.setDropAction(copy if event.possibleActions() & copy else nothing)
+    event.accept()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from app.ui.actions import ACTIONS, GROUPS
@@ -18,11 +18,16 @@ _LEFT = (
     ("train",),
 )
 _VIEWS = ("view_styled", "view_split", "view_compare")
+_BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+_ALONE = Qt.ToolButtonStyle.ToolButtonIconOnly
+_STEPS = 3
+_SPARE = ("paste", "copy", "help")  # go in the last step
 _RIGHT = ("overlay", "gallery", "panel", "fullscreen", "help")
 
 
 class Toolbar(QFrame):
-    """Made of `actions`; `menu` and `sources` pop up under their buttons."""
+    """Made of `actions`; `menu` and `sources` pop up under their buttons. Where it is narrow, the
+    views fold to icons, then the other words go, then what the menu has as well."""
 
     def __init__(
         self, actions: Mapping[str, QAction], sources: QMenu, parent: QWidget | None = None
@@ -30,6 +35,11 @@ class Toolbar(QFrame):
         super().__init__(parent)
         self.setObjectName("toolbar")
         self.menu = _menu_of_everything(actions, self)
+        self._training = False  # and words say how far
+        self._folded = 0  # steps taken
+        self._widths: list[int] = []  # what it needs after so many steps
+        self._measuring = False
+        self._spare: list[QToolButton] = []
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
         row.setSpacing(2)
@@ -37,6 +47,10 @@ class Toolbar(QFrame):
             for key in group:
                 made = tool_button(actions[key], self, words=key == "open")
                 row.addWidget(made)
+                if key in _SPARE:
+                    self._spare.append(made)
+                if key == "open":
+                    self._open_button = made
                 if key == "train":
                     self._train_button = made
                 if key == "sources":
@@ -47,27 +61,78 @@ class Toolbar(QFrame):
         row.addWidget(self._segments(actions))
         row.addStretch(1)
         for key in _RIGHT:
-            row.addWidget(tool_button(actions[key], self))
+            made = tool_button(actions[key], self)
+            row.addWidget(made)
+            if key in _SPARE:
+                self._spare.append(made)
         self._menu_button = tool_button(actions["menu"], self)
         row.addWidget(self._menu_button)
 
     def _segments(self, actions: Mapping[str, QAction]) -> QFrame:
-        frame = QFrame(self)
+        frame = self._segments_frame = QFrame(self)
         frame.setObjectName("segments")
         row = QHBoxLayout(frame)
         row.setContentsMargins(2, 2, 2, 2)
         row.setSpacing(2)
-        for key in _VIEWS:
-            row.addWidget(tool_button(actions[key], frame, words=True))
+        self._views = [tool_button(actions[key], frame, words=True) for key in _VIEWS]
+        for made in self._views:
+            row.addWidget(made)
         return frame
+
+    # Folding
+
+    def minimumSizeHint(self) -> QSize:
+        """With everything folded."""
+        return QSize(self._needed()[-1], super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._fit()
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:  # words, icons or letters changed
+            self._fit()
+        return done
+
+    def _fit(self) -> None:
+        """Fold as little as the width allows."""
+        needed = self._needed()
+        fits = (count for count, width in enumerate(needed) if width <= self.width())
+        self._fold(next(fits, _STEPS))
+
+    def _fold(self, count: int) -> None:
+        """Take the first `count` steps to a narrower bar."""
+        self._folded = count
+        for each in self._views:
+            _show_words(each, count < 1)
+        _show_words(self._open_button, count < 2)
+        _show_words(self._train_button, count < 2 and self._training)
+        for each in self._spare:
+            each.setVisible(count < _STEPS)
+        self._segments_frame.updateGeometry()  # at once, not when events are next handled
+
+    def _needed(self) -> list[int]:
+        """The width needed after no step, after one, after two..."""
+        row = self.layout()
+        assert row is not None
+        folded, now = self._folded, row.totalMinimumSize().width()
+        if self._measuring:  # showing and hiding asks again, through the layouts above
+            return self._widths or [now]
+        if not self._widths or self._widths[folded] != now:
+            self._measuring = True
+            widths = []
+            for count in range(_STEPS + 1):
+                self._fold(count)
+                row.invalidate()
+                widths.append(row.totalMinimumSize().width())
+            self._fold(folded)
+            self._widths, self._measuring = widths, False
+        return self._widths
 
     def show_training(self, words: str) -> None:
         """Write `words` beside the icon of training; "" when there is nothing to say."""
-        beside, alone = (
-            Qt.ToolButtonStyle.ToolButtonTextBesideIcon,
-            Qt.ToolButtonStyle.ToolButtonIconOnly,
-        )
-        self._train_button.setToolButtonStyle(beside if words else alone)
+        self._training = bool(words)
+        _show_words(self._train_button, self._training and self._folded < 2)
         if words:
             self._train_button.setText(words)
         self._train_button.setAccessibleDescription(words or self._train_button.toolTip())
@@ -89,8 +154,12 @@ def tool_button(action: QAction, parent: QWidget, *, words: bool = False) -> QTo
     made.setIconSize(QSize(20, 20))
     made.setAutoRaise(True)
     if words:
-        made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        made.setToolButtonStyle(_BESIDE)
     return made
+
+
+def _show_words(button: QToolButton, on: bool) -> None:
+    button.setToolButtonStyle(_BESIDE if on else _ALONE)
 
 
 def _menu_of_everything(actions: Mapping[str, QAction], parent: QWidget) -> QMenu:

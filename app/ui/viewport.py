@@ -55,6 +55,7 @@ class Viewport(QWidget):
         self._figures: Comparison | None = None  # the one whose figures are written
         self._figures_since = 0.0
         self._headroom = 0
+        self._covered = 0
         self._picture = QRect()  # where the picture is; the divider moves inside
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 240)
@@ -120,6 +121,11 @@ class Viewport(QWidget):
             self._headroom = headroom
             self.update()
 
+    def make_way(self, covered: int) -> None:
+        """So many pixels of the top lie under messages; what is waited for is said below them."""
+        self._covered = covered
+        self.update()
+
     def name_style(self, title: str) -> None:
         """The title the split view puts on the styled side."""
         self._title = title
@@ -174,7 +180,7 @@ class Viewport(QWidget):
         else:
             self._paint_result(painter, self._styled)
             if self._waiting:
-                corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
+                corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
                 widest = self.width() - 4 * SPACE
                 draw_pill(painter, corner, self._waiting, right=True, widest=widest)
         if self._offer:

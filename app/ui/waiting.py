@@ -1,4 +1,4 @@
-"""Says over the picture what is waited for: a source to open, a style that takes long to load."""
+"""Says over the picture what is waited for: the program, a source, a style that takes long."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QTimer
 
 from app.session import Session
+from app.ui.starting import STARTING
 from app.ui.viewport import Viewport
 
 PATIENCE_MS = 200  # a style that takes longer to load is announced
@@ -18,10 +19,11 @@ class Waiting(QObject):
     def __init__(self, session: Session, viewport: Viewport, words: Callable[[], str]) -> None:
         super().__init__(viewport)
         self._session, self._viewport, self._words = session, viewport, words
-        self._opening = ""
+        self._opening = STARTING  # until something is opened
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
         self._patience.timeout.connect(self.announce)
         session.opening_changed.connect(self._follow_opening)
+        viewport.say_waiting(STARTING)
 
     def begin(self) -> None:
         """A result of another config is due; announced if it takes long."""
@@ -30,6 +32,8 @@ class Waiting(QObject):
     def end(self) -> None:
         """A result is here; a source may still be opening."""
         self._patience.stop()
+        if self._opening == STARTING:
+            self._opening = ""
         self._viewport.say_waiting(self._opening)
 
     def announce(self) -> None:

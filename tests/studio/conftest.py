@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from app.session import Session
+from app.settings import Settings
 from app.studio import studio as studio_module
 from app.studio.order import Order
 from app.studio.state import Phase, State
 from app.studio.studio import Studio
 from app.styled import EngineConfig
 from app.styles import Library
+from app.ui.picking import Picker
 from app.ui.studio.window import StudioWindow
 from models.training.presets import Preset, Stroke
 from tests.conftest import picture
@@ -89,7 +91,8 @@ def session(qtbot, own_library: Library) -> Iterator[Session]:
 
 @pytest.fixture
 def window(session: Session, qtbot) -> StudioWindow:
-    made = StudioWindow(session, lambda: picture(80, 60), lambda **_: None)
+    picker = Picker(Settings, lambda **_: None)
+    made = StudioWindow(session, lambda: picture(80, 60), lambda **_: None, picker)
     qtbot.addWidget(made)
     made.show()
     qtbot.waitExposed(made)

@@ -68,6 +68,15 @@ def streaming(window, session, picture, qtbot):
     return window
 
 
+@pytest.fixture
+def moving(window, session, qtbot):
+    """The window with the scene open, which never stands still."""
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.open("scene")
+    qtbot.waitUntil(lambda: window.viewport.styled is not None)
+    return window
+
+
 def press(window: MainWindow, key: str) -> None:
     """The first key of an action, sent to the picture."""
     window.viewport.setFocus()

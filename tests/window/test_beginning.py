@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import gc
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 
@@ -13,10 +16,13 @@ from app.frames import SourceInfo
 from app.problems import Problem
 from app.session import Session
 from app.settings import Settings
-from app.sources import CameraName
+from app.sources import CameraName, open_source
 from app.ui.beginning import Beginning
 from app.ui.gui import NO_DISPLAY, run, spare_what_was_loaded
+from app.ui.lettering import INK
 from app.ui.main_window import MainWindow
+from app.ui.starting import Starting
+from app.ui.tokens import LIGHT
 from tests.window.conftest import press
 
 # What it remembers
@@ -150,6 +156,54 @@ def test_a_later_problem_opens_nothing(session, monkeypatch):
     session.source_changed.emit(SourceInfo("here", 8, 8))
     session.opening_failed.emit()
     assert script.opened == ["/here.png"]
+
+
+# Starting
+
+
+def test_the_first_window_needs_no_pytorch():
+    check = "import sys, app.ui.gui; sys.exit(bool({'torch', 'numpy', 'cv2'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_the_first_window_says_that_the_program_is_starting(qapp, qtbot):
+    starting = Starting(qapp, Settings(theme="light"))
+    qtbot.addWidget(starting)
+    starting.show()
+    qtbot.waitExposed(starting)
+    painted = starting.grab().toImage()
+    inks = {painted.pixelColor(x, painted.height() // 2).name() for x in range(painted.width())}
+    assert {LIGHT.canvas, INK.name()} <= inks  # words on the theme's canvas
+    assert starting.accessibleName() == "StyleForge is starting"
+
+
+def test_the_first_window_gives_its_place_to_the_one_that_follows(qapp, window, qtbot):
+    window.setGeometry(120, 90, 1000, 600)
+    kept = base64.b64encode(window.saveGeometry().data()).decode()
+    window.hide()
+    window.setGeometry(0, 0, 800, 500)
+    starting = Starting(qapp, Settings(geometry=kept))
+    starting.show()
+    assert starting.geometry().getRect() == (120, 90, 1000, 600)
+    starting.give_way_to(window)
+    assert window.isVisible()
+    assert window.geometry().getRect() == (120, 90, 1000, 600)
+    assert not starting.isVisible()
+
+
+def test_until_something_is_opened_the_window_says_that_it_is_starting(window, session):
+    assert window.viewport.accessibleDescription() == "StyleForge is starting"
+    session.opening_changed.emit("Opening the scene...")
+    assert window.viewport.accessibleDescription() == "Opening the scene..."
+    session.opening_changed.emit("")
+    assert window.viewport.accessibleDescription().startswith("Drop a picture")
+
+
+def test_a_picture_takes_the_words_of_starting_away(window, session, picture, qtbot):
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.play(open_source(str(picture)))
+    assert window.viewport.accessibleDescription() == "Styled with Candy"
+    assert window.viewport._waiting == ""
 
 
 def test_without_a_display_it_says_so_in_one_sentence(monkeypatch, capsys):

@@ -17,27 +17,34 @@ from PySide6.QtGui import (
     QImage,
 )
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.main_window import MainWindow
+from app.ui.studio.window import StudioWindow
 from models.transformer_net import TransformerNetBaseline
 from tests.window.conftest import press
 from utils.image_utils import save_image
 
-
-def drop(window: MainWindow, data: QMimeData) -> None:
-    drag(window, data)
-    QApplication.sendEvent(window, QDropEvent(*_at(data)))
+COPY, MOVE = Qt.DropAction.CopyAction, Qt.DropAction.MoveAction
 
 
-def drag(window: MainWindow, data: QMimeData) -> None:
-    place, *rest = _at(data)
-    QApplication.sendEvent(window, QDragEnterEvent(place.toPoint(), *rest))
+def drop(window: QWidget, data: QMimeData, actions: Qt.DropAction = COPY) -> QDropEvent:
+    drag(window, data, actions)
+    event = QDropEvent(*_at(data, actions))
+    QApplication.sendEvent(window, event)
+    return event
 
 
-def _at(data: QMimeData) -> tuple:
+def drag(window: QWidget, data: QMimeData, actions: Qt.DropAction = COPY) -> QDragEnterEvent:
+    place, *rest = _at(data, actions)
+    event = QDragEnterEvent(place.toPoint(), *rest)
+    QApplication.sendEvent(window, event)
+    return event
+
+
+def _at(data: QMimeData, actions: Qt.DropAction) -> tuple:
     left, plain = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    return QPointF(200, 200), Qt.DropAction.CopyAction, data, left, plain
+    shift = Qt.KeyboardModifier.ShiftModifier  # which makes a source propose a move
+    return QPointF(200, 200), actions, data, left, plain if actions == COPY else shift
 
 
 def files(*paths: Path) -> QMimeData:
@@ -50,6 +57,34 @@ def test_a_dropped_picture_opens(window, session, picture, qtbot):
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         drop(window, files(picture))
     assert "waves" in window.windowTitle()
+
+
+def test_a_drop_is_a_copy_even_where_a_move_is_proposed(window, session, picture, qtbot):
+    data = files(picture)
+    entered = drag(window, data, COPY | MOVE)
+    assert entered.proposedAction() == MOVE
+    assert (entered.isAccepted(), entered.dropAction()) == (True, COPY)
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        dropped = drop(window, data, COPY | MOVE)
+    assert dropped.proposedAction() == MOVE
+    assert (dropped.isAccepted(), dropped.dropAction()) == (True, COPY)
+
+
+def test_where_only_a_move_is_offered_the_file_is_opened_and_stays(window, session, picture, qtbot):
+    data = files(picture)
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        dropped = drop(window, data, MOVE)
+    assert dropped.dropAction() == Qt.DropAction.IgnoreAction
+
+
+def test_a_drop_into_the_studio_is_a_copy_too(window, session, picture, qtbot):
+    studio = StudioWindow(session, lambda: None, lambda **_: None, window.picker, window)
+    studio.show()
+    data = files(picture)
+    dropped = drop(studio, data, COPY | MOVE)
+    assert (dropped.proposedAction(), dropped.dropAction()) == (MOVE, COPY)
+    qtbot.waitUntil(lambda: studio.form.lacking == "Choose a folder of photographs")
+    studio.close()
 
 
 def test_dropped_pictures_make_a_strip_to_step_through(window, session, picture, tmp_path, qtbot):

@@ -39,7 +39,7 @@ def boxes(window: MainWindow, studio: StudioWindow) -> list[ChoiceBox]:
 
 @pytest.fixture
 def studio(window, session):
-    made = StudioWindow(session, lambda: None, lambda **_: None, window)
+    made = StudioWindow(session, lambda: None, lambda **_: None, window.picker, window)
     made.show()
     yield made
     made.close()

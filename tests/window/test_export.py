@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 
 from app.frames import Frame
+from app.ui.exporting import NOTHING_MOVED, STILL
+from app.ui.main_window import MainWindow
 from app.ui.viewport import as_image
 from tests.window.conftest import press
 from utils.image_utils import load_image, read_metadata
@@ -61,35 +64,96 @@ def test_a_folder_that_cannot_be_written_is_a_problem(streaming, tmp_path, qtbot
     assert "a.png" in streaming.problems.problems[0].summary
 
 
-def test_a_recording_begins_and_ends_with_a_key(streaming, session, tmp_path, monkeypatch, qtbot):
-    monkeypatch.setattr(streaming.exporter, "_films_folder", lambda: tmp_path / "films")
+@pytest.fixture
+def films(window, tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(window.exporter, "_films_folder", lambda: tmp_path / "films")
+    return tmp_path / "films"
+
+
+def frames(path: Path) -> float:
+    return cv2.VideoCapture(str(path)).get(cv2.CAP_PROP_FRAME_COUNT)
+
+
+def record(window: MainWindow, qtbot) -> None:
+    """Record until the film has some frames."""
+    press(window, "record")
+    with qtbot.waitSignals([window.session.styled] * 3, timeout=5000):
+        pass
+
+
+def test_a_recording_begins_and_ends_with_a_key(moving, films, qtbot):
+    record(moving, qtbot)
+    assert moving.actions_by_key["record"].isChecked()
+    assert moving.notices.text.startswith("Recording to ")
+    press(moving, "record")
+    qtbot.waitUntil(lambda: moving.notices.text.startswith("Saved "), timeout=5000)
+    assert not moving.actions_by_key["record"].isChecked()
+    [path] = films.iterdir()
+    assert frames(path) >= 2
+
+
+def test_of_a_still_picture_there_is_no_film_but_a_sentence(streaming, films):
     press(streaming, "record")
-    assert streaming.actions_by_key["record"].isChecked()
-    assert streaming.notices.text.startswith("Recording to ")
-    press(streaming, "record")
-    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    assert streaming.notices.text == STILL
     assert not streaming.actions_by_key["record"].isChecked()
-    [path] = (tmp_path / "films").iterdir()
-    assert cv2.VideoCapture(str(path)).get(cv2.CAP_PROP_FRAME_COUNT) >= 1
-
-
-def test_closing_the_window_completes_a_recording(streaming, tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming.exporter, "_films_folder", lambda: tmp_path / "films")
     press(streaming, "record")
-    streaming.close()
-    [path] = (tmp_path / "films").iterdir()
-    assert path.suffix == ".mp4"
-    assert cv2.VideoCapture(str(path)).isOpened()
+    assert not films.exists()
 
 
-def test_a_recording_that_fails_is_a_problem_and_ends(streaming, tmp_path, monkeypatch, qtbot):
+def test_while_nothing_moves_there_is_no_film_but_a_sentence(moving, session, films, qtbot):
+    press(moving, "pause")
+    qtbot.wait(200)  # what was under way arrives
+    press(moving, "record")
+    press(moving, "record")
+    assert moving.notices.text == NOTHING_MOVED
+    assert not moving.actions_by_key["record"].isChecked()
+    assert not films.exists()
+
+
+def test_a_recording_that_fails_is_a_problem_and_ends(moving, tmp_path, monkeypatch, qtbot):
     (tmp_path / "file").touch()
-    monkeypatch.setattr(streaming.exporter, "_films_folder", lambda: tmp_path / "file")
-    press(streaming, "record")
-    press(streaming, "record")
-    qtbot.waitUntil(lambda: bool(streaming.problems.problems), timeout=5000)
-    assert "could not be written" in streaming.problems.problems[0].summary
-    assert not streaming.actions_by_key["record"].isChecked()
+    monkeypatch.setattr(moving.exporter, "_films_folder", lambda: tmp_path / "file")
+    press(moving, "record")
+    qtbot.waitUntil(lambda: bool(moving.problems.problems), timeout=5000)
+    assert "could not be written" in moving.problems.problems[0].summary
+    assert not moving.actions_by_key["record"].isChecked()
+
+
+# Quitting while a film is recorded
+
+
+@pytest.mark.parametrize("way", ["Q", "the window's button"])
+def test_quitting_while_recording_asks_and_keeps_the_film(moving, films, qtbot, way):
+    record(moving, qtbot)
+    press(moving, "quit") if way == "Q" else moving.close()
+    assert moving.isVisible()
+    assert moving.questions.isVisible()
+    assert moving.actions_by_key["record"].isChecked()
+    moving.questions.accept.click()
+    assert not moving.isVisible()
+    [path] = films.iterdir()
+    assert frames(path) >= 2
+
+
+def test_who_keeps_recording_keeps_the_window(moving, films, qtbot):
+    record(moving, qtbot)
+    press(moving, "quit")
+    moving.questions.cancel.click()
+    assert moving.isVisible()
+    assert moving.actions_by_key["record"].isChecked()
+    press(moving, "record")
+    qtbot.waitUntil(lambda: moving.notices.text.startswith("Saved "), timeout=5000)
+    moving.close()
+    assert not moving.isVisible()
+
+
+def test_who_closes_twice_means_it_and_the_film_is_kept(moving, films, qtbot):
+    record(moving, qtbot)
+    moving.close()
+    moving.close()
+    assert not moving.isVisible()
+    [path] = films.iterdir()
+    assert frames(path) >= 2
 
 
 def test_there_is_nothing_to_record_before_the_first_picture(window):

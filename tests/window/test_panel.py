@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
@@ -15,7 +16,18 @@ from app.styled import EngineConfig
 from app.ui.main_window import MainWindow
 from models.precision import Precision
 from models.transformer_net import VARIANTS
+from tests.fakes import NetworkCamera
 from tests.window.conftest import press
+
+
+def enter_address(window: MainWindow, address: str, way: str = "Enter") -> None:
+    press(window, "address")
+    QTest.keyClicks(window.panel.address, address)
+    if way == "Enter":
+        QTest.keyClick(window.panel.address, Qt.Key.Key_Return)
+    else:
+        window.panel.connect_button.setFocus()
+        window.panel.connect_button.click()
 
 
 def test_the_panel_writes_the_config(window, session):
@@ -177,18 +189,69 @@ def test_an_address_without_its_scheme_is_http(window, session, monkeypatch):
     assert opened == ["http://192.168.1.5/video"]
 
 
-def test_escape_leaves_the_address_field(window):
+def test_escape_leaves_the_address_field_and_closes_it(window):
     press(window, "address")
     assert window.panel.address.hasFocus()
     QTest.keyClick(window.panel.address, Qt.Key.Key_Escape)
     assert window.viewport.hasFocus()
+    assert not window.panel.address.isVisible()
 
 
-def test_once_an_address_is_open_letters_are_keys_again(streaming, session, picture, qtbot):
+def test_once_an_address_is_open_its_field_closes_and_letters_are_keys_again(
+    streaming, session, picture, qtbot
+):
+    with NetworkCamera() as camera:
+        enter_address(streaming, camera.url("stream.mjpg"))
+        qtbot.waitUntil(lambda: str(camera.port) in session.info.title, timeout=5000)
+        qtbot.waitUntil(streaming.viewport.hasFocus)
+        assert not streaming.panel.address.isVisible()
+        session.open(str(picture))  # or the camera would wait for its viewer to go
+        qtbot.waitUntil(lambda: session.info.title == "waves.png", timeout=5000)
+
+
+@pytest.mark.parametrize("way", ["Enter", "Connect"])
+def test_an_address_that_fails_stays_to_be_corrected(streaming, session, qtbot, way):
+    panel, shown = streaming.panel, streaming.panel.source.currentText()
+    with NetworkCamera() as camera:
+        address = camera.url("nothing")
+        with qtbot.waitSignal(session.opening_failed, timeout=5000):
+            enter_address(streaming, address, way)
+    assert panel.address.text() == address
+    assert panel.address.isVisible()
+    assert panel.address.hasFocus()
+    assert panel.source.currentText() == shown == "waves.png"
+    assert streaming.problems.isVisible()
+    press(streaming, "back")
+    press(streaming, "back")
+    assert not streaming.problems.isVisible()
+
+
+def test_another_source_does_not_take_the_address_being_typed(streaming, session, picture, qtbot):
     press(streaming, "address")
+    QTest.keyClicks(streaming.panel.address, "http://10.0.0.")
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         session.open([str(picture)])
-    assert streaming.viewport.hasFocus()
+    assert streaming.panel.address.hasFocus()
+    assert streaming.panel.address.text() == "http://10.0.0."
+
+
+def test_a_field_left_alone_closes_when_something_else_is_opened(
+    streaming, session, picture, qtbot
+):
+    press(streaming, "address")
+    streaming.viewport.setFocus()
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        session.open([str(picture)])
+    assert not streaming.panel.address.isVisible()
+
+
+def test_a_source_that_fails_leaves_the_list_as_it_was(streaming, session, tmp_path, qtbot):
+    source = streaming.panel.source
+    session.cameras_found.emit((CameraName(77, "No camera of this name"),))
+    with qtbot.waitSignal(session.opening_failed, timeout=20_000):
+        source.setCurrentIndex(0)
+        source.activated.emit(0)
+    assert source.currentText() == "waves.png"
 
 
 def test_the_wheel_over_the_panel_changes_nothing(window, session):

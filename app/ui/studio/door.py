@@ -16,6 +16,7 @@ from app.studio.runs import RunFolder
 from app.studio.state import Phase, State
 from app.styled import Styled
 from app.ui.actions import tip_with_key
+from app.ui.picking import Picker
 from app.ui.question_bar import QuestionBar
 from app.ui.studio.window import StudioWindow
 
@@ -32,13 +33,14 @@ class StudioDoor(QObject):
         session: Session,
         current: Callable[[], Styled | None],
         keep: Callable[..., None],
+        picker: Picker,
         questions: QuestionBar,
         key: QKeySequence,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._session, self._current, self._keep = session, current, keep
-        self._questions, self._key, self._parent = questions, key, parent
+        self._picker, self._questions, self._key, self._parent = picker, questions, key, parent
         self.window: StudioWindow | None = None
         self._quit_asked = False  # while something is trained
         self._told_of_unfinished = False
@@ -48,7 +50,9 @@ class StudioDoor(QObject):
     def open(self, settings: Settings) -> None:
         """Show the studio's window, at first with what `settings` say was chosen the last time."""
         if self.window is None:
-            self.window = StudioWindow(self._session, self._source_pixels, self._keep, self._parent)
+            self.window = StudioWindow(
+                self._session, self._source_pixels, self._keep, self._picker, self._parent
+            )
             self.window.restore(settings.photographs, settings.vgg)
         self.window.show()
         self.window.raise_()

@@ -25,6 +25,7 @@ from app.studio.runs import RunFolder
 from app.studio.survey import Survey, survey
 from app.ui.choice_box import Choice, ChoiceBox
 from app.ui.form import StillSlider
+from app.ui.picking import FOLDER, PICTURE, WEIGHTS, Picker
 from app.ui.problem_bar import button
 from app.ui.studio.fields import PathLabel, PictureField, path_row
 from app.ui.tokens import SPACE
@@ -39,13 +40,13 @@ STEPS_PER_UNIT = 4  # of the slider of the style's weight
 
 class Form(QScrollArea):
     """`changed` follows everything the user does to the order; what is chosen and how good it is
-    shows beside each field. `run` is session.run."""
+    shows beside each field. `run` is session.run, `picker` asks for files."""
 
     changed = Signal()
 
-    def __init__(self, run: RunJob, parent: QWidget | None = None) -> None:
+    def __init__(self, run: RunJob, picker: Picker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._run = run
+        self._run, self._picker = run, picker
         self._picture: Path | None = None
         self._shown = QImage()  # the picture, small
         self._title = ""  # the one typed, while that of a run is shown
@@ -207,7 +208,8 @@ class Form(QScrollArea):
     # The style picture
 
     def ask_picture(self) -> None:
-        dialog = self._dialog("Choose a style picture", QFileDialog.FileMode.ExistingFile)
+        one = QFileDialog.FileMode.ExistingFile
+        dialog = self._picker.dialog(self, "Choose a style picture", PICTURE, one)
         dialog.fileSelected.connect(lambda name: self.take_picture(Path(name)))
         dialog.open()
 
@@ -235,7 +237,10 @@ class Form(QScrollArea):
     # The photographs
 
     def ask_folder(self) -> None:
-        dialog = self._dialog("Choose a folder of photographs", QFileDialog.FileMode.Directory)
+        one = QFileDialog.FileMode.Directory
+        dialog = self._picker.dialog(self, "Choose a folder of photographs", FOLDER, one)
+        if self.folder.path is not None:
+            dialog.setDirectory(str(self.folder.path.parent))
         dialog.fileSelected.connect(lambda name: self.take_folder(Path(name)))
         dialog.open()
 
@@ -262,8 +267,8 @@ class Form(QScrollArea):
 
     def ask_vgg(self) -> None:
         """Ask for a file of VGG-19's weights."""
-        dialog = self._dialog("Choose VGG-19's weights", QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters(["Weights (*.pth *.pt *.safetensors)", "All files (*)"])
+        one = QFileDialog.FileMode.ExistingFile
+        dialog = self._picker.dialog(self, "Choose VGG-19's weights", WEIGHTS, one)
         dialog.fileSelected.connect(self._take_vgg)
         dialog.open()
 
@@ -279,12 +284,6 @@ class Form(QScrollArea):
     def _take_vgg(self, name: str) -> None:
         self.show_vgg(Path(name) if name else None)
         self.changed.emit()
-
-    def _dialog(self, title: str, mode: QFileDialog.FileMode) -> QFileDialog:
-        dialog = QFileDialog(self, title)
-        dialog.setFileMode(mode)
-        dialog.finished.connect(dialog.deleteLater)
-        return dialog
 
     # The rest
 

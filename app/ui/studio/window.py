@@ -25,12 +25,15 @@ from app.session import Session
 from app.studio.runs import RunFolder
 from app.studio.state import Phase, State
 from app.styles import Style
+from app.ui.fitting import Fitted
+from app.ui.picking import Picker
 from app.ui.problem_bar import ProblemBar, button
 from app.ui.studio.ask_bar import Answer, AskBar
 from app.ui.studio.curves import LossCurves
 from app.ui.studio.form import Form
 from app.ui.studio.preview import Preview
 from app.ui.studio.words import about, left, question
+from app.ui.taking import accept_as_copy
 from app.ui.tokens import SPACE
 from models.training.download import ADDRESS, SIZE_MB
 
@@ -43,7 +46,7 @@ class StudioWindow(QDialog):
     """Not modal: the live picture goes on, and so does training when this window is closed.
 
     `frame` gives the source picture on screen, (H, W, 3) uint8 RGB, or None; `keep(photographs=,
-    vgg=)` remembers what was chosen.
+    vgg=)` remembers what was chosen, and `picker` asks for files.
     """
 
     def __init__(
@@ -51,11 +54,12 @@ class StudioWindow(QDialog):
         session: Session,
         frame: Callable[[], Pixels | None],
         keep: Callable[..., None],
+        picker: Picker,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._session, self._studio = session, session.studio
-        self._frame, self._keep = frame, keep
+        self._frame, self._keep, self._picker = frame, keep, picker
         self._unfinished: tuple[RunFolder, ...] = ()
         self._problem: Problem | None = None  # the one shown, or dismissed already
         self._foreign = False  # the run is not of the order in the form
@@ -73,7 +77,7 @@ class StudioWindow(QDialog):
     # Building
 
     def _make(self) -> None:
-        self.form = Form(self._session.run, self)
+        self.form = Form(self._session.run, self._picker, self)
         self.problems = ProblemBar(self)
         self.asking = AskBar(self)
         self.preview = Preview(self)
@@ -149,6 +153,7 @@ class StudioWindow(QDialog):
         grid.setColumnStretch(1, 1)
         grid.setRowStretch(2, 1)
         self.resize(1020, 720)
+        Fitted(self)
 
     def _connect(self) -> None:
         studio = self._studio
@@ -375,10 +380,10 @@ class StudioWindow(QDialog):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if self._studio.state.phase is Phase.IDLE and _paths(event.mimeData().urls()):
-            event.acceptProposedAction()
+            accept_as_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        event.acceptProposedAction()
+        accept_as_copy(event)
         for path in _paths(event.mimeData().urls()):
             self.take(path)
 
