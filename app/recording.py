@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.problems import StyleForgeError
 from utils.files import temporary_name
-from utils.opencv import cv2
+from utils.opencv import cv2, place
 
 Pixels = NDArray[np.uint8]
 
@@ -96,7 +96,7 @@ class Recording:
         self._size = width, height
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fourcc = cv2.VideoWriter.fourcc(*"mp4v")
-        self._writer = cv2.VideoWriter(str(self._part), fourcc, FPS, self._size)
+        self._writer = cv2.VideoWriter(place(self._part), fourcc, FPS, self._size)
         if not self._writer.isOpened():
             raise OSError(0, "the folder is not writable, or OpenCV has no MPEG-4 encoder")
 

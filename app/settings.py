@@ -13,10 +13,12 @@ from typing import Any
 import platformdirs
 
 from utils.files import replacing
+from utils.regular import read_regular
 
 log = logging.getLogger(__name__)
 
 APP = "styleforge"
+MOST = 1 << 20  # bytes of the settings file; a long strip of pictures takes some KB
 
 
 def settings_path() -> Path:
@@ -73,7 +75,7 @@ class Settings:
         """Read `path`; what is missing or malformed falls back to its default. `complain` gets
         one sentence on everything that is damaged."""
         try:
-            text = path.read_text("utf-8", errors="replace")
+            text = read_regular(path, MOST).decode("utf-8", "replace")
         except FileNotFoundError:
             return cls()
         except OSError as exc:

@@ -84,6 +84,8 @@ def load(folder: Path, *, builtin: bool = False) -> Style:
         credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
         sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
         lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
+        if not weights:
+            raise KeyError("'weights' is empty")
     except (KeyError, TypeError) as exc:
         raise StyleError(f"'{pack}/style.toml' is not valid: {exc.args[0]}") from exc
     for name in filter(None, (weights, lite)):

@@ -6,7 +6,6 @@ go through PyTorch's restricted reader, which knows tensors and plain containers
 
 from __future__ import annotations
 
-import pickle
 import re
 import zipfile
 from collections.abc import Mapping
@@ -26,6 +25,7 @@ from models.network_shape import (
     network_shape,
     num_residual_blocks,
 )
+from models.plain import NotPlainError, is_weight, load_plain
 from models.transformer_net import TransformerNetBaseline
 from utils.files import write_whole
 from utils.regular import open_regular
@@ -35,6 +35,7 @@ State = dict[str, Tensor]
 
 
 NAME = 100  # characters of a file's name in a message
+NAMED = 3  # keys of one fault in a message
 MOST = 100 << 20  # bytes of a checkpoint, and of its weights as float32: 15 times the network
 MOST_NAMES = 4 << 20  # bytes of the list of names in a PyTorch file; those of the network take 8 KB
 
@@ -57,8 +58,8 @@ _DROPPED = re.compile(r".*\b(running_mean|running_var|num_batches_tracked)")
 _RENAMES: tuple[tuple[str, str], ...] = (
     (r"(conv\d)\.conv\.(\w+)", r"\1.conv2d.\2"),
     (r"conv(\d)\.norm\.(\w+)", r"in\1.\2"),
-    (r"residual_blocks\.(\d+)\.(conv\d)\.conv\.(\w+)", r"res{}.\2.conv2d.\3"),
-    (r"residual_blocks\.(\d+)\.conv(\d)\.norm\.(\w+)", r"res{}.in\2.\3"),
+    (r"residual_blocks\.(\d{1,9})\.(conv\d)\.conv\.(\w+)", r"res{}.\2.conv2d.\3"),
+    (r"residual_blocks\.(\d{1,9})\.conv(\d)\.norm\.(\w+)", r"res{}.in\2.\3"),
     (r"(deconv\d)\.conv\.(\w+)", r"\1.conv2d.\2"),
     (r"deconv3\.1\.(\w+)", r"deconv3.conv2d.\1"),
     (r"deconv1\.norm\.(\w+)", r"in4.\1"),
@@ -88,7 +89,7 @@ def load_checkpoint(path: Path | str) -> State:
 
     Reads safetensors and PyTorch files, new and old, in both published layouts, with or without
     wrappers around them. Raises CheckpointError for anything else; of a checkpoint that does not
-    fit the network it names every missing, unexpected and wrongly shaped key.
+    fit the network it names the first missing, unexpected and wrongly shaped keys.
     """
     path = Path(path)
     name = printable(path.name, NAME)
@@ -161,19 +162,9 @@ def _read_zip(name: str, file: BinaryIO) -> Any:
 
 def _read_torch(name: str, file: BinaryIO) -> Any:
     try:
-        return torch.load(file, map_location="cpu", weights_only=True)
-    except OSError:
-        raise
-    except pickle.UnpicklingError as error:
-        if found := re.search(r"Unsupported \w+: GLOBAL (\S+)", str(error)):
-            code = printable(found[1].rstrip("."), NAME)
-            raise CheckpointError(
-                f"'{name}' contains Python code ({code}), which is never run: "
-                "only files of plain weights can be used"
-            ) from error
-        raise CheckpointError(f"'{name}' is damaged or truncated") from error
-    except Exception as error:
-        raise CheckpointError(f"'{name}' is damaged or truncated") from error
+        return load_plain(file)
+    except NotPlainError as error:
+        raise CheckpointError(f"'{name}' {error}") from error
 
 
 def _read_safetensors(name: str, file: BinaryIO) -> State:
@@ -236,7 +227,7 @@ def _our_key(key: str) -> str:
 
 
 def _conform(name: str, content: Mapping[Any, Any]) -> State:
-    """Our keys and nothing else, float32; CheckpointError names everything that does not fit."""
+    """Our keys and nothing else, float32; CheckpointError names what does not fit."""
     found: dict[str, Any] = {}
     twice: list[str] = []
     for key, value in content.items():
@@ -251,7 +242,7 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         raise CheckpointError(
             f"'{name}' has {count} residual blocks; at most {MAX_RESIDUAL_BLOCKS} are supported"
         )
-    usable = {key: value for key, value in found.items() if _is_weight(value)}
+    usable = {key: value for key, value in found.items() if is_weight(value)}
     try:
         shape = network_shape(usable)
     except ValueError:
@@ -264,20 +255,22 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         faults = _faults(found, usable, expected)
     faults["given twice"] = twice
     if any(faults.values()):
-        text = "; ".join(
-            f"{what}: {', '.join(printable(key, NAME) for key in keys)}"
-            for what, keys in faults.items()
-            if keys
-        )
-        raise CheckpointError(f"'{name}' does not fit the network: {text}")
+        text = "; ".join(f"{what}: {_listed(keys)}" for what, keys in faults.items() if keys)
+        raise CheckpointError(f"'{name}' does not fit the network: {printable(text)}")
     if 4 * sum(usable[key].numel() for key in expected) > MOST:  # a tensor may repeat one number
         raise _too_large(name)
     state = {
         key: usable[key].detach().to("cpu", torch.float32).contiguous().clone() for key in expected
     }
     if broken := _not_finite(state):
-        raise CheckpointError(f"'{name}' has NaN or infinite weights in {', '.join(broken)}")
+        raise CheckpointError(f"'{name}' has NaN or infinite weights in {_listed(broken)}")
     return state
+
+
+def _listed(keys: list[str]) -> str:
+    """The first of `keys`, and how many more there are."""
+    named = ", ".join(printable(key, NAME) for key in keys[:NAMED])
+    return f"{named} and {len(keys) - NAMED} more" if len(keys) > NAMED else named
 
 
 def _expected(shape: NetworkShape) -> State:
@@ -299,16 +292,6 @@ def _faults(
             if key in usable and usable[key].shape != expected[key].shape
         ],
     }
-
-
-def _is_weight(value: Any) -> bool:
-    return (
-        isinstance(value, Tensor)
-        and value.layout == torch.strided
-        and value.is_floating_point()
-        and not value.is_meta
-        and not value.is_quantized
-    )
 
 
 def _not_finite(state: Mapping[str, Tensor]) -> list[str]:

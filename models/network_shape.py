@@ -64,4 +64,6 @@ def network_shape(state: Mapping[str, Tensor]) -> NetworkShape:
 
 def num_residual_blocks(state: Mapping[str, Tensor]) -> int:
     """How many residual blocks a state dict with the published keys describes."""
-    return max((int(m[1]) for m in (re.match(r"res(\d+)\.", key) for key in state) if m), default=0)
+    return max(
+        (int(m[1]) for m in (re.match(r"res(\d{1,9})\.", key) for key in state) if m), default=0
+    )

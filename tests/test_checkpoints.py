@@ -161,6 +161,24 @@ def test_every_key_that_does_not_fit_is_named(weights, tmp_path):
     )
 
 
+def test_of_many_keys_that_do_not_fit_the_first_are_named(weights, tmp_path):
+    path = tmp_path / "style.pth"
+    torch.save({f"{'x' * 5000}\n{n}": torch.zeros(1) for n in range(100)}, path)
+    with pytest.raises(CheckpointError) as caught:
+        load_checkpoint(path)
+    sentence = str(caught.value)
+    assert len(sentence) < 500
+    assert sentence.isprintable()
+    assert "missing: conv1.conv2d.weight, conv1.conv2d.bias, in1.weight and 27 more" in sentence
+
+
+def test_a_residual_block_of_no_possible_number_is_refused(weights, tmp_path):
+    path = tmp_path / "style.pth"
+    torch.save({**weights, f"res{'9' * 5000}.in1.weight": torch.zeros(128)}, path)
+    with pytest.raises(CheckpointError, match=r"unexpected: res9+\.\.\."):
+        load_checkpoint(path)
+
+
 def test_a_key_given_in_both_layouts_is_refused(weights, tmp_path):
     torch.save({**weights, "conv1.conv.weight": weights["conv1.conv2d.weight"]}, tmp_path / "a")
     with pytest.raises(CheckpointError, match=r"given twice: conv1\.conv2d\.weight"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import fields
 
 import pytest
@@ -44,6 +46,18 @@ def test_a_file_that_is_no_settings_file_gives_defaults_and_one_warning(content,
     assert Settings.load(path) == Settings()
     assert len(caplog.records) == 1
     assert str(path) in caplog.text
+    caplog.clear()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
+def test_a_pipe_or_a_device_in_place_of_the_settings_file_costs_no_time_and_memory(
+    tmp_path, caplog
+):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "endless.json").symlink_to("/dev/zero")
+    for name, what in (("pipe.json", "it is a pipe"), ("endless.json", "it is a device")):
+        assert Settings.load(tmp_path / name) == Settings()
+        assert what in caplog.text
     caplog.clear()
 
 

@@ -22,6 +22,7 @@ from utils import toml
         (None, "no style.toml"),
         ("title = ", "not valid"),
         ('title = "Candy"', "not valid: 'weights' is missing"),
+        ('title = "Candy"\nweights = ""', "not valid: 'weights' is empty"),
         ('title = 7\nweights = "w.safetensors"', "'title' should be text, not 7"),
         ('title = "Candy"\nweights = "w.safetensors"', "missing: w.safetensors"),
         (

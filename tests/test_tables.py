@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from utils.tables import frames_table, markdown, quality_markdown, refreshed, table
+import pytest
+
+from utils.tables import frames_table, main, markdown, quality_markdown, refreshed, table
 
 ROOT = Path(__file__).resolve().parent.parent
 OLD = {
@@ -33,6 +35,21 @@ def test_a_report_of_before_a_column_was_added_still_reads():
     text = markdown(report)
     assert "% of floor" not in text
     assert "vs PyTorch" not in text
+
+
+@pytest.mark.parametrize(
+    "stored",
+    ["[]", "7", '"live"', "{}", '{"machine": 1, "versions": []}', "[" * 100_000, '{"sizes": ['],
+)
+def test_what_is_no_report_leaves_the_file_as_it_is_with_a_sentence(stored, tmp_path, capsys):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- figures: report.json -->\nold\n<!-- end of figures -->\n")
+    (tmp_path / "report.json").write_text(stored)
+    assert main([str(page)]) == 1
+    assert "\nold\n" in page.read_text()
+    said = capsys.readouterr().err
+    assert said.startswith(f"{page} was left as it is: ")
+    assert said.count("\n") == 1
 
 
 def test_the_floor_is_told_in_percent_of_the_speed_it_allows():

@@ -387,7 +387,8 @@ def _eight_bits(grey: NDArray[np.generic]) -> NDArray[np.uint8]:
     """16-bit by its full range; wider integers and floats by the range that they occupy."""
     if grey.dtype == np.uint16:
         return ((grey.astype(np.uint32) + 128) // 257).astype(np.uint8)
-    values = np.nan_to_num(grey.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    with np.errstate(invalid="ignore"):  # of which NaN it is, nothing depends
+        values = np.nan_to_num(grey.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1 and grey.dtype.kind == "f":
         low, high = 0.0, 1.0

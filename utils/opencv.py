@@ -9,13 +9,14 @@ environment is put back as it was. Pictures of more than MAX_PIXELS are refused 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 MAX_PIXELS = 50_000_000  # of a picture that OpenCV decodes; as RGB that is 150 MB
 
 # Read when OpenCV loads. Windows cameras open slowly otherwise; and what FFmpeg and V4L2 would
 # print to the terminal, the sources say in sentences.
 os.environ.setdefault("OPENCV_VIDEOIO_MSMF_ENABLE_HW_TRANSFORMS", "0")
-os.environ.setdefault("OPENCV_LOG_LEVEL", "ERROR")
+os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
 os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
 os.environ["OPENCV_IO_MAX_IMAGE_PIXELS"] = str(MAX_PIXELS)
 
@@ -30,4 +31,10 @@ for _name, _value in _before.items():
     else:
         os.environ[_name] = _value
 
-__all__ = ["MAX_PIXELS", "cv2"]
+__all__ = ["MAX_PIXELS", "cv2", "place"]
+
+
+def place(where: str | os.PathLike[str]) -> Any:
+    """A path or an address as OpenCV is to get it: as bytes, since it crashes on the text that
+    stands for a name that is not UTF-8."""
+    return os.fsencode(where)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.files import write_whole
+from utils.text import printable
 
 BLOCK = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 COLUMNS = (
@@ -293,9 +294,19 @@ def refreshed(text: str, folder: Path) -> str:
 
     def fill(match: re.Match[str]) -> str:
         report = json.loads((folder / match[2]).read_text("utf-8"))
-        return f"{match[1]}{markdown(report)}{match[3]}"
+        return f"{match[1]}{_filled(match[2], report)}{match[3]}"
 
     return BLOCK.sub(fill, text)
+
+
+def _filled(name: str, report: Any) -> str:
+    """The report as Markdown; ValueError if it is none."""
+    try:
+        text = markdown(report)
+        text.encode()  # half a surrogate pair cannot be written
+    except (TypeError, AttributeError, LookupError, ArithmeticError, ValueError) as exc:
+        raise ValueError(f"{name} is not a report ({type(exc).__name__}: {exc})") from exc
+    return text
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -304,8 +315,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         path = Path(name)
         try:
             text = refreshed(path.read_text("utf-8"), path.parent)
-        except (OSError, ValueError, KeyError) as exc:
-            sys.stderr.write(f"{path} was left as it is: {exc}\n")
+        except (OSError, ValueError, RecursionError) as exc:
+            sys.stderr.write(f"{path} was left as it is: {printable(str(exc))}\n")
             return 1
         write_whole(path, text.encode())
     return 0

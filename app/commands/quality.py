@@ -398,7 +398,7 @@ def _others(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dic
         return [style for style in styles if style["key"] not in keys]
     except OSError as exc:
         raise QualityError(f"the report '{path}' cannot be read: {exc.strerror}") from exc
-    except (ValueError, LookupError, TypeError, AttributeError) as exc:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as exc:
         raise QualityError(f"'{path.name}' is not a report of quality") from exc
 
 

@@ -19,7 +19,9 @@ from app.sources.captured import retrieved
 from app.sources.deadline import Deadline
 from app.sources.grabber import FeedLost, Grabber
 from utils.opencv import cv2
+from utils.text import printable
 
+NAME = 100  # characters of a camera's name in a message
 OPEN_TIMEOUT_S = 15.0  # Media Foundation on Windows is known to take ten
 RATE_FRAMES = 20  # the frame rate is believed after so many frames
 _BACKENDS = {
@@ -28,7 +30,9 @@ _BACKENDS = {
     "darwin": (cv2.CAP_AVFOUNDATION,),
 }
 _SPEC = re.compile(
-    r"camera:(?P<which>.*?)(?:@(?P<width>\d+)x(?P<height>\d+))?(?:@(?P<fps>\d+(?:\.\d+)?))?"
+    r"camera:(?P<which>.*?)(?:@(?P<width>\d{1,5})x(?P<height>\d{1,5}))?"
+    r"(?:@(?P<fps>\d{1,4}(?:\.\d{1,3})?))?",
+    re.DOTALL | re.ASCII,
 )
 
 
@@ -99,6 +103,13 @@ def is_camera(spec: str) -> bool:
 def open_camera(spec: str) -> Camera:
     """`spec` is "camera:0" or "camera:Name of it", then optionally "@1280x720", "@30"; "camera:"
     is the first. Raises StyleForgeError."""
+    which, mode = parse(spec)
+    camera = find_camera(which, list_cameras())
+    return Camera(camera.name, mode, lambda: _capture(camera))
+
+
+def parse(spec: str) -> tuple[str, Mode]:
+    """The index or name of the camera that `spec` asks for, and what is asked of it."""
     match = _SPEC.fullmatch(spec)
     assert match is not None  # every part is optional
     mode = Mode()
@@ -106,8 +117,7 @@ def open_camera(spec: str) -> Camera:
         mode = replace(mode, width=int(match["width"]), height=int(match["height"]))
     if match["fps"]:
         mode = replace(mode, fps=float(match["fps"]))
-    camera = find_camera(match["which"], list_cameras())
-    return Camera(camera.name, mode, lambda: _capture(camera))
+    return match["which"], mode
 
 
 def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
@@ -116,11 +126,12 @@ def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
     for camera in cameras:
         if which in ("", str(camera.index), camera.name):
             return camera
+    shown = printable(which, NAME)
     if not cameras:
-        wanted = f" {which}" if which.isdigit() else f" '{which}'" if which else ""
+        wanted = f" {shown}" if shown.isdigit() else f" '{shown}'" if shown else ""
         raise StyleForgeError(f"there is no camera{wanted}: none is attached to this machine")
     there = ", ".join(f"{camera.index} ({camera.name})" for camera in cameras)
-    raise StyleForgeError(f"there is no camera '{which}', only {there}")
+    raise StyleForgeError(f"there is no camera '{shown}', only {there}")
 
 
 def _capture(camera: CameraName) -> Capture:

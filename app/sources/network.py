@@ -49,14 +49,14 @@ class Address:
         try:
             parts = urlsplit(spec)
             port = f":{parts.port}" if parts.port is not None else ""
-        except ValueError:
+            path, query = (quote(part, ALLOWED) for part in (parts.path, parts.query))
+        except ValueError:  # half a surrogate pair is one too
             raise StyleForgeError("the address is not valid: check its host and port") from None
-        if parts.scheme not in SCHEMES or not parts.hostname:
+        if parts.scheme not in SCHEMES or not parts.hostname or parts.hostname.isspace():
             raise StyleForgeError(
                 "the address is not valid: it must look like http://host/path or rtsp://host/path"
             )
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        path, query = (quote(part, ALLOWED) for part in (parts.path, parts.query))
         url = urlunsplit((parts.scheme, host + port, path, query, ""))
         return cls(url, unquote(parts.username or ""), unquote(parts.password or ""))
 
@@ -185,7 +185,7 @@ class MultipartFeed:
     def grab(self) -> None:
         try:
             self._jpeg = self._part()
-        except (OSError, EOFError, ValueError, http.client.HTTPException) as exc:
+        except (OSError, EOFError, ValueError, OverflowError, http.client.HTTPException) as exc:
             raise _lost(self._address, exc) from exc
 
     def decode(self) -> NDArray[np.uint8] | None:

@@ -15,7 +15,7 @@ from PIL import Image
 from app.problems import StyleForgeError
 from app.sources.captured import retrieved
 from utils.image_utils import MALFORMED, opened, to_rgb
-from utils.opencv import cv2
+from utils.opencv import cv2, place
 from utils.text import printable
 
 DEFAULT_FPS = 25.0  # for files that do not tell
@@ -68,7 +68,7 @@ class VideoReader:
 
     def _open(self) -> cv2.VideoCapture:
         capture = cv2.VideoCapture(
-            self._where, cv2.CAP_FFMPEG, NETWORK_TIMEOUTS if "://" in self._where else []
+            place(self._where), cv2.CAP_FFMPEG, NETWORK_TIMEOUTS if "://" in self._where else []
         )
         if not capture.isOpened():
             capture.release()
@@ -135,7 +135,7 @@ class AnimationReader:
             self._image.load()
             delay = self._image.info.get("duration") or DEFAULT_DELAY_MS
             self._in_a_row = 0
-        except MALFORMED:
+        except (*MALFORMED, MemoryError):  # a frame may state any size
             self._damaged = True
             self._in_a_row += 1
             if self._in_a_row == DAMAGED:  # the file may state billions
@@ -153,7 +153,7 @@ class AnimationReader:
     def decode(self) -> NDArray[np.uint8] | None:
         try:
             return None if self._damaged else to_rgb(self._image)
-        except MALFORMED:
+        except (*MALFORMED, MemoryError):
             return None
 
     def seek(self, seconds: float) -> None:

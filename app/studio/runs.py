@@ -25,12 +25,15 @@ from app.studio.order import Order
 from models.training.run import fit
 from utils.files import write_whole
 from utils.image_utils import load_image, save_image
+from utils.regular import read_regular
+from utils.text import printable
 
 FORMAT = 1
 PICTURE_SIDE = 1536  # pixels; twice what the largest strokes are learned from
 FRAME_SIDE = 1024  # pixels; previews are made smaller
 STALE_S = 86_400.0
 BEGUN, DISCARDED = ".begun-", ".discarded-"  # how a folder that is being made or deleted is called
+MOST = 16 << 20  # bytes of a run's description; 10,000 steps take 1 MB
 KEY = "style"  # of the pack inside a run; it gets a better one among the others
 
 
@@ -230,11 +233,9 @@ def read(path: Path) -> RunFolder:
     no run."""
     description = path / "run.json"
     try:
-        if not description.is_file():
-            raise ValueError("there is no description")
-        values: Any = json.loads(description.read_text("utf-8"))
+        values: Any = json.loads(read_regular(description, MOST).decode("utf-8"))
         if values["format"] != FORMAT:
-            raise RunError(f"'{path.name}' was written by another version of StyleForge")
+            raise RunError(f"'{printable(path.name)}' was written by another version of StyleForge")
         title, picture, flags = values["title"], values["picture"], values["flags"]
         iterations = values["iterations"]
         if not (isinstance(flags, list) and type(iterations) is int and iterations > 0):
@@ -243,11 +244,13 @@ def read(path: Path) -> RunFolder:
             raise TypeError("title, picture and flags should be text")
         if Path(picture).name != picture:
             raise ValueError("the picture should be in the folder")
-        run = RunFolder(path, title, picture, tuple(flags), iterations)
+        if not title.strip():
+            raise ValueError("there should be a title")
+        run = RunFolder(path, printable(title), picture, tuple(flags), iterations)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as exc:
         learned = RunFolder(path, "", "", (), 0)
         if not learned.worth_keeping:
-            raise RunError(f"'{path.name}' is not a training run") from exc
+            raise RunError(f"'{printable(path.name)}' is not a training run") from exc
         rest = learned.pack if learned.pack.is_dir() else learned.checkpoint
         raise DamagedRunError(
             f"the training in '{path}' cannot go on: its 'run.json' is missing or damaged; "

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QFileInfo, QMimeData, QMimeDatabase, QUrl
 
+from utils.text import printable
+
 DROPPABLE = "Pictures, videos, folders, network addresses, and .pth or .safetensors styles"
 WEIGHTS = (".pth", ".pt", ".safetensors")
+NAME = 100  # characters of a file's name on the sheet
 _STREAMS = ("http", "https", "rtsp", "rtsps")
 
 
@@ -37,10 +40,12 @@ def understand(data: QMimeData) -> Drop:
         return _refused("This")
     if len(urls) == 1 and urls[0].scheme() in _STREAMS:
         encoded = urls[0].toString(QUrl.ComponentFormattingOption.FullyEncoded)
-        return Drop("Drop to open", urls[0].host(), spec=encoded)
-    paths = [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
+        return Drop("Drop to open", printable(urls[0].host(), NAME), spec=encoded)
+    # No file has a NUL in its name, and Qt prints a warning about it.
+    local = [url.toLocalFile() for url in urls if url.isLocalFile()]
+    paths = [Path(name) for name in local if "\0" not in name]
     if not paths:
-        return _refused(f"'{urls[0].toDisplayString()}'")
+        return _refused(f"'{printable(urls[0].toDisplayString(), NAME)}'")
     if len(paths) == 1:
         return _one(paths[0])
     return _several(paths)
@@ -48,10 +53,10 @@ def understand(data: QMimeData) -> Drop:
 
 def _one(path: Path) -> Drop:
     if path.suffix.lower() in WEIGHTS or QFileInfo(path / "style.toml").isFile():
-        return Drop("Drop to install this style", path.name, weights=path)
+        return Drop("Drop to install this style", _name(path), weights=path)
     if QFileInfo(path).isDir() or _kind(path) in ("image", "video"):
-        return Drop("Drop to open", path.name, spec=str(path))
-    return _refused(f"'{path.name}'")
+        return Drop("Drop to open", _name(path), spec=str(path))
+    return _refused(f"'{_name(path)}'")
 
 
 def _several(paths: list[Path]) -> Drop:
@@ -62,7 +67,7 @@ def _several(paths: list[Path]) -> Drop:
             return Drop("Only one style at a time", "Drop a single .pth or .safetensors file.")
         if all(kind == "video" for kind in kinds):
             return Drop("Only one video at a time", "Drop a single video, or several pictures.")
-        return _refused(f"'{paths[0].name}'")
+        return _refused(f"'{_name(paths[0])}'")
     counts = ((kinds.count("image"), "picture"), (kinds.count("folder"), "folder"))
     detail = " and ".join(_count(number, word) for number, word in counts if number)
     if strip[1:] or "folder" in kinds:
@@ -70,6 +75,10 @@ def _several(paths: list[Path]) -> Drop:
     if left_out := len(paths) - len(strip):
         detail += f"; {_count(left_out, 'other file')} left out"
     return Drop("Drop to open", detail, spec=strip)
+
+
+def _name(path: Path) -> str:
+    return printable(path.name, NAME)
 
 
 def _count(number: int, word: str) -> str:
@@ -86,7 +95,7 @@ def _kind(path: Path) -> str:
 def _typed(text: str) -> list[QUrl]:
     """An address or path given as text, as terminals and browsers do. Text may be too long for a
     path, which Qt takes for one that does not exist, and Python for an error."""
-    if not text or "\n" in text:
+    if not text or "\n" in text or "\0" in text:
         return []
     url = QUrl(text)
     if url.scheme() in (*_STREAMS, "file"):

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import io
 import os
-import pickle
 import shutil
 import zipfile
-import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 
+from models.plain import load_plain
 from models.training.errors import TrainingError
 from models.training.run import Run
+from utils.text import printable
 
 FORMAT = "styleforge-training-1"
+PATH = 1000  # characters of a whole path in a message
 
 
 def save_run(path: Path, run: Run) -> None:
@@ -43,8 +44,9 @@ def save_run(path: Path, run: Run) -> None:
     except OSError as exc:
         fresh.unlink(missing_ok=True)
         kept = "; the one written before is kept" if path.is_file() else ""
+        shown = printable(str(path), PATH)
         raise TrainingError(
-            f"the checkpoint '{path}' of iteration {run.iteration} could not be written "
+            f"the checkpoint '{shown}' of iteration {run.iteration} could not be written "
             f"({exc.strerror or exc}){kept}"
         ) from exc
 
@@ -54,7 +56,8 @@ def resume_run(path: Path, run: Run) -> str:
     it takes its place, and the answer is a sentence that says so; otherwise it is empty.
     TrainingError if neither can be used, or if it is not the same run."""
     if not path.is_file():
-        raise TrainingError(f"there is no run to resume: '{path}' does not exist")
+        shown = printable(str(path), PATH)
+        raise TrainingError(f"there is no run to resume: '{shown}' does not exist")
     try:
         _resume(path, run)
         return ""
@@ -68,7 +71,7 @@ def resume_run(path: Path, run: Run) -> str:
             raise damaged from None
     # At once: the next checkpoint would make the damaged one the checkpoint before.
     previous.replace(path)
-    return f"'{path.name}' was damaged; the checkpoint before it is used"
+    return f"'{printable(path.name)}' was damaged; the checkpoint before it is used"
 
 
 def forget_run(path: Path) -> None:
@@ -115,37 +118,43 @@ class _DamagedError(TrainingError):
 
 
 def _resume(path: Path, run: Run) -> None:
-    state = _read(path)
+    state, shown = _read(path), printable(str(path), PATH)
     try:
         differences = run.differences(state)
-    except (KeyError, ValueError, TypeError, AttributeError) as exc:
-        raise _DamagedError(f"'{path}' is not a training checkpoint, or is damaged") from exc
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as exc:
+        raise _DamagedError(f"'{shown}' is not a training checkpoint, or is damaged") from exc
     if differences:
         raise TrainingError(
-            f"the run in '{path}' cannot be resumed with other settings: it was started with "
-            + ", ".join(differences)
+            f"the run in '{shown}' cannot be resumed with other settings: it was started with "
+            + printable(", ".join(differences))
         )
     try:
         run.restore(state)
-    except (KeyError, ValueError, TypeError, AttributeError, RuntimeError) as exc:
-        raise _DamagedError(f"'{path}' is a damaged training checkpoint") from exc
+    except (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OverflowError) as exc:
+        raise _DamagedError(f"'{shown}' is a damaged training checkpoint") from exc
 
 
 def _read(path: Path) -> dict[str, Any]:
+    shown = printable(str(path), PATH)
     try:
         with path.open("rb") as file:
-            # PyTorch does not compare the checksums, and would go on from altered weights.
-            with zipfile.ZipFile(file) as archive:
-                altered = archive.testzip()
-            if altered:
-                raise ValueError(f"{altered} has another checksum")
+            _check_sums(file)
             file.seek(0)
-            state = torch.load(file, map_location="cpu", weights_only=True)
-    except (
-        *(RuntimeError, EOFError, ValueError, KeyError, OSError, NotImplementedError),
-        *(pickle.UnpicklingError, zipfile.BadZipFile, zlib.error),
-    ) as exc:
-        raise _DamagedError(f"'{path}' is not a training checkpoint, or is damaged") from exc
+            state = load_plain(file)
+    except (OSError, ValueError) as exc:
+        raise _DamagedError(f"'{shown}' is not a training checkpoint, or is damaged") from exc
     if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise _DamagedError(f"'{path}' is not a training checkpoint")
+        raise _DamagedError(f"'{shown}' is not a training checkpoint")
     return state
+
+
+def _check_sums(file: BinaryIO) -> None:
+    """ValueError if one of the checksums in a PyTorch file is wrong: PyTorch does not compare
+    them, and would go on from altered weights."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            altered = archive.testzip()
+    except Exception as exc:  # what zipfile makes of damage is not told anywhere
+        raise ValueError("not a ZIP archive, or a damaged one") from exc
+    if altered:
+        raise ValueError(f"{altered} has another checksum")

@@ -18,6 +18,7 @@ from torch import Tensor
 from models.training.config import SQUARE
 from models.training.errors import TrainingError
 from utils.image_utils import ImageError, load_image, picture_endings
+from utils.text import printable
 
 PORTION = 0.4  # of a GPU's free memory that photographs may fill
 DECODERS = 8
@@ -44,8 +45,9 @@ class Photographs:
 def find_photographs(folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
     """Every picture under `folder`, sorted, but for those whose name or path inside the folder
     is in `exclude`; TrainingError if that leaves none, or if an excluded one is not there."""
+    shown = printable(str(folder))
     if not folder.is_dir():
-        raise TrainingError(f"the folder of photographs '{folder}' does not exist")
+        raise TrainingError(f"the folder of photographs '{shown}' does not exist")
     endings = picture_endings()
     found = [
         path
@@ -53,11 +55,13 @@ def find_photographs(folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
         if path.suffix.lower() in endings and path.is_file()
     ]
     if not found:
-        raise TrainingError(f"the folder '{folder}' holds no photographs")
+        raise TrainingError(f"the folder '{shown}' holds no photographs")
     known = {name for path in found for name in (path.name, path.relative_to(folder).as_posix())}
     absent = [name for name in exclude if name not in known]
     if absent:
-        raise TrainingError(f"a photograph to leave out is not in '{folder}': {absent[0]}")
+        raise TrainingError(
+            f"a photograph to leave out is not in '{shown}': {printable(absent[0])}"
+        )
     left_out = set(exclude)
     kept = [
         path
@@ -65,7 +69,7 @@ def find_photographs(folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
         if path.name not in left_out and path.relative_to(folder).as_posix() not in left_out
     ]
     if not kept:
-        raise TrainingError(f"every photograph of '{folder}' is left out")
+        raise TrainingError(f"every photograph of '{shown}' is left out")
     return kept
 
 
@@ -94,7 +98,8 @@ def load_photographs(
             squares[place] = square(load_image(paths[place]), side)
         except (ImageError, OSError) as exc:
             return str(exc)
-        return f"'{paths[place].name}' is of one colour" if _plain(squares[place]) else ""
+        name = printable(paths[place].name)
+        return f"'{name}' is of one colour" if _plain(squares[place]) else ""
 
     faults: list[str] = []
     pool = ThreadPoolExecutor(DECODERS)

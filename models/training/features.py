@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +11,10 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.plain import NotPlainError, is_weight, load_plain
 from models.training.download import TORCHVISION_PREFIX
 from models.training.errors import TrainingError
+from utils.text import printable
 
 # Index in torchvision's `vgg19().features`, and the name of the activation after it.
 LAYERS = {
@@ -27,6 +28,7 @@ LAYERS = {
     16: "relu3_4",
 }
 CHANNELS = (3, 64, 64, 128, 128, 256, 256, 256, 256)
+NAME = 100  # characters of a file's name in a message
 POOLED = ("relu2_1", "relu3_1")  # a 2x2 max pool stands before these
 LAST = "relu3_4"
 
@@ -103,32 +105,34 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
     ("BGR ..." or "RGB ..."), or the checksum of torchvision's own file. Where neither does,
     TrainingError asks for it rather than guess, as it names every other fault.
     """
+    name = printable(path.name, NAME)
     if not path.is_file():
-        raise TrainingError(f"the VGG-19 file '{path}' does not exist")
+        raise TrainingError(f"the VGG-19 file '{printable(str(path))}' does not exist")
     try:
         state, said = _read(path)
     except OSError as exc:
-        raise TrainingError(f"the VGG-19 file '{path.name}' cannot be read: {exc}") from exc
+        reason = exc.strerror or exc
+        raise TrainingError(f"the VGG-19 file '{name}' cannot be read: {reason}") from exc
     shapes = {}
     for index, cin, cout in zip(LAYERS, CHANNELS, CHANNELS[1:], strict=False):
         shapes[f"features.{index}.weight"] = (cout, cin, 3, 3)
         shapes[f"features.{index}.bias"] = (cout,)
     wrong = [
-        name
-        for name, shape in shapes.items()
-        if not isinstance(state.get(name), Tensor) or tuple(state[name].shape) != shape
+        key
+        for key, shape in shapes.items()
+        if not is_weight(state.get(key)) or tuple(state[key].shape) != shape
     ]
     if wrong:
         raise TrainingError(
-            f"'{path.name}' is not VGG-19: missing or of another shape: {', '.join(wrong)}"
+            f"'{name}' is not VGG-19: missing or of another kind or shape: {', '.join(wrong)}"
         )
-    broken = [name for name in shapes if not bool(torch.isfinite(state[name]).all())]
+    broken = [key for key in shapes if not bool(torch.isfinite(state[key].float()).all())]
     if broken:
-        raise TrainingError(f"'{path.name}' holds numbers that are not finite: {broken[0]}")
+        raise TrainingError(f"'{name}' holds numbers that are not finite: {broken[0]}")
     expects = expects or said
     if expects is None:
         raise TrainingError(
-            f"'{path.name}' does not say which input it was trained on; "
+            f"'{name}' does not say which input it was trained on; "
             f"pass --vgg-input {' or '.join(INPUTS)}"
         )
     return Vgg19Features(state, expects)
@@ -136,6 +140,7 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
 
 def _read(path: Path) -> tuple[dict[str, Tensor], str | None]:
     """The tensors of a file, and the key of INPUTS it names, if it does."""
+    name = printable(path.name, NAME)
     with path.open("rb") as file:
         head = file.read(9)
     if head[8:] == b"{":  # safetensors: a length of 8 bytes, then JSON
@@ -144,14 +149,16 @@ def _read(path: Path) -> tuple[dict[str, Tensor], str | None]:
                 said = (file.metadata() or {}).get("input", "")
                 state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except SafetensorError as exc:
-            raise TrainingError(f"'{path.name}' is a damaged safetensors file: {exc}") from exc
+            why = printable(str(exc), 3 * NAME)
+            raise TrainingError(f"'{name}' is a damaged safetensors file: {why}") from exc
         return state, "caffe" if "BGR" in said else "torchvision" if "RGB" in said else None
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as exc:
-        raise TrainingError(f"'{path.name}' is not a file of weights") from exc
+        with path.open("rb") as file:
+            state = load_plain(file)
+    except NotPlainError as exc:
+        raise TrainingError(f"'{name}' is not a file of weights, or {exc}") from exc
     if not isinstance(state, dict):
-        raise TrainingError(f"'{path.name}' is not VGG-19: it holds no table of weights")
+        raise TrainingError(f"'{name}' is not VGG-19: it holds no table of weights")
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return state, "torchvision" if digest.startswith(TORCHVISION_PREFIX) else None

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from models.plain import is_weight
 from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs
 from models.training.features import Vgg19Features
@@ -192,8 +193,12 @@ class Run:
         if not 0 <= seconds < math.inf:
             raise ValueError("not the time of a run")
         history = _readings(state.get("history", torch.empty(0)), iteration)  # once not kept
+        if not all(is_weight(value) for value in state["network"].values()):
+            raise ValueError("not the weights of a run")
         self.network.load_state_dict(state["network"])
         moments = copy.deepcopy(state["optimizer"]["state"])
+        if not all(is_weight(x) for kept in moments.values() for x in kept.values()):
+            raise ValueError("not the moments of a run")
         self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": moments})
         if iteration and not (self.healthy() and self._moments_fit()):
             raise ValueError("not the weights of a run")
@@ -206,7 +211,11 @@ class Run:
             moments = (kept["exp_avg"], kept["exp_avg_sq"])
             if any(moment.shape != weights.shape for moment in moments):
                 return False
-            if not all(bool(torch.isfinite(x).all()) for x in (*moments, kept["step"])):
+            count = kept["step"]
+            if not all(bool(torch.isfinite(x).all()) for x in (*moments, count)):
+                return False
+            # Adam takes roots of both.
+            if count.ndim or count < 0 or bool((kept["exp_avg_sq"] < 0).any()):
                 return False
         return True
 

@@ -59,6 +59,21 @@ def test_two_videos_at_once_are_refused():
     assert understand(dropped("/x/a.mp4", "/x/b.mp4")).title == "Only one video at a time"
 
 
+def test_a_name_with_control_characters_is_shown_on_one_line():
+    assert understand(dropped("/x/two\nlines.png")).detail == r"two\nlines.png"
+    assert understand(dropped("/x/\x1b[2J.pdf")).title == r"'\x1b[2J.pdf' cannot be opened"
+    assert len(understand(dropped(f"/x/{'y' * 5000}.pdf")).title) < 150
+    assert understand(dropped("/x/two\nlines.png")).spec == "/x/two\nlines.png"
+
+
+def test_a_name_that_no_file_can_have_is_refused(qtlog):
+    for text in ("/x/nul\0.png", "file:///x/nul%00.png"):
+        data = QMimeData()
+        data.setText(text)
+        assert not understand(data).welcome
+    assert not qtlog.records
+
+
 def test_prose_and_nothing_are_no_drop():
     prose = QMimeData()
     prose.setText("hello\nworld")

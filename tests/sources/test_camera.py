@@ -12,7 +12,7 @@ import pytest
 from app.frames import Frame
 from app.problems import StyleForgeError
 from app.sources import camera, open_source
-from app.sources.camera import Camera, CameraName, Mode, find_camera, list_cameras
+from app.sources.camera import Camera, CameraName, Mode, find_camera, list_cameras, parse
 from tests.fakes import FakeCamera, no_thread_left, number_of
 from utils.opencv import cv2
 
@@ -220,6 +220,19 @@ def test_memory_does_not_grow_over_three_thousand_frames() -> None:
 
 
 CAMERAS = (CameraName(0, "Front"), CameraName(2, "Back"), CameraName(4, "Back (2)"))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["camera:two\nlines", f"camera:0@{'9' * 5000}x1", f"camera:0@{'9' * 5000}", "camera:\x1b[2J"],
+)
+def test_a_camera_asked_for_in_no_possible_way_is_refused_in_one_line(spec: str) -> None:
+    which, mode = parse(spec)
+    assert mode == Mode()
+    with pytest.raises(StyleForgeError, match="there is no camera") as caught:
+        find_camera(which, CAMERAS)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 300
 
 
 def test_a_camera_is_found_by_index_and_by_name() -> None:

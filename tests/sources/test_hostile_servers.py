@@ -62,9 +62,10 @@ def huge_jpeg() -> bytes:
          + b"12345678\r\n-1\r\n", MUCH),
         (OK + MULTIPART + CHUNKED + b"\r\n-8\r\n", MUCH),
         (OK + MULTIPART + CHUNKED + b"\r\nffffffffff\r\n" + PART + b"\r\n", MUCH),
+        (OK + MULTIPART + CHUNKED + b"\r\n" + b"f" * 20 + b"\r\n" + PART + b"\r\n", MUCH),
     ],
     ids=["negative length", "huge length", "no end", "no part", "negative chunk",
-         "negative chunk inside", "negative chunk first", "huge chunk"],
+         "negative chunk inside", "negative chunk first", "huge chunk", "chunk no integer holds"],
 )  # fmt: skip
 def test_a_part_takes_no_more_memory_than_a_picture_may(head: bytes, again: bytes) -> None:
     with sending(head, again) as url:

@@ -69,6 +69,8 @@ def test_other_faults_have_their_sentence_too(tmp_path: Path) -> None:
         ("ftp://host/film.mp4", "'ftp://' cannot be opened"),
         ("http://", "the address is not valid"),
         ("http://host:port/", "the address is not valid"),
+        ("http:// /", "the address is not valid"),
+        ("http://host/\ud800", "the address is not valid"),
         ("", "no source was named"),
         ("camera:99", "there is no camera"),
     ]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import struct
+import subprocess
+import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -19,6 +21,8 @@ from app.sources.reader import AnimationReader, VideoReader
 from app.sources.video import Video
 from tests.fakes import no_thread_left, number_of, numbered, write_video
 from tests.sources.conftest import next_frame, next_number, numbers_until
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(("ending", "codec"), [("mp4", "mp4v"), ("avi", "MJPG"), ("mkv", "mp4v")])
@@ -239,6 +243,15 @@ def test_an_animation_can_be_sought(tmp_path: Path) -> None:
         assert pixels is not None
         assert number_of(pixels) == number
     reader.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
+def test_a_film_whose_name_is_not_utf_8_plays(tmp_path: Path) -> None:
+    write_video(tmp_path / "film.avi", 3, codec="MJPG").rename(tmp_path / "\udcff.avi")
+    # In a process of its own, because OpenCV's fault is a crash.
+    opens = "import sys; from app.sources import open_source; open_source(sys.argv[1]).close()"
+    line = [sys.executable, "-c", opens, str(tmp_path / "\udcff.avi")]
+    assert subprocess.run(line, cwd=ROOT, check=False).returncode == 0
 
 
 class EndlessReader:

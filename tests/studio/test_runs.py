@@ -200,7 +200,10 @@ def test_a_damaged_history_costs_only_the_history(order, runs, history):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\xff", b"[" * 100_000, b"3", b'{"format": 1, "title": "x"}', "endless", "elsewhere"],
+    [
+        *(b"", b"\xff", b"[" * 100_000, b"3", b'{"format": 1, "title": "x"}'),
+        *("endless", "elsewhere", "untitled"),
+    ],
     ids=lambda content: str(content)[:20],
 )
 def test_a_damaged_description_is_told_with_what_can_be_used(
@@ -212,6 +215,8 @@ def test_a_damaged_description_is_told_with_what_can_be_used(
         content = json.dumps(values | {"iterations": float("inf")}).encode()
     elif content == "elsewhere":
         content = json.dumps(values | {"picture": "../elsewhere"}).encode()
+    elif content == "untitled":
+        content = json.dumps(values | {"title": " "}).encode()
     (run.path / "run.json").write_bytes(content)
     found, studio = offered(qtbot, own_library)
     assert found == ()
@@ -253,3 +258,12 @@ def test_a_pack_comes_from_another_disk_whole_or_not_at_all(own_library, pack_el
     assert [path.name for path in own_library.user.iterdir()] == ["wave"]
     assert style.title == "Wave"
     assert not pack_elsewhere.exists()
+
+
+def test_the_title_of_a_run_is_shown_on_one_line(order, runs):
+    run = begun(runs, order)
+    values = json.loads((run.path / "run.json").read_text())
+    (run.path / "run.json").write_text(json.dumps(values | {"title": "two\nlines" + "x" * 9000}))
+    (found,) = Runs(runs).all()
+    assert found.title.startswith(r"two\nlines")
+    assert len(found.title) <= 300

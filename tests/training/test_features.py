@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,7 +83,7 @@ def test_what_is_not_vgg_is_told_in_a_sentence(
     assert "does not exist" in told(tmp_path / "absent.pth")
     page = tmp_path / "page.pth"
     page.write_text("<!doctype html><html>404</html>")
-    assert told(page) == "'page.pth' is not a file of weights"
+    assert told(page) == "'page.pth' is not a file of weights, or is damaged or truncated"
     cut = tmp_path / "cut.safetensors"
     cut.write_bytes(vgg_file.read_bytes()[:5000])
     assert "'cut.safetensors' is a damaged safetensors file" in told(cut)
@@ -91,9 +92,29 @@ def test_what_is_not_vgg_is_told_in_a_sentence(
     assert "holds no table of weights" in told(listed)
     partial_state = {k: v for k, v in vgg_state.items() if k != "features.16.bias"}
     save_file(partial_state, tmp_path / "partial.safetensors")
-    assert told(tmp_path / "partial.safetensors").endswith("of another shape: features.16.bias")
+    assert told(tmp_path / "partial.safetensors").endswith("kind or shape: features.16.bias")
     save_file(vgg_state | {"features.0.bias": torch.full((64,), torch.nan)}, tmp_path / "nan.st")
     assert "not finite" in told(tmp_path / "nan.st")
+    for n, odd in enumerate(
+        (
+            torch.zeros(64, dtype=torch.complex64),
+            torch.zeros(64).to_sparse(),
+            torch.empty(64, device="meta"),
+            torch.zeros(64, dtype=torch.int32),
+        )
+    ):
+        torch.save(vgg_state | {"features.0.bias": odd}, tmp_path / f"odd{n}.pth")
+        assert told(tmp_path / f"odd{n}.pth").endswith("kind or shape: features.0.bias")
+
+
+def test_what_a_file_of_vgg_and_its_name_hold_is_shown_as_one_line(tmp_path: Path) -> None:
+    header = json.dumps({"a": {"dtype": "\n\x1b[2J" * 1000, "shape": [], "data_offsets": [0, 0]}})
+    path = tmp_path / "two\nlines.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header.encode())
+    with pytest.raises(TrainingError, match="damaged safetensors") as caught:
+        load_vgg(path)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
 
 
 @contextmanager

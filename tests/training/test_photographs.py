@@ -57,6 +57,17 @@ def test_the_crops_of_a_step_depend_on_seed_and_step_alone() -> None:
     assert not torch.equal(batch(1, 7), batch(1, 8))
 
 
+def test_what_is_said_of_photographs_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    save_image(tmp_path / "a" / "\x1b[2J.png", np.zeros((40, 40, 3), np.uint8))
+    save_image(tmp_path / "a" / "b.png", picture(60, 50))
+    with pytest.raises(TrainingError, match=r"is not in '.*': \\x1b\[2Jy+") as caught:
+        find_photographs(tmp_path / "a", [f"\x1b[2J{'y' * 9000}"])
+    assert str(caught.value).isprintable()
+    loaded = load_photographs(find_photographs(tmp_path / "a"), 48, 8)
+    assert loaded.skipped == (r"'\x1b[2J.png' is of one colour",)
+
+
 def test_a_corrupt_photograph_is_skipped_and_named(folder: Path) -> None:
     (folder / "1.png").write_bytes(b"\x89PNG\r\n\x1a\n broken")
     (folder / "notes.txt").write_text("not a picture, nor called one")

@@ -354,8 +354,12 @@ def test_a_damaged_checkpoint_is_replaced_before_the_next_is_written(
         {"history": torch.ones(2, 7)},
         {"history": torch.full((1, 7), torch.nan)},
         {"history": "text"},
+        {"seconds": 10**400},
+        {"network": {"conv1.conv2d.weight": torch.zeros(2, dtype=torch.complex64)}},
+        {"optimizer": {"state": {0: {"exp_avg": {}, "exp_avg_sq": 3, "step": "text"}}}},
+        {"identity": "[" * 100_000},
     ],
-    ids=str,
+    ids=lambda damage: str(damage)[:40],
 )
 def test_nonsense_in_a_checkpoint_is_told_in_a_sentence(
     features: Vgg19Features, tmp_path: Path, damage: dict[str, object]
@@ -365,11 +369,11 @@ def test_nonsense_in_a_checkpoint_is_told_in_a_sentence(
     save_run(tmp_path / "run.pt", run)
     state = torch.load(tmp_path / "run.pt", weights_only=True)
     torch.save(state | damage, tmp_path / "run.pt")
-    with pytest.raises(TrainingError, match=r"'.*run\.pt' is a damaged training checkpoint"):
+    with pytest.raises(TrainingError, match=r"'.*run\.pt' is .*damaged"):
         resume_run(tmp_path / "run.pt", tiny_run(features))
 
 
-@pytest.mark.parametrize("value", [torch.nan, "shape"])
+@pytest.mark.parametrize("value", [torch.nan, "shape", "count", "square"])
 def test_moments_that_do_not_fit_are_told_in_a_sentence(
     features: Vgg19Features, tmp_path: Path, value: object
 ) -> None:
@@ -379,6 +383,10 @@ def test_moments_that_do_not_fit_are_told_in_a_sentence(
     moments = state["optimizer"]["state"][0]
     if value == "shape":
         moments["exp_avg"] = moments["exp_avg"][:1]
+    elif value == "count":
+        moments["step"] -= 5
+    elif value == "square":
+        moments["exp_avg_sq"][:] = -1
     else:
         moments["exp_avg"][:] = value
     with pytest.raises(ValueError, match="not the weights of a run"):
