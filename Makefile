@@ -5,7 +5,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 
-.PHONY: run test lint check bench clean
+.PHONY: run test lint check bench fuzz clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
 run: $(VENV)/.installed
@@ -30,6 +30,11 @@ bench: $(VENV)/.installed
 	$(PYTHON) -m app bench --json benchmarks/cpu.json --device cpu --sizes 640x480 $(ARGS)
 	$(PYTHON) -m app.ui.measure benchmarks/live.json
 	$(PYTHON) -m utils.tables README.md
+
+# Feeds everything the program reads with hostile input, until Ctrl+C.
+fuzz: $(VENV)/.installed-test
+	@$(PYTHON) -m utils.system --tests
+	$(PYTHON) -m tests.fuzz $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache

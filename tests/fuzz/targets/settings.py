@@ -1,0 +1,45 @@
+"""The settings file, and what the window makes of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from random import Random
+
+from app.settings import Settings
+from app.sources import describe
+from app.styles import BUILTIN, Library
+from app.ui.preferences import config_of, settings_of, source_kept, source_of
+from tests.fuzz.case import Broken, Case
+from tests.fuzz.mutations import as_json
+from tests.fuzz.targets.base import Basis, attempt, special
+
+
+class SettingsFiles(Basis):
+    name = "settings"
+    sample = 150
+
+    def prepare(self) -> None:
+        self._library = Library(BUILTIN, Path("none"))
+
+    def make(self, rng: Random) -> Case:
+        values = dataclasses.asdict(Settings())
+        content = special(rng) if rng.random() < 0.01 else as_json(rng, values)
+        return Case({"settings.json": content})
+
+    def run(self, folder: Path) -> list[str]:
+        said: list[str] = []
+        settings = Settings.load(folder / "settings.json", said.append)
+        said = [line.replace(str(folder), "") for line in said]
+        config = config_of(settings, self._library)
+        source = source_of(settings)
+        attempt(lambda: describe(source), said)
+        source_kept(source)
+        kept = folder / "kept.json"
+        settings_of(settings, config).save(kept)
+        json.loads(kept.read_text("utf-8"))
+        settings.save(kept)
+        if Settings.load(kept, said.append) != settings:
+            raise Broken("what was saved of the settings is not what is read again")
+        return said

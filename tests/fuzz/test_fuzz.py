@@ -1,0 +1,24 @@
+"""A sample of the fuzzing, with a fixed seed; `make fuzz` goes on from where it ends."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.fuzz.engine import Campaign
+from tests.fuzz.targets import TARGETS
+
+SEED = 1
+SAMPLED = [target for target in TARGETS if target.sample]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="workers are forked")
+@pytest.mark.parametrize("target", SAMPLED, ids=lambda target: target.name)
+def test_hostile_input_is_read_or_refused_in_a_sentence(target) -> None:
+    campaign = Campaign([target], SEED)
+    campaign.run(iter(range(target.sample)))
+    assert campaign.tallies[target.name].cases == target.sample
+    if campaign.findings:
+        told = [str(finding)[:1500] for finding in campaign.findings]
+        pytest.fail("\n\n".join(told), pytrace=False)
