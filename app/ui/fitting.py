@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QMargins, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QMargins, QObject, QTimer
 from PySide6.QtGui import QGuiApplication, QScreen
 from PySide6.QtWidgets import QWidget
 
@@ -10,8 +10,9 @@ UNKNOWN = QMargins(4, 36, 4, 4)  # about what a frame takes, until the system ha
 
 
 def fit(window: QWidget) -> None:
-    """Make `window` no larger than the available part of its screen, and move it inside where its
-    place is known. A maximized window or one in full screen is the system's to place."""
+    """Make `window` no larger than the available part of its screen, and once it is shown, with a
+    frame of known size, move it inside. A maximized window or one in full screen is the system's
+    to place."""
     if window.isFullScreen() or window.isMaximized() or window.isMinimized():
         return
     inside = window.screen().availableGeometry().marginsRemoved(_frame(window))
@@ -22,8 +23,7 @@ def fit(window: QWidget) -> None:
     corner = place.topLeft()
     corner.setX(max(inside.left(), min(corner.x(), inside.right() + 1 - place.width())))
     corner.setY(max(inside.top(), min(corner.y(), inside.bottom() + 1 - place.height())))
-    placed = window.testAttribute(Qt.WidgetAttribute.WA_Moved) or _is_exposed(window)
-    if placed and corner != place.topLeft():
+    if _is_exposed(window) and corner != place.topLeft():
         place.moveTopLeft(corner)
         window.setGeometry(place)
 

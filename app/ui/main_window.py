@@ -146,7 +146,7 @@ class MainWindow(QMainWindow):
         foot.setSpacing(0)
         foot.addWidget(self.transport)
         foot.addWidget(self.gallery)
-        self.messages = Messages(self.problems, self.notices, self.questions)
+        self.messages = Messages(self.problems, self.notices, self.questions, parent=self)
         self.stage = Stage(
             self.toolbar, self.messages, self.viewport, self.foot, self.panel, self.status, self
         )

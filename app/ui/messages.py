@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 class Messages(QWidget):
     """Holds `bars`, one below the other, each hidden while it has nothing to say. `covered` says
-    how many pixels of the picture's top lie under them."""
+    how many pixels of the picture's top lie under them. With a `parent` in the window of the bars,
+    these keep their places in the order of Tab."""
 
     covered = Signal(int)
 
-    def __init__(self, *bars: QWidget, parent: QWidget | None = None) -> None:
+    def __init__(self, *bars: QWidget, parent: QWidget) -> None:
         super().__init__(parent)
         self._bars = bars
         self._room = QRect()

@@ -37,8 +37,6 @@ class Toolbar(QFrame):
         self.menu = _menu_of_everything(actions, self)
         self._training = False  # and words say how far
         self._folded = 0  # steps taken
-        self._widths: list[int] = []  # what it needs after so many steps
-        self._measuring = False
         self._spare: list[QToolButton] = []
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
@@ -115,19 +113,18 @@ class Toolbar(QFrame):
         """The width needed after no step, after one, after two..."""
         row = self.layout()
         assert row is not None
-        folded, now = self._folded, row.totalMinimumSize().width()
-        if self._measuring:  # showing and hiding asks again, through the layouts above
-            return self._widths or [now]
-        if not self._widths or self._widths[folded] != now:
-            self._measuring = True
-            widths = []
-            for count in range(_STEPS + 1):
-                self._fold(count)
-                row.invalidate()
-                widths.append(row.totalMinimumSize().width())
-            self._fold(folded)
-            self._widths, self._measuring = widths, False
-        return self._widths
+        gains = (
+            sum(map(_width_of_words, self._views)),
+            sum(map(_width_of_words, self._with_words)),
+            sum(each.sizeHint().width() + row.spacing() for each in self._spare),
+        )
+        whole = row.totalMinimumSize().width() + sum(gains[: self._folded])
+        return [whole - sum(gains[:steps]) for steps in range(_STEPS + 1)]
+
+    @property
+    def _with_words(self) -> list[QToolButton]:
+        """What has words beside the views."""
+        return [self._open_button, *([self._train_button] if self._training else [])]
 
     def show_training(self, words: str) -> None:
         """Write `words` beside the icon of training; "" when there is nothing to say."""
@@ -156,6 +153,14 @@ def tool_button(action: QAction, parent: QWidget, *, words: bool = False) -> QTo
     if words:
         made.setToolButtonStyle(_BESIDE)
     return made
+
+
+def _width_of_words(button: QToolButton) -> int:
+    """How much wider words make `button`, as QToolButton reckons it. Asking for both sizes would
+    mean changing it, from within a layout that asks for the size."""
+    metrics = button.fontMetrics()
+    text = metrics.size(Qt.TextFlag.TextShowMnemonic, button.text()).width()
+    return 4 + text + 2 * metrics.horizontalAdvance(" ")
 
 
 def _show_words(button: QToolButton, on: bool) -> None:

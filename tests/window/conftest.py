@@ -14,7 +14,7 @@ from app.settings import Settings
 from app.styled import EngineConfig
 from app.styles import Library
 from app.ui.main_window import MainWindow
-from tests.fakes import Negative
+from tests.fakes import Negative, write_video
 from utils.image_utils import save_image
 
 KEYS = ("candy", "mosaic", "udnie")
@@ -69,10 +69,11 @@ def streaming(window, session, picture, qtbot):
 
 
 @pytest.fixture
-def moving(window, session, qtbot):
-    """The window with the scene open, which never stands still."""
+def moving(window, session, tmp_path, qtbot):
+    """The window with a video playing."""
+    film = write_video(tmp_path / "film.mp4")
     with qtbot.waitSignal(session.styled, timeout=5000):
-        session.open("scene")
+        session.open(str(film))
     qtbot.waitUntil(lambda: window.viewport.styled is not None)
     return window
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractButton
 
 from app.problems import Problem
 from app.ui.main_window import MainWindow
@@ -130,3 +131,16 @@ def test_what_the_status_line_has_no_room_for_is_in_its_tooltip(streaming):
     words = "Fused, FP32, CPU: " + "why not something faster; " * 20
     streaming.status.say(words)
     assert streaming.status.running.toolTip() == words
+
+
+def test_whoever_closes_a_message_is_at_the_picture_again(streaming, session):
+    bars = (streaming.problems, streaming.notices, streaming.questions)
+    session.problem.emit(Problem("something"))
+    session.notice.emit("Saved a picture")
+    streaming.installer.offer(Path("/x/deep_sea.pth"))
+    for bar in bars:
+        button = bar.findChildren(QAbstractButton)[-1]
+        button.setFocus()
+        button.click()
+    assert not any(bar.isVisible() for bar in bars)
+    assert streaming.viewport.hasFocus()
