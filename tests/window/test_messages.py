@@ -137,7 +137,7 @@ def test_whoever_closes_a_message_is_at_the_picture_again(streaming, session):
     bars = (streaming.problems, streaming.notices, streaming.questions)
     session.problem.emit(Problem("something"))
     session.notice.emit("Saved a picture")
-    streaming.installer.offer(Path("/x/deep_sea.pth"))
+    streaming.questions.ask("Install it?", "&Install", lambda _: None)
     for bar in bars:
         button = bar.findChildren(QAbstractButton)[-1]
         button.setFocus()
