@@ -30,6 +30,7 @@ from models.frame_stream import FramePath
 from models.network_shape import NetworkShape
 from models.precision import Precision
 from models.transformer_net import PLANS_KEPT, VARIANTS, TransformerNetFused
+from models.two_size_path import TwoSizePath
 from utils.devices import resolve, title, why_no_cuda
 from utils.opencv import cv2
 
@@ -54,6 +55,11 @@ class Picture:
     raws: tuple[Tensor, ...]
     timings: Timings
     broken: bool  # not finite, or one constant
+
+    @property
+    def network_ms(self) -> float:
+        """What the network's own path took: all but joining two sizes."""
+        return self.timings.total - self.timings.blend
 
 
 class Engine:
@@ -186,11 +192,8 @@ class Engine:
         auto = self._auto_size(config, precision, lite)
         sizes = self._sizes_of(frame, config, auto, still)
         self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
-        if sizes.strokes != sizes.detail:
-            small = self._resized_for_strokes
-            self._resized_for_strokes = fit_to(frame.pixels, sizes.strokes, small)
         pictures = {
-            kernels: self._paint(kernels, precision, outfit, sizes)
+            kernels: self._paint(kernels, precision, outfit, frame, sizes)
             for kernels in self._order(config)
         }
         picture = pictures[config.kernels]
@@ -209,7 +212,7 @@ class Engine:
         # A comparison keeps the stream's size; one that began without a stream finds it by what
         # the network takes that would run alone.
         if not (config.compare and auto.streamed):
-            auto.measured(sizes, picture.timings.total - picture.timings.blend)
+            auto.measured(sizes, picture.network_ms)
             auto.blend_ms = blend_ms + picture.timings.blend
             auto.streamed = not config.compare
         beside_ms = networks_ms + every_blend_ms - picture.timings.total - blend_ms
@@ -265,8 +268,8 @@ class Engine:
             self._paired = paired
             self._paces = (deque(maxlen=PACED_FRAMES), deque(maxlen=PACED_FRAMES))
         else:
-            self._paces[0].append(baseline.timings.total)
-            self._paces[1].append(fused.timings.total)
+            self._paces[0].append(baseline.network_ms)
+            self._paces[1].append(fused.network_ms)
         apart = [peak_difference(a, b) for a, b in zip(fused.raws, baseline.raws, strict=True)]
         difference, psnr = max(d for d, _ in apart), min(p for _, p in apart)
         agrees, bound = precision.agree(difference, psnr)
@@ -274,8 +277,8 @@ class Engine:
             frame.with_pixels(finished[BASELINE][0]),
             frame.with_pixels(finished[kernels][0]),
             VARIANTS[kernels].title,
-            pace(self._paces[0] or [baseline.timings.total]),
-            pace(self._paces[1] or [fused.timings.total]),
+            pace(self._paces[0] or [baseline.network_ms]),
+            pace(self._paces[1] or [fused.network_ms]),
             difference,
             psnr,
             bound,
@@ -285,23 +288,49 @@ class Engine:
             precision,
         )
 
-    def _paint(self, kernels: str, precision: Precision, outfit: Outfit, sizes: Sizes) -> Picture:
-        """One network's picture at `sizes` of the frame that was resized to them."""
-        detail = self._render(kernels, precision, outfit, self._resized)
+    def _paint(
+        self, kernels: str, precision: Precision, outfit: Outfit, frame: Frame, sizes: Sizes
+    ) -> Picture:
+        """One network's picture of `frame`, which was resized to `sizes.detail`."""
         if sizes.strokes == sizes.detail:
-            return detail
-        # What was rendered lies in memory that the next run may take again.
-        kept = detail.pixels.copy()
-        strokes = self._render(kernels, precision, outfit, self._resized_for_strokes)
+            return self._render(kernels, precision, outfit, self._resized)
+        if (picture := self._render_both(kernels, precision, outfit, sizes)) is not None:
+            return picture
+        detail = self._render(kernels, precision, outfit, self._resized)
         start = time.perf_counter()
-        joined = join_bands(strokes.pixels, kept)
-        blending = Timings(blend=(time.perf_counter() - start) * 1e3)
+        small = fit_to(frame.pixels, sizes.strokes, self._resized_for_strokes)
+        self._resized_for_strokes = small
+        resizing_ms = (time.perf_counter() - start) * 1e3
+        strokes = self._render(kernels, precision, outfit, small)
+        start = time.perf_counter()
+        joined = join_bands(strokes.pixels, detail.pixels)
+        blend_ms = resizing_ms + (time.perf_counter() - start) * 1e3
         return Picture(
             joined,
             detail.raws + strokes.raws,
-            detail.timings + strokes.timings + blending,
+            detail.timings + strokes.timings + Timings(blend=blend_ms),
             detail.broken or strokes.broken,
         )
+
+    def _render_both(
+        self, kernels: str, precision: Precision, outfit: Outfit, sizes: Sizes
+    ) -> Picture | None:
+        """Both sizes by the native network on a GPU, joined there; None where it does not run, or
+        where the pictures are to be compared as they were before they were rounded."""
+        assert self._config is not None
+        if self._config.compare or self._device.type != "cuda":
+            return None
+        net = self._network(kernels, precision, outfit)
+        clock = Stopwatch(self._device)
+        with torch.inference_mode():
+            with torch.autocast("cuda", torch.float16, enabled=precision.value.autocast):
+                strokes = net.path(sizes.strokes, self._device)
+                detail = net.path(sizes.detail, self._device)
+            if strokes is None or detail is None:
+                return None
+            result = TwoSizePath(strokes, detail).style(self._resized, clock.mark)
+            raws = detail.plan.pictures[0], strokes.plan.pictures[0]
+        return Picture(result.pixels, raws, clock.read(), result.broken)
 
     def _render(
         self, kernels: str, precision: Precision, outfit: Outfit, pixels: Pixels
@@ -317,8 +346,9 @@ class Engine:
             torch.autocast(device.type, half, enabled=precision.value.autocast),
         ):
             assert self._config is not None
+            size = pixels.shape[1], pixels.shape[0]
             # Compared, the pictures are wanted as they were before they were rounded.
-            if not self._config.compare and (path := net.path(pixels, device)):
+            if not self._config.compare and (path := net.path(size, device)):
                 result = path.style(pixels, clock.mark)
                 return Picture(result.pixels, (path.plan.pictures[0],), clock.read(), result.broken)
             frames = torch.from_numpy(pixels)[None].to(device)
@@ -448,7 +478,7 @@ class Network:
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
         self._worn: Hashable = None
-        self._paths: dict[tuple[int, ...], FramePath] = {}  # by the shape of their frames
+        self._paths: dict[tuple[int, int], FramePath] = {}  # by the size of their pictures
 
     def wear(self, key: Hashable, state: State) -> None:
         """Take on the weights that `key` stands for; nothing to do if it wears them."""
@@ -456,18 +486,19 @@ class Network:
             self._module.load_state_dict(state)
             self._worn = key
 
-    def path(self, pixels: Pixels, device: torch.device) -> FramePath | None:
-        """Through the native network, which takes `pixels` as they are; None where there is
-        none. Of plans that the network keeps, so that none is held beyond that."""
+    def path(self, size: tuple[int, int], device: torch.device) -> FramePath | None:
+        """Through the native network, which takes pictures of `size` (width, height) as they are;
+        None where there is none. Of plans that the network keeps, so that none is held beyond
+        that."""
         if not isinstance(self._module, TransformerNetFused):
             return None
-        plan = self._module.plan((1, *pixels.shape[:2]), device)
-        path = self._paths.pop(pixels.shape, None)
+        plan = self._module.plan((1, size[1], size[0]), device)
+        path = self._paths.pop(size, None)
         if plan is None:
             return None
         if path is None or path.plan is not plan:
             path = FramePath(plan)
-        self._paths[pixels.shape] = path  # last in the dict, so the first is the longest unused
+        self._paths[size] = path  # last in the dict, so the first is the longest unused
         if len(self._paths) > PLANS_KEPT:
             self._paths.pop(next(iter(self._paths)))
         return path

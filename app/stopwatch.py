@@ -38,7 +38,7 @@ class Stopwatch:
         if self._cuda:
             torch.cuda.synchronize()
         spent = dict.fromkeys(STRETCHES, 0.0)
-        groups: list[tuple[str, float]] = []
+        groups: dict[str, float] = {}
         for (_, begin), (name, end) in zip(self._marks, self._marks[1:], strict=False):
             ms = _elapsed(begin, end)
             if name in ("upload", "download"):
@@ -46,8 +46,10 @@ class Stopwatch:
             else:
                 spent["network"] += ms
                 if name != "network":
-                    groups.append((name, ms))
-        return Timings(0.0, spent["upload"], spent["network"], spent["download"], tuple(groups))
+                    groups[name] = groups.get(name, 0.0) + ms
+        return Timings(
+            0.0, spent["upload"], spent["network"], spent["download"], tuple(groups.items())
+        )
 
 
 def _elapsed(begin: torch.cuda.Event | float, end: torch.cuda.Event | float) -> float:

@@ -42,10 +42,7 @@ class FramePath:
         `mark` is called with "upload", the groups of layers, and "download".
         """
         plan = self.plan
-        np.copyto(self._pixels, pixels)
-        plan.frames.copy_(self._frame, non_blocking=True)
-        if mark is not None:
-            mark("upload")
+        self.send(pixels, mark)
         plan.replay(mark)
         # The caller's to keep. PyTorch hands out again what nobody holds any more, so that no
         # memory is pinned for it once a few frames have passed.
@@ -56,6 +53,13 @@ class FramePath:
             mark("download")
         torch.cuda.current_stream(plan.device).synchronize()
         return Result(picture.numpy()[0], is_broken(self._range))
+
+    def send(self, pixels: Pixels, mark: Mark | None = None) -> None:
+        """Copy a frame [H, W, 3] to where the plan takes it from."""
+        np.copyto(self._pixels, pixels)
+        self.plan.frames.copy_(self._frame, non_blocking=True)
+        if mark is not None:
+            mark("upload")
 
 
 class FrameStream:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from app.blending import blend, fit_to, join_bands, peak_difference
+from models import two_size_path
 from tests.conftest import picture
 from utils.opencv import cv2
 
@@ -60,6 +61,17 @@ def test_joined_bands_have_the_strokes_of_one_and_the_sharpness_of_the_other():
     fine = np.abs(np.diff(joined.astype(int), axis=1)).mean()
     soft = fit_to(strokes, (288, 192), np.empty((0, 0, 3), np.uint8)).astype(int)
     assert fine > 1.2 * np.abs(np.diff(soft, axis=1)).mean()
+
+
+def test_the_gpus_arithmetic_is_the_cpus():
+    """It is PyTorch's, so any device shows it."""
+    strokes, detail = picture(96, 64, seed=1), picture(331, 187, seed=2)
+    on_gpu = two_size_path.join(torch.from_numpy(strokes)[None], torch.from_numpy(detail)[None])
+    apart = np.abs(on_gpu[0].numpy().astype(int) - join_bands(strokes, detail))
+    assert apart.max() <= 2
+    assert apart.mean() < 0.2
+    small = two_size_path.shrink(torch.from_numpy(detail)[None], 64, 96)[0].numpy().astype(int)
+    assert np.abs(small - fit_to(detail, (96, 64), np.empty((0, 0, 3), np.uint8))).max() <= 1
 
 
 def test_joining_two_sizes_of_one_picture_gives_the_larger_one():

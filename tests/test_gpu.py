@@ -51,6 +51,22 @@ def test_the_gpu_paints_what_the_cpu_paints(engine, config, gpu, kernels, precis
     assert psnr > (48 if precision is Precision.fp32 else 33), psnr
 
 
+@pytest.mark.parametrize("kernels", VARIANTS)
+def test_a_sharper_size_is_painted_as_on_the_cpu(engine, config, gpu, kernels, monkeypatch):
+    """The network at two sizes in turn: two plans, of which one must not paint over the other."""
+    monkeypatch.setattr("app.sizing.STILL_BUDGET_MS", 1e9)
+    frame, made = Frame(picture(1280, 720)), []
+    for each in (config, gpu, gpu):
+        engine.configure(replace(each, kernels=kernels, size=None))
+        engine.process(frame, live=False)
+        styled = engine.process(frame, still=True, live=False)
+        assert styled.size == (1280, 720)
+        made.append(styled.frame.pixels.astype(float))
+    error = np.square(made[1] - made[0]).mean()
+    assert 10 * np.log10(255**2 / error) > 48
+    assert np.array_equal(made[1], made[2]), "bit-equal from run to run"
+
+
 @pytest.mark.parametrize("precision", list(Precision), ids=lambda p: p.name)
 def test_baseline_and_fused_agree_within_the_stated_bound(engine, gpu, precision):
     engine.configure(replace(gpu, precision=precision, compare=True))

@@ -81,13 +81,19 @@ class Exporter:
         if styled is None:
             return
         any_file = QFileDialog.FileMode.AnyFile
-        dialog = self._picker.dialog(parent, "Save the picture", SAVED_AS, any_file, self._folder())
+        dialog = self._picker.dialog(
+            parent,
+            "Save the picture",
+            SAVED_AS,
+            any_file,
+            lambda names: self.save(styled, Path(names[0])),
+            self._folder(),
+        )
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("png")
         info = self._session.info
         style = styled.running.style or styled.config.style
         dialog.selectFile(suggested_name(info.title if info else "", style))
-        dialog.fileSelected.connect(lambda name: self.save(styled, Path(name)))
         dialog.open()
 
     def save(self, styled: Styled, path: Path) -> None:

@@ -140,24 +140,26 @@ class Opener(QObject):
     def ask_files(self) -> None:
         """One picture or video, or several pictures as a strip; does not stop the stream."""
         several = QFileDialog.FileMode.ExistingFiles
-        dialog = self._picker.dialog(self._window, "Open pictures or a video", OPENED, several)
-        dialog.filesSelected.connect(
-            lambda names: self._session.open(names[0] if len(names) == 1 else list(names))
-        )
-        dialog.open()
+
+        def chosen(names: list[str]) -> None:
+            self._session.open(names[0] if len(names) == 1 else list(names))
+
+        title = "Open pictures or a video"
+        self._picker.dialog(self._window, title, OPENED, several, chosen).open()
 
     def ask_folder(self) -> None:
         one = QFileDialog.FileMode.Directory
-        dialog = self._picker.dialog(self._window, "Open a folder of pictures", FOLDER, one)
-        dialog.fileSelected.connect(self._session.open)
-        dialog.open()
+        title = "Open a folder of pictures"
+        self._picker.dialog(
+            self._window, title, FOLDER, one, lambda names: self._session.open(names[0])
+        ).open()
 
     def ask_style(self, chosen: Callable[[Path], None]) -> None:
         """`chosen` gets the file to install."""
         one = QFileDialog.FileMode.ExistingFile
-        dialog = self._picker.dialog(self._window, "Install a style", STYLE, one)
-        dialog.fileSelected.connect(lambda name: chosen(Path(name)))
-        dialog.open()
+        self._picker.dialog(
+            self._window, "Install a style", STYLE, one, lambda names: chosen(Path(names[0]))
+        ).open()
 
     def open_image(self, image: QImage) -> None:
         """Open a picture that is no file yet; it is written to a temporary one, on a job."""

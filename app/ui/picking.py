@@ -9,6 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths
 from PySide6.QtWidgets import QFileDialog, QWidget
+from shiboken6 import isValid
 
 from app.settings import Settings
 from app.ui.fitting import Fitted
@@ -73,10 +74,15 @@ SAVED = Kind(
 
 
 class Picker:
-    """Makes the dialogs; `settings()` are those in force and `keep(field=value)` changes them."""
+    """Makes the dialogs; `settings()` are those in force and `keep(field=value)` changes them.
+
+    A dialog is kept and opened again: taking one down waits for the thread that reads its folder,
+    which holds the window up."""
 
     def __init__(self, settings: Callable[[], Settings], keep: Callable[..., None]) -> None:
         self._settings, self._keep = settings, keep
+        self._made: dict[str, QFileDialog] = {}  # by title
+        self._chosen: dict[str, Callable[[list[str]], object]] = {}
 
     def dialog(
         self,
@@ -84,19 +90,28 @@ class Picker:
         title: str,
         kind: Kind,
         mode: QFileDialog.FileMode,
+        chosen: Callable[[list[str]], object],
         *places: Path,
     ) -> QFileDialog:
-        """A dialog to be opened, which does not stop the stream and deletes itself. It begins in
-        the last folder of the kind, or in the first of `places` and the kind's own that exists."""
-        made = QFileDialog(parent, title, str(self.start(kind, *places)))
-        made.setFileMode(mode)
-        made.setOption(QFileDialog.Option.HideNameFilterDetails)
-        if kind.filters:
-            made.setNameFilters(kind.filters)
-        made.filesSelected.connect(lambda names: self._remember(kind, Path(names[0])))
-        made.finished.connect(made.deleteLater)
-        Fitted(made)
+        """A dialog to be opened, which does not stop the stream; `chosen` gets the paths. It begins
+        in the last folder of the kind, or in the first of `places` and the kind's own that
+        exists."""
+        self._chosen[title] = chosen
+        made = self._made.get(title)
+        if made is None or not isValid(made) or made.parent() is not parent:
+            made = self._made[title] = QFileDialog(parent, title)
+            made.setFileMode(mode)
+            made.setOption(QFileDialog.Option.HideNameFilterDetails)
+            if kind.filters:
+                made.setNameFilters(kind.filters)
+            made.filesSelected.connect(lambda names: self._take(title, kind, names))
+            Fitted(made)
+        made.setDirectory(str(self.start(kind, *places)))
         return made
+
+    def _take(self, title: str, kind: Kind, names: list[str]) -> None:
+        self._remember(kind, Path(names[0]))
+        self._chosen[title](names)
 
     def start(self, kind: Kind, *places: Path) -> Path:
         """The folder in which a dialog for `kind` begins."""

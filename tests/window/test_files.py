@@ -81,7 +81,7 @@ def test_a_picker_begins_where_the_last_of_its_kind_ended(
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         choose(dialog, picture)
     choose(ask(window, "install_style"), tmp_path / "models" / "wave.pth")
-    qtbot.waitUntil(lambda: not window.findChildren(QFileDialog))
+    qtbot.waitUntil(lambda: not any(d.isVisible() for d in window.findChildren(QFileDialog)))
     for key, folder in (("open", picture.parent), ("install_style", tmp_path / "models")):
         dialog = ask(window, key)
         assert folder_of(dialog) == folder
@@ -90,6 +90,20 @@ def test_a_picker_begins_where_the_last_of_its_kind_ended(
     kept = saved[-1]
     assert kept.open_folder == str(picture.parent)
     assert kept.weights_folder == str(tmp_path / "models")
+
+
+def test_a_picker_that_was_open_is_opened_again_and_answers_once(window, session, picture, qtbot):
+    """Taking a dialog down would hold the window up."""
+    opened: list[object] = []
+    session.source_changed.connect(opened.append)
+    first = ask(window, "open")
+    first.reject()
+    second = ask(window, "open")
+    assert second is first
+    choose(second, picture)
+    qtbot.waitUntil(lambda: bool(opened))
+    qtbot.wait(100)
+    assert len(opened) == 1
 
 
 def test_the_folders_are_remembered_from_one_start_to_the_next(session, tmp_path, qtbot):
@@ -139,7 +153,7 @@ def test_the_studio_asks_where_its_files_were_found_last(window, tmp_path, qtbot
     assert folder_of(asked(form)) == tmp_path / "art"
     assert asked(form).nameFilters()[0].startswith("Pictures (*.png ")
     asked(form).reject()
-    qtbot.waitUntil(lambda: not form.findChildren(QFileDialog))
+    qtbot.waitUntil(lambda: not any(d.isVisible() for d in form.findChildren(QFileDialog)))
     form.choose_folder.click()
     assert folder_of(asked(form)) == tmp_path / "art"
     asked(form).reject()

@@ -209,9 +209,13 @@ class Form(QScrollArea):
 
     def ask_picture(self) -> None:
         one = QFileDialog.FileMode.ExistingFile
-        dialog = self._picker.dialog(self, "Choose a style picture", PICTURE, one)
-        dialog.fileSelected.connect(lambda name: self.take_picture(Path(name)))
-        dialog.open()
+        self._picker.dialog(
+            self,
+            "Choose a style picture",
+            PICTURE,
+            one,
+            lambda names: self.take_picture(Path(names[0])),
+        ).open()
 
     def take_picture(self, path: Path) -> None:
         """Learn the style of the picture `path`; it is read in the background."""
@@ -238,10 +242,15 @@ class Form(QScrollArea):
 
     def ask_folder(self) -> None:
         one = QFileDialog.FileMode.Directory
-        dialog = self._picker.dialog(self, "Choose a folder of photographs", FOLDER, one)
+        dialog = self._picker.dialog(
+            self,
+            "Choose a folder of photographs",
+            FOLDER,
+            one,
+            lambda names: self.take_folder(Path(names[0])),
+        )
         if self.folder.path is not None:
             dialog.setDirectory(str(self.folder.path.parent))
-        dialog.fileSelected.connect(lambda name: self.take_folder(Path(name)))
         dialog.open()
 
     def take_folder(self, folder: Path) -> None:
@@ -268,9 +277,9 @@ class Form(QScrollArea):
     def ask_vgg(self) -> None:
         """Ask for a file of VGG-19's weights."""
         one = QFileDialog.FileMode.ExistingFile
-        dialog = self._picker.dialog(self, "Choose VGG-19's weights", WEIGHTS, one)
-        dialog.fileSelected.connect(self._take_vgg)
-        dialog.open()
+        self._picker.dialog(
+            self, "Choose VGG-19's weights", WEIGHTS, one, lambda names: self._take_vgg(names[0])
+        ).open()
 
     def show_vgg(self, path: Path | None) -> None:
         """Judge with the weights in `path`, or with torchvision's."""
