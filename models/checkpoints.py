@@ -35,6 +35,7 @@ State = dict[str, Tensor]
 
 
 NAME = 100  # characters of a file's name in a message
+NESTED = 8  # wrappers around each other
 NAMED = 3  # keys of one fault in a message
 MOST = 100 << 20  # bytes of a checkpoint, and of its weights as float32: 15 times the network
 MOST_NAMES = 4 << 20  # bytes of the list of names in a PyTorch file; those of the network take 8 KB
@@ -204,7 +205,9 @@ def _is_text(text: str) -> bool:
 
 
 def _unwrap(name: str, content: Any) -> Mapping[str, Any]:
-    while isinstance(content, Mapping):
+    for _ in range(NESTED):  # a table may hold itself
+        if not isinstance(content, Mapping):
+            break
         inner = next((content[w] for w in _WRAPPERS if isinstance(content.get(w), Mapping)), None)
         if inner is None:
             break

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 MAX_RESIDUAL_BLOCKS = 10
+MAX_WIDTH = 4096  # channels; the widest network published has 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,10 @@ class NetworkShape:
                 f"expected 1 to {MAX_RESIDUAL_BLOCKS} residual blocks, "
                 f"got {self.num_residual_blocks}"
             )
-        if len(self.widths) != 3 or min(self.widths) < 1:
-            raise ValueError(f"expected three widths of at least 1 channel, got {self.widths}")
+        if len(self.widths) != 3 or not all(1 <= width <= MAX_WIDTH for width in self.widths):
+            raise ValueError(
+                f"expected three widths of 1 to {MAX_WIDTH} channels, got {self.widths}"
+            )
         if self.end_kernel % 2 == 0 or not 1 <= self.end_kernel <= 15:
             raise ValueError(f"expected an odd end kernel from 1 to 15, got {self.end_kernel}")
 

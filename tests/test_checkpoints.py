@@ -172,6 +172,23 @@ def test_of_many_keys_that_do_not_fit_the_first_are_named(weights, tmp_path):
     assert "missing: conv1.conv2d.weight, conv1.conv2d.bias, in1.weight and 27 more" in sentence
 
 
+def test_a_table_that_holds_itself_is_refused(tmp_path):
+    path = tmp_path / "style.pth"
+    endless: dict[str, object] = {"epoch": 3}
+    endless["model"] = endless
+    torch.save(endless, path)
+    with pytest.raises(CheckpointError, match="does not fit the network"):
+        load_checkpoint(path)
+
+
+def test_widths_that_no_memory_holds_are_refused(tmp_path):
+    path = tmp_path / "style.pth"
+    wide = torch.zeros(()).expand(1 << 40, 3, 3, 3)  # of one number
+    torch.save({f"conv{n}.conv2d.weight": wide for n in (1, 2, 3)} | {"res1.a": wide}, path)
+    with pytest.raises(CheckpointError, match="does not fit the network"):
+        load_checkpoint(path)
+
+
 def test_a_residual_block_of_no_possible_number_is_refused(weights, tmp_path):
     path = tmp_path / "style.pth"
     torch.save({**weights, f"res{'9' * 5000}.in1.weight": torch.zeros(128)}, path)

@@ -8,6 +8,7 @@ import random
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -97,6 +98,24 @@ def test_fifty_megabytes_of_header_are_refused_in_one_sentence(tmp_path: Path, w
     assert done.stdout.startswith("'slow.picture' is a")
     assert done.stdout.count("\n") == 1
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_length_in_a_file_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "brush.gbr"
+    path.write_bytes(struct.pack(">5I", (1 << 30) + 3, 2, 4, 4, 1) + b"GIMP" + bytes(100))
+    tracemalloc.start()
+    kind_of(path)
+    with pytest.raises(ImageError):
+        load_image(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 << 20
+
+
+def test_numbers_that_are_none_are_read_without_a_warning(tmp_path: Path) -> None:
+    signalling = struct.pack("<I", 0x7F800001) * 16  # a NaN that warns when it is converted
+    (tmp_path / "odd.pfm").write_bytes(b"Pf\n4 4\n-1.0\n" + signalling)
+    assert load_image(tmp_path / "odd.pfm").shape == (4, 4, 3)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ class TooManyPiecesError(Exception):
 
 
 class BoundedFile(io.BufferedReader):
-    """A file opened for reading that raises TooManyPiecesError when it is read in too many pieces.
+    """A file opened for reading that raises TooManyPiecesError when it is read in too many pieces,
+    and takes no memory for more than it holds.
 
     Readers written in Python follow whatever a header says, a byte or a small chunk at a time:
     50 MB of comments keep them busy for half a minute and fill gigabytes.
@@ -22,9 +23,9 @@ class BoundedFile(io.BufferedReader):
 
     def __init__(self, path: str | PathLike[str]) -> None:
         super().__init__(io.FileIO(path))  # type: ignore[arg-type]  (it takes any path)
-        length = self.seek(0, io.SEEK_END)
+        self._length = self.seek(0, io.SEEK_END)
         self.seek(0)
-        self._left = PIECES + length * PER_BYTE
+        self._left = PIECES + self._length * PER_BYTE
 
     def allow(self, pieces: float) -> None:
         """So many pieces more."""
@@ -32,7 +33,8 @@ class BoundedFile(io.BufferedReader):
 
     def read(self, size: int | None = -1, /) -> bytes:
         self._count()
-        return super().read(size)
+        # Python takes the memory first and reads then; a length in a file may be any number.
+        return super().read(size if size is None else min(size, self._length))
 
     def readline(self, size: int | None = -1, /) -> bytes:
         self._count()

@@ -211,7 +211,7 @@ def kind_of(path: str | os.PathLike[str]) -> Literal["", "picture", "animation"]
         with BoundedFile(path) as file, Image.open(file, formats=_own_formats()) as image:
             moving = image.format in _ANIMATED and getattr(image, "is_animated", False)
             return "animation" if moving else "picture"
-    except (*_TOO_LARGE, TooManyPiecesError):
+    except (*_TOO_LARGE, TooManyPiecesError, MemoryError):
         return "picture"
     except MALFORMED:
         return ""

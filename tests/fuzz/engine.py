@@ -25,7 +25,7 @@ MAKING_S = 60.0  # a case may take to be made, and a worker to begin
 SLICE_S = 20.0  # a target is worked on before others have their turn
 KEPT = 3  # cases of each cause
 # A server process imports what targets need once, and every worker is forked from it.
-CONTEXT = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.fuzz.targets"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from pathlib import Path
 from random import Random
 
@@ -15,8 +14,6 @@ from tests.fuzz.engine import Campaign, Worker
 from tests.fuzz.faulty import ACTS, Faulty
 from tests.fuzz.mutations import as_json, as_toml, damaged, damaged_png, damaged_zip
 from tests.fuzz.targets import TARGETS
-
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="workers are forked")
 
 FOUND = {
     "reads": "",

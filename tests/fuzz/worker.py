@@ -95,6 +95,8 @@ def _one(target: Target, seed: str, folder: Path, pipe: Connection, log: Path) -
         return Outcome("wrong", str(exc), _without_figures(str(exc)))
     except Exception as exc:  # noqa: BLE001  (whatever else comes is what is looked for)
         return Outcome("exception", traceback.format_exc()[:LONGEST], _place(exc))
+    if (folder / MARKER).exists():
+        return Outcome("code", "code of the file was run", "code")
     for sentence in said:
         if why := fault(sentence, case.named):
             cause = f"{_without_figures(why)}: {_without_figures(sentence)[:25]}"
@@ -105,8 +107,6 @@ def _one(target: Target, seed: str, folder: Path, pipe: Connection, log: Path) -
     sys.stderr.flush()
     if printed := CHATTER.sub("", log.read_text("utf-8", "replace")):
         return Outcome("printed", printed[:LONGEST], _without_figures(printed)[:200])
-    if (folder / MARKER).exists():
-        return Outcome("code", "code of the file was run", "code")
     if (taken := _memory("VmHWM") - before) > target.memory:
         return Outcome("memory", f"{taken >> 20} MB were taken", "memory")
     os.chdir("/")
@@ -116,9 +116,15 @@ def _one(target: Target, seed: str, folder: Path, pipe: Connection, log: Path) -
 
 def _left(before: set[threading.Thread], until: float) -> str:
     """The names of the threads begun since `before` that run at the time `until`."""
-    for thread in set(threading.enumerate()) - before:
+
+    def begun() -> list[threading.Thread]:
+        threads = set(threading.enumerate()) - before
+        # Qt's own threads stay with their pool; to Python they are dummies.
+        return [t for t in threads if not isinstance(t, threading._DummyThread)]
+
+    for thread in begun():
         thread.join(max(until - time.monotonic(), 0.01))
-    return ", ".join(sorted({t.name for t in set(threading.enumerate()) - before}))
+    return ", ".join(sorted(thread.name for thread in begun()))
 
 
 def _place(exc: BaseException) -> str:

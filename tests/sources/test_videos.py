@@ -245,6 +245,26 @@ def test_an_animation_can_be_sought(tmp_path: Path) -> None:
     reader.close()
 
 
+def test_a_frame_that_does_not_fit_into_memory_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *rest = (Image.fromarray(numbered(n)) for n in range(3))
+    first.save(tmp_path / "film.gif", save_all=True, append_images=rest)
+    reader = AnimationReader(tmp_path / "film.gif")
+
+    def too_large() -> None:
+        raise MemoryError
+
+    assert reader.grab() == 0.0
+    with monkeypatch.context() as patch:
+        patch.setattr(reader._image, "load", too_large)
+        assert reader.grab() == pytest.approx(0.1)
+        assert reader.decode() is None
+    assert reader.grab() == pytest.approx(0.2)
+    assert reader.decode() is not None
+    reader.close()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
 def test_a_film_whose_name_is_not_utf_8_plays(tmp_path: Path) -> None:
     write_video(tmp_path / "film.avi", 3, codec="MJPG").rename(tmp_path / "\udcff.avi")

@@ -120,6 +120,9 @@ def _odd(rng: Random, state: dict[str, Any]) -> Any:
     """`state` with some values that are no weights, or not these."""
     state = dict(state)
     act = rng.random()
+    if act < 0.02:
+        state[rng.choice(WRAPPERS)] = state
+        return state
     if act < 0.1:
         return rng.choice(([], None, 3, "text", torch.zeros(3), [state], {}, {"model": None}))
     if act < 0.2:
@@ -148,7 +151,7 @@ def _odd(rng: Random, state: dict[str, Any]) -> Any:
 def _odd_value(rng: Random, value: Any) -> Any:
     if not isinstance(value, Tensor):
         return altered(rng, value)
-    if not is_weight(value):  # it was made odd before
+    if not is_weight(value) or value.numel() > 1 << 20:  # it was made odd before
         return None
     x = value.float()
     makers = (
