@@ -116,6 +116,9 @@ def _written(state: Any, rng: Random | None = None) -> Any:
     return made if rng is None else rng.choice(made)
 
 
+_SIDE = 7  # channels that stand for others: no kernel and no color has as many
+
+
 def _odd(rng: Random, state: dict[str, Any]) -> Any:
     """`state` with some values that are no weights, or not these."""
     state = dict(state)
@@ -127,10 +130,13 @@ def _odd(rng: Random, state: dict[str, Any]) -> Any:
         return rng.choice(([], None, 3, "text", torch.zeros(3), [state], {}, {"model": None}))
     if act < 0.2:
         wide = rng.choice((1, 300, 5000, 100_000))  # of every layer alike, with no memory behind
-        shape = NetworkShape(1, (wide, wide, wide), 3)
         with torch.device("meta"):
-            expected = TransformerNetBaseline(**asdict(shape)).state_dict()
-        return {key: torch.zeros(()).expand(value.shape) for key, value in expected.items()}
+            net = TransformerNetBaseline(1, (_SIDE, _SIDE, _SIDE), 3)
+        sides = {
+            key: [wide if side == _SIDE else side for side in value.shape]
+            for key, value in net.state_dict().items()
+        }
+        return {key: torch.zeros(()).expand(shape) for key, shape in sides.items()}
     if act < 0.3:
         for _ in range(rng.choice((1, 10, 3000))):
             state[f"res{rng.choice((0, 1, 11, 10**9, 10**30))}.{rng.random()}"] = torch.zeros(1)
