@@ -92,7 +92,9 @@ class Panel(QScrollArea):
         self.network = ChoiceBox("Network", "Its size: lite is faster, full is finer")
         self.network.offer(Choice(key, n.title, n.remark) for key, n in NETWORKS.items())
         self.network_size = ChoiceBox(
-            "Size", "Long side of the picture the network sees; smaller is faster"
+            "Size",
+            "Long side of the picture the network sees: smaller is faster, larger has narrower "
+            "strokes. Automatic keeps their width",
         )
         self.precision = ChoiceBox("Precision", "The numbers the network computes with")
         self.precision.offer(Choice(member, member.title) for member in Precision)
