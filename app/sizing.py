@@ -23,7 +23,9 @@ RECENT = 12  # frames that decisions look at
 MISSED = 8  # of these, so many have to be too slow for the size to go down
 MISSED_S = 1.0  # and they have to be for this long
 MARGIN = 1.15  # a frame is too slow if it took the budget this many times
-ROOM = 0.8  # a larger size is taken if it is expected to need this share of the budget at most
+ROOM = 0.8  # a sharper size is taken if it is expected to need this share of the budget at most
+NEARLY_ALL = 0.95  # the same of sizes up to that of the strokes, whose width is worth more
+GROWTH = 0.8  # a frame's time grows with its pixels to the power of this: some of it is fixed
 HOLD_S = 5.0  # a size is kept at least this long
 ROOM_S = 8.0  # there has to be room for a larger one this long
 LONGEST_ROOM_S = 600.0  # each return to a smaller size doubles that, up to this
@@ -102,7 +104,8 @@ class AutoSize:
         """The network's sizes for a picture that is not going to change."""
         if not self._recent and not self._rough:
             return self.live(width, height)
-        long_side = self._affordable(width, height, STILL_BUDGET_MS)
+        cost = median(self._recent) if self._recent else self._rough
+        long_side = self._affordable(width, height, STILL_BUDGET_MS, cost)
         return self._sizes(width, height, max(long_side, self._long))
 
     def measured(self, sizes: Sizes, network_ms: float) -> None:
@@ -124,19 +127,23 @@ class AutoSize:
         now, budget = self._clock(), self._network_budget()
         if not self._decided:
             self._decided = True
-            self._change(self._affordable(width, height, ROOM * budget), now)
+            # By the best frame, since what disturbs one (a start, a compiler) only slows it.
+            best = min(self._recent)
+            size = self._affordable(width, height, budget, best)
+            fits = best * self._sizes(width, height, self._long).pixels <= MARGIN * budget
+            self._change(max(size, self._long) if fits else size, now)
             return
         if now - self._changed_at < HOLD_S:
             return
         pixels = self._sizes(width, height, self._long).pixels
         missed = sum(cost * pixels > MARGIN * budget for cost in self._recent) >= MISSED
-        larger = self._affordable(width, height, ROOM * budget)
+        larger = self._affordable(width, height, budget, median(self._recent))
         room = not missed and self._sizes(width, height, larger).pixels > pixels
         self._missed_since = (self._missed_since or now) if missed else None
         self._room_since = (self._room_since or now) if room else None
         if self._missed_since is not None and now - self._missed_since >= MISSED_S:
             self._room_s = min(2 * self._room_s, LONGEST_ROOM_S)
-            self._change(self._affordable(width, height, budget), now)
+            self._change(self._affordable(width, height, budget, median(self._recent)), now)
         elif self._room_since is not None and now - self._room_since >= self._room_s:
             self._change(larger, now)
 
@@ -155,13 +162,17 @@ class AutoSize:
         often = max(self.interval_ms - self.blend_ms, self.interval_ms / 3)
         return min(late, often)
 
-    def _affordable(self, width: int, height: int, budget_ms: float) -> int:
-        """The largest long side whose frame is expected to take `budget_ms` at most."""
-        cost = median(self._recent) if self._recent else self._rough
+    def _affordable(self, width: int, height: int, budget_ms: float, cost: float) -> int:
+        """The largest long side expected to keep `budget_ms`, where a pixel of the last frame took
+        `cost` milliseconds."""
         largest = min(max(width, height), AUTO_SIZES[-1])
+        assert self._last is not None
+        pixels = self._last.pixels
         best = AUTO_SIZES[0]
         for long_side in sorted({*AUTO_SIZES, self._stroke_size, largest}):
-            if cost * self._sizes(width, height, long_side).pixels <= budget_ms:
+            share = NEARLY_ALL if long_side <= self._stroke_size else ROOM
+            more = self._sizes(width, height, long_side).pixels / pixels
+            if cost * pixels * more**GROWTH <= share * budget_ms:
                 best = max(best, min(long_side, largest))
         return best
 

@@ -96,7 +96,9 @@ class Toolbar(QFrame):
         """Fold as little as the width allows."""
         needed = self._needed()
         fits = (count for count, width in enumerate(needed) if width <= self.width())
-        self._fold(next(fits, _STEPS))
+        count = next(fits, _STEPS)
+        if count != self._folded:  # folding asks for a layout, which would ask for this again
+            self._fold(count)
 
     def _fold(self, count: int) -> None:
         """Take the first `count` steps to a narrower bar."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
@@ -263,3 +263,19 @@ def test_full_screen_closes_the_drawer(narrow, qtbot):
     press(narrow, "back")
     qtbot.waitUntil(lambda: narrow.stage.narrow)
     assert not narrow.panel.isVisible()
+
+
+def test_a_window_at_rest_lays_nothing_out(window, qtbot):
+    """A toolbar that folded whenever it was laid out once kept a processor busy."""
+    seen: list[QEvent.Type] = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            seen.append(event.type())
+            return False
+
+    watch = Watch()
+    qtbot.wait(200)  # what showing it has begun
+    window.toolbar.installEventFilter(watch)
+    qtbot.wait(200)
+    assert seen.count(QEvent.Type.LayoutRequest) <= 2
