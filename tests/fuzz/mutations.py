@@ -280,5 +280,7 @@ def damaged_zip(rng: Random, data: bytes) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as out:
         for name, content in dict(files).items():
-            out.writestr(name, content)
+            info = zipfile.ZipInfo(name)  # of 1980, not of now: the same seed, the same archive
+            info.compress_type = out.compression
+            out.writestr(info, content)
     return made.getvalue()

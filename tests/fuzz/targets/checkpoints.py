@@ -229,7 +229,7 @@ def _with_code(rng: Random, state: dict[str, Any]) -> bytes:
     if act == 2 and rng.random() < 0.3:  # the pickle of a TorchScript program
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w") as out:
-            out.writestr("archive/data.pkl", pickle.dumps(held, protocol=2))
-            out.writestr("archive/code/__torch__.py", "import os")
+            out.writestr(zipfile.ZipInfo("archive/data.pkl"), pickle.dumps(held, protocol=2))
+            out.writestr(zipfile.ZipInfo("archive/code/__torch__.py"), "import os")
         return made.getvalue()
     return damaged(rng, data) if rng.random() < 0.2 else data
