@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
 import hashlib
@@ -10,6 +11,7 @@ import shutil
 import stat
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +39,8 @@ ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wav
 KEY_LETTERS = 64  # of a new pack's folder; file systems allow 255, snapshots add the time
 LETTERS = 300  # of a title and the other texts of a pack; what is longer is cut
 NAME = 100  # letters of a file's name in a message
+ABANDONED_S = 3600.0  # a pack in the making that nobody has touched for so long is left over
+_STAGING = ".installing-"
 
 
 class StyleError(StyleForgeError):
@@ -281,7 +285,7 @@ class Library:
         staging: Path | None = None
         try:
             self._user.mkdir(parents=True, exist_ok=True)
-            staging = Path(tempfile.mkdtemp(prefix=".installing-", dir=self._user))
+            staging = _staging(self._user)
             weights = staging / "weights.safetensors"
             save_checkpoint(weights, found.state, {"title": title})
             thumbnail = ""
@@ -369,6 +373,16 @@ def _retitle(spec: Path, title: str) -> None:
     write_whole(spec, text.encode("utf-8"))
 
 
+def _staging(folder: Path) -> Path:
+    """A new folder in `folder` for a pack in the making; those that a killed program left there
+    are removed."""
+    for left in folder.glob(f"{_STAGING}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if left.stat().st_mtime < time.time() - ABANDONED_S:
+                shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+
+
 def _move(folder: Path, target: Path) -> None:
     """Move a pack by one renaming, also from another file system: nobody ever sees half of it."""
     try:
@@ -377,7 +391,7 @@ def _move(folder: Path, target: Path) -> None:
     except OSError as exc:
         if exc.errno != errno.EXDEV:
             raise
-    staging = Path(tempfile.mkdtemp(prefix=".installing-", dir=target.parent))
+    staging = _staging(target.parent)
     try:
         for file in folder.iterdir():
             shutil.copyfile(file, staging / file.name)

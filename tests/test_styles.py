@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 
 import pytest
@@ -148,6 +149,17 @@ def test_a_full_disk_leaves_nothing_behind(library, tmp_path, monkeypatch):
     with pytest.raises(StyleError, match="No space left"):
         library.install(path)
     assert not any((tmp_path / "styles").iterdir())
+
+
+def test_what_a_killed_installation_left_is_removed_by_the_next(library, tmp_path):
+    left, underway = (tmp_path / "styles" / f".installing-{n}" for n in ("left", "underway"))
+    for folder in (left, underway):
+        folder.mkdir(parents=True)
+        (folder / "weights.safetensors").write_bytes(b"half")
+    os.utime(left, (0, 0))
+    library.install(library.get("candy").weights, "Another")
+    assert not left.exists()
+    assert underway.exists()  # by another program, perhaps
 
 
 def test_a_pack_folder_is_installed_with_its_thumbnail(library, tmp_path):

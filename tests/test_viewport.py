@@ -103,6 +103,24 @@ def test_a_repaint_scales_nothing_again(viewport, monkeypatch):
     viewport.grab()
 
 
+def test_a_paint_that_scaling_holds_up_draws_the_rest_roughly_until_the_next(
+    viewport, qtbot, monkeypatch
+):
+    monkeypatch.setattr("app.ui.viewport.PAINT_MS", 0.0)
+    scaled: list[Frame] = []
+
+    def counted(frame: Frame, width: int, height: int) -> Frame:
+        scaled.append(frame)
+        return fitted(frame, width, height)
+
+    monkeypatch.setattr("app.ui.viewport.fitted", counted)
+    viewport.view = "split"
+    result = styled()
+    viewport.show_styled(result)
+    qtbot.waitUntil(lambda: len(scaled) == 2)
+    assert [id(frame) for frame in scaled] == [id(result.frame), id(result.source)]
+
+
 def test_only_the_frames_on_screen_are_kept(viewport):
     for _ in range(5):
         viewport.show_styled(styled())

@@ -43,10 +43,18 @@ class Theme(QObject):
         part.setStyleSheet(self._sheet)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
-            child = event.child()
-            if isinstance(child, QWidget) and child.isWindow():
-                child.setStyleSheet(self._sheet)
+        if watched is self._window:
+            if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
+                child = event.child()
+                if isinstance(child, QWidget) and child.isWindow():
+                    child.setStyleSheet(self._sheet)
+                    child.installEventFilter(self)
+        elif (
+            event.type() == QEvent.Type.Show
+            and isinstance(watched, QWidget)
+            and watched.styleSheet() != self._sheet  # the theme changed while it was hidden
+        ):
+            watched.setStyleSheet(self._sheet)
         return False
 
     @property
@@ -92,10 +100,14 @@ class Theme(QObject):
             yield
 
     def _undressed(self) -> QWidget | None:
-        """A window that `window` owns and that wears another sheet."""
+        """A visible window that `window` owns and that wears another sheet; a hidden one is
+        dressed when it is shown, for a file dialog takes 50 ms."""
         direct = Qt.FindChildOption.FindDirectChildrenOnly
         owned = self._window.findChildren(QWidget, options=direct)
-        return next((w for w in owned if w.isWindow() and w.styleSheet() != self._sheet), None)
+        return next(
+            (w for w in owned if w.isVisible() and w.isWindow() and w.styleSheet() != self._sheet),
+            None,
+        )
 
 
 def palette(tokens: Tokens) -> QPalette:

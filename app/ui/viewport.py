@@ -21,6 +21,7 @@ from utils.opencv import cv2
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 VIEWS = ("styled", "split", "compare")
 FINE = 4  # a picture is averaged down from at most about so many times its size on screen
+PAINT_MS = 10.0  # spent on scaling in one paint; the next pictures are drawn roughly until the next
 _STEPS = {
     Qt.Key.Key_Left: -0.02,
     Qt.Key.Key_Right: 0.02,
@@ -52,6 +53,7 @@ class Viewport(QWidget):
         self._waiting = ""
         self._offer: tuple[str, str, bool] | None = None
         self._fitted: dict[int, tuple[Frame, Frame, QImage]] = {}  # original, scaled, its image
+        self._scaling_ms = 0.0  # in this paint
         self._figures: Comparison | None = None  # the one whose figures are written
         self._figures_since = 0.0
         self._headroom = 0
@@ -169,6 +171,7 @@ class Viewport(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         start = time.perf_counter()
+        self._scaling_ms = 0.0
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self.palette().dark())
@@ -244,16 +247,23 @@ class Viewport(QWidget):
 
     def _draw(self, painter: QPainter, frame: Frame, place: QRect) -> None:
         """Draw `frame` scaled to `place`. The scaled image is kept until the frame changes, so
-        that moving the divider or redrawing the overlay costs a copy at most."""
+        that moving the divider or redrawing the overlay costs a copy at most. Where scaling has
+        held this paint up already, draw roughly, and well in the next paint."""
         ratio = self.devicePixelRatioF()
         width = max(1, round(place.width() * ratio))
         height = max(1, round(place.height() * ratio))
         kept = self._fitted.get(id(frame))
         if kept is None or (kept[1].width, kept[1].height) != (width, height):
+            if self._scaling_ms > PAINT_MS:
+                painter.drawImage(place, as_image(frame.small or frame))
+                self.update()
+                return
+            start = time.perf_counter()
             scaled = fitted(frame, width, height)
             image = as_image(scaled)
             image.setDevicePixelRatio(ratio)
             kept = self._fitted[id(frame)] = (frame, scaled, image)
+            self._scaling_ms += (time.perf_counter() - start) * 1e3
         painter.drawImage(place.topLeft(), kept[2])
 
     def _forget_unused(self, styled: Styled) -> None:

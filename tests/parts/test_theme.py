@@ -66,10 +66,29 @@ def test_the_theme_changes_live(theme, qapp, qtbot):
     assert not qapp.styleSheet()  # which would hold the window up
 
 
+def shown_dialogs(window: QWidget) -> list[QDialog]:
+    dialogs = [QDialog(window) for _ in range(3)]
+    for dialog in dialogs:
+        dialog.show()
+    return dialogs
+
+
+def test_a_hidden_dialog_is_dressed_when_it_is_shown(theme, qtbot):
+    dialog = shown_dialogs(theme.parent())[0]
+    qtbot.waitUntil(lambda: bool(dialog.styleSheet()))
+    dialog.hide()
+    before = dialog.styleSheet()
+    theme.choice = "dark" if theme.tokens is LIGHT else "light"
+    qtbot.wait(50)
+    assert dialog.styleSheet() == before
+    dialog.show()
+    assert dialog.styleSheet() != before
+
+
 def test_dialogs_are_dressed_one_by_one_after_the_window(theme, qtbot):
     window, part = theme.parent(), QWidget(theme.parent())
     theme.dress(part)
-    dialogs = [QDialog(window) for _ in range(3)]
+    dialogs = shown_dialogs(window)
     qtbot.waitUntil(lambda: all(dialog.styleSheet() for dialog in dialogs))
     before, dressed = part.styleSheet(), []
     for dialog in dialogs:
@@ -86,7 +105,7 @@ def test_dialogs_are_dressed_one_by_one_after_the_window(theme, qtbot):
 
 
 def test_a_dialog_that_goes_while_the_others_are_dressed_does_no_harm(theme, qtbot):
-    dialogs = [QDialog(theme.parent()) for _ in range(3)]
+    dialogs = shown_dialogs(theme.parent())
     qtbot.waitUntil(lambda: all(dialog.styleSheet() for dialog in dialogs))
     for choice in ("light", "dark") * 5:
         theme.choice = choice
