@@ -28,7 +28,7 @@ check: lint test
 bench: $(VENV)/.installed
 	@mkdir -p benchmarks
 	$(PYTHON) -m app bench --json benchmarks/cpu.json --device cpu --sizes 640x480 $(ARGS)
-	$(PYTHON) -m app.ui.measure benchmarks/live.json
+	$(PYTHON) -m app.ui.live_benchmark benchmarks/live.json
 	$(PYTHON) -m utils.tables README.md
 
 # Feeds everything the program reads with hostile input, until Ctrl+C.

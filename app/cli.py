@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn, TextIO
 
-from app.commands.look import add_look
-from app.problems import SENTENCE, StyleForgeError
+from app.commands.style_flags import add_look
+from app.errors import SENTENCE, StyleForgeError
 from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import wait_briefly
@@ -93,7 +93,7 @@ def _nowhere() -> TextIO:
 
 def _window() -> Callable[[argparse.Namespace], int]:
     try:
-        from app.ui.gui import run
+        from app.ui.application import run
     except ImportError as exc:  # of a system library that Qt needs, mostly
         raise StyleForgeError(
             f"the window cannot be loaded: {exc}; `styleforge doctor` says what is missing"

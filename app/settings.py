@@ -12,8 +12,8 @@ from typing import Any
 
 import platformdirs
 
-from utils.files import replacing
-from utils.regular import read_regular
+from utils.files.atomic import replacing
+from utils.files.regular import read_regular
 
 log = logging.getLogger(__name__)
 

@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 from kernels import ops as ops
-from kernels.direct import GROUPS
-from kernels.registry import KernelUnavailable as KernelUnavailable
-from kernels.registry import prepare as prepare
-from kernels.registry import statuses as statuses
+from kernels.ops.native import GROUPS
+from kernels.ops.registry import KernelUnavailable as KernelUnavailable
+from kernels.ops.registry import prepare as prepare
+from kernels.ops.registry import statuses as statuses
 
 kernels = SimpleNamespace(**GROUPS)
 

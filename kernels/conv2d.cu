@@ -5,12 +5,12 @@
 // Rows of the product are pixels, columns output channels; the depth runs over channels in slices
 // of kDepth, and inside a slice over the taps, so that neighbouring taps find x in the L1 cache.
 // With fewer channels than a slice holds, the depth runs over taps and channels together.
-#include "include/conv2d_gather.cuh"
-#include "include/conv2d_tiles.cuh"
-#include "include/elements.cuh"
+#include "include/conv2d/gather.cuh"
+#include "include/conv2d/tiles.cuh"
+#include "include/common/dtypes.cuh"
 #include "include/operations.h"
-#include "include/plane_statistics.cuh"
-#include "include/tensor_core.cuh"
+#include "include/common/plane_statistics.cuh"
+#include "include/common/ptx.cuh"
 
 namespace styleforge {
 

@@ -4,9 +4,9 @@
 // those of a cluster of blocks (sm_90 and up), which share their sums through one another's shared
 // memory. Larger planes, and channels last, take statistics in parts and read x a second time,
 // mostly from the L2 cache. All sums are of differences from the mean.
-#include "include/elements.cuh"
+#include "include/common/dtypes.cuh"
 #include "include/operations.h"
-#include "include/plane_statistics.cuh"
+#include "include/common/plane_statistics.cuh"
 
 namespace styleforge {
 

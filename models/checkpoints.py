@@ -18,17 +18,17 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from models.network_shape import (
+from models.network_config import (
     FULL,
     MAX_RESIDUAL_BLOCKS,
     NetworkShape,
     network_shape,
     num_residual_blocks,
 )
-from models.plain import NotPlainError, is_weight, load_plain
+from models.safe_load import NotPlainError, is_weight, load_plain
 from models.transformer_net import TransformerNetBaseline
-from utils.files import write_whole
-from utils.regular import open_regular
+from utils.files.atomic import write_whole
+from utils.files.regular import open_regular
 from utils.text import printable
 
 State = dict[str, Tensor]

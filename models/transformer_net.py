@@ -14,16 +14,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from kernels import build
-from kernels.convolution import can_write_into, column_weights, convolve, phase_weight
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
-from kernels.network_plan import plan_for, why_not
+from kernels.jit import build
+from kernels.network.dispatch import plan_for, why_not
+from kernels.network.plan import NetworkPlan
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
-from kernels.plan import NetworkPlan
-from kernels.registry import OPERATIONS, OPS, statuses
-from kernels.workspace import PreparedWeights, Workspace
-from models import by_operation
-from models.network_shape import FULL, NetworkShape
+from kernels.ops.registry import OPERATIONS, OPS, statuses
+from kernels.weight_transforms import can_write_into, column_weights, convolve, phase_weight
+from models.inference import layerwise
+from models.inference.buffers import PreparedWeights, Workspace
+from models.network_config import FULL, NetworkShape
 
 MIN_SIDE = 16  # pixels; below, there is nothing left to reflect at a quarter of the size
 PLANS_KEPT = 2  # of sizes on a GPU; each holds its buffers
@@ -65,7 +65,7 @@ class ResidualBlock(nn.Module):
 class TransformerNetBaseline(nn.Module):
     """The network in plain PyTorch, layer by layer as published.
 
-    The arguments are those of models.network_shape.NetworkShape, and so are the errors; the
+    The arguments are those of models.network_config.NetworkShape, and so are the errors; the
     published networks have the default ones.
     """
 
@@ -183,8 +183,8 @@ class TransformerNetFused(TransformerNet):
     is one small convolution before the enlargement, and on the CPU the last layer is computed
     column by column, everything channels last. Under `torch.inference_mode` on a CPU the
     activations live in buffers that are kept, and on a GPU the native network of
-    kernels.network_plan runs instead; one network is then for one thread. Where that cannot run,
-    models.by_operation does.
+    kernels.network.dispatch runs instead; one network is then for one thread. Where that cannot
+    run, models.inference.layerwise does.
 
     On the CPU, activations between the groups are padded, by what the next layer needs.
     """
@@ -270,7 +270,7 @@ class TransformerNetFused(TransformerNet):
         if x.device.type != "cpu":
             native = _native(x)
             # Autocast does not know our operations, and casts for PyTorch's by itself.
-            return by_operation.encode(self, x.to(_dtype(x)) if native else x, native)
+            return layerwise.encode(self, x.to(_dtype(x)) if native else x, native)
         x = F.pad(x.to(_dtype(x)), (self.shape.end_kernel // 2,) * 4, mode="reflect")
         x = x.contiguous(memory_format=torch.channels_last)
         x = self._unit("a", x, self.conv1, self.in1)
@@ -279,7 +279,7 @@ class TransformerNetFused(TransformerNet):
 
     def transform(self, x: Tensor) -> Tensor:
         if x.device.type != "cpu":
-            return by_operation.transform(self, x, _native(x))
+            return layerwise.transform(self, x, _native(x))
         here, there = "a", "b"
         last = self.num_residual_blocks - 1
         for number, block in enumerate(self.residual_blocks):
@@ -295,7 +295,7 @@ class TransformerNetFused(TransformerNet):
 
     def decode(self, x: Tensor) -> Tensor:
         if x.device.type != "cpu":
-            return by_operation.decode(self, x, _native(x))
+            return layerwise.decode(self, x, _native(x))
         # The residual blocks end in "a" or "b", by their number.
         here, there = ("b", "a") if self.num_residual_blocks % 2 else ("a", "b")
         x = self._unit(there, x, self.deconv1, self.in4, pad_mode="replicate")
@@ -388,7 +388,7 @@ def _other_shape(shape: NetworkShape) -> str:
 
 
 def _native(x: Tensor) -> bool:
-    """Whether the operations of by_operation have native kernels where `x` is."""
+    """Whether the operations of layerwise have native kernels where `x` is."""
     return x.device.type == "cuda" and not build.reason(OPERATIONS)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 # A screen on which the window has room. A relative path, since Qt would end it at "C:".
 os.environ.setdefault(
     "QT_QPA_PLATFORM",
-    f"offscreen:configfile={os.path.relpath(Path(__file__).with_name('screen.json'))}",
+    f"offscreen:configfile={os.path.relpath(Path(__file__).with_name('helpers') / 'screen.json')}",
 )
 
 import numpy as np
@@ -26,15 +26,15 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from app.frames import Frame
-from app.sizing import fit
-from app.styled import EngineConfig
-from app.styles import BUILTIN, Library
+from app.engine.resolution import fit
+from app.engine.result import EngineConfig
+from app.frame import Frame
+from app.styles.library import BUILTIN, Library
 from models.checkpoints import save_checkpoint
-from models.network_shape import FULL, NetworkShape
+from models.network_config import FULL, NetworkShape
 from models.training.features import CHANNELS, LAYERS
 from models.transformer_net import TransformerNetBaseline
-from utils import toml
+from utils.files import toml
 
 # The compiled kernels are the one thing tests share with the user: building them takes long.
 os.environ.setdefault(
@@ -78,7 +78,7 @@ def no_stray_threads() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def native_kernels() -> tuple:
     """Every kernel this machine can run, compiled and loaded (once a session)."""
-    from kernels.registry import prepare
+    from kernels.ops.registry import prepare
 
     return prepare()
 

@@ -23,9 +23,9 @@ from PIL import Image, ImageCms
 from PIL.PngImagePlugin import PngInfo
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
-from utils.bounded import BoundedFile, TooManyPiecesError
-from utils.files import replacing
-from utils.signatures import HEIC, RAW, TIFF, what_is
+from utils.files.atomic import replacing
+from utils.files.bounded import BoundedFile, TooManyPiecesError
+from utils.files.signatures import HEIC, RAW, TIFF, what_is
 from utils.text import printable
 
 _HEAD = 512  # bytes that tell what a file is

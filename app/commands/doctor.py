@@ -21,12 +21,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.settings import settings_path
-from app.styles import Library, user_folder
+from app.styles.library import Library, user_folder
 from app.version import styleforge_version
 from models.precision import Precision
 from utils.devices import devices, resolve, title, why_no_cuda
+from utils.files.writable import refusal
 from utils.system import WINDOW, has_display, missing, sentence
-from utils.writable import refusal
 
 ROOT = Path(__file__).parents[2]
 
@@ -150,7 +150,7 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_compiler() -> Iterator[Finding]:
-    from kernels.build import BuildError, toolchain
+    from kernels.jit.build import BuildError, toolchain
 
     try:
         tools = toolchain()
@@ -172,7 +172,7 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
         )
         return
     yield Finding(OK, f"imported from {imported}")
-    from kernels.registry import prepare, statuses
+    from kernels.ops.registry import prepare, statuses
 
     if build:
         with Console(stderr=True).status("Preparing the native kernels ..."):
@@ -214,7 +214,7 @@ def check_window() -> Iterator[Finding]:
 
 
 def check_folders() -> Iterator[Finding]:
-    from kernels.build import cache
+    from kernels.jit.build import cache
 
     folders = {
         "settings": settings_path().parent,

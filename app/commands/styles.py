@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from app.problems import SENTENCE
-from app.styles import Library
+from app.errors import SENTENCE
+from app.styles.library import Library
 from utils.text import printable
 
 

@@ -15,26 +15,26 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from app.choices import STROKES
-from app.commands.flags import (
+from app.commands.common_flags import (
     add_device,
     add_kernels,
     add_precision,
     add_style,
     whole,
 )
-from app.commands.look import add_look, share
-from app.commands.memory import bytes_per_pixel, free_bytes
-from app.engine import Engine
-from app.frames import Frame
-from app.metadata import metadata
+from app.commands.memory_budget import bytes_per_pixel, free_bytes
+from app.commands.style_flags import add_look, share
+from app.engine.engine import Engine
+from app.engine.resolution import SHORTEST
+from app.engine.result import EngineConfig, Styled
+from app.errors import SENTENCE, StyleForgeError
+from app.export.image_metadata import metadata
+from app.frame import Frame
 from app.mixing import HALF
-from app.problems import SENTENCE, StyleForgeError
-from app.sizing import SHORTEST
+from app.options import STROKES
 from app.sources import pictures_in
-from app.styled import EngineConfig, Styled
-from app.styles import Library
-from kernels.registry import prepare
+from app.styles.library import Library
+from kernels.ops.registry import prepare
 from models.precision import Precision
 from utils.devices import resolve
 from utils.image_utils import KEEPS_ALPHA, SAVED, ImageError, load_picture, save_image

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.frames import FrameSource
-from app.problems import StyleForgeError
+from app.errors import StyleForgeError
+from app.frame import FrameSource
 from app.sources.camera import CameraName, is_camera, list_cameras, open_camera
 from app.sources.files import (
     is_folder,

@@ -13,11 +13,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from app.frames import Frame, FrameSource, SourceInfo
-from app.problems import StyleForgeError
-from app.sources.captured import retrieved
+from app.errors import StyleForgeError
+from app.frame import Frame, FrameSource, SourceInfo
 from app.sources.deadline import Deadline
 from app.sources.grabber import FeedLost, Grabber
+from app.sources.opencv_frames import retrieved
 from utils.opencv import cv2
 from utils.text import printable
 

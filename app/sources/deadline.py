@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from app.frames import FrameSource
+from app.frame import FrameSource
 
 log = logging.getLogger(__name__)
 

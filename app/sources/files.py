@@ -7,13 +7,13 @@ import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from app.frames import FrameSource
-from app.problems import StyleForgeError
+from app.errors import StyleForgeError
+from app.frame import FrameSource
 from app.sources.pictures import Pictures
-from app.sources.reader import AnimationReader, VideoReader
 from app.sources.video import Video
+from app.sources.video_decoder import AnimationReader, VideoReader
+from utils.files.signatures import what_is
 from utils.image_utils import ImageError, kind_of, picture_endings
-from utils.signatures import what_is
 from utils.text import printable
 
 

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from app.frames import Frame
-from app.problems import StyleForgeError
+from app.errors import StyleForgeError
+from app.frame import Frame
 from app.sources.deadline import Deadline
 
 log = logging.getLogger(__name__)

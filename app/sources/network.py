@@ -14,13 +14,13 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from app.frames import Frame, FrameSource, SourceInfo
-from app.problems import StyleForgeError
-from app.sources.captured import retrieved, rgb
+from app.errors import StyleForgeError
+from app.frame import Frame, FrameSource, SourceInfo
 from app.sources.deadline import Deadline, opened
 from app.sources.grabber import Feed, FeedLost, Grabber, too_late
-from app.sources.reader import NETWORK_TIMEOUTS, VideoReader
+from app.sources.opencv_frames import retrieved, rgb
 from app.sources.video import Video
+from app.sources.video_decoder import NETWORK_TIMEOUTS, VideoReader
 from app.sources.web import MOST, Answer, ask
 from utils.opencv import MAX_PIXELS, cv2
 from utils.text import printable

@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.frames import Frame, FrameSource, SourceInfo
-from app.problems import StyleForgeError
+from app.errors import StyleForgeError
+from app.frame import Frame, FrameSource, SourceInfo
 from utils.image_utils import ImageError, load_picture
 from utils.text import printable
 

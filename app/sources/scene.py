@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from app.frames import Frame, FrameSource, SourceInfo
+from app.frame import Frame, FrameSource, SourceInfo
 from app.sources import landscape
 from app.sources.landscape import Bytes, Layer
 from utils.opencv import cv2

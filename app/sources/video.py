@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.frames import Frame, FrameSource, SourceInfo
-from app.problems import StyleForgeError
-from app.sources.reader import Reader
+from app.errors import StyleForgeError
+from app.frame import Frame, FrameSource, SourceInfo
+from app.sources.video_decoder import Reader
 
 MAX_SKIPS = 8  # frames left out in a row to catch up, before the clock is set back instead
 ENDS_EARLY = 0.02  # of the duration; what FFmpeg estimates is no more precise

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.ui.icons import icon
-from app.ui.tokens import Tokens
+from app.ui.theme.icons import icon
+from app.ui.theme.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, Entry
-from app.ui.dropping import DROPPABLE
-from app.ui.fitting import Fitted
-from app.ui.problem_bar import button
-from app.ui.tokens import SPACE
+from app.ui.controllers.drop_parser import DROPPABLE
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.message_bars import button
+from app.ui.window_geometry import Fitted
 
 NOTES = (
     ("Split view", "Drag the divider, or focus the picture (Tab) and use Left and Right."),

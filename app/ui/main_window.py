@@ -18,42 +18,42 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.frames import SourceInfo
-from app.problems import Problem
-from app.session import Session
+from app.engine.result import EngineConfig, Styled
+from app.errors import Problem
+from app.frame import SourceInfo
+from app.live.session import Session
 from app.settings import Settings
-from app.styled import EngineConfig, Styled
-from app.styles import Style
+from app.styles.library import Style
 from app.ui import actions
-from app.ui.controls import Panel
-from app.ui.exporting import Exporter
-from app.ui.fitting import Fitted
+from app.ui.controllers.drop_handler import Taker
+from app.ui.controllers.exporter import Exporter
+from app.ui.controllers.loading_message import Waiting
+from app.ui.controllers.settings_mapping import settings_of, source_kept
+from app.ui.controllers.settings_saver import Saver
+from app.ui.controllers.source_opener import Opener
+from app.ui.controllers.style_installer import Installer
+from app.ui.controllers.style_mixer import Mixer
+from app.ui.file_dialogs import Picker
 from app.ui.help_dialog import HelpDialog
-from app.ui.icons import application_icon
-from app.ui.installing import Installer
-from app.ui.messages import Messages
-from app.ui.mixer import Mixer
-from app.ui.opening import Opener
-from app.ui.overlay import Overlay
-from app.ui.own_keys import is_own_key
-from app.ui.picking import Picker
-from app.ui.pieces import Pieces
-from app.ui.preferences import settings_of, source_kept
-from app.ui.problem_bar import NoticeBar, ProblemBar
-from app.ui.question_bar import QuestionBar
-from app.ui.saving import Saver
-from app.ui.stage import Stage
-from app.ui.starting import SIZE
-from app.ui.status_line import StatusLine
-from app.ui.studio.door import StudioDoor
-from app.ui.style_gallery import StyleGallery
-from app.ui.taking import Taker
-from app.ui.theme import CHOICES, Theme
-from app.ui.tokens import SPACE
-from app.ui.toolbar import Toolbar, tool_button
-from app.ui.transport import Transport
-from app.ui.viewport import VIEWS, Viewport
-from app.ui.waiting import Waiting
+from app.ui.incremental_work import Pieces
+from app.ui.shortcut_filter import is_own_key
+from app.ui.startup_view import SIZE
+from app.ui.theme.icons import application_icon
+from app.ui.theme.theme import CHOICES, Theme
+from app.ui.theme.tokens import SPACE
+from app.ui.training.launcher import StudioDoor
+from app.ui.viewport.stats_overlay import Overlay
+from app.ui.viewport.viewport import VIEWS, Viewport
+from app.ui.widgets.control_panel import Panel
+from app.ui.widgets.message_bars import NoticeBar, ProblemBar
+from app.ui.widgets.message_stack import Messages
+from app.ui.widgets.playback_bar import Transport
+from app.ui.widgets.prompt_bar import QuestionBar
+from app.ui.widgets.status_bar import StatusLine
+from app.ui.widgets.style_gallery import StyleGallery
+from app.ui.widgets.toolbar import Toolbar, tool_button
+from app.ui.window_geometry import Fitted
+from app.ui.workspace import Stage
 
 SEEK_S = 5.0
 SAVE_MS = 1000  # settings are written this long after the last change

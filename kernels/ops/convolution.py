@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.convolution import phase_weight
 from kernels.ops.normalization import _reference as _normalize
 from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_forward
-from kernels.registry import OPERATIONS, fused
+from kernels.ops.registry import OPERATIONS, fused
+from kernels.weight_transforms import phase_weight
 
 
 def why_not(

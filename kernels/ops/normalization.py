@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.registry import OPERATIONS, fused
+from kernels.ops.registry import OPERATIONS, fused
 
 
 def _reference(

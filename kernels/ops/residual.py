@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.convolution import _convolve_normalize, _convolve_normalize_cpu, memory_format
-from kernels.registry import OPERATIONS, fused
+from kernels.ops.registry import OPERATIONS, fused
 
 
 def _block(

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import torch
 
-from models.plain import load_plain
+from models.safe_load import load_plain
 from models.training.errors import TrainingError
 from models.training.run import Run
 from utils.text import printable

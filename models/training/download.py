@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from models.training.errors import TrainingError
-from utils.files import remove_leftovers, temporary_name
-from utils.locks import LockedError, locked
+from utils.files.atomic import remove_leftovers, temporary_name
+from utils.files.locks import LockedError, locked
 
 TORCHVISION_PREFIX = "dcbb9e9d"  # the first digits of the file's sha256, as torchvision states
 ADDRESS = f"https://download.pytorch.org/models/vgg19-{TORCHVISION_PREFIX}.pth"

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.plain import NotPlainError, is_weight, load_plain
+from models.safe_load import NotPlainError, is_weight, load_plain
 from models.training.download import TORCHVISION_PREFIX
 from models.training.errors import TrainingError
 from utils.text import printable

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
-from models.plain import is_weight
+from models.safe_load import is_weight
 from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs
 from models.training.features import Vgg19Features
 from models.training.objective import Objective
-from models.training.seen import as_seen
+from models.training.projected_clamp import as_seen
 from models.training.stability import Disturbance, disturb, inside, stability_loss
 from models.transformer_net import TransformerNetBaseline
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from app.problems import StyleForgeError
+from app.errors import StyleForgeError
 from tests.fuzz.case import MARKER, Broken, Case
 from tests.fuzz.targets.base import Basis
 

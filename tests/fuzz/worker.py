@@ -20,7 +20,7 @@ from pathlib import Path
 
 import torch
 
-from app.problems import StyleForgeError
+from app.errors import StyleForgeError
 from models.checkpoints import CheckpointError
 from models.training.errors import TrainingError
 from tests.fuzz.case import MARKER, Broken, Target

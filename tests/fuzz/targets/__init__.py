@@ -36,6 +36,6 @@ TARGETS: tuple[Target, ...] = (
     Resumes(),
     PhotographFolders(),
     Reports(),
-    Script("window", "tests.random_actions", 200),
-    Script("kills", "tests.kill_training", 6),
+    Script("window", "tests.stress.random_actions", 200),
+    Script("kills", "tests.stress.kill_training", 6),
 )

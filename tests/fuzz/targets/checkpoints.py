@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from models.checkpoints import load_checkpoint, save_checkpoint
-from models.network_shape import NetworkShape, network_shape
-from models.plain import is_weight
+from models.network_config import NetworkShape, network_shape
+from models.safe_load import is_weight
 from models.transformer_net import TransformerNetBaseline
 from tests.fuzz.case import MARKER, Case
 from tests.fuzz.mutations import WORDS, altered, damaged, damaged_zip

@@ -9,7 +9,7 @@ from random import Random
 from PySide6.QtCore import QByteArray, QMimeData, QUrl
 
 from app.sources import describe
-from app.ui.dropping import understand
+from app.ui.controllers.drop_parser import understand
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import WORDS, damaged

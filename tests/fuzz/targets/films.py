@@ -7,12 +7,12 @@ from pathlib import Path
 from random import Random
 
 from app.sources import open_source
-from tests.fakes import write_video
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import damaged
 from tests.fuzz.targets.base import Basis, named, special
 from tests.fuzz.targets.pictures import animations
+from tests.helpers.fakes import write_video
 
 FILMS = ((".mp4", "mp4v"), (".avi", "MJPG"), (".mkv", "mp4v"), (".webm", "VP80"), (".mov", "mp4v"))
 

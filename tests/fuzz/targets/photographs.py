@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from app.studio.survey import survey
+from app.training.dataset_scan import survey
 from models.training.data import find_photographs, load_photographs
 from tests.fuzz.case import Case, Link
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import WORDS, damaged
 from tests.fuzz.targets.base import NAMES, Basis, attempt, special
 from tests.fuzz.targets.pictures import seeds
-from utils.lists import entries
+from utils.files.lists import entries
 
 
 class PhotographFolders(Basis):

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from random import Random
 
-from app.commands.quality import _others
+from app.commands.quality.command import _others
 from tests.fuzz.case import Broken, Case
 from tests.fuzz.mutations import as_json
 from tests.fuzz.targets.base import Basis, attempt

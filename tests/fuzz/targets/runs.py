@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from app.studio.runs import FORMAT, Runs, read
+from app.training.run_store import FORMAT, Runs, read
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import as_json

@@ -9,8 +9,8 @@ from random import Random
 
 from app.settings import Settings
 from app.sources import describe
-from app.styles import BUILTIN, Library
-from app.ui.preferences import config_of, settings_of, source_kept, source_of
+from app.styles.library import BUILTIN, Library
+from app.ui.controllers.settings_mapping import config_of, settings_of, source_kept, source_of
 from tests.fuzz.case import Broken, Case
 from tests.fuzz.mutations import as_json
 from tests.fuzz.targets.base import Basis, attempt, special

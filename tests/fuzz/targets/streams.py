@@ -16,13 +16,13 @@ from random import Random
 import numpy as np
 
 from app.sources import grabber, network, open_source
-from app.sources.reader import NETWORK_TIMEOUTS
-from tests.fakes import numbered
+from app.sources.video_decoder import NETWORK_TIMEOUTS
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import NUMBERS, WORDS, damaged
 from tests.fuzz.targets.base import Basis, attempt
 from tests.fuzz.targets.pictures import seeds
+from tests.helpers.fakes import numbered
 from utils.opencv import cv2
 
 HURRY_S = 0.3  # for what the program waits seconds for

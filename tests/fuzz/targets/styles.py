@@ -13,16 +13,16 @@ import safetensors.torch
 import torch
 from PIL import Image
 
-from app.styled import EngineConfig
-from app.styles import Library
-from app.wardrobe import Wardrobe
+from app.engine.result import EngineConfig
+from app.engine.style_weights import Wardrobe
+from app.styles.library import Library
 from models.transformer_net import TransformerNetBaseline
 from tests.fuzz.case import Case, Fifo, Link
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import WORDS, as_toml, damaged
 from tests.fuzz.targets.base import NAMES, Basis, attempt, special
 from tests.fuzz.targets.checkpoints import SHAPES
-from utils import toml
+from utils.files import toml
 
 KEY = "my_style"
 

@@ -1,0 +1,106 @@
+"""One-shot work on background threads, with its result delivered on the GUI thread."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.errors import format_details
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+_Work = tuple[int, Callable[[], Any]]  # its number, and what to do
+
+
+class RunJob(Protocol):
+    """Session.run: `done` gets what `work` returns, on the GUI thread; a failure becomes a
+    problem, "Could not <doing>: ..."."""
+
+    def __call__(
+        self, work: Callable[[], Any], done: Callable[[Any], None], *, doing: str
+    ) -> None: ...
+
+
+class Jobs(QObject):
+    """Runs work on daemon threads, so that a driver or compiler that hangs cannot keep the
+    program from ending. `done(result)` or `failed(exception)` is called on the thread that owns
+    this object; after `close()` neither is called any more.
+
+    A thread that has nothing to do takes the next work: whoever starts a new one has to wait until
+    it runs, which on a busy machine takes long."""
+
+    _finished = Signal(int, object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._waiting: dict[int, tuple[Callable[[Any], None], Callable[[Exception], None]]] = {}
+        self._threads: list[threading.Thread] = []
+        self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._idle = threading.Semaphore(0)  # threads that wait for work, and no work for them
+        self._next = 0
+        self._lock = threading.Lock()
+        self._closed = False
+        self._finished.connect(self._deliver)
+
+    def run(
+        self,
+        work: Callable[[], T],
+        done: Callable[[T], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Start `work`; exactly one of `done` and `failed` follows."""
+        self._next += 1
+        key = self._next
+        self._waiting[key] = (done, failed)
+
+        self._work.put((key, work))
+        if not self._idle.acquire(blocking=False):
+            name = f"jobs-{len(self._threads) + 1}"
+            self._threads.append(threading.Thread(target=self._serve, name=name, daemon=True))
+            self._threads[-1].start()
+
+    def _serve(self) -> None:
+        while (item := self._work.get()) is not None:
+            self._do(*item)
+            del item  # what was worked on may be large
+            self._idle.release()
+
+    def _do(self, key: int, work: Callable[[], Any]) -> None:
+        try:
+            outcome, fault = work(), None
+        except Exception as exc:  # becomes a Problem in `failed`
+            log.debug("job failed", exc_info=True)
+            outcome, fault = None, exc
+            format_details(exc)  # here, where nobody waits for it
+        with self._lock:  # a closed window has no signals left to emit
+            if not self._closed:
+                self._finished.emit(key, outcome, fault)
+
+    @Slot(int, object, object)
+    def _deliver(self, key: int, outcome: object, fault: Exception | None) -> None:
+        callbacks = self._waiting.pop(key, None)
+        if callbacks is None:
+            return
+        done, failed = callbacks
+        if fault is None:
+            done(outcome)
+        else:
+            failed(fault)
+
+    def close(self, timeout: float = 1.0) -> bool:
+        """Deliver nothing more and wait `timeout` seconds; True if every job has ended."""
+        with self._lock:
+            self._closed = True
+        self._waiting.clear()
+        for _ in self._threads:
+            self._work.put(None)
+        deadline = time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)

@@ -1,0 +1,276 @@
+"""`styleforge bench`: times the network's variants on this machine, each with its error."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from torch import Tensor
+
+from app.commands.bench import operations as bench_operations
+from app.commands.bench.candidates import COMPILE_MODES
+from app.commands.bench.frames import frames_of
+from app.commands.bench.math_modes import ARITHMETICS, Arithmetic, arithmetics_of
+from app.commands.bench.network import Bench, Wanted
+from app.commands.common_flags import add_device, add_style, several, whole
+from app.commands.memory_budget import free_bytes
+from app.errors import StyleForgeError
+from app.provenance import commit, machine, versions
+from app.styles.library import Library
+from kernels.ops.registry import prepare, statuses
+from models.checkpoints import load_checkpoint
+from models.transformer_net import VARIANTS
+from utils.devices import resolve
+from utils.files.atomic import write_whole
+from utils.files.writable import refusal
+from utils.tables import frames_table, notes, table, where
+
+RUNS = {"cpu": 7, "cuda": 50}
+REFERENCE_BYTES_PER_PIXEL = 2000  # of the network in float64, measured: 1,800
+GAP = 2  # spaces between two columns
+
+
+class BenchError(StyleForgeError):
+    """The benchmark cannot be taken."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser(
+        "bench",
+        help="measure the network's variants on this machine",
+        description="Times the network alone, every kernel choice at every precision, taking "
+        "turns run by run. FP32 is without TF32, which has rows of its own. The error is the "
+        "largest difference (0-255) and the PSNR against the baseline in float64. A gain below 1 "
+        "is shown as it is. The floor is the least time the GPU could take, where it is known.",
+    )
+    parser.add_argument(
+        "--sizes",
+        type=_sizes,
+        default=((512, 512), (1280, 720)),
+        metavar="WxH,...",
+        help="sizes of the network's input (default: 512x512,1280x720)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="store the report here")
+    add_style(parser)
+    add_device(parser)
+    parser.add_argument(
+        "--kernels",
+        type=several(VARIANTS),
+        default=tuple(VARIANTS),
+        metavar="KEY,...",
+        help=f"only these of {', '.join(VARIANTS)}",
+    )
+    parser.add_argument(
+        "--precision",
+        type=several(ARITHMETICS),
+        metavar="KEY,...",
+        help=f"only these of {', '.join(ARITHMETICS)} (default: all that the device knows)",
+    )
+    parser.add_argument(
+        "--runs",
+        type=lambda text: whole(text, 1, 100_000, "the number of runs"),
+        help=f"timed runs of each (default: {RUNS['cpu']} on the CPU, {RUNS['cuda']} on a GPU)",
+    )
+    parser.add_argument(
+        "--compile",
+        nargs="?",
+        const="default",
+        choices=COMPILE_MODES,
+        metavar="MODE",
+        help="also the baseline, and its exact rewrites in PyTorch alone, through torch.compile "
+        f"({', '.join(COMPILE_MODES)}), on a GPU in a CUDA graph; takes minutes",
+    )
+    parser.add_argument(
+        "--compile-precision",
+        type=several(ARITHMETICS),
+        metavar="KEY,...",
+        help="compile only for these (default: all that are measured)",
+    )
+    parser.add_argument(
+        "--operations",
+        action="store_true",
+        help="instead of the network, each fused operation on a GPU against PyTorch's own",
+    )
+    parser.add_argument(
+        "--frames",
+        action="store_true",
+        help="instead of the network alone, frames from host memory through a GPU and back",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.operations:
+        return _run_operations(args)
+    try:
+        device = resolve(args.device)
+        state = load_checkpoint(Library.default().get(args.style).weights)
+    except ValueError as exc:
+        raise BenchError(str(exc)) from exc
+    if args.json:
+        _check_storable(args.json)
+    wanted = _wanted(args, device)
+    for width, height in args.sizes:
+        needed = width * height * REFERENCE_BYTES_PER_PIXEL
+        if needed > free_bytes(device):
+            raise BenchError(
+                f"{width}x{height} does not fit into memory: the float64 picture that errors "
+                f"are measured against takes {needed / 1e9:.0f} GB"
+            )
+    # Into a file or a pipe, lines are as long as they are.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    with Console(stderr=True).status("Preparing the native kernels ..."):
+        prepare()
+    report = {
+        "taken": datetime.now(UTC).date().isoformat(),
+        "style": args.style,
+        "machine": machine(device),
+        "versions": versions(),
+        "commit": commit(),
+        "kernels": [asdict(status) for status in statuses(device)],
+    }
+    if args.frames:
+        return _run_frames(args, console, report, state, device)
+    report |= {"runs": wanted.runs, "compile": args.compile, "sizes": []}
+    console.print(where(report), soft_wrap=True)
+    for status in statuses(device):
+        if not status.ready:
+            console.print(f"{status.name}: {status.reason}", style="yellow")
+    for width, height in args.sizes:
+        size = _measure(Bench(state, device, width, height), wanted)
+        report["sizes"].append({"width": width, "height": height, **size})
+        console.print()
+        console.print(_table(f"{width}x{height}", size["rows"], console.width), crop=False)
+        for note in notes(size["rows"]):
+            console.print(f"Not run: {note}", soft_wrap=True)
+        if args.json:  # after every size: who ends a run that takes too long keeps what there is
+            _store(args.json, report)
+    if args.json:
+        console.print(f"Stored in {args.json}", soft_wrap=True)
+    return 0
+
+
+def _wanted(args: argparse.Namespace, device: torch.device) -> Wanted:
+    known = arithmetics_of(device)
+
+    def chosen(names: tuple[str, ...]) -> tuple[Arithmetic, ...]:
+        if unknown := [name for name in names if name not in known]:
+            raise BenchError(f"{device} does not know {', '.join(unknown)}")
+        return tuple(known[name] for name in names)
+
+    if args.compile_precision and not args.compile:
+        raise BenchError("--compile-precision says what to compile for; add --compile")
+    measured = chosen(args.precision or tuple(known))
+    compiled = chosen(args.compile_precision) if args.compile_precision else measured
+    if left_out := [a.name for a in compiled if a not in measured]:
+        raise BenchError(
+            f"--compile-precision names {', '.join(left_out)}, which --precision does not"
+        )
+    runs = args.runs or RUNS[device.type]
+    return Wanted(args.kernels, measured, runs, args.compile, compiled)
+
+
+def _measure(bench: Bench, wanted: Wanted) -> dict[str, Any]:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        return {"rows": bench.measure(wanted, partial(progress.update, task))}
+
+
+def _run_frames(
+    args: argparse.Namespace,
+    console: Console,
+    report: dict[str, Any],
+    state: dict[str, Tensor],
+    device: torch.device,
+) -> int:
+    console.print(where(report), soft_wrap=True)
+    try:
+        report["frames"] = frames_of(state, device, args.sizes)
+    except ValueError as exc:
+        raise BenchError(str(exc)) from exc
+    for line in frames_table(report["frames"]):
+        console.print(" | ".join(line), soft_wrap=True)
+    if args.json:
+        _store(args.json, report)
+        console.print(f"Stored in {args.json}", soft_wrap=True)
+    return 0
+
+
+def _run_operations(args: argparse.Namespace) -> int:
+    try:
+        device = resolve(args.device)
+    except ValueError as exc:
+        raise BenchError(str(exc)) from exc
+    if device.type != "cuda":
+        raise BenchError("the operations are measured on a GPU, and there is none here")
+    if args.json:
+        _check_storable(args.json)
+    console = Console(highlight=False)
+    found = bench_operations.report(device, args.runs or RUNS["cuda"], bool(args.compile))
+    for line in bench_operations.lines(found):
+        console.print(" | ".join(line), soft_wrap=True)
+    if args.json:
+        _store(args.json, found)
+        console.print(f"Stored in {args.json}", soft_wrap=True)
+    return 0
+
+
+def _table(title: str, rows: list[dict[str, Any]], width: int) -> Table:
+    """For a screen of `width` characters; on one that is too narrow, lines run on in the next."""
+    header, *lines = table(rows)
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    least = -GAP
+    for name, *cells in zip(header, *lines, strict=True):
+        # Headers may wrap between words; figures are never cut.
+        needed = max(map(len, [*name.split(), *cells]))
+        least += needed + GAP
+        shown.add_column(
+            name,
+            justify="left" if name in ("kernels", "precision") else "right",
+            min_width=needed,
+            no_wrap=" " not in name,
+        )
+    for line in lines:
+        shown.add_row(*line)
+    if least > width:
+        shown.width = least
+    return shown
+
+
+def _check_storable(path: Path) -> None:
+    """Measuring takes minutes; that its report has nowhere to go is told before."""
+    if not path.parent.is_dir():
+        raise BenchError(f"the folder '{path.parent}' does not exist")
+    if path.is_dir():
+        raise BenchError(f"'{path}' is a folder; the report needs the name of a file")
+    if why := refusal(path.parent):
+        raise BenchError(f"nothing can be written to '{path.parent}': {why}")
+
+
+def _store(path: Path, report: dict[str, Any]) -> None:
+    try:
+        write_whole(path, (json.dumps(report, indent=2) + "\n").encode())
+    except OSError as exc:
+        raise BenchError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
+
+
+def _sizes(text: str) -> tuple[tuple[int, int], ...]:
+    sizes = []
+    for part in text.lower().split(","):
+        width, _, height = part.strip().partition("x")
+        if not (width.isdecimal() and height.isdecimal()):
+            raise argparse.ArgumentTypeError(f"'{part}' is not a size such as 1280x720")
+        sides = int(width), int(height)
+        if not all(16 <= side <= 16384 for side in sides):
+            raise argparse.ArgumentTypeError(f"'{part}': a side is of 16 to 16384 pixels")
+        sizes.append(sides)
+    return tuple(sizes)

@@ -1,0 +1,209 @@
+"""Measures one style's network on one device at one size, each candidate with its error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from app.commands.bench.candidates import (
+    BASELINE,
+    COMPILED,
+    PYTORCH_ONLY,
+    REWRITTEN,
+    Candidate,
+    compiled,
+    graphed,
+    plain,
+)
+from app.commands.bench.math_modes import FP32, Arithmetic
+from app.commands.bench.roofline import RATES, floor_ms
+from app.commands.memory_budget import bytes_per_pixel, free_bytes
+from app.engine.blending import peak_difference
+from app.sources.scene import render
+from models.network_config import network_shape
+from models.precision import Precision
+from models.pytorch_rewrites import rewritten
+from models.transformer_net import VARIANTS, TransformerNetBaseline
+from utils.benchmark import interleave, stopwatch
+from utils.float64 import in_float64
+
+WARMUP = {"cpu": 1, "cuda": 10}
+PATIENCE_S = 20.0  # what would take longer for one picture is not run (FP16 on most CPUs)
+PROBE = 64  # side of the corner that tells how long a picture will take
+
+Timed = Callable[[], object]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to measure. `kernels` are keys of VARIANTS; `compile_mode` is a key of COMPILE_MODES,
+    for the arithmetics `compiled`, or None to compile nothing."""
+
+    kernels: tuple[str, ...]
+    arithmetics: tuple[Arithmetic, ...]
+    runs: int
+    compile_mode: str | None = None
+    compiled: tuple[Arithmetic, ...] = ()
+
+
+class Bench:
+    """`state` is of published keys."""
+
+    def __init__(
+        self, state: dict[str, Tensor], device: torch.device, width: int, height: int
+    ) -> None:
+        self._state, self._device = state, device
+        self._shape = network_shape(state)
+        self._size = f"{width}x{height}"
+        picture = torch.from_numpy(render(1.0, width, height))
+        self._picture = picture.permute(2, 0, 1)[None].float().contiguous().to(device)
+
+    def measure(self, wanted: Wanted, progress: Callable[..., None]) -> list[Row]:
+        """One row per candidate, in the order of the tables; what cannot run has a row too.
+
+        `progress` takes `description`, and while runs are timed `completed` and `total`.
+        """
+        reference = self._reference()
+        rows: dict[str, Row] = {}
+        timed: dict[str, Timed] = {}
+        for arithmetic in wanted.arithmetics:
+            for candidate in self._candidates(wanted, arithmetic):
+                progress(description=f"{self._size}: {candidate.title}, {arithmetic.title}")
+                row = rows[candidate.name] = self._row(candidate)
+                facts, call = self._first_call(candidate, reference)
+                row.update(facts)
+                if call is not None:
+                    timed[candidate.name] = call
+        if timed:
+            warmup = WARMUP[self._device.type]
+            total = warmup + wanted.runs
+            progress(description=f"{self._size}: all in turn", total=total)
+            with torch.inference_mode():
+                results = interleave(
+                    timed,
+                    warmup,
+                    wanted.runs,
+                    self._device,
+                    lambda done: progress(completed=done, total=total),
+                )
+            for name, result in results.items():
+                rows[name].update(dict(result))
+            for arithmetic in wanted.arithmetics:
+                _compare(rows, arithmetic)
+        return list(rows.values())
+
+    def _candidates(self, wanted: Wanted, arithmetic: Arithmetic) -> Iterator[Candidate]:
+        device, precision = self._device, arithmetic.precision
+        for key in wanted.kernels:
+            network = self._network(key, precision)
+            yield plain(key, VARIANTS[key].title, network, arithmetic, device)
+            if key == BASELINE and device.type == "cuda":
+                yield graphed(network, arithmetic, device)
+        if mode := wanted.compile_mode if arithmetic in wanted.compiled else None:
+            network = self._network(BASELINE, precision)
+            yield compiled(COMPILED, "Compiled", network, mode, arithmetic, device)
+            network = rewritten(self._network(BASELINE)).to(precision.value.dtype)
+            yield compiled(REWRITTEN, "Rewrites, compiled", network, mode, arithmetic, device)
+
+    def _row(self, candidate: Candidate) -> Row:
+        arithmetic = candidate.arithmetic
+        gpu = torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else ""
+        height, width = self._picture.shape[2:]
+        floor = None
+        if gpu in RATES:
+            element_bytes = arithmetic.activation_bytes
+            floor = floor_ms(self._shape, width, height, element_bytes, RATES[gpu])
+        return {
+            "kernels": candidate.key,
+            "title": candidate.title,
+            "precision": arithmetic.title,
+            "tf32": arithmetic.tf32 if gpu else None,
+            "remark": arithmetic.precision.remark(self._device),
+            "floor_ms": floor,
+        }
+
+    def _network(self, key: str, precision: Precision = Precision.fp32) -> TransformerNetBaseline:
+        network = VARIANTS[key](**asdict(self._shape))
+        network.load_state_dict(self._state)
+        return network.to(self._device, precision.value.dtype).requires_grad_(False).eval()
+
+    def _input(self, candidate: Candidate) -> Tensor:
+        x = self._picture.to(candidate.arithmetic.dtype)
+        return x.contiguous(memory_format=candidate.memory_format)
+
+    def _reference(self) -> Tensor:
+        with torch.inference_mode():
+            return in_float64(self._network(BASELINE))(self._picture.double()).clamp(0, 255)
+
+    def _first_call(self, candidate: Candidate, reference: Tensor) -> tuple[Row, Timed | None]:
+        """What the first call tells: whether it can run at all, its error and its memory; and
+        what to time, where it can."""
+        precision = candidate.arithmetic.precision
+        needed = self._picture[0, 0].numel() * bytes_per_pixel(self._device, precision)
+        if needed > free_bytes(self._device):
+            return {"not_run": f"it needs {needed / 1e9:.0f} GB of memory, more than is free"}, None
+        try:
+            with torch.inference_mode():
+                x = self._input(candidate)
+                if candidate.compiled:
+                    # Nothing of another size or arithmetic is taken for this one's.
+                    torch._dynamo.reset()
+                    candidate.call(x)  # choosing kernels takes memory that running does not
+                elif (seconds := self._foresee(candidate, x)) > PATIENCE_S:
+                    return {"not_run": f"one picture would take about {seconds:.0f} s"}, None
+                output, peak_mb = self._peak_mb(partial(candidate.call, x))
+                if not bool(torch.isfinite(output).all()):
+                    return {"not_run": "its picture is not finite"}, None
+                difference, psnr = peak_difference(output.double().clamp(0, 255), reference)
+                timed = candidate.ready(x)
+        except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
+            return {"not_run": str(exc).strip().partition("\n")[0]}, None
+        return {
+            "difference": difference,
+            "psnr": psnr if math.isfinite(psnr) else None,
+            "peak_mb": peak_mb,
+        }, timed
+
+    def _foresee(self, candidate: Candidate, x: Tensor) -> float:
+        """Seconds one picture will take, from a corner of it."""
+        corner = x[..., :PROBE, :PROBE].contiguous()
+        candidate.call(corner)
+        # The best of three: another program that takes its turn must not rule a candidate out.
+        ms = min(stopwatch(partial(candidate.call, corner), self._device) for _ in range(3))
+        return ms / 1e3 * x.numel() / corner.numel()
+
+    def _peak_mb(self, call: Callable[[], Tensor]) -> tuple[Tensor, float | None]:
+        """What `call` returns, and the memory it took on a GPU at most."""
+        if self._device.type != "cuda":
+            return call(), None
+        torch.cuda.reset_peak_memory_stats(self._device)
+        before = torch.cuda.memory_allocated(self._device)
+        output = call()
+        return output, (torch.cuda.max_memory_allocated(self._device) - before) / 1e6
+
+
+def _compare(rows: dict[str, Row], arithmetic: Arithmetic) -> None:
+    """Add the gains to the rows of `arithmetic`: by the kernels, against the baseline and, where
+    the compiled rewrites were measured, against the fastest of PyTorch's own ways; and by the
+    arithmetic, against FP32 without TF32."""
+    ours = {row["kernels"]: row for row in rows.values() if row["precision"] == arithmetic.title}
+    strongest = {}
+    if "median_ms" in ours.get(REWRITTEN, {}):
+        of_pytorch = [ours[k] for k in PYTORCH_ONLY if "median_ms" in ours.get(k, {})]
+        strongest = min(of_pytorch, key=lambda row: row["median_ms"])
+    for key, row in ours.items():
+        if "median_ms" in row:
+            row["kernels_gain"] = _ratio(ours.get(BASELINE, {}), row)
+            row["pytorch_gain"] = _ratio(strongest, row)
+            row["precision_gain"] = _ratio(rows.get(f"{key} {FP32.name}", {}), row)
+
+
+def _ratio(reference: Row, row: Row) -> float | None:
+    return reference["median_ms"] / row["median_ms"] if "median_ms" in reference else None

@@ -1,0 +1,293 @@
+"""Times each fused operation on a GPU against PyTorch's own, with the error of both.
+
+"Ours" is what an operation runs by default; where cuDNN is faster that is cuDNN's convolution and
+our norm, and the kernel it then leaves out is measured beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from app.provenance import commit, machine, versions
+from kernels.instance_norm_wrapper import FusedInstanceNorm2d
+from kernels.ops import (
+    fused_conv_instancenorm_forward,
+    fused_conv_reflection_pad_forward,
+    fused_residual_block_forward,
+)
+from kernels.ops.convolution import why_not
+from kernels.ops.registry import prepare, statuses
+from utils.benchmark import interleave
+
+CALLS = 20  # of an operation in one timed run: a call is over before a clock can be read
+EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH, OWN_GRAPH = WAYS = (
+    "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph", "own kernel, graph",
+)  # fmt: skip
+
+Way = Callable[[], Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One operation at one shape: what PyTorch does, what ours does, and the truth in float64."""
+
+    operation: str
+    shape: str
+    precision: str  # "FP32" (TF32 off), "TF32" or "FP16"
+    layout: str  # "NCHW" or "NHWC"
+    theirs: Way
+    ours: Callable[[bool], Tensor]  # by our own kernel in any case, if True
+    exact: Way
+    why_not: Callable[[], str] = str  # why our own kernel is not what runs by default, if so
+
+    @property
+    def compiled(self) -> bool:
+        """Whether what torch.compile makes of it is measured too; compiling takes long."""
+        return self.layout == "NCHW" and self.operation in ("instance norm", "residual block")
+
+
+def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
+    """Every case measured on `device`, a GPU; times in microseconds for one call.
+
+    The ways of a case take turns, run by run. `compiled` adds PyTorch's layers through
+    torch.compile. The error is the largest difference from float64 in parts of the largest value.
+    """
+    prepare([status.name for status in statuses() if status.name.startswith("fused")])
+    rows = []
+    before = torch.backends.cudnn.allow_tf32
+    try:
+        with torch.cuda.device(device), torch.inference_mode():
+            for case in _cases(device):
+                torch.backends.cudnn.allow_tf32 = case.precision == "TF32"
+                rows.append(_measure(case, device, runs, compiled and case.compiled))
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
+    return {
+        "taken": datetime.now(UTC).date().isoformat(),
+        "runs": runs,
+        "calls": CALLS,
+        "machine": machine(device),
+        "versions": versions(),
+        "commit": commit(),
+        "kernels": [asdict(s) for s in statuses(device) if s.name.startswith("fused")],
+        "rows": rows,
+    }
+
+
+def lines(found: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The header of the table and a line for each row; ratios below 1 are shown as they are."""
+    gains: tuple[str, ...] = (OURS, OURS_GRAPH, OWN_GRAPH)
+    told: list[tuple[str, ...]] = [
+        ("operation", "precision", *(f"{w} us" for w in WAYS), *gains, "error")
+    ]
+    for row in found["rows"]:
+        times = [row["us"].get(way, {}).get("median") for way in WAYS]
+        told.append(
+            (
+                f"{row['operation']} {row['shape']} {row['layout']}",
+                row["precision"],
+                *("-" if t is None else f"{t:.1f}" for t in times),
+                *(f"{row['gain'][way]:.2f}x" if way in row["gain"] else "-" for way in gains),
+                f"{row['error']:.1e} ({row['their_error']:.1e})",
+            )
+        )
+    return told
+
+
+def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
+    exact = case.exact()
+    largest = float(exact.abs().max())
+    ours = partial(case.ours, False)
+    ways = {EAGER: case.theirs, OURS: ours}
+    if compiled:
+        torch._dynamo.reset()
+        ways[COMPILED] = torch.compile(case.theirs, dynamic=False)
+    # Theirs and compiled are shown in a graph as well as ours: what the launches cost is a
+    # factor of its own.
+    calls: dict[str, Callable[[], object]] = {
+        name: partial(_repeat, way) for name, way in ways.items() if name != COMPILED
+    }
+    calls[GRAPH], calls[OURS_GRAPH] = _captured(case.theirs), _captured(ours)
+    reason = case.why_not()
+    if reason:
+        calls[OWN_GRAPH] = _captured(partial(case.ours, True))
+    if compiled:
+        calls[COMPILED] = _captured(ways[COMPILED])
+    results = interleave(calls, 3, runs, device)
+    us = {
+        name: {key: result[f"{key}_ms"] * 1e3 / CALLS for key in ("median", "p20", "p80")}
+        for name, result in results.items()
+    }
+    return {
+        "operation": case.operation,
+        "shape": case.shape,
+        "precision": case.precision,
+        "layout": case.layout,
+        "why_not": reason,
+        "us": us,
+        "gain": {
+            way: us[EAGER if way == OURS else GRAPH]["median"] / us[way]["median"]
+            for way in (OURS, OURS_GRAPH, OWN_GRAPH)
+            if way in us
+        },
+        "error": float((ours().double() - exact).abs().max()) / largest,
+        "their_error": float((case.theirs().double() - exact).abs().max()) / largest,
+    }
+
+
+def _repeat(way: Way) -> None:
+    for _ in range(CALLS):
+        way()
+
+
+def _captured(way: Way) -> Callable[[], None]:
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            way()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        _repeat(way)
+    return graph.replay
+
+
+def _cases(device: torch.device) -> Iterator[Case]:
+    for channels, height, width in ((64, 64, 64), (128, 128, 128), (32, 512, 512)):
+        for precision in ("FP32", "FP16"):
+            for layout in ("NCHW", "NHWC"):
+                yield _norm(device, channels, height, width, precision, layout)
+    for precision in ("FP32", "TF32", "FP16"):
+        for layout in ("NCHW", "NHWC"):
+            for cin, cout, side, kernel, stride in (
+                (3, 32, 512, 9, 1),
+                (32, 64, 512, 3, 2),
+                (64, 128, 256, 3, 2),
+                (128, 128, 128, 3, 1),
+                (32, 3, 512, 9, 1),
+            ):
+                given = _layer(device, cin, cout, side, kernel, precision, layout)
+                shape = f"{cin}-{cout} {kernel}x{kernel}/{stride} of {side}x{side}"
+                yield _convolution(given, shape, stride, precision, layout)
+                if cout > 3:
+                    yield _unit(given, shape, stride, 1, precision, layout)
+            given = _layer(device, 128, 64, 128, 3, precision, layout)
+            yield _unit(given, "128-64 3x3 after x2 of 128x128", 1, 2, precision, layout)
+            yield _block(device, 128, 128, precision, layout)
+
+
+def _random(device: torch.device, precision: str, layout: str, *shape: int) -> Tensor:
+    dtype = torch.float16 if precision == "FP16" else torch.float32
+    generator = torch.Generator().manual_seed(math.prod(shape))
+    x = torch.randn(shape, generator=generator).to(device, dtype)
+    if len(shape) != 4 or layout == "NCHW":
+        return x
+    return x.contiguous(memory_format=torch.channels_last)
+
+
+def _norm(
+    device: torch.device, channels: int, height: int, width: int, precision: str, layout: str
+) -> Case:
+    x = _random(device, precision, layout, 1, channels, height, width)
+    theirs = nn.InstanceNorm2d(channels, affine=True).to(x)
+    ours = FusedInstanceNorm2d(channels).to(x)
+    shape = f"{channels}x{height}x{width}"
+    return Case(
+        "instance norm", shape, precision, layout, partial(theirs, x), lambda _: ours(x),
+        lambda: F.instance_norm(x.double()),
+    )  # fmt: skip
+
+
+def _layer(
+    device: torch.device, cin: int, cout: int, side: int, kernel: int, precision: str, layout: str
+) -> tuple[Tensor, ...]:
+    x = _random(device, precision, layout, 1, cin, side, side)
+    weight = _random(device, precision, layout, cout, cin, kernel, kernel)
+    weight = weight / (cin * kernel * kernel) ** 0.5
+    return x, weight, *(_random(device, precision, layout, cout) for _ in range(3))
+
+
+def _convolved(x: Tensor, weight: Tensor, bias: Tensor, stride: int) -> Tensor:
+    pad = weight.shape[-1] // 2
+    return F.conv2d(F.pad(x, (pad,) * 4, mode="reflect"), weight, bias, stride)
+
+
+def _why_not(x: Tensor, weight: Tensor, stride: int, layout: str, upsample: bool) -> str:
+    return why_not(
+        x.device,
+        x.dtype,
+        kernel_size=weight.shape[-1],
+        stride=stride,
+        out_channels=weight.shape[0],
+        upsample=upsample,
+        channels_last=layout == "NHWC",
+    )
+
+
+def _convolution(
+    given: tuple[Tensor, ...], shape: str, stride: int, precision: str, layout: str
+) -> Case:
+    x, weight, bias = given[:3]
+    return Case(
+        "convolution", shape, precision, layout,
+        lambda: _convolved(x, weight, bias, stride),
+        lambda own: fused_conv_reflection_pad_forward(
+            x, weight, bias, weight.shape[-1] // 2, stride, stride, own
+        ),
+        lambda: _convolved(x.double(), weight.double(), bias.double(), stride),
+        partial(_why_not, x, weight, stride, layout, False),
+    )  # fmt: skip
+
+
+def _unit(
+    given: tuple[Tensor, ...], shape: str, stride: int, upsample: int, precision: str, layout: str
+) -> Case:
+    def layers(x: Tensor, weight: Tensor, bias: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+        x = F.interpolate(x, scale_factor=2) if upsample > 1 else x
+        y = _convolved(x, weight, bias, stride)
+        return F.instance_norm(y, weight=gamma, bias=beta).relu_()
+
+    x, weight, bias, gamma, beta = given
+    pad = weight.shape[-1] // 2
+    return Case(
+        "convolution, norm, ReLU", shape, precision, layout,
+        lambda: layers(*given),
+        lambda own: fused_conv_instancenorm_forward(
+            x, weight, bias, gamma, beta, 1e-5, pad, stride, True, upsample > 1, own
+        ),
+        lambda: layers(*(t.double() for t in given)),
+        partial(_why_not, x, weight, stride, layout, upsample > 1),
+    )  # fmt: skip
+
+
+def _block(device: torch.device, channels: int, side: int, precision: str, layout: str) -> Case:
+    x, *first = _layer(device, channels, channels, side, 3, precision, layout)
+    weight, bias, gamma, beta = second = first
+
+    def layers(x: Tensor, first: list[Tensor], second: list[Tensor]) -> Tensor:
+        y = _convolved(x, first[0], first[1], 1)
+        y = F.instance_norm(y, weight=first[2], bias=first[3]).relu_()
+        y = _convolved(y, second[0], second[1], 1)
+        return F.instance_norm(y, weight=second[2], bias=second[3]) + x
+
+    def wide(tensors: list[Tensor]) -> list[Tensor]:
+        return [t.double() for t in tensors]
+
+    return Case(
+        "residual block", f"{channels} of {side}x{side}", precision, layout,
+        lambda: layers(x, first, second),
+        lambda own: fused_residual_block_forward(
+            x, weight, bias, gamma, beta, weight, bias, gamma, beta, 1e-5, own
+        ),
+        lambda: layers(x.double(), wide(first), wide(second)),
+        partial(_why_not, x, weight, 1, layout, False),
+    )  # fmt: skip

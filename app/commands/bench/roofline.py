@@ -1,0 +1,47 @@
+"""The least time the network can take on a GPU whose rates were measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models.network_config import NetworkShape
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The most that a GPU was seen to do in a second."""
+
+    flops: float  # multiplications and additions, of half precision on the tensor cores
+    bytes: float  # read and written
+
+
+# By the name PyTorch knows a GPU by. Measured through PyTorch 2.11 on one H200: a BF16 product of
+# random matrices of 8192x8192 by cuBLAS (769 to 798 TFLOP/s), and a copy of 8.6 GB on the device.
+RATES = {"NVIDIA H200": Rates(flops=790e12, bytes=4.3e12)}
+
+
+def floor_ms(
+    shape: NetworkShape, width: int, height: int, element_bytes: int, rates: Rates
+) -> float:
+    """Milliseconds for one frame of `width` x `height`, bytes in and out: the sum over layers of
+    its multiplications or its activations, whichever takes longer.
+
+    The layers are those of the exact rewrites, activations of `element_bytes` are written once
+    and read once, weights are free. The rate of half precision is taken for any precision.
+    """
+    outer, middle, inner = shape.widths
+    full = -(-width // 4) * -(-height // 4) * 16  # pixels; sides are padded to multiples of 4
+    half, quarter = full // 4, full // 16
+    end = shape.end_kernel**2 * 3 * outer * full
+    frame = 3 * width * height
+    large, medium, small = outer * full, middle * half, inner * quarter  # activations
+    layers = [  # multiply-adds; bytes
+        (end, frame + large * element_bytes),
+        (9 * outer * middle * half, (large + medium) * element_bytes),
+        (9 * middle * inner * quarter, (medium + small) * element_bytes),
+        *[(9 * inner * inner * quarter, 2 * small * element_bytes)] * 2 * shape.num_residual_blocks,
+        (16 * inner * middle * quarter, (small + medium) * element_bytes),
+        (16 * middle * outer * half, (medium + large) * element_bytes),
+        (end, large * element_bytes + frame),
+    ]
+    return 1e3 * sum(max(2 * adds / rates.flops, moved / rates.bytes) for adds, moved in layers)

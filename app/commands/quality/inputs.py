@@ -1,0 +1,182 @@
+"""Finds what `styleforge quality` measures: photographs, and styles with their paintings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from app.errors import StyleForgeError
+from app.styles.library import ORDER, Style, check_weights, load
+from models.checkpoints import load_checkpoint
+from models.evaluation.image_metrics import SMALLEST
+from models.training.config import TrainingConfig
+from models.training.data import find_photographs
+from models.training.run import fit
+from utils.files import toml
+from utils.files.lists import entries
+from utils.image_utils import load_image
+
+RECIPE = ("content_weight", "style_weight", "tv_weight", "style_size", "style_scales")
+SCENE_SECOND = 1.0  # the moment of the scene that is measured
+PICTURES = (".png", ".jpg", ".jpeg", ".webp")  # of the paintings
+
+
+class QualityError(StyleForgeError):
+    """The quality cannot be measured."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Photograph:
+    """A test picture: `pixels` is [H, W, 3] uint8 RGB, resized from `original` (width, height)."""
+
+    name: str
+    pixels: NDArray[np.uint8]
+    original: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """A style to measure. `networks` are weights by size (full, lite); `without` are those of
+    the full network trained without the stability term, where they are given. Without `painting`
+    and `recipe`, which belong together, there is no objective to measure by."""
+
+    pack: Style
+    painting: NDArray[np.uint8] | None  # [H, W, 3] RGB
+    recipe: TrainingConfig | None
+    networks: dict[str, dict[str, Tensor]]
+    without: dict[str, Tensor] | None
+
+
+def photographs(places: Sequence[Path], only: Path | None, size: int) -> list[Photograph]:
+    """The pictures named by `places`, files and folders, with the long side `size`; of those, the
+    ones that the list `only` names, in its order. QualityError if one cannot be used."""
+    paths: list[Path] = []
+    for place in places:
+        paths += find_photographs(place) if place.is_dir() else [place]
+    if only is not None:
+        known = {path.name: path for path in paths}
+        try:
+            wanted = entries(only)
+        except ValueError as exc:
+            raise QualityError(str(exc)) from exc
+        absent = [name for name in wanted if name not in known]
+        if absent:
+            raise QualityError(f"a photograph of '{only.name}' is not among --photos: {absent[0]}")
+        paths = [known[name] for name in wanted]
+    if not paths:
+        raise QualityError(f"the list '{only}' names no photograph")
+    found = []
+    for path in paths:
+        pixels = load_image(path)
+        fitted = fit(pixels, size)
+        if min(fitted.shape[:2]) < SMALLEST:
+            raise QualityError(
+                f"'{path.name}' is too narrow: at --size {size} its short side has "
+                f"{min(fitted.shape[:2])} pixels, and {SMALLEST} are needed"
+            )
+        found.append(Photograph(path.name, fitted, (pixels.shape[1], pixels.shape[0])))
+    return found
+
+
+def of_the_scene(size: int) -> Photograph:
+    """What stands for photographs where there are none: a picture of the built-in scene with the
+    long side `size`."""
+    from app.sources.scene import render  # OpenCV, which photographs need not
+
+    pixels = render(SCENE_SECOND)
+    return Photograph("built-in scene", fit(pixels, size), (pixels.shape[1], pixels.shape[0]))
+
+
+def subject(
+    folder: Path, key: str, networks: Sequence[str], paintings: Path | None, without: Path | None
+) -> Subject:
+    """The pack `key` of `folder`, complete with what it is measured against, but for the objective
+    where there are no `paintings`."""
+    pack = load(folder / key)
+    check_weights(pack)
+    weights = {"full": pack.weights, "lite": pack.lite}
+    states = {
+        name: load_checkpoint(path) for name in networks if (path := weights[name]) is not None
+    }
+    before = None if without is None else load_checkpoint(_without(without, key))
+    if paintings is None:
+        return Subject(pack, None, None, states, before)
+    painting = load_image(_painting(paintings, key))
+    return Subject(pack, painting, _recipe(folder / key), states, before)
+
+
+def keys(folder: Path, wanted: Sequence[str]) -> list[str]:
+    """The packs in `folder` that are wanted, or all of them in gallery order; QualityError names
+    one that is not there."""
+    if not folder.is_dir():
+        raise QualityError(f"the folder of styles '{folder}' does not exist")
+    found = sorted((path.parent.name for path in folder.glob("*/style.toml")), key=rank)
+    if not found:
+        raise QualityError(f"the folder '{folder}' holds no style")
+    absent = [key for key in wanted if key not in found]
+    if absent:
+        raise QualityError(
+            f"there is no style '{absent[0]}' in '{folder}'; there are: {', '.join(found)}"
+        )
+    return list(wanted) or found
+
+
+def rank(key: str) -> tuple[int, str]:
+    """Where a style stands in the gallery, for sorting."""
+    return ORDER.index(key) if key in ORDER else len(ORDER), key
+
+
+def _painting(folder: Path, key: str) -> Path:
+    for ending in PICTURES:
+        if (path := folder / f"{key}{ending}").is_file():
+            return path
+    raise QualityError(f"'{folder}' holds no painting for the style '{key}', such as {key}.jpg")
+
+
+def _without(folder: Path, key: str) -> Path:
+    if (folder / key / "style.toml").is_file():
+        _refuse_steadied(folder / key)
+        return load(folder / key).weights
+    if (path := folder / f"{key}.safetensors").is_file():
+        return path
+    raise QualityError(
+        f"'{folder}' holds no '{key}' trained without the stability term: neither a pack "
+        f"nor {key}.safetensors"
+    )
+
+
+def _refuse_steadied(pack: Path) -> None:
+    for name in ("stability_weight", "motion_weight"):
+        if weight := _training(pack).get(name, 0):
+            raise QualityError(
+                f"'{pack}' was trained with the stability term, at a {name.replace('_', ' ')} of "
+                f"{weight:g}; --without takes styles trained without it"
+            )
+
+
+def _recipe(pack: Path) -> TrainingConfig:
+    """The part of the recipe that decides the objective; crops and steps do not matter here."""
+    training = _training(pack)
+    absent = [name for name in RECIPE if name not in training]
+    if absent:
+        raise QualityError(
+            f"'{pack.name}/style.toml' does not say what the style was trained for: "
+            f"[training] has no {absent[0]}"
+        )
+    known: dict[str, Any] = {name: training[name] for name in RECIPE}
+    try:
+        known["style_scales"] = tuple(known["style_scales"])
+        return TrainingConfig(**known)
+    except TypeError as exc:
+        raise QualityError(f"'{pack.name}/style.toml' has no valid [training]: {exc}") from exc
+
+
+def _training(pack: Path) -> dict[str, Any]:
+    table = toml.load(pack / "style.toml").get("training", {})
+    return table if isinstance(table, dict) else {}

@@ -1,0 +1,282 @@
+"""Measures one style after another on the same photographs, for `styleforge quality`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from statistics import fmean, median
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from app.commands.quality.contact_sheet import Pixels
+from app.commands.quality.inputs import Photograph, Subject
+from models.evaluation import flicker
+from models.evaluation.image_metrics import border, clipped, to_pixels, to_tensor
+from models.evaluation.lbfgs import HISTORY, Optimised, optimise, white_noise
+from models.evaluation.objective_metrics import Judged, Styler, judge, styler
+from models.precision import Precision
+from models.training.config import TrainingConfig
+from models.training.features import Vgg19Features
+from models.training.objective import Objective
+from models.training.run import fit
+
+REFERENCE = Precision.fp32
+SHOWN = 100
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to measure of every style. `iterations` are those of L-BFGS, ascending, on the first
+    `direct` photographs; flicker is measured on the first `flickering`."""
+
+    networks: tuple[str, ...]
+    precisions: tuple[Precision, ...]
+    kernels: str
+    iterations: tuple[int, ...]
+    direct: int
+    flickering: int
+
+    @property
+    def shown(self) -> int:
+        """The iterations of L-BFGS whose pictures are kept: as near to SHOWN as there are."""
+        return min(self.iterations, key=lambda wanted: abs(wanted - SHOWN))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """The pictures of a style, for the sheets: by network in FP32, and of L-BFGS after the
+    plan's `shown` iterations, of the first photographs or none."""
+
+    key: str
+    networks: dict[str, list[Pixels]]
+    direct: list[Pixels]
+
+
+def conditions(plan: Plan, photographs: Sequence[Photograph]) -> dict[str, Any]:
+    """What the figures depend on, and an empty list of styles."""
+    pictures = [to_tensor(photograph.pixels, torch.device("cpu")) for photograph in photographs]
+    return {
+        "kernels": plan.kernels,
+        "photographs": [
+            {
+                "name": photograph.name,
+                "original": list(photograph.original),
+                "measured": [picture.shape[3], picture.shape[2]],
+                "clipped": clipped(picture),
+                **asdict(border(picture)),
+            }
+            for photograph, picture in zip(photographs, pictures, strict=True)
+        ],
+        "direct": {
+            "iterations": list(plan.iterations) if plan.direct else [],
+            "photographs": plan.direct,
+            "history": HISTORY,
+            "starts": {"direct": "the photograph", "from_noise": "white noise"},
+            "step": "L-BFGS with a strong Wolfe search, over the pixels, clamped to 0-255",
+        },
+        "flicker": {
+            "photographs": plan.flickering,
+            "frames": flicker.FRAMES,
+            "sigma": flicker.SIGMA,
+        },
+        "styles": [],
+    }
+
+
+class Quality:
+    """Measures styles, one after another, on the same photographs."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        photographs: Sequence[Photograph],
+        features: Vgg19Features | None,
+        device: torch.device,
+    ) -> None:
+        """Without `features`, nothing is measured that needs the objective of training."""
+        self._plan, self._device = plan, device
+        self._names = [photograph.name for photograph in photographs]
+        self._pictures = [to_tensor(photograph.pixels, device) for photograph in photographs]
+        self._borders = [border(picture) for picture in self._pictures]
+        if features is not None:
+            features.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._features = features
+
+    def measure(self, subject: Subject, say: Say) -> tuple[dict[str, Any], Shown]:
+        """A style's part of the report, and its pictures."""
+        objective = self._objective(subject)
+        entry: dict[str, Any] = {
+            "key": subject.pack.key,
+            "title": subject.pack.title,
+            "recipe": _recipe(subject.recipe) if subject.recipe else {},
+            "networks": [],
+        }
+        shown = Shown(subject.pack.key, {}, [])
+        for name in self._plan.networks:
+            state = subject.networks.get(name)
+            if state is None:
+                none = {"not_run": f"the pack has no {name} network"}
+                entry["networks"].append({"network": name, "precision": REFERENCE.title, **none})
+                continue
+            references: list[Tensor] = []
+            for precision in self._plan.precisions:
+                say(f"{subject.pack.title}: {name}, {precision.title}")
+                row, results = self._network(objective, state, precision, references)
+                entry["networks"].append({"network": name, "precision": precision.title, **row})
+                if precision is REFERENCE:
+                    references = results
+                    if results:
+                        shown.networks[name] = [to_pixels(result) for result in results]
+        if subject.without is not None:
+            say(f"{subject.pack.title}: without the stability term")
+            entry["without"], _ = self._network(objective, subject.without, REFERENCE, [])
+        if self._plan.direct and objective is not None:
+            reached = self._optimised(objective, subject.pack.title, say)
+            place = self._plan.iterations.index(self._plan.shown)
+            shown.direct.extend(to_pixels(stages[place].picture) for stages in reached)
+            noisy = self._optimised(objective, subject.pack.title, say, white_noise)
+            entry["direct"], entry["from_noise"] = map(self._direct_rows, (reached, noisy))
+            for row in entry["networks"]:
+                seen = [one["seen"] for one in row.get("each", [])]
+                for name, runs in (("equals", reached), ("equals_from_noise", noisy)):
+                    if seen:
+                        row[name] = _equals(seen, [stages[-1].path for stages in runs])
+        return entry, shown
+
+    def _objective(self, subject: Subject) -> Objective | None:
+        if self._features is None or subject.recipe is None or subject.painting is None:
+            return None
+        painting = to_tensor(fit(subject.painting, subject.recipe.style_size), self._device)
+        return Objective(subject.recipe, self._features, painting)
+
+    def _network(
+        self,
+        objective: Objective | None,
+        state: dict[str, Tensor],
+        precision: Precision,
+        references: Sequence[Tensor],
+    ) -> tuple[dict[str, Any], list[Tensor]]:
+        """A row of figures, and the pictures they are of; or why there are none."""
+        network, remarks = styler(state, self._plan.kernels, precision, self._device)
+        row: dict[str, Any] = {"remarks": list(remarks)}
+        try:
+            results = [network(picture) for picture in self._pictures]
+        except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
+            return row | {"not_run": str(exc).strip().partition("\n")[0]}, []
+        if not all(bool(result.isfinite().all()) for result in results):
+            return row | {"not_run": "its picture is not finite"}, []
+        judged = [
+            judge(objective, picture, result, references[n] if references else None)
+            for n, (picture, result) in enumerate(zip(self._pictures, results, strict=True))
+        ]
+        row |= self._summary(judged)
+        row |= self._flicker(network)
+        row["each"] = [
+            {"name": name, **_told_of(figures)}
+            for name, figures in zip(self._names, judged, strict=True)
+        ]
+        return row, results
+
+    def _summary(self, judged: Sequence[Judged]) -> dict[str, Any]:
+        """Means over the photographs; of the PSNR the least too, and of a frame the worst. What
+        was not measured is left out."""
+        means = {
+            name: fmean(getattr(figures, name) for figures in judged)
+            for name in ("objective", "content", "style", "tv", "seen", "clipped", "beyond")
+        }
+        means = {name: mean for name, mean in means.items() if not math.isnan(mean)}
+        noise = [figures.psnr for figures in judged if math.isfinite(figures.psnr)]
+        steps = [
+            figures.step - own.step for figures, own in zip(judged, self._borders, strict=True)
+        ]
+        return {
+            **means,
+            "psnr": fmean(noise) if noise else None,
+            "psnr_min": min(noise) if noise else None,
+            "edge": _ratio([f.edge for f in judged], [b.edge for b in self._borders]),
+            "within": _ratio([f.within for f in judged], [b.within for b in self._borders]),
+            "step": fmean(steps),
+            "step_worst": max(steps, key=abs),
+        }
+
+    def _flicker(self, network: Styler) -> dict[str, Any]:
+        chosen = self._pictures[: self._plan.flickering]
+        if not chosen:
+            return {}
+        still = [flicker.still_flicker(network, picture) for picture in chosen]
+        panned = [flicker.panned_flicker(network, picture) for picture in chosen]
+        return {
+            "still": fmean(still),
+            "panned": fmean(panned),
+            "still_each": still,
+            "panned_each": panned,
+        }
+
+    def _optimised(
+        self,
+        objective: Objective,
+        title: str,
+        say: Say,
+        start: Callable[[Tensor], Tensor] = lambda photograph: photograph,
+    ) -> list[list[Optimised]]:
+        """For each of the first photographs, what stands after each of the plan's iterations."""
+        reached: list[list[Optimised]] = []
+        for name, picture in zip(self._names, self._pictures[: self._plan.direct], strict=False):
+            say(f"{title}: L-BFGS of {name}, {len(reached) + 1} of {self._plan.direct}")
+            reached.append(
+                optimise(objective, picture, self._plan.iterations, start=start(picture))
+            )
+        return reached
+
+    def _direct_rows(self, reached: Sequence[Sequence[Optimised]]) -> list[dict[str, Any]]:
+        """A row for each of the plan's iterations: means over the photographs."""
+        rows = []
+        for n, wanted in enumerate(self._plan.iterations):
+            stands = [stages[n] for stages in reached]
+            terms = [fmean(column) for column in zip(*(s.terms for s in stands), strict=True)]
+            rows.append(
+                {
+                    "iterations": wanted,
+                    "taken": fmean(stand.iterations for stand in stands),  # fewer at a minimum
+                    "evaluations": fmean(stand.evaluations for stand in stands),
+                    **dict(zip(("objective", "content", "style", "tv"), terms, strict=True)),
+                    "each": [stand.terms[0] for stand in stands],
+                }
+            )
+        return rows
+
+
+def _equals(objectives: Sequence[float], paths: Sequence[Sequence[float]]) -> float | None:
+    """After how many iterations direct optimisation stands where a network does: the median
+    over the photographs that have a path; None if it does not get there."""
+    counts = [
+        next((n for n, value in enumerate(path) if value <= reached), math.inf)
+        for reached, path in zip(objectives, paths, strict=False)
+    ]
+    count = median(counts)
+    return count if math.isfinite(count) else None
+
+
+def _ratio(values: Sequence[float], references: Sequence[float]) -> float | None:
+    total = sum(references)
+    return sum(values) / total if total else None
+
+
+def _told_of(figures: Judged) -> dict[str, float | None]:
+    told = {f.name: getattr(figures, f.name) for f in fields(figures) if f.name != "picture"}
+    return {name: value if math.isfinite(value) else None for name, value in told.items()}
+
+
+def _recipe(config: TrainingConfig) -> dict[str, Any]:
+    return {
+        "content_weight": config.content_weight,
+        "style_weight": config.style_weight,
+        "tv_weight": config.tv_weight,
+        "style_size": config.style_size,
+        "style_scales": list(config.style_scales),
+    }

@@ -1,0 +1,339 @@
+"""`styleforge train`: a picture and a folder of photographs in, a style pack out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, fields, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from app.commands.train.flags import add_flags
+from app.commands.train.output import Output, facts_of, output_of, save_weights
+from app.commands.train.reporters import Report, report_for
+from app.commands.train.stop_signal import ShownOn, listen, stop_asked
+from app.errors import StyleForgeError
+from models.checkpoints import CheckpointError, load_checkpoint
+from models.network_config import FULL, SHAPES, NetworkShape, network_shape
+from models.training.checkpoint import resume_run
+from models.training.config import TrainingConfig
+from models.training.data import Photographs, find_photographs, load_photographs
+from models.training.download import cached_vgg
+from models.training.errors import TrainingError
+from models.training.features import Vgg19Features, load_vgg
+from models.training.run import Run
+from models.training.style_pack import PackTexts, add_lite, write_pack
+from models.training.throughput import seconds_per_step
+from models.training.trainer import train
+from models.transformer_net import TransformerNetBaseline
+from utils.devices import resolve, title
+from utils.files.lists import entries
+from utils.files.locks import LockedError, locked
+from utils.files.writable import refusal
+from utils.image_utils import ImageError, load_image, save_image
+
+PREVIEW_SIDE = 512  # long side, in pixels
+STOPPED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
+HANDOVER_S = 30.0  # for a process that is ending to complete a step on a slow machine
+ESTIMATE_PHOTOS = 64  # enough to measure a step's time with
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser(
+        "train",
+        help="train a style from a picture",
+        description="Train a style from a picture. Ctrl+C keeps what was learned; the same "
+        "command with --resume goes on. The losses are in relative form, so that one set of "
+        "weights fits every style.",
+    )
+    add_flags(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train; 0 when the style is written, 130 when stopped by Ctrl+C with a checkpoint left."""
+    if args.listen:
+        listen()
+    with report_for(as_json=args.json_progress) as report:
+        try:
+            return _run(args, report)
+        except (TrainingError, ImageError, CheckpointError) as exc:
+            raise StyleForgeError(str(exc)) from exc
+        except (MemoryError, RuntimeError) as exc:
+            if not _is_want_of_memory(exc):
+                raise
+            raise StyleForgeError(
+                f"memory does not suffice for {args.batch_size} photographs of "
+                f"{args.image_size} pixels in a step; choose fewer or smaller ones"
+            ) from exc
+
+
+def _is_want_of_memory(exc: Exception) -> bool:
+    # On a CPU PyTorch raises a plain RuntimeError.
+    known = (MemoryError, torch.OutOfMemoryError)
+    return isinstance(exc, known) or "can't allocate memory" in str(exc)
+
+
+def _run(args: argparse.Namespace, report: Report) -> int:
+    if args.checkpoint_interval < 1:
+        raise TrainingError("the checkpoint interval should be 1 or more")
+    output = output_of(args)
+    _check_begun(output, args)
+    if not args.resume:
+        output.check_free(overwrite=args.overwrite)
+    if why := refusal(output.result.parent):  # told before hours are spent
+        raise TrainingError(f"nothing can be written to '{output.result.parent}': {why}")
+    device = _device(args.device)
+    if not 0 <= args.init_share < 1 or (args.init_share and not args.init):
+        raise TrainingError("--init-share should be from 0 to less than 1, and needs an --init")
+    weights = load_checkpoint(args.init) if args.init else None
+    config = _config(args, device, _shape(args, weights))
+    teacher = _teacher(args)
+    style = load_image(args.style_image)
+    thumbnail = _shown(args.thumbnail, args, report)
+    preview_path = None if _shown(args.preview, args, report) is None else args.preview
+    paths = find_photographs(args.dataset, _excluded(args.exclude))
+    features = _features(args, report)
+    photographs = load_photographs(
+        paths,
+        config.square,
+        min(args.cache_photos, ESTIMATE_PHOTOS) if args.estimate else args.cache_photos,
+        config.seed,
+        partial(report.loading, "Photographs"),
+    )
+    _tell_of(photographs, len(paths), report)
+    if args.epochs is not None and args.iterations is None:
+        config = replace(config, iterations=config.for_epochs(args.epochs, len(photographs)))
+    preview = ShownOn(preview_path, photographs.pixels[0].numpy(), PREVIEW_SIDE)
+    if device.type == "cuda":
+        torch.backends.cudnn.benchmark = True  # every batch has the same shape
+        # Only the Gram matrices of a half-precision run are left in FP32; TF32 is as exact.
+        torch.backends.cuda.matmul.allow_tf32 = config.precision != "fp32"
+    training = Run(
+        config,
+        features,
+        photographs,
+        style,
+        device,
+        weights,
+        teacher=teacher,
+        compiled=args.compile,
+    )
+    if args.estimate:
+        pace = seconds_per_step(training)
+        report.estimate(pace, config.iterations, title(device))
+        return 0
+    with _alone(output, report):
+        _check_begun(output, args)  # as another process may have left it meanwhile
+        output.clear_leftovers()
+        if args.resume:
+            if damage := resume_run(output.checkpoint, training):
+                report.note(damage)
+            report.resumed(training.iteration, training.history)
+        complete = training.finished  # it was killed between its last step and its end
+        if not complete:
+            output.check_free(overwrite=args.overwrite)
+        report.note(
+            f"Training on {title(device)} in {config.precision}, {len(photographs)} photographs"
+        )
+        _follow(training, output, args.checkpoint_interval, preview, report)
+        if not training.finished:
+            kept = f"the same command with --resume goes on from '{output.checkpoint}'"
+            report.note(
+                f"Stopped at iteration {training.iteration} of {config.iterations}; "
+                + (kept if output.checkpoint.exists() else "nothing was learned yet")
+            )
+            return STOPPED
+        if weights is not None and args.init_share:
+            training.go_back(weights, args.init_share)
+        written = complete and not args.overwrite and output.holds(training.network.state_dict())
+        if not written:
+            output.check_free(overwrite=args.overwrite)
+            _write(output, args, training, len(photographs), thumbnail, preview)
+        output.forget_run()
+    report.finished(output.result, training.seconds)
+    return 0
+
+
+def _write(
+    output: Output,
+    args: argparse.Namespace,
+    training: Run,
+    photographs: int,
+    thumbnail: NDArray[np.uint8] | None,
+    preview: ShownOn,
+) -> None:
+    """Write what the finished run is for."""
+    facts = facts_of(args, training, photographs)
+    texts = PackTexts(args.title or output.title, args.credit, args.licence)
+    state = training.network.state_dict()
+    if output.only_weights:
+        save_weights(output.result, state, texts, facts)
+    elif output.beside:
+        add_lite(output.result, state, facts)
+    else:
+        shown = preview() if thumbnail is None else ShownOn(None, thumbnail, PREVIEW_SIDE)()
+        write_pack(output.result, texts, state, training.styled(shown), facts)
+
+
+@contextmanager
+def _alone(output: Output, report: Report) -> Iterator[None]:
+    """Keep other processes from training the same style. One that was asked to stop, or whose
+    window died, is given time to complete its step."""
+    with ExitStack() as held:
+        try:
+            try:
+                held.enter_context(locked(output.checkpoint, 0))
+            except LockedError:
+                report.note("Waiting for another process that trains this style")
+                held.enter_context(locked(output.checkpoint, HANDOVER_S))
+        except LockedError as exc:
+            raise TrainingError(
+                f"'{output.result}' is being trained by another process; stop it first"
+            ) from exc
+        except OSError as exc:
+            reason = exc.strerror or exc
+            raise TrainingError(
+                f"nothing can be written to '{output.result.parent}': {reason}"
+            ) from exc
+        yield
+
+
+def _check_begun(output: Output, args: argparse.Namespace) -> None:
+    """TrainingError if a run is to be resumed that is not there, or would be lost by a new one."""
+    if output.checkpoint.exists() and not args.resume:
+        raise TrainingError(
+            f"'{output.checkpoint}' holds an unfinished run; "
+            "pass --resume to go on with it, or delete it to start afresh"
+        )
+    if args.resume and not output.checkpoint.exists():
+        raise TrainingError(f"there is no run to resume: '{output.checkpoint}' does not exist")
+
+
+def _shown(path: Path | None, args: argparse.Namespace, report: Report) -> NDArray[np.uint8] | None:
+    """A picture that the style is shown on. A run that goes on does without one that cannot be
+    read any more, and says so."""
+    try:
+        return None if path is None else load_image(path)
+    except ImageError as exc:
+        if not args.resume:
+            raise
+        report.note(f"{exc}; the style is shown on a photograph instead")
+        return None
+
+
+def _device(key: str) -> torch.device:
+    try:
+        return resolve(key)
+    except ValueError as exc:
+        raise TrainingError(str(exc)) from exc
+
+
+def _shape(args: argparse.Namespace, weights: Mapping[str, torch.Tensor] | None) -> NetworkShape:
+    """What --network says, or what --init is; TrainingError if the two differ."""
+    asked = SHAPES[args.network] if args.network else None
+    if weights is None:
+        return asked or FULL
+    shape = network_shape(weights)
+    if asked and asked != shape:
+        raise TrainingError(f"'{args.init.name}' is not a {args.network} network")
+    return shape
+
+
+def _teacher(args: argparse.Namespace) -> TransformerNetBaseline | None:
+    if args.teacher is None:
+        if args.teacher_weight:
+            raise TrainingError("--teacher-weight needs a --teacher")
+        return None
+    if not args.teacher_weight:
+        raise TrainingError("--teacher needs a --teacher-weight above 0")
+    state = load_checkpoint(args.teacher)
+    network = TransformerNetBaseline(**asdict(network_shape(state)))
+    network.load_state_dict(state)
+    return network
+
+
+def _config(args: argparse.Namespace, device: torch.device, shape: NetworkShape) -> TrainingConfig:
+    asked = {f.name: getattr(args, f.name) for f in fields(TrainingConfig) if f.name in args}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    if asked["precision"] == "auto":
+        modern = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
+        asked["precision"] = "bf16" if modern else "fp32"
+    return TrainingConfig(**asked, **asdict(shape))
+
+
+def _excluded(path: Path | None) -> list[str]:
+    """The photographs to leave out; TrainingError if their list cannot be read."""
+    try:
+        return [] if path is None else entries(path)
+    except ValueError as exc:
+        raise TrainingError(str(exc)) from exc
+
+
+def _features(args: argparse.Namespace, report: Report) -> Vgg19Features:
+    path = args.vgg or cached_vgg(partial(report.loading, "VGG-19, bytes"))
+    return load_vgg(path, args.vgg_input)
+
+
+def _tell_of(photographs: Photographs, available: int, report: Report) -> None:
+    kept, skipped = len(photographs), photographs.skipped
+    if available > kept + len(skipped):
+        report.note(f"Training on {kept} of {available} photographs (see --cache-photos)")
+    if skipped:
+        more = f"; and {len(skipped) - 5} more" if len(skipped) > 5 else ""
+        report.note(f"Skipped {len(skipped)}: {'; '.join(skipped[:5])}{more}")
+
+
+def _follow(
+    training: Run,
+    output: Output,
+    interval: int,
+    preview: ShownOn,
+    report: Report,
+) -> None:
+    """Drive the run and report on it. Where nothing can be reported any more (the window died,
+    the disk of a log is full) the run is stopped with a checkpoint, and OSError says so."""
+    unheard: OSError | None = None
+    newest: Path | None = None
+    with stop_asked() as stop:
+        for progress in train(
+            training,
+            output.checkpoint,
+            checkpoint_interval=interval,
+            preview=preview,
+            stop=stop.is_set,
+        ):
+            try:
+                if progress.preview is not None:
+                    newest = _keep(output.preview, progress.preview, report)
+                report.progress(progress, newest)
+            except OSError as exc:
+                unheard = exc
+                stop.set()
+    if unheard is not None:
+        raise unheard
+
+
+def _keep(path: Path, preview: NDArray[np.uint8], report: Report) -> Path | None:
+    """Save a preview; failing that says so, for a run is worth more than its preview."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_image(path, preview)
+    except (ImageError, OSError) as exc:
+        report.note(f"The preview could not be saved: {exc}")
+        return None
+    return path
+
+
+if __name__ == "__main__":  # for machines that have nothing but what training needs
+    root = argparse.ArgumentParser(prog="python -m app.commands.train.command")
+    add_parser(root.add_subparsers(required=True))
+    try:
+        sys.exit(run(root.parse_args(["train", *sys.argv[1:]])))
+    except StyleForgeError as exc:
+        sys.exit(f"styleforge: {exc}")

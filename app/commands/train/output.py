@@ -1,0 +1,191 @@
+"""What a run of training leaves: where it goes, and what it says of how it was made."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+
+import torch
+
+from models.checkpoints import CheckpointError, load_checkpoint, save_checkpoint
+from models.training.checkpoint import clear_leftovers, forget_run
+from models.training.errors import TrainingError
+from models.training.run import Run
+from models.training.style_pack import (
+    PackTexts,
+    check_free,
+    check_lite_free,
+    clear_staging,
+    put_back,
+)
+from utils.devices import title
+from utils.files.atomic import remove_leftovers
+from utils.files.toml import Value
+
+UNTOLD = {  # by a pack: what does not change the style
+    *("command", "parser", "resume", "overwrite", "json_progress", "listen", "estimate"),
+    *("checkpoint_interval", "thumbnail"),
+}
+NAME_LETTERS = 200  # file systems allow 255, and what lies beside a pack has longer names
+AVERAGED = 20  # the losses a pack states are the mean of this many last readings
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the style goes (`result`: a pack's folder, or a file of weights alone), and what
+    lies beside it while training goes on."""
+
+    result: Path
+    only_weights: bool
+    beside: bool = False  # a lite network for the pack that is there
+
+    @property
+    def checkpoint(self) -> Path:
+        lite = "-lite" if self.beside else ""
+        return self.result.with_name(f"{self.result.stem}{lite}.training.pt")
+
+    @property
+    def preview(self) -> Path:
+        return self.result.with_name(f"{self.result.stem}.preview.png")
+
+    @property
+    def weights(self) -> Path:
+        """The file of weights that the run ends with."""
+        if self.only_weights:
+            return self.result
+        return self.result / ("lite.safetensors" if self.beside else "weights.safetensors")
+
+    @property
+    def title(self) -> str:
+        """The pack's name for people, unless it is given one."""
+        return self.result.stem.replace("_", " ").title()
+
+    def check_free(self, *, overwrite: bool) -> None:
+        """TrainingError if it is there already."""
+        if self.beside:
+            check_lite_free(self.result, overwrite=overwrite)
+        elif not self.only_weights:
+            check_free(self.result, overwrite=overwrite)
+        elif self.result.exists() and not overwrite:
+            raise TrainingError(f"'{self.result}' exists; choose another name, or pass --overwrite")
+
+    def holds(self, state: Mapping[str, torch.Tensor]) -> bool:
+        """Whether these very weights are written already: a run can be killed after that, and
+        before its checkpoint is deleted."""
+        if not self.weights.is_file():
+            return False
+        try:
+            written = load_checkpoint(self.weights)
+        except CheckpointError:
+            return False
+        return all(
+            torch.equal(written[name], value.cpu().half().float()) for name, value in state.items()
+        )
+
+    def clear_leftovers(self) -> None:
+        """Remove what killed processes left beside it; for the only one working on it."""
+        clear_leftovers(self.checkpoint)
+        remove_leftovers(self.preview)
+        if self.only_weights:
+            remove_leftovers(self.result)
+        else:
+            clear_staging(self.result)
+
+    def forget_run(self) -> None:
+        """Delete what is only needed until the run is finished."""
+        self.preview.unlink(missing_ok=True)
+        forget_run(self.checkpoint)
+
+
+def output_of(args: argparse.Namespace) -> Output:
+    """What `args` ask for; TrainingError if it cannot be."""
+    target: Path = args.output
+    if target.suffix in (".pth", ".pt"):
+        raise TrainingError(f"weights are written as .safetensors, not '{target.name}'")
+    if target.suffix == ".safetensors":
+        return Output(target, only_weights=True)
+    key = args.name if args.name is not None else _key(args.style_image.stem)
+    if not key or key != _key(key):
+        raise TrainingError(
+            f"--name should be lower-case letters, digits and underscores, not '{args.name or ''}'"
+        )
+    if len(key) > NAME_LETTERS:
+        raise TrainingError(
+            f"the style's name is {len(key)} letters long, and {NAME_LETTERS} are allowed; "
+            "pass a shorter --name"
+        )
+    if target.exists() and not target.is_dir():
+        raise TrainingError(f"'{target}' is a file; -o takes a folder or a .safetensors file")
+    folder = target / key
+    put_back(folder)
+    alone = Output(folder, only_weights=False)
+    if args.network != "lite" or not (folder / "style.toml").is_file():
+        return alone
+    beside = Output(folder, only_weights=False, beside=True)
+    # A lite network that is a pack by itself may be written, and its run not yet deleted.
+    resumes_alone = alone.checkpoint.is_file() and not beside.checkpoint.is_file()
+    return alone if args.resume and resumes_alone else beside
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")
+
+
+def facts_of(args: argparse.Namespace, training: Run, photographs: int) -> dict[str, Value]:
+    """What a pack says of its training: the recipe, its outcome, and how it was made."""
+    facts: dict[str, Value] = dict(asdict(training.config)) | {"clamped": True}
+    last = training.history[-AVERAGED:]
+    for name in ("loss", "content", "style", "tv", "stability", "teacher") if last else ():
+        mean = fmean(getattr(reading, name) for reading in last)
+        facts[f"final_{name}"] = float(f"{mean:.4g}")
+    facts |= {
+        "photographs": photographs,
+        "seconds": round(training.seconds, 1),
+        "device": title(training.device),
+        "torch": torch.__version__,
+        "command": _command(args),
+    }
+    if args.init:
+        facts |= {"init": args.init.name, "init_share": args.init_share}
+    return facts
+
+
+def _command(args: argparse.Namespace) -> str:
+    """The command line that makes this style again, every path cut to what it is called: where
+    somebody keeps their files is nobody's business."""
+    words = ["styleforge", "train"]
+    for name, value in vars(args).items():
+        if name in UNTOLD or value is None or value == args.parser.get_default(name):
+            continue
+        words.append(f"--{name.replace('_', '-')}")
+        if isinstance(value, Path):
+            words.append(_told(value))
+        elif isinstance(value, tuple):
+            words.append(",".join(f"{part:g}" for part in value))
+        elif value is not True:
+            words.append(str(value))
+    return shlex.join(words)
+
+
+def _told(path: Path) -> str:
+    """The last part of `path`; of a pack's weights also whose they are."""
+    in_pack = (path.parent / "style.toml").is_file()
+    return f"{path.parent.name}/{path.name}" if in_pack else path.name
+
+
+def save_weights(
+    path: Path, state: Mapping[str, torch.Tensor], texts: PackTexts, facts: Mapping[str, Value]
+) -> None:
+    """A file of weights alone, which says what a pack would."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    metadata = {"title": texts.title, "credit": texts.credit, "licence": texts.licence}
+    metadata |= {name: str(value) for name, value in facts.items()}
+    try:
+        save_checkpoint(path, dict(state), metadata)
+    except OSError as exc:
+        raise TrainingError(f"'{path}' could not be written ({exc.strerror or exc})") from exc

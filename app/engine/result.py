@@ -1,0 +1,174 @@
+"""What the engine is asked for and what it gives back: values that may cross threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.frame import Frame
+from app.mixing import HALF
+from app.options import NETWORKS
+from models.precision import Precision
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """Everything that changes what a frame looks like; equality means 'nothing to do'.
+
+    `kernels` is a key of models.transformer_net.VARIANTS. `size` is the long side of the
+    network's input in pixels, None for automatic; the output always has the frame's size.
+    `compare` runs baseline and fused on the same frames. `network`, `strokes` and `upsampling`
+    are keys of the tables in app.options. `mix` is the key of a second style, whose share of the
+    network is `mix_amount` (0-1). `smoothing` (0-1) steadies streams where nothing moves.
+    """
+
+    style: str = "candy"
+    kernels: str = "fused"
+    precision: Precision = Precision.fp32
+    device: str = "auto"
+    size: int | None = None
+    strength: float = 1.0
+    keep_colors: bool = False
+    compare: bool = False
+    network: str = "auto"
+    mix: str | None = None
+    mix_amount: float = HALF
+    strokes: str = "medium"
+    upsampling: str = "guided"
+    smoothing: float = 0.0
+
+
+def same_network(a: EngineConfig, b: EngineConfig) -> bool:
+    """True if `a` and `b` differ in what is done after the network at most, so that one network
+    answers both."""
+    return b == replace(
+        a,
+        strength=b.strength,
+        keep_colors=b.keep_colors,
+        upsampling=b.upsampling,
+        smoothing=b.smoothing,
+    )
+
+
+def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
+    """True if `a` and `b` differ in what sliders set at most: while one is dragged, the picture
+    of a moment ago is better than none."""
+    return b == replace(a, strength=b.strength, mix_amount=b.mix_amount, smoothing=b.smoothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Milliseconds spent on one frame. `groups` splits `network` into encoder, residual blocks
+    and decoder; on a GPU these come from CUDA events. `blend` is what is done to the picture
+    after it came back: smoothing, scaling up, mixing with the frame. `beside` is all that the
+    network beside this one took, in a comparison."""
+
+    read: float = 0.0
+    upload: float = 0.0
+    network: float = 0.0
+    download: float = 0.0
+    groups: tuple[tuple[str, float], ...] = ()
+    blend: float = 0.0
+    beside: float = 0.0
+
+    def __add__(self, other: Timings) -> Timings:
+        """Both, one after the other."""
+        groups = dict(self.groups)
+        for name, ms in other.groups:
+            groups[name] = groups.get(name, 0.0) + ms
+        return Timings(
+            self.read + other.read,
+            self.upload + other.upload,
+            self.network + other.network,
+            self.download + other.download,
+            tuple(groups.items()),
+            self.blend + other.blend,
+            self.beside + other.beside,
+        )
+
+    @property
+    def total(self) -> float:
+        """What the engine spent: all but reading, which is the source's."""
+        return self.upload + self.network + self.download + self.blend + self.beside
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What really ran, which may differ from what was asked; `remarks` are sentences that say
+    why not something faster. str(running) is the status line: "Fused, FP32, CPU: no CUDA device",
+    "Candy 60 %, Starry Night 40 %; Fused, Lite, FP32, CPU".
+    """
+
+    kernels: str  # title, "Fused"
+    precision: Precision
+    device: str  # "CPU", "NVIDIA H200 (cuda:0)"
+    remarks: tuple[str, ...] = ()
+    style: str = ""  # the title, or those of a mix with their shares
+    mixed: bool = False
+    lite: bool = False
+
+    def __str__(self) -> str:
+        lite = f"{NETWORKS['lite'].title}, " if self.lite else ""
+        what = f"{self.kernels}, {lite}{self.precision.title}, {self.device}"
+        if self.mixed:
+            what = f"{self.style}; {what}"
+        return f"{what}: {'; '.join(self.remarks)}" if self.remarks else what
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Milliseconds per frame over the last frames compared."""
+
+    median: float
+    p95: float
+
+    @property
+    def fps(self) -> float:
+        return 1000.0 / self.median if self.median else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Baseline beside fused on the same frames, at the same size and precision.
+
+    `baseline_pace` and `fused_pace` are of each network's own path alone, from the frame's pixels
+    to the picture's. `size` is the (width, height) both worked at, `precision` what both computed
+    in. `fused_title` names the kernels beside the baseline: those chosen, or the fused ones where
+    the baseline itself is chosen. `difference` is the largest absolute difference of the two
+    networks' outputs (0-255, before rounding), `psnr` in dB. `ratio` is baseline median over
+    fused median, also when it is below 1; None, withheld, while the pictures differ by more than
+    `bound` says.
+    """
+
+    baseline: Frame
+    fused: Frame
+    fused_title: str
+    baseline_pace: Pace
+    fused_pace: Pace
+    difference: float
+    psnr: float
+    bound: str  # "largest difference at most 0.5"
+    agrees: bool
+    frames: int  # how many frames the paces cover
+    size: tuple[int, int]
+    precision: Precision
+
+    @property
+    def ratio(self) -> float | None:
+        return self.baseline_pace.median / self.fused_pace.median if self.agrees else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Styled:
+    """A styled frame. `frame` has the index and captured_at of `source`, `config` is the config
+    that was asked for, `running` what ran, `size` the (width, height) the network worked at.
+    `captured` is the frame as it was captured where `source` is a smaller copy of it. Pixels are
+    never written to again, whoever holds them."""
+
+    frame: Frame
+    source: Frame
+    config: EngineConfig
+    timings: Timings
+    size: tuple[int, int]
+    running: Running
+    comparison: Comparison | None = None
+    captured: Frame | None = None

@@ -1,0 +1,67 @@
+"""Times the stretches of one frame on the device that runs them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from statistics import median, quantiles
+
+import torch
+
+from app.engine.result import Pace, Timings
+
+STRETCHES = ("upload", "network", "download")
+
+
+class Stopwatch:
+    """Each `mark` ends the stretch that the mark before it (or the start) began.
+
+    On a GPU the marks are CUDA events on the current stream and cost no waiting; `read` then
+    waits for the last. Marks other than upload, network and download are groups of the network.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._cuda = device.type == "cuda"
+        self._marks: list[tuple[str, torch.cuda.Event | float]] = []
+        self.mark("start")
+
+    def mark(self, name: str) -> None:
+        if self._cuda:
+            event = torch.cuda.Event(enable_timing=True)
+            event.record()
+            self._marks.append((name, event))
+        else:
+            self._marks.append((name, time.perf_counter()))
+
+    def read(self) -> Timings:
+        """What each stretch took, in milliseconds."""
+        if self._cuda:
+            torch.cuda.synchronize()
+        spent = dict.fromkeys(STRETCHES, 0.0)
+        groups: dict[str, float] = {}
+        for (_, begin), (name, end) in zip(self._marks, self._marks[1:], strict=False):
+            ms = _elapsed(begin, end)
+            if name in ("upload", "download"):
+                spent[name] += ms
+            else:
+                spent["network"] += ms
+                if name != "network":
+                    groups[name] = groups.get(name, 0.0) + ms
+        return Timings(
+            0.0, spent["upload"], spent["network"], spent["download"], tuple(groups.items())
+        )
+
+
+def _elapsed(begin: torch.cuda.Event | float, end: torch.cuda.Event | float) -> float:
+    if isinstance(begin, torch.cuda.Event):
+        assert isinstance(end, torch.cuda.Event)
+        return begin.elapsed_time(end)
+    assert not isinstance(end, torch.cuda.Event)
+    return (end - begin) * 1e3
+
+
+def pace(milliseconds: Sequence[float]) -> Pace:
+    """The median and 95th percentile of at least one frame time."""
+    values = list(milliseconds)
+    p95 = quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
+    return Pace(median(values), p95)

@@ -1,0 +1,144 @@
+"""The weights of the styles chosen: read once, checked, and mixed where there are two.
+
+Interpolating the weights of networks that were trained from one common base gives the pictures
+in between (deep network interpolation, Wang et al. 2019, arXiv:1811.10515), at the cost of one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import torch
+
+from app.engine.result import EngineConfig
+from app.mixing import mix_words
+from app.styles.library import Library, Style, StyleError, check_weights
+from models.checkpoints import State, load_checkpoint
+from models.network_config import NetworkShape, network_shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outfit:
+    """What a network wears for a picture. Equal keys are equal weights; `words` names the style
+    or the mix; `state` is float32 and borrowed: of a mix, valid until the next outfit."""
+
+    key: Hashable
+    words: str
+    state: State
+    shape: NetworkShape
+    lite: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Weights:
+    """One file of weights as it was read; `number` tells two readings apart."""
+
+    number: int
+    state: State
+    shape: NetworkShape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mix:
+    """`state` is two files of weights mixed, with `amount` of the second."""
+
+    numbers: tuple[int, ...]
+    amount: float
+    state: State
+
+
+class Wardrobe:
+    """`choose`, then ask for an `outfit` per frame; a mix is computed when it changes."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._numbers = itertools.count()
+        self._read: dict[tuple[str, bool], _Weights] = {}  # by style and lite
+        self._mixes: dict[bool, _Mix] = {}  # the newest, full and lite
+        self._chosen: tuple[Style, ...] = ()
+        self._worn: dict[bool, tuple[_Weights, ...]] = {}  # of those chosen, full and lite
+        self._amount = 0.0
+
+    def choose(self, config: EngineConfig) -> None:
+        """Read all that `config` may need. Keeps what was chosen before where that fails:
+        StyleError, CheckpointError or OSError, one sentence each."""
+        chosen = (self._library.get(config.style),)
+        if config.mix is not None and config.mix != config.style:
+            chosen += (self._library.get(config.mix),)
+        lite = config.network != "full" and all(style.lite for style in chosen)
+        worn = {False: tuple(self._get(style, lite=False) for style in chosen)}
+        if lite:
+            worn[True] = tuple(self._get(style, lite=True) for style in chosen)
+        for weights in worn.values():
+            _check_mixable([style.title for style in chosen], [w.shape for w in weights])
+        self._chosen, self._worn, self._amount = chosen, worn, config.mix_amount
+
+    @property
+    def words(self) -> str:
+        """The title of the style, or of both with their shares."""
+        titles = [style.title for style in self._chosen]
+        return mix_words(titles[0], titles[1], self._amount) if len(titles) == 2 else titles[0]
+
+    @property
+    def why_no_lite(self) -> str:
+        """Which style has no lite network, in words; empty where all have."""
+        without = [style.title for style in self._chosen if style.lite is None]
+        if not without:
+            return ""
+        return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no lite network"
+
+    def outfit(self, *, lite: bool) -> Outfit:
+        """The weights to wear now; `lite` only where the config allows it and all have one."""
+        worn = self._worn[lite]
+        numbers = tuple(weights.number for weights in worn)
+        if len(worn) == 1:
+            return Outfit(numbers, self.words, worn[0].state, worn[0].shape, lite)
+        mix = self._mixes.get(lite)
+        if mix is None or (mix.numbers, mix.amount) != (numbers, self._amount):
+            mix = self._mixes[lite] = self._mix(worn[0], worn[1], mix)
+        return Outfit((*numbers, self._amount), self.words, mix.state, worn[0].shape, lite)
+
+    def _mix(self, first: _Weights, second: _Weights, old: _Mix | None) -> _Mix:
+        numbers = (first.number, second.number)
+        if old is not None and old.numbers == numbers:
+            state = old.state  # written over, so that a slider is dragged through one buffer
+        else:
+            state = {key: torch.empty_like(value) for key, value in first.state.items()}
+        for key, out in state.items():
+            torch.lerp(first.state[key], second.state[key], self._amount, out=out)
+        return _Mix(numbers, self._amount, state)
+
+    def forget(self, key: str) -> None:
+        """Drop what was read of a style that was removed or replaced; it is worn until another
+        is chosen."""
+        for lite in (False, True):
+            self._read.pop((key, lite), None)
+        self._mixes.clear()
+
+    def _get(self, style: Style, *, lite: bool) -> _Weights:
+        weights = self._read.get((style.key, lite))
+        if weights is None:
+            path = style.lite if lite else style.weights
+            assert path is not None
+            check_weights(style, lite=lite)
+            state = load_checkpoint(path)
+            weights = _Weights(next(self._numbers), state, network_shape(state))
+            self._read[style.key, lite] = weights
+        return weights
+
+
+def _check_mixable(titles: list[str], shapes: list[NetworkShape]) -> None:
+    if len(set(shapes)) > 1:
+        raise StyleError(
+            f"{titles[0]} and {titles[1]} cannot be mixed: their networks differ "
+            f"({_words(shapes[0])}; {_words(shapes[1])})"
+        )
+
+
+def _words(shape: NetworkShape) -> str:
+    channels, side = "-".join(map(str, shape.widths)), shape.end_kernel
+    count = shape.num_residual_blocks
+    blocks = f"{count} residual block{'' if count == 1 else 's'}"
+    return f"{blocks}, {channels} channels, {side}x{side} ends"

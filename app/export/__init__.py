@@ -1,0 +1,1 @@
+"""Writes results to files: films, and the metadata of pictures."""

@@ -1,0 +1,75 @@
+"""Measures flicker: how much more than its source a styled stream changes from frame to frame."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.engine.result import Styled
+
+FRAMES = 30  # the last so many count
+STILL = 0.05  # levels (0-255); a source that changes less stands still
+_SAMPLES = 96  # pixels along the long side are looked at; more say the same
+
+
+@dataclass(frozen=True, slots=True)
+class Flicker:
+    """Mean absolute change from one frame to the next, in levels (0-255)."""
+
+    output: float
+    source: float
+
+    @property
+    def ratio(self) -> float | None:
+        """The output's change over the source's; None where the source stands still."""
+        return self.output / self.source if self.source >= STILL else None
+
+    def __str__(self) -> str:
+        if self.ratio is not None:
+            return f"{self.ratio:.2f}x the source's change"
+        if self.output < STILL:
+            return "none, nothing changes"
+        return f"{self.output:.1f} of 255, the source stands still"
+
+
+class FlickerMeter:
+    """Fed every result in order; results of another config or size begin anew."""
+
+    def __init__(self) -> None:
+        self._last: Styled | None = None
+        self._changes: deque[tuple[float, float]] = deque(maxlen=FRAMES)
+
+    def add(self, styled: Styled) -> None:
+        last, self._last = self._last, styled
+        if last is None or not _continues(styled, last):
+            self._changes.clear()
+            return
+        self._changes.append(
+            (
+                _change(styled.frame.pixels, last.frame.pixels),
+                _change(styled.source.pixels, last.source.pixels),
+            )
+        )
+
+    @property
+    def flicker(self) -> Flicker | None:
+        """Over the last frames; None before there are two."""
+        if not self._changes:
+            return None
+        outputs, sources = zip(*self._changes, strict=True)
+        return Flicker(fmean(outputs), fmean(sources))
+
+
+def _continues(new: Styled, old: Styled) -> bool:
+    same = (new.config, new.size, new.running) == (old.config, old.size, old.running)
+    return same and new.source.pixels.shape == old.source.pixels.shape
+
+
+def _change(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
+    step = max(1, max(a.shape) // _SAMPLES)
+    difference = a[::step, ::step].astype(np.int16) - b[::step, ::step]
+    return float(np.abs(difference).mean())

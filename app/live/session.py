@@ -1,0 +1,328 @@
+"""The engine as the window sees it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
+
+from app.background_jobs import Jobs
+from app.engine.engine import Engine
+from app.engine.result import EngineConfig, Styled, same_choice
+from app.errors import Problem
+from app.frame import FrameSource, SourceInfo
+from app.live.stream_metrics import Meter
+from app.live.worker import Mailbox, Worker
+from app.sources import describe, list_cameras, open_source
+from app.styles.library import NAME, Library, Style
+from app.training.controller import Studio
+from kernels.ops.registry import prepare
+from utils.text import printable
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+Spec = str | Sequence[str]
+
+
+class Session(QObject):
+    """What the window talks to. Lives in the GUI thread and owns the engine's.
+
+    Nothing here blocks: opening, installing and compiling are jobs, styling is the worker's.
+    """
+
+    styled = Signal(object)  # Styled; the newest, never of a choice given up (see same_choice)
+    painted = Signal(object)  # Styled; it is on screen
+    problem = Signal(object)  # Problem
+    notice = Signal(str)  # one sentence that is no error
+    config_changed = Signal(object)  # EngineConfig
+    source_changed = Signal(object)  # SourceInfo, or None when nothing is open
+    source_status = Signal(str)  # what is wrong with the source but may mend; empty when well
+    opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
+    opening_failed = Signal()  # the problem that came with it says why
+    position_changed = Signal(float)
+    paused_changed = Signal(bool)
+    kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
+    styles_changed = Signal()
+    trained = Signal(object)  # Style; it is in the library
+    cameras_found = Signal(object)  # tuple[CameraName, ...]
+
+    _open = Signal(object)
+    _configure = Signal(object)
+    _seek = Signal(float)
+    _step = Signal(int)
+    _pause = Signal(bool)
+    _lag = Signal(float)
+    _forget = Signal(str)
+    _compile_kernels = Signal(bool)
+    _show_on = Signal(int, int)
+    _hold = Signal(bool)
+
+    def __init__(
+        self,
+        library: Library,
+        config: EngineConfig,
+        *,
+        budget_ms: float = 150.0,
+        engine: Engine | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.library = library
+        self.meter = Meter()
+        self._config = config
+        self._info: SourceInfo | None = None
+        self._spec: Spec = ""
+        self._live = False
+        self._paused = False
+        self._position = 0.0
+        self._opening = 0  # counts calls of open; only the newest counts
+        self._closed = False
+        self._jobs = Jobs(self)
+        self._latest = Mailbox()
+        self._thread = QThread(self)
+        self._thread.setObjectName("engine")
+        self.engine = engine or Engine(library, self.notice.emit, budget_ms)  # its thread's alone
+        self._worker = Worker(self.engine, self._latest, self.meter)
+        self._worker.moveToThread(self._thread)
+        self._connect(self._worker)
+        self._thread.finished.connect(self._worker.close)  # the thread's last act, on the thread
+        self.studio = Studio(library, self)
+        self.studio.finished.connect(self._trained)
+        self._feedback = QTimer(self, interval=500)
+        self._feedback.timeout.connect(
+            lambda: self._lag.emit(self.meter.overhead_ms(time.perf_counter()))
+        )
+        self._feedback.start()
+        self._thread.start()
+        self._worker.wanted = config
+        self._configure.emit(config)
+
+    def _connect(self, worker: Worker) -> None:
+        self._open.connect(worker.open)
+        self._configure.connect(worker.configure)
+        self._seek.connect(worker.seek)
+        self._step.connect(worker.step_source)
+        self._pause.connect(worker.pause)
+        self._lag.connect(worker.lag)
+        self._forget.connect(worker.forget)
+        self._compile_kernels.connect(worker.compile_kernels)
+        self._show_on.connect(worker.show_on)
+        self._hold.connect(worker.hold)
+        worker.ready.connect(self._deliver)
+        worker.problem.connect(self.problem)
+        worker.described.connect(self._described)
+        worker.ended.connect(self._ended)
+        worker.status.connect(self.source_status)
+        worker.moved.connect(self._moved)
+        worker.refused.connect(self._refused)
+
+    # What is chosen
+
+    @property
+    def config(self) -> EngineConfig:
+        return self._config
+
+    @config.setter
+    def config(self, config: EngineConfig) -> None:
+        if config != self._config:
+            self._config = config
+            self._worker.wanted = config
+            self._configure.emit(config)
+            self.config_changed.emit(config)
+
+    @Slot(object)
+    def _refused(self, kept: EngineConfig | None) -> None:
+        """Back to what works; where nothing has worked yet, to what should work anywhere."""
+        if kept is None:
+            kept = replace(self._config, device="auto", mix=None)
+            if kept == self._config and self.library.styles:
+                kept = EngineConfig(style=self.library.styles[0].key)
+        self.config = kept
+
+    # The source
+
+    @property
+    def info(self) -> SourceInfo | None:
+        """The open source, None while there is none."""
+        return self._info
+
+    @property
+    def spec(self) -> Spec:
+        """What was opened last, as passed to `open`."""
+        return self._spec
+
+    @property
+    def still(self) -> bool:
+        """Whether a single picture is open, which never changes by itself."""
+        return self._info is not None and not self._live and self._info.count == 1
+
+    @property
+    def position(self) -> float:
+        """Seconds into a video or index in a strip, newest known."""
+        return self._position
+
+    @property
+    def paused(self) -> bool:
+        return self._paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        if paused != self._paused:
+            self._paused = paused
+            self._pause.emit(paused)
+            self.paused_changed.emit(paused)
+
+    def open(self, spec: Spec) -> None:
+        """Open a source in the background; source_changed or problem follows. The stream on
+        screen goes on until the new source is there."""
+        self._opening += 1
+        number = self._opening
+        name = describe(spec)
+        self.opening_changed.emit(f"Opening {name}...")
+
+        def work() -> FrameSource:
+            source = open_source(spec)
+            if self._closed or number != self._opening:
+                source.close()
+            return source
+
+        def done(source: FrameSource) -> None:
+            if number != self._opening:
+                source.close()
+                return
+            self.opening_changed.emit("")
+            self._spec = spec
+            self.play(source)
+
+        def failed(exc: Exception) -> None:
+            if number == self._opening:
+                self.opening_changed.emit("")
+                self.problem.emit(Problem.of(exc, doing=f"open {name}"))
+                self.opening_failed.emit()
+
+        self._jobs.run(work, done, failed)
+
+    def play(self, source: FrameSource) -> None:
+        """Stream from a source that is open already; the engine's thread takes it over."""
+        self.paused = False
+        self.meter.start(source.kind)
+        self._live = source.live
+        self._open.emit(source)
+
+    def show_on(self, width: int, height: int) -> None:
+        """How large the picture is shown, in pixels of the screen: streams of larger frames are
+        worked on in about that size, see Styled.captured. (0, 0): always the frame's own."""
+        self._show_on.emit(width, height)
+
+    def hold(self, held: bool) -> None:
+        """While held (a recording), results have the frame's size, and neither the automatic
+        size nor the automatic network changes."""
+        self._hold.emit(held)
+
+    def seek(self, position: float) -> None:
+        self._seek.emit(position)
+
+    def step(self, count: int) -> None:
+        self._step.emit(count)
+
+    @Slot(object)
+    def _described(self, info: SourceInfo) -> None:
+        self._info = info
+        self.source_changed.emit(info)
+
+    @Slot()
+    def _ended(self) -> None:
+        self._info = None
+        self.source_changed.emit(None)
+
+    @Slot(float)
+    def _moved(self, position: float) -> None:
+        self._position = position
+        self.position_changed.emit(position)
+
+    # Results
+
+    @Slot()
+    def _deliver(self) -> None:
+        result = self._latest.take()
+        if result is not None and same_choice(result.config, self._config):
+            self.styled.emit(result)
+
+    def shown(self, styled: Styled, paint_ms: float = 0.0) -> None:
+        """The viewport's word that `styled` has just been painted."""
+        self.meter.displayed(styled, time.perf_counter(), paint_ms)
+        self.painted.emit(styled)
+
+    # Background work
+
+    def run(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
+        """A background job; `done(result)` here, or a problem "Could not <doing>: ..."."""
+        self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)))
+
+    def prepare_kernels(self) -> None:
+        """Compile and load what is missing while the stream runs without it."""
+
+        def done(statuses: Any) -> None:
+            self.kernels_changed.emit(statuses)
+            self._compile_kernels.emit(False)
+
+        def failed(exc: Exception) -> None:
+            self.problem.emit(Problem.of(exc, doing="prepare the kernels"))
+            self._compile_kernels.emit(False)
+
+        self._compile_kernels.emit(True)
+        self._jobs.run(prepare, done, failed)
+
+    def cameras(self) -> None:
+        """Look for cameras; cameras_found follows, of none where looking failed."""
+
+        def failed(exc: Exception) -> None:
+            self.problem.emit(Problem.of(exc, doing="look for cameras"))
+            self.cameras_found.emit(())
+
+        self._jobs.run(list_cameras, self.cameras_found.emit, failed)
+
+    def install_style(self, path: Path, title: str = "") -> None:
+        """Install a checkpoint or pack and choose it."""
+
+        def done(style: Style) -> None:
+            self._forget.emit(style.key)
+            self.styles_changed.emit()
+            self.config = replace(self._config, style=style.key, mix=None)
+
+        name = printable(path.name, NAME)
+        self.run(lambda: self.library.install(path, title), done, doing=f"install {name}")
+
+    @Slot(object)
+    def _trained(self, style: Style) -> None:
+        self.styles_changed.emit()
+        self.trained.emit(style)  # hours later the stream may be of another style, or recorded
+
+    def remove_style(self, key: str) -> None:
+        """Delete one of the user's packs; the first style takes over if it was in use."""
+
+        def done(_: None) -> None:
+            self._forget.emit(key)
+            config = self._config
+            if config.mix == key:
+                config = replace(config, mix=None)
+            if config.style == key and self.library.styles:
+                config = replace(config, style=self.library.styles[0].key)
+            self.config = config
+            self.styles_changed.emit()
+
+        self.run(lambda: self.library.remove(key), done, doing="remove the style")
+
+    def shutdown(self) -> None:
+        """End every thread; call once, before the application quits."""
+        self._closed = True
+        self._feedback.stop()
+        self.studio.close()
+        self._jobs.close()
+        self._thread.quit()
+        self._thread.wait()

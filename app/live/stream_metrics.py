@@ -1,0 +1,180 @@
+"""Counts frames and says in words what limits them. Knows nothing of Qt."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import fmean, median, quantiles
+
+from app.engine.result import Styled, Timings
+from app.live.flicker import Flicker, FlickerMeter
+
+WINDOW_S = 2.0  # rates are over this many seconds
+BUSY = 0.85  # an engine busier than this is what limits the stream
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Rates in frames per second, times in milliseconds, over the last two seconds.
+
+    `latency_ms` is capture to paint (median); `dropped` counts since the source was opened.
+    """
+
+    capture_fps: float = 0.0
+    processed_fps: float = 0.0
+    displayed_fps: float = 0.0
+    latency_ms: float = 0.0
+    latency_p95_ms: float = 0.0
+    dropped: int = 0
+    timings: Timings = field(default_factory=Timings)
+    paint_ms: float = 0.0
+    verdict: str = ""
+    flicker: Flicker | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    index: int
+    captured_at: float
+    at: float  # when processed or painted
+    timings: Timings
+    paint_ms: float = 0.0
+
+
+class Meter:
+    """`processed` is fed by the engine's thread, `displayed` by the window's, hence the lock.
+    Times are `time.perf_counter()` seconds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.start("")
+
+    def start(self, source: str) -> None:
+        """Forget everything: a new source, named for the verdict ("camera", "video"), began."""
+        with self._lock:
+            self._source = source
+            self._processed: deque[_Seen] = deque(maxlen=400)
+            self._displayed: deque[_Seen] = deque(maxlen=400)
+            self._last_index: int | None = None
+            self._last_captured = 0.0
+            self._dropped = 0
+            self._flicker = FlickerMeter()
+
+    def processed(self, styled: Styled, now: float) -> None:
+        """The engine finished `styled`, whether or not it will be shown."""
+        frame = styled.source
+        with self._lock:
+            if frame.captured_at == self._last_captured:
+                return  # the same frame styled again: nothing was captured
+            if self._last_index is not None and frame.index > self._last_index:
+                self._dropped += frame.index - self._last_index - 1
+            self._last_index, self._last_captured = frame.index, frame.captured_at
+            self._processed.append(_Seen(frame.index, frame.captured_at, now, styled.timings))
+            self._flicker.add(styled)
+
+    def displayed(self, styled: Styled, now: float, paint_ms: float) -> None:
+        """`styled` reached the screen; painting took `paint_ms`."""
+        frame = styled.source
+        with self._lock:
+            self._displayed.append(
+                _Seen(frame.index, frame.captured_at, now, styled.timings, paint_ms)
+            )
+
+    def overhead_ms(self, now: float) -> float:
+        """Capture-to-paint time that is not the engine's, median; 0 where nothing was shown."""
+        with self._lock:
+            recent = [s for s in self._displayed if now - s.at <= WINDOW_S]
+        outside = [(s.at - s.captured_at) * 1e3 - s.timings.total for s in recent]
+        return median(outside) if outside else 0.0
+
+    def reading(self, now: float) -> Reading:
+        with self._lock:
+            processed = [s for s in self._processed if now - s.at <= WINDOW_S]
+            displayed = [s for s in self._displayed if now - s.at <= WINDOW_S]
+            dropped, flicker = self._dropped, self._flicker.flicker
+        latencies = [(s.at - s.captured_at) * 1e3 for s in displayed]
+        capture_fps = _capture_rate(processed)
+        processed_fps = _rate([s.at for s in processed])
+        displayed_fps = _rate([s.at for s in displayed])
+        timings = _mean(processed)
+        return Reading(
+            capture_fps,
+            processed_fps,
+            displayed_fps,
+            median(latencies) if latencies else 0.0,
+            _p95(latencies),
+            dropped,
+            timings,
+            fmean(s.paint_ms for s in displayed) if displayed else 0.0,
+            self._verdict(capture_fps, processed_fps, displayed_fps, timings),
+            flicker,
+        )
+
+    def _verdict(
+        self, capture_fps: float, processed_fps: float, displayed_fps: float, timings: Timings
+    ) -> str:
+        if not processed_fps:
+            return ""
+        busy = timings.total * processed_fps / 1e3 >= BUSY
+        # Also where the engine waits for a processor: whoever leaves frames behind cannot be
+        # waiting for them, unless each takes longer to read than to style.
+        behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
+        if busy or behind:
+            parts = {
+                "upload": timings.upload,
+                "network": timings.network,
+                "download": timings.download,
+                "blending": timings.blend,
+            }
+            return f"limited by the {max(parts, key=lambda name: parts[name])}"
+        if displayed_fps < 0.9 * processed_fps:
+            return f"limited by the display: {displayed_fps:.0f} fps"
+        if not self._source:
+            return ""
+        return f"limited by the {self._source}: {capture_fps:.0f} fps"
+
+
+def _rate(times: Sequence[float]) -> float:
+    span = times[-1] - times[0] if len(times) > 1 else 0.0
+    return (len(times) - 1) / span if span > 0 else 0.0
+
+
+def _capture_rate(seen: Sequence[_Seen]) -> float:
+    """From the frames' own numbers, so that dropped ones count; a seek backwards does not."""
+    steps = [
+        (b.index - a.index, b.captured_at - a.captured_at)
+        for a, b in pairwise(seen)
+        if b.index > a.index
+    ]
+    span = sum(seconds for _, seconds in steps)
+    return sum(count for count, _ in steps) / span if span > 0 else 0.0
+
+
+def _mean(seen: Sequence[_Seen]) -> Timings:
+    if not seen:
+        return Timings()
+    every = [s.timings for s in seen]
+    newest = every[-1].groups
+    # Groups may change their names with the network; average those the newest frame has.
+    groups = tuple(
+        (name, fmean(dict(t.groups)[name] for t in every if name in dict(t.groups)))
+        for name, _ in newest
+    )
+    return Timings(
+        fmean(t.read for t in every),
+        fmean(t.upload for t in every),
+        fmean(t.network for t in every),
+        fmean(t.download for t in every),
+        groups,
+        fmean(t.blend for t in every),
+        fmean(t.beside for t in every),
+    )
+
+
+def _p95(values: Sequence[float]) -> float:
+    if len(values) < 2:
+        return values[0] if values else 0.0
+    return quantiles(values, n=20, method="inclusive")[-1]

@@ -1,0 +1,416 @@
+"""Style packs: folders holding a `style.toml`, its weights and a thumbnail."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import errno
+import hashlib
+import re
+import shutil
+import stat
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from app.errors import StyleForgeError
+from app.settings import APP
+from utils.files import toml
+from utils.files.atomic import sync, write_whole
+from utils.files.regular import check_regular, read_regular
+from utils.text import printable
+
+if TYPE_CHECKING:  # PyTorch and Pillow are not waited for where nothing is installed
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from models.checkpoints import State
+
+BUILTIN = Path(__file__).resolve().parents[2] / "assets" / "styles"
+
+# The six named styles first, in the order of the number keys; the rest by title.
+ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
+KEY_LETTERS = 64  # of a new pack's folder; file systems allow 255, snapshots add the time
+LETTERS = 300  # of a title and the other texts of a pack; what is longer is cut
+NAME = 100  # letters of a file's name in a message
+ABANDONED_S = 3600.0  # a pack in the making that nobody has touched for so long is left over
+_STAGING = ".installing-"
+
+
+class StyleError(StyleForgeError):
+    """A style pack that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """One pack, read and checked. `key` is the folder's name; `builtin` packs cannot be removed.
+
+    `sha256` and `lite_sha256` are of the files of weights, empty where the pack states none;
+    `lite` is None in a pack without a lite network.
+    """
+
+    key: str
+    title: str
+    weights: Path
+    credit: str = ""
+    licence: str = ""
+    sha256: str = ""
+    thumbnail: Path | None = None
+    builtin: bool = False
+    lite: Path | None = None
+    lite_sha256: str = ""
+
+
+def user_folder() -> Path:
+    """Where this user's own packs live; need not exist yet."""
+    return platformdirs.user_data_path(APP, appauthor=False) / "styles"
+
+
+def load(folder: Path, *, builtin: bool = False) -> Style:
+    """Read one pack, or say in one sentence what is wrong with it."""
+    pack = printable(folder.name, NAME)
+    try:
+        spec = toml.load(folder / "style.toml")
+    except FileNotFoundError:
+        raise StyleError(f"'{pack}' has no style.toml") from None
+    except OSError as exc:
+        raise StyleError(f"'{pack}/style.toml' cannot be read: {exc.strerror}") from exc
+    except ValueError as exc:
+        raise StyleError(f"'{pack}/style.toml' is not valid: {printable(str(exc))}") from exc
+    try:
+        title, weights = _text(spec, "title"), _text(spec, "weights")
+        credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
+        sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
+        lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
+        if not weights:
+            raise KeyError("'weights' is empty")
+    except (KeyError, TypeError) as exc:
+        raise StyleError(f"'{pack}/style.toml' is not valid: {exc.args[0]}") from exc
+    for name in filter(None, (weights, lite)):
+        if not _is_there(folder, name, "weights"):
+            raise StyleError(f"'{pack}' names weights that are missing: {printable(name, NAME)}")
+    # A pack without its thumbnail is shown in a color.
+    picture = thumbnail and _is_there(folder, thumbnail, "a thumbnail")
+    title, credit, licence = one_line(title) or pack, one_line(credit), one_line(licence)
+    return Style(
+        folder.name,
+        title,
+        folder / weights,
+        credit,
+        licence,
+        sha256,
+        folder / thumbnail if picture else None,
+        builtin,
+        folder / lite if lite else None,
+        lite_sha256,
+    )
+
+
+def _is_there(folder: Path, name: str, what: str) -> bool:
+    """Whether the pack has the file `name`; StyleError if that is outside of it, or no file."""
+    pack, shown = printable(folder.name, NAME), printable(name, NAME)
+    if Path(name).name != name:
+        raise StyleError(f"'{pack}' names a file outside its own folder: {shown}")
+    try:
+        check_regular(folder / name)
+    except FileNotFoundError:
+        return False
+    except OSError as exc:
+        raise StyleError(
+            f"'{pack}' names {what} that cannot be read: {shown}: {exc.strerror}"
+        ) from exc
+    return True
+
+
+def _text(spec: dict[str, object], name: str, default: str | None = None) -> str:
+    value = spec.get(name, default)
+    if value is None:
+        raise KeyError(f"'{name}' is missing")
+    if not isinstance(value, str):
+        raise TypeError(f"'{name}' should be text, not {printable(repr(value), NAME)}")
+    return value
+
+
+def one_line(text: str) -> str:
+    """The beginning of `text`, LETTERS long, without line breaks and control characters, which
+    could write over a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:LETTERS].strip()
+
+
+def check_weights(style: Style, *, lite: bool = False) -> None:
+    """StyleError if the weights (or the lite ones) are not the file the pack describes; OSError
+    if there is none that can be read."""
+    from models.checkpoints import MOST
+
+    path, sha256 = (style.lite, style.lite_sha256) if lite else (style.weights, style.sha256)
+    if path and sha256 and hashlib.sha256(read_regular(path, MOST)).hexdigest() != sha256:
+        raise StyleError(
+            f"'{path.name}' of the style '{style.title}' is not the file "
+            "its style.toml describes (the sha256 differs)"
+        )
+
+
+def _check_all(style: Style) -> None:
+    check_weights(style)
+    if style.lite:
+        check_weights(style, lite=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a checkpoint or a pack holds, read and checked; `spec` is None for a checkpoint."""
+
+    title: str
+    state: State
+    spec: Style | None = None
+    lite: State | None = None
+    picture: NDArray[np.uint8] | None = None
+
+
+def _read(path: Path) -> _Found:
+    """StyleError if `path` is nothing that can be installed."""
+    from models.checkpoints import CheckpointError, load_checkpoint
+    from utils.image_utils import ImageError, load_image
+
+    name = printable(path.name, NAME)
+    try:
+        is_pack = stat.S_ISDIR(path.stat().st_mode)
+        if not is_pack:
+            title = one_line(path.stem.replace("_", " ").title()) or "Style"
+            return _Found(title, load_checkpoint(path))
+        spec = load(path)
+        _check_all(spec)
+        return _Found(
+            spec.title,
+            load_checkpoint(spec.weights),
+            spec,
+            load_checkpoint(spec.lite) if spec.lite else None,
+            load_image(spec.thumbnail) if spec.thumbnail else None,
+        )
+    except FileNotFoundError:
+        raise StyleError(f"'{name}' does not exist") from None
+    except (CheckpointError, ImageError) as exc:
+        raise StyleError(str(exc)) from exc
+    except OSError as exc:
+        raise StyleError(f"'{name}' cannot be read: {exc.strerror or exc}") from exc
+    except ValueError:  # no file can have this name
+        raise StyleError(f"'{name}' does not exist") from None
+
+
+class Library:
+    """The packs of the program and of the user; a user's pack never hides one of the program's."""
+
+    def __init__(self, builtin: Path, user: Path) -> None:
+        self._builtin, self._user = builtin, user
+        self._styles: dict[str, Style] = {}
+        self._broken: tuple[str, ...] = ()
+        self._changing = threading.Lock()  # two jobs would find the same name free
+        self.reload()
+
+    @classmethod
+    def default(cls) -> Library:
+        """The packs shipped with the program and those in the user's folder."""
+        return cls(BUILTIN, user_folder())
+
+    @property
+    def user(self) -> Path:
+        """The user's own folder; need not exist yet."""
+        return self._user
+
+    @property
+    def styles(self) -> tuple[Style, ...]:
+        """In gallery order."""
+        return tuple(self._styles.values())
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """One sentence for each pack that could not be read."""
+        return self._broken
+
+    def reload(self) -> None:
+        found: list[Style] = []
+        broken: list[str] = []
+        for root, builtin in ((self._builtin, True), (self._user, False)):
+            folders = sorted(root.iterdir()) if root.is_dir() else []
+            for folder in folders:
+                if not folder.is_dir() or folder.name.startswith((".", "_")):
+                    continue
+                try:
+                    style = load(folder, builtin=builtin)
+                except StyleError as exc:
+                    broken.append(str(exc))
+                    continue
+                if any(style.key == other.key for other in found):
+                    broken.append(f"'{folder}' has the name of a built-in style; rename its folder")
+                else:
+                    found.append(style)
+        found.sort(key=lambda s: (not s.builtin, _rank(s.key), s.title.casefold()))
+        self._styles = {style.key: style for style in found}
+        self._broken = tuple(broken)
+
+    def get(self, key: str) -> Style:
+        """The pack named `key`; StyleError, suggesting near names, if there is none."""
+        try:
+            return self._styles[key]
+        except KeyError:
+            raise StyleError(_unknown(key, list(self._styles))) from None
+
+    def look_into(self, path: Path) -> str:
+        """The title that the checkpoint or the pack's folder at `path` would be installed under;
+        StyleError if it cannot be."""
+        return self._free_title(_read(path).title)
+
+    def install(self, path: Path, title: str = "") -> Style:
+        """Copy a checkpoint, or a pack's folder, into the user's folder and return its style.
+
+        A checkpoint in any layout models.checkpoints reads is stored as safetensors. The pack
+        is written beside its final place and renamed, so a failure leaves nothing behind. A
+        title that another style has gets a number.
+        """
+        found = _read(path)
+        with self._changing:
+            return self._write(found, self._free_title(one_line(title) or found.title))
+
+    def _write(self, found: _Found, title: str) -> Style:
+        from models.checkpoints import save_checkpoint
+        from utils.image_utils import ImageError, save_image
+
+        spec = found.spec
+        staging: Path | None = None
+        try:
+            self._user.mkdir(parents=True, exist_ok=True)
+            staging = _staging(self._user)
+            weights = staging / "weights.safetensors"
+            save_checkpoint(weights, found.state, {"title": title})
+            thumbnail = ""
+            if found.picture is not None:
+                thumbnail = "thumbnail.png"
+                save_image(staging / thumbnail, found.picture)
+            lines = {
+                "title": title,
+                "credit": spec.credit if spec else "",
+                "licence": spec.licence if spec else "",
+                "weights": weights.name,
+                "thumbnail": thumbnail,
+                "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
+            }
+            if found.lite is not None:
+                weights = staging / "lite.safetensors"
+                save_checkpoint(weights, found.lite, {"title": f"{title}, lite"})
+                lines["lite_weights"] = weights.name
+                lines["lite_sha256"] = hashlib.sha256(weights.read_bytes()).hexdigest()
+            (staging / "style.toml").write_text(toml.dumps(lines), "utf-8", newline="\n")
+            key = self._free_key(title)
+            staging.chmod(0o755)
+            staging.rename(self._user / key)
+        except (OSError, ImageError) as exc:
+            raise StyleError(
+                f"the style '{title}' could not be written: {getattr(exc, 'strerror', None) or exc}"
+            ) from exc
+        finally:
+            if staging is not None:
+                shutil.rmtree(staging, ignore_errors=True)
+        self.reload()
+        return self.get(key)
+
+    def adopt(self, folder: Path) -> Style:
+        """Move a finished pack, as training leaves it, into the user's folder and return its
+        style; whatever else the pack holds stays in it. A title that another style has gets a
+        number."""
+        spec = load(folder)
+        _check_all(spec)
+        with self._changing:
+            try:
+                title = self._free_title(spec.title)
+                if title != spec.title:
+                    _retitle(folder / "style.toml", title)
+                self._user.mkdir(parents=True, exist_ok=True)
+                key = self._free_key(title)
+                _move(folder, self._user / key)
+            except OSError as exc:
+                raise StyleError(
+                    f"the style '{spec.title}' could not be moved to '{self._user}': "
+                    f"{exc.strerror or exc}"
+                ) from exc
+            self.reload()
+            return self.get(key)
+
+    def remove(self, key: str) -> None:
+        """Delete one of the user's own packs."""
+        style = self.get(key)
+        if style.builtin:
+            raise StyleError(f"'{style.title}' is built in and cannot be removed")
+        with self._changing:
+            try:
+                shutil.rmtree(self._user / key)
+            except OSError as exc:
+                raise StyleError(f"the style '{style.title}' could not be removed: {exc}") from exc
+            self.reload()
+
+    def _free_title(self, title: str) -> str:
+        taken = {style.title.casefold() for style in self._styles.values()}
+        numbered = (f"{title[: LETTERS - 8]} {n}" for n in range(2, len(taken) + 3))
+        return next(free for free in (title, *numbered) if free.casefold() not in taken)
+
+    def _free_key(self, title: str) -> str:
+        words = re.sub(r"[^a-z0-9]+", "_", title.casefold())
+        base = words.strip("_")[:KEY_LETTERS].strip("_") or "style"
+        taken = {*self._styles, *(p.name for p in self._user.iterdir())}
+        candidates = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
+        return next(key for key in candidates if key not in taken)
+
+
+def _retitle(spec: Path, title: str) -> None:
+    """Change the title in a `style.toml` that training wrote, which has it on a line by itself."""
+    line = toml.dumps({"title": title})
+    text = re.sub(r"^title = .*\n", lambda _: line, spec.read_text("utf-8"), count=1, flags=re.M)
+    write_whole(spec, text.encode("utf-8"))
+
+
+def _staging(folder: Path) -> Path:
+    """A new folder in `folder` for a pack in the making; those that a killed program left there
+    are removed."""
+    for left in folder.glob(f"{_STAGING}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if left.stat().st_mtime < time.time() - ABANDONED_S:
+                shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+
+
+def _move(folder: Path, target: Path) -> None:
+    """Move a pack by one renaming, also from another file system: nobody ever sees half of it."""
+    try:
+        folder.rename(target)
+        return
+    except OSError as exc:
+        if exc.errno != errno.EXDEV:
+            raise
+    staging = _staging(target.parent)
+    try:
+        for file in folder.iterdir():
+            shutil.copyfile(file, staging / file.name)
+            sync(staging / file.name)
+        staging.chmod(0o755)
+        staging.rename(target)
+        sync(target.parent)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rank(key: str) -> int:
+    return ORDER.index(key) if key in ORDER else len(ORDER)
+
+
+def _unknown(key: str, known: Sequence[str]) -> str:
+    if not known:
+        return f"there is no style '{key}': no style is installed"
+    near = difflib.get_close_matches(key, known, n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+    return f"there is no style '{key}'; {hint}"

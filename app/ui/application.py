@@ -1,0 +1,134 @@
+"""Starts the window."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+import time
+from argparse import Namespace
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import psutil
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.errors import Problem
+from app.settings import Settings, settings_path
+from app.ui.startup_view import Starting
+from utils.system import has_display, missing, sentence
+
+if TYPE_CHECKING:
+    from app.live.session import Session
+    from app.ui.main_window import MainWindow
+
+NO_DISPLAY = (
+    "styleforge: there is no display to open a window on; "
+    "use `styleforge stylize` to stylise files from here\n"
+)
+
+
+def run(options: Namespace) -> int:
+    """Open the window and stay until it is closed; the exit status.
+
+    `options.source`, `style`, `mix`, `network`, `strokes`, `upsampling` and `smoothing`, where
+    given, take the place of what was kept from the last run. Without a display: one sentence and 1.
+    """
+    if not has_display():
+        sys.stderr.write(NO_DISPLAY)
+        return 1
+    path = settings_path()
+    damage: list[str] = []
+    settings = Settings.load(path, damage.append)
+    for name in ("style", "source", "network", "strokes", "upsampling", "smoothing"):
+        if (value := getattr(options, name)) is not None:
+            settings = replace(settings, **{name: value})
+    if options.mix:
+        key, amount = options.mix
+        settings = replace(settings, mix=key, mix_amount=amount)
+    if lacking := missing():
+        sys.stderr.write(sentence(lacking) + "\n")  # Qt may abort over one of these
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("StyleForge")
+    app.setDesktopFileName("styleforge")
+    starting = Starting(app, settings)
+    starting.show()
+    if not _loaded(starting):
+        return 0
+
+    # What needs PyTorch comes after the first sign of life.
+    from app.live.session import Session
+    from app.styles.library import Library
+    from app.ui.controllers.settings_mapping import config_of, source_of
+    from app.ui.controllers.startup_source import Beginning
+    from app.ui.main_window import MainWindow
+    from kernels.jit import build
+
+    library = Library.default()
+    if options.style:
+        library.get(options.style)  # a misspelled name is told at once, with near ones
+    if options.mix:
+        library.get(settings.mix)
+    session = Session(library, config_of(settings, library), budget_ms=settings.budget_ms)
+    try:
+        window = MainWindow(session, settings, lambda changed: changed.save(path))
+        starting.give_way_to(window)
+        for words in damage:
+            window.problems.add(Problem(words))
+        if options.pictures:
+            _close_after(window, session, options.pictures)
+        Beginning(session, source_of(settings))
+        session.prepare_kernels()
+        spare_what_was_loaded(session)
+        # Python sees a signal only when it runs; the timers of the window see to that.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: _end(window))
+        return app.exec()
+    finally:
+        build.stop()  # a build that is under way would hold the process
+        session.shutdown()
+
+
+def spare_what_was_loaded(session: Session) -> None:
+    """Have Python's garbage collector pass over what the start loads, and what the first picture
+    and the kernels load then: it stays anyway, and looking through all of it would keep every
+    thread waiting for a tenth of a second, now and again."""
+    once = Qt.ConnectionType.SingleShotConnection
+    for loaded in (session.painted, session.kernels_changed):
+        loaded.connect(lambda _: gc.freeze(), once)
+
+
+def _end(window: MainWindow) -> None:
+    """Close; a film under way is completed unasked, since nobody may be there to answer."""
+    window.exporter.end()
+    window.close()
+
+
+def _close_after(window: QWidget, session: Session, pictures: int) -> None:
+    """Close `window` once that many pictures have been painted."""
+    started = psutil.Process().create_time()
+    painted = 0
+
+    def count(_: object) -> None:
+        nonlocal painted
+        painted += 1
+        if painted == 1:
+            took = time.time() - started
+            sys.stdout.write(f"The first picture was on screen after {took:.2f} s\n")
+        if painted == pictures:
+            window.close()
+
+    session.painted.connect(count)
+
+
+def _loaded(starting: Starting) -> bool:
+    """Import PyTorch, which takes seconds, while `starting` stays alive; False if it is closed."""
+    work = threading.Thread(target=import_module, args=("torch",), name="import")
+    work.start()
+    while work.is_alive():
+        QApplication.processEvents()
+        work.join(0.01)
+    return starting.isVisible()

@@ -1,0 +1,1 @@
+"""What the window's parts do together: opening, dropping, installing, exporting."""

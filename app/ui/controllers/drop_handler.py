@@ -1,0 +1,71 @@
+"""Takes what is dropped and pasted: opens it, offers to install it, or says why it does neither."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+
+from app.errors import Problem
+from app.live.session import Session
+from app.ui.controllers.drop_parser import Drop, understand
+from app.ui.controllers.source_opener import Opener
+from app.ui.controllers.style_installer import Installer
+from app.ui.viewport.viewport import Viewport
+
+
+class Taker:
+    """Says on `viewport` what a drop would do, while it is held there."""
+
+    def __init__(
+        self, session: Session, viewport: Viewport, opener: Opener, installer: Installer
+    ) -> None:
+        self._session, self._viewport = session, viewport
+        self._opener, self._installer = opener, installer
+
+    def enter(self, event: QDragEnterEvent) -> None:
+        """What is dragged came in."""
+        drop = understand(event.mimeData())
+        self._viewport.offer(drop.title, drop.detail, welcome=drop.welcome)
+        if drop.welcome:
+            accept_as_copy(event)
+        else:
+            # Accepted all the same, so that leaving and dropping are heard of.
+            event.setDropAction(Qt.DropAction.IgnoreAction)
+            event.accept()
+
+    def leave(self) -> None:
+        """It went out again."""
+        self._viewport.withdraw()
+
+    def drop(self, event: QDropEvent) -> None:
+        """It was let go."""
+        self._viewport.withdraw()
+        accept_as_copy(event)
+        self._take(understand(event.mimeData()))
+
+    def paste(self) -> None:
+        """Take what is on the clipboard."""
+        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # none on an empty clipboard
+        if data.hasImage() and not data.hasUrls():
+            self._opener.open_image(QGuiApplication.clipboard().image())
+        elif data.hasUrls() or data.hasText():
+            self._take(understand(data))
+        else:
+            self._session.problem.emit(Problem("There is nothing on the clipboard to paste"))
+
+    def _take(self, drop: Drop) -> None:
+        if drop.weights is not None:
+            self._installer.offer(drop.weights)
+        elif drop.spec is not None:
+            self._session.open(drop.spec)
+        else:
+            self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}"))
+
+
+def accept_as_copy(event: QDropEvent) -> None:
+    """Accept a drag or a drop, so that its source never takes it for a move: a file manager told
+    that a file was moved here would delete it. Where nothing but a move is offered, the source
+    is told that nothing was done."""
+    copy, nothing = Qt.DropAction.CopyAction, Qt.DropAction.IgnoreAction
+    event.setDropAction(copy if event.possibleActions() & copy else nothing)
+    event.accept()

@@ -1,0 +1,213 @@
+"""Takes the picture out of the window: snapshot, save as, copy, record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QStandardPaths
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.engine.result import Styled
+from app.errors import Problem
+from app.export.image_metadata import metadata
+from app.export.video_recorder import Recording, RecordingError
+from app.frame import Frame
+from app.live.display_copy import full_size
+from app.live.session import Session
+from app.ui.file_dialogs import SAVED as SAVED_AS
+from app.ui.file_dialogs import Picker, suggested_name
+from app.ui.viewport.viewport import as_image
+from app.ui.widgets.prompt_bar import QuestionBar
+from utils.image_utils import SAVED, save_image
+
+Pixels = NDArray[np.uint8]
+
+STILL = "Only what moves can be recorded, a camera or a video; S saves this picture"
+NOTHING_MOVED = "Nothing has moved, so there is no film; S saves the picture"
+QUIT = "A film is being recorded. Stop, save it and quit?"
+
+
+def pictures_folder() -> Path:
+    """Where snapshots go; need not exist yet."""
+    return _folder(QStandardPaths.StandardLocation.PicturesLocation)
+
+
+def films_folder() -> Path:
+    """Where recordings go; need not exist yet."""
+    return _folder(QStandardPaths.StandardLocation.MoviesLocation)
+
+
+def _folder(standard: QStandardPaths.StandardLocation) -> Path:
+    return Path(QStandardPaths.writableLocation(standard)) / "StyleForge"
+
+
+class Exporter:
+    """Encodes on a job. `current` gives the result on screen, `say` shows where it went, and
+    `recording` is told when a recording begins and ends."""
+
+    def __init__(
+        self,
+        session: Session,
+        current: Callable[[], Styled | None],
+        say: Callable[[str], None],
+        picker: Picker,
+        recording: Callable[[bool], None] = lambda on: None,
+    ) -> None:
+        self._session, self._current, self._say = session, current, say
+        self._picker = picker
+        self._folder, self._films_folder = pictures_folder, films_folder
+        self._tell = recording
+        self._path: Path | None = None  # of the film, while one is recorded
+        self._first: tuple[Pixels, float] | None = None  # its first picture and when it was shown
+        self._film: Recording | None = None  # from its second picture on
+        session.styled.connect(self._record)
+
+    def snapshot(self) -> None:
+        """Save the picture at once, under a name made of the style and the time."""
+        if styled := self._something():
+            moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
+            self._write(styled, self._folder() / f"{styled.config.style}_{moment}.png")
+
+    def save_as(self, parent: QWidget) -> None:
+        """Ask for a name, without stopping the stream; what is saved is the picture that was
+        on screen when the question was asked."""
+        styled = self._something()
+        if styled is None:
+            return
+        any_file = QFileDialog.FileMode.AnyFile
+        dialog = self._picker.dialog(
+            parent,
+            "Save the picture",
+            SAVED_AS,
+            any_file,
+            lambda names: self.save(styled, Path(names[0])),
+            self._folder(),
+        )
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("png")
+        info = self._session.info
+        style = styled.running.style or styled.config.style
+        dialog.selectFile(suggested_name(info.title if info else "", style))
+        dialog.open()
+
+    def save(self, styled: Styled, path: Path) -> None:
+        """Write `styled` to `path`; an ending that is no picture format becomes .png."""
+        if path.suffix.lower() not in SAVED:
+            path = path.with_name(path.name + ".png")
+        self._write(styled, path)
+
+    def copy(self) -> None:
+        """Put the picture on the clipboard."""
+        if styled := self._something():
+            # The clipboard outlives the frame, so it gets its own copy of the pixels.
+
+            def work() -> QImage:
+                return as_image(Frame(full_size(styled))).copy()
+
+            self._session.run(work, self._copied, doing="copy the picture")
+
+    def _copied(self, image: QImage) -> None:
+        QGuiApplication.clipboard().setImage(image)
+        self._say("Copied the picture")
+
+    @property
+    def recording(self) -> bool:
+        return self._path is not None
+
+    def record(self) -> None:
+        """Begin a film of the stream, or end it and say where it is."""
+        if self._path is None:
+            self._begin()
+        elif self._film is None:
+            self._stop()
+            self._say(NOTHING_MOVED)
+        else:
+            film = self._film
+            self._stop()
+            lost = f"; {film.dropped} frames were dropped" if film.dropped else ""
+            self._session.run(
+                film.finish,
+                lambda written: self._say(f"Saved {written}{lost}"),
+                doing="record",
+            )
+        self._tell(self.recording)
+
+    def end(self) -> None:
+        """Complete a film under way, waiting for it; what goes wrong is shown."""
+        film = self._film
+        self._stop()
+        self._tell(False)
+        if film is not None:
+            try:
+                film.finish()
+            except RecordingError as exc:
+                self._session.problem.emit(Problem.of(exc, doing="record"))
+
+    def may_quit(self, questions: QuestionBar, quit: Callable[[], object]) -> bool:
+        """False while a film is recorded and the user has not said twice to quit; asks with
+        `questions`, and calls `quit` once the answer was yes and the film is complete."""
+        asked = questions.isVisible() and questions.accessibleDescription() == QUIT
+        if not self.recording or asked:
+            return True
+
+        def quit_now(_: str) -> None:
+            self.end()
+            quit()
+
+        questions.ask(QUIT, "&Save and quit", quit_now, no="&Keep recording")
+        return False
+
+    def _begin(self) -> None:
+        styled = self._something()
+        if styled is None:
+            return
+        if self._session.still:
+            self._say(STILL)
+            return
+        moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
+        self._path = self._films_folder() / f"{styled.config.style}_{moment}.mp4"
+        # All pictures of a film have one size: that of the frames, not of the display.
+        self._session.hold(True)
+        if styled.captured is None:
+            self._first = styled.frame.pixels, time.perf_counter()
+        self._say(f"Recording to {self._path}")
+
+    def _stop(self) -> None:
+        self._path = self._film = self._first = None
+        self._session.hold(False)
+
+    def _record(self, styled: Styled) -> None:
+        if self._path is None or styled.captured is not None:
+            return
+        try:
+            if self._film is None:
+                self._film = Recording(self._path)
+            if self._first is not None:
+                self._film.add(*self._first)
+                self._first = None
+            self._film.add(styled.frame.pixels, time.perf_counter())
+        except RecordingError:
+            self.end()
+
+    def _something(self) -> Styled | None:
+        styled = self._current()
+        if styled is None:
+            self._say("There is no picture yet")
+        return styled
+
+    def _write(self, styled: Styled, path: Path) -> None:
+        def work() -> Path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_image(path, full_size(styled), metadata(styled), alpha=styled.frame.alpha)
+            return path
+
+        def done(written: Path) -> None:
+            self._say(f"Saved {written}")
+
+        self._session.run(work, done, doing=f"save {path.name}")

@@ -1,0 +1,37 @@
+"""Writes the settings in the background, the newest ones last."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from app.background_jobs import RunJob
+from app.settings import Settings
+
+
+class Saver:
+    """`write(settings)` stores them and may wait for the disk; only one thread at a time is in
+    it, and never with settings older than those it stored last."""
+
+    def __init__(self, run: RunJob, write: Callable[[Settings], None]) -> None:
+        self._run, self._write = run, write
+        self._writing = threading.Lock()
+        self._newest = 0
+
+    def save(self, settings: Settings) -> None:
+        """Store `settings` soon; what goes wrong is shown as a problem."""
+        self._newest += 1
+        number = self._newest
+
+        def work() -> None:
+            with self._writing:
+                if number == self._newest:
+                    self._write(settings)
+
+        self._run(work, lambda _: None, doing="save the settings")
+
+    def save_now(self, settings: Settings) -> None:
+        """Store `settings`, waiting until they are; raises OSError."""
+        self._newest += 1
+        with self._writing:
+            self._write(settings)

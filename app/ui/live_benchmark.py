@@ -1,0 +1,377 @@
+"""Measures the live path through the real window: age, heartbeat, growth, switching, start.
+
+`python -m app.ui.live_benchmark FILE` stores the figures as JSON; without a display the window is
+painted into memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import psutil
+from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.engine.engine import Engine
+from app.engine.result import EngineConfig, Styled
+from app.frame import Frame, FrameSource, SourceInfo
+from app.live.session import Session
+from app.provenance import commit, machine, versions
+from app.settings import Settings
+from app.sources.scene import render
+from app.styles.library import Library
+from app.ui.main_window import MainWindow
+from kernels.jit.build import toolchain
+from kernels.ops.registry import prepare
+from models.precision import Precision
+from utils.devices import resolve
+from utils.files.atomic import write_whole
+from utils.system import has_display
+
+SLOWED_MS = 200.0
+
+
+class Metronome(FrameSource):
+    """The scene at a fixed rate; the newest frame only, numbered so that gaps are drops."""
+
+    kind = "source"
+
+    def __init__(self, fps: float, width: int = 640, height: int = 480) -> None:
+        self.info = SourceInfo("metronome", width, height, fps)
+        self._frames = [render(t, width, height) for t in np.linspace(0, 10, 24)]
+        self._fps = fps
+        self._start = time.perf_counter()
+        self._last = -1
+
+    def read(self, timeout: float = 0.02) -> Frame | None:
+        due = self._start + (self._last + 1) / self._fps
+        wait = due - time.perf_counter()
+        if wait > 0:
+            time.sleep(min(wait, timeout))
+        index = int((time.perf_counter() - self._start) * self._fps)
+        if index <= self._last:
+            return None
+        self._last = index
+        pixels = self._frames[index % len(self._frames)]
+        return Frame(pixels, index, self._start + index / self._fps)
+
+    def close(self) -> None:
+        self._frames = []
+
+
+class SlowEngine(Engine):
+    """An engine that takes at least `SLOWED_MS` a frame."""
+
+    def process(self, *args: object, **kwargs: object) -> Styled:
+        start = time.perf_counter()
+        styled = super().process(*args, **kwargs)  # type: ignore[arg-type]
+        time.sleep(max(0.0, SLOWED_MS / 1e3 - (time.perf_counter() - start)))
+        return styled
+
+
+class Heartbeat(QObject):
+    """A timer that beats every 5 ms; `gaps` are how much later each beat came, in ms."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gaps: list[float] = []
+        self._last = time.perf_counter()
+        self._timer = QTimer(self, interval=5, timerType=Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._beat)
+        self._timer.start()
+
+    def _beat(self) -> None:
+        now = time.perf_counter()
+        self.gaps.append((now - self._last) * 1e3 - 5)
+        self._last = now
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """60 frames a second into an engine slowed to 200 ms a frame.
+
+    Ages are of the picture on screen, from capture, in milliseconds and in engine frames: when it
+    is painted, and just before the next one replaces it, a whole engine frame later;
+    `blocked_ms` is the longest the GUI thread went without a heartbeat.
+    """
+
+    pictures: int
+    engine_frame_ms: float
+    shown_age_max_ms: float
+    shown_age_max_engine_frames: float
+    replaced_age_max_ms: float
+    replaced_age_max_engine_frames: float
+    blocked_ms: float
+    blocked_p99_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    frames: int
+    first_mb: float
+    last_mb: float
+    grown_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Automatic:
+    """What the automatic size settled on for 640x480, how often it changed on the way there and
+    after that, and the capture-to-paint time it gave."""
+
+    size: tuple[int, int]
+    budget_ms: float
+    latency_median_ms: float
+    latency_p95_ms: float
+    fps: float
+    changes_first_20_s: int
+    changes_next_60_s: int
+    changes_a_minute_beside_compiler: int
+
+
+@contextmanager
+def window(config: EngineConfig, engine: type[Engine], fps: float) -> Iterator[MainWindow]:
+    """A real window, streaming."""
+    library = Library.default()
+    session = Session(library, config, engine=engine(library))
+    settings = Settings(style=config.style, source="")
+    shown = MainWindow(session, settings, lambda _: None)
+    shown.resize(1280, 800)
+    shown.show()
+    session.play(Metronome(fps))
+    try:
+        yield shown
+    finally:
+        shown.close()
+        session.shutdown()
+
+
+def resident_mb() -> float:
+    return psutil.Process().memory_info().rss / 1e6
+
+
+def wait(until: Callable[[], bool], seconds: float) -> bool:
+    """Run the event loop until `until()` or for `seconds`; whether it came true."""
+    loop = QEventLoop()
+    deadline = time.perf_counter() + seconds
+    poll = QTimer(interval=20)
+    poll.timeout.connect(lambda: loop.quit() if until() or time.perf_counter() > deadline else None)
+    poll.start()
+    loop.exec()
+    poll.stop()
+    return until()
+
+
+def streaming(seconds: float = 20.0) -> Streaming:
+    """The age of what is shown while the engine is far slower than the source."""
+    with window(EngineConfig(size=128), SlowEngine, 60) as opened:
+        painted: list[tuple[float, float]] = []  # (when, captured at)
+        opened.session.painted.connect(
+            lambda styled: painted.append((time.perf_counter(), styled.source.captured_at))
+        )
+        wait(lambda: len(painted) >= 5, 20)
+        painted.clear()
+        heartbeat = Heartbeat()
+        wait(lambda: False, seconds)
+        shown = [(at - captured) * 1e3 for at, captured in painted]
+        ages = [(b[0] - a[1]) * 1e3 for a, b in pairwise(painted)]
+        each = [(b[0] - a[0]) * 1e3 for a, b in pairwise(painted)]
+        frame = median(each)
+        return Streaming(
+            len(painted),
+            frame,
+            max(shown),
+            max(shown) / frame,
+            max(ages),
+            max(ages) / frame,
+            max(heartbeat.gaps),
+            float(np.percentile(heartbeat.gaps, 99)),
+        )
+
+
+def growth(frames: int = 3000) -> Growth:
+    """What the process gains over `frames` styled frames, after the first hundred."""
+    with window(EngineConfig(size=32), Engine, 1000) as shown:
+        seen = 0
+
+        def count(_: object) -> None:
+            nonlocal seen
+            seen += 1
+
+        shown.session.styled.connect(count)
+        wait(lambda: seen >= 100, 60)
+        first, begun = resident_mb(), seen
+        wait(lambda: seen >= begun + frames, 300)
+        last = resident_mb()
+        return Growth(seen - begun, first, last, last - first)
+
+
+def switching() -> dict[str, int]:
+    """Frames made with the old config after each kind of change, while streaming."""
+    result: dict[str, int] = {}
+    config = EngineConfig(size=128)
+    with window(config, Engine, 60) as shown:
+        session = shown.session
+        seen: list[EngineConfig] = []
+        session.styled.connect(lambda styled: seen.append(styled.config))
+        made: list[EngineConfig] = []
+        process = session.engine.process
+
+        def note(*args: object, **kwargs: object) -> Styled:
+            styled = process(*args, **kwargs)  # type: ignore[arg-type]
+            made.append(styled.config)
+            return styled
+
+        session.engine.process = note  # type: ignore[method-assign]
+        wait(lambda: len(seen) > 5, 20)
+        changes = {"kernels": "baseline", "precision": Precision.bf16, "strength": 0.5}
+        if len(session.library.styles) > 1:
+            changes["style"] = session.library.styles[1].key
+        for name, value in changes.items():
+            made.clear()
+            wanted = session.config = replace(session.config, **{name: value})
+            wait(lambda wanted=wanted: wanted in made, 20)
+            result[name] = made.index(wanted)
+    return result
+
+
+def automatic() -> Automatic:
+    """Where the automatic size settles on this machine, and whether it stays there."""
+    budget = Settings().budget_ms
+    with window(EngineConfig(size=None), Engine, 30) as shown:
+        sizes: list[tuple[float, tuple[int, int]]] = []
+        shown.session.styled.connect(lambda s: sizes.append((time.perf_counter(), s.size)))
+        wait(lambda: bool(sizes), 20)
+        began = sizes[0][0]
+        wait(lambda: False, 80)
+        reading = shown.session.meter.reading(time.perf_counter())
+        size, quiet = sizes[-1][1], _changes(sizes)
+        with compiling():
+            beside = time.perf_counter()
+            wait(lambda: False, 60)
+        busy = [at for at in _changes(sizes) if at >= beside]
+        return Automatic(
+            size,
+            budget,
+            reading.latency_ms,
+            reading.latency_p95_ms,
+            reading.displayed_fps,
+            sum(at < began + 20 for at in quiet),
+            sum(at >= began + 20 for at in quiet),
+            len(busy),
+        )
+
+
+def _changes(sizes: list[tuple[float, tuple[int, int]]]) -> list[float]:
+    """When the size became another one."""
+    return [later[0] for now, later in pairwise(sizes) if now[1] != later[1]]
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """A C++ compiler works beside, over and over."""
+    command = [toolchain().compiler, "-O3", "-c", "-x", "c++", "-", "-o", os.devnull]
+    source = (
+        "#include <regex>\nauto f(const char* s) { return std::regex_match(s, std::regex(s)); }"
+    )
+    done = threading.Event()
+
+    def compile_again() -> None:
+        while not done.is_set():
+            subprocess.run(command, input=source, text=True, check=True)
+
+    thread = threading.Thread(target=compile_again)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def engine_fps(frames: int = 60) -> dict[str, float]:
+    """Frames a second of the engine alone, from frame to frame at 320x240, for each network."""
+    rates = {}
+    for network in ("full", "lite"):
+        engine = Engine(Library.default())
+        engine.configure(EngineConfig(device="cpu", network=network, size=320))
+        pictures = [render(t, 320, 240) for t in np.linspace(0, 10, 8)]
+        ticks = []
+        for index in range(frames):
+            engine.process(Frame(pictures[index % len(pictures)], index, time.perf_counter()))
+            ticks.append(time.perf_counter())
+        # The first frames warm up.
+        rates[network] = 1 / median(later - now for now, later in pairwise(ticks[5:]))
+    return rates
+
+
+def start(runs: int = 3) -> list[float]:
+    """Seconds from starting the program to its first styled picture on screen, each run."""
+    command = [sys.executable, "-m", "app", "--source", "scene", "--pictures", "1"]
+    seconds = []
+    with tempfile.TemporaryDirectory() as folder:  # the user's own settings stay as they are
+        environment = {**os.environ, "XDG_CONFIG_HOME": folder}
+        for _ in range(runs + 1):  # the first warms the disk's and the kernels' caches
+            told = subprocess.run(
+                command, env=environment, check=True, capture_output=True, text=True
+            )
+            seconds.append(float(told.stdout.split()[-2]))  # "... after 3.21 s"
+    return seconds[1:]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure everything and store it; the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m app.ui.live_benchmark")
+    parser.add_argument("file", type=Path, help="store the figures here, as JSON")
+    path: Path = parser.parse_args(argv).file
+    if not has_display():
+        sys.stderr.write("There is no display; the window is painted into memory instead\n")
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"  # for the window here and those started
+    prepare()
+    report = {
+        "taken": datetime.now(UTC).date().isoformat(),
+        "machine": machine(resolve("auto")),
+        "versions": versions(),
+        "commit": commit(),
+        "live": measure(lambda text: sys.stderr.write(f"{text}\n")),
+    }
+    write_whole(path, (json.dumps(report, indent=2) + "\n").encode())
+    return 0
+
+
+def measure(say: Callable[[str], object]) -> dict[str, object]:
+    """Every measurement, as JSON values."""
+    _application = QApplication.instance() or QApplication([])
+    results: dict[str, object] = {}
+    for name, work in (
+        ("start_seconds", start),
+        ("slow_engine", streaming),
+        ("growth", growth),
+        ("switching_frames", switching),
+        ("automatic_size", automatic),
+        ("engine_fps", engine_fps),
+    ):
+        say(f"measuring {name.replace('_', ' ')}")
+        value = work()
+        results[name] = (
+            asdict(value) if isinstance(value, Streaming | Growth | Automatic) else value
+        )
+    return results
+
+
+if __name__ == "__main__":
+    sys.exit(main())

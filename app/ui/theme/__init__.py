@@ -1,0 +1,1 @@
+"""Colors, measures, icons and the style sheet made from them."""

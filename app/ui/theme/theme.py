@@ -1,0 +1,231 @@
+"""Dresses the window in a light or a dark theme and follows the system's changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFontInfo, QPalette
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.ui.incremental_work import Pieces
+from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
+
+CHOICES = ("system", "light", "dark")
+_ICONS = Path(__file__).resolve().parents[3] / "assets" / "icons"
+
+
+class Theme(QObject):
+    """One at a time per application, whose palette it sets; what it is told to dress wears its
+    style sheet, and so do the dialogs and menus that `window` owns. `changed(Tokens)` follows every
+    switch, by the user or the system.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, app: QApplication, window: QWidget, choice: str = "system") -> None:
+        super().__init__(window)
+        self._app, self._window = app, window
+        self._choice = "system"
+        self._sheet = ""
+        self._parts: list[QWidget] = []
+        self._pieces = Pieces(self)
+        self.tokens = LIGHT
+        app.setStyle("Fusion")
+        app.styleHints().colorSchemeChanged.connect(self._apply)
+        window.installEventFilter(self)
+        self.choice = choice
+
+    def dress(self, part: QWidget) -> None:
+        """`part`, which stays for good, and what is in it wear the style sheet from now on."""
+        self._parts.append(part)
+        part.setStyleSheet(self._sheet)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._window:
+            if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
+                child = event.child()
+                if isinstance(child, QWidget) and child.isWindow():
+                    child.setStyleSheet(self._sheet)
+                    child.installEventFilter(self)
+        elif (
+            event.type() == QEvent.Type.Show
+            and isinstance(watched, QWidget)
+            and watched.styleSheet() != self._sheet  # the theme changed while it was hidden
+        ):
+            watched.setStyleSheet(self._sheet)
+        return False
+
+    @property
+    def choice(self) -> str:
+        """ "system", "light" or "dark"."""
+        return self._choice
+
+    @choice.setter
+    def choice(self, choice: str) -> None:
+        if choice not in CHOICES:
+            raise ValueError(f"there is no theme '{choice}', only {', '.join(CHOICES)}")
+        self._choice = choice
+        # Also tells the platform, which colors the title bar; on most of them this ends in
+        # colorSchemeChanged, on some in nothing, hence the call below.
+        schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+        hints = self._app.styleHints()
+        hints.setColorScheme(schemes.get(choice, Qt.ColorScheme.Unknown))
+        self._apply()
+
+    def _apply(self) -> None:
+        scheme = self._app.styleHints().colorScheme()
+        if self._choice == "system":
+            dark = scheme != Qt.ColorScheme.Light  # unknown: a dark room shows pictures best
+        else:
+            dark = self._choice == "dark"
+        self.tokens = DARK if dark else LIGHT
+        self._app.setPalette(palette(self.tokens))
+        sheet = style_sheet(self.tokens, QFontInfo(self._app.font()).pointSizeF())
+        if sheet != self._sheet:  # or all would be dressed again for nothing
+            self._sheet = sheet
+            # One after the other: with its dialogs open, the window would stand still too long.
+            self._pieces.begin(self._dressing())
+        self.changed.emit(self.tokens)
+
+    def _dressing(self) -> Iterator[None]:
+        for part in self._parts:
+            part.setStyleSheet(self._sheet)
+            yield
+        # Looked for anew each time, since a dialog may go meanwhile.
+        while (window := self._undressed()) is not None:
+            window.setStyleSheet(self._sheet)
+            del window
+            yield
+
+    def _undressed(self) -> QWidget | None:
+        """A visible window that `window` owns and that wears another sheet; a hidden one is
+        dressed when it is shown, for a file dialog takes 50 ms."""
+        direct = Qt.FindChildOption.FindDirectChildrenOnly
+        owned = self._window.findChildren(QWidget, options=direct)
+        return next(
+            (w for w in owned if w.isVisible() and w.isWindow() and w.styleSheet() != self._sheet),
+            None,
+        )
+
+
+def palette(tokens: Tokens) -> QPalette:
+    """The palette custom-painted widgets draw with: Dark is the canvas, PlaceholderText muted
+    text, Mid the separators, Highlight the accent."""
+    role = QPalette.ColorRole
+    colors = {
+        role.Window: tokens.window,
+        role.WindowText: tokens.text,
+        role.Base: tokens.raised,
+        role.AlternateBase: tokens.panel,
+        role.Text: tokens.text,
+        role.Button: tokens.raised,
+        role.ButtonText: tokens.text,
+        role.BrightText: tokens.on_alert,
+        role.ToolTipBase: tokens.raised,
+        role.ToolTipText: tokens.text,
+        role.PlaceholderText: tokens.muted,
+        role.Highlight: tokens.accent,
+        role.HighlightedText: tokens.on_accent,
+        role.Accent: tokens.accent,
+        role.Link: tokens.accent,
+        role.Light: tokens.hover,
+        role.Midlight: tokens.hover,
+        role.Mid: tokens.line,
+        role.Dark: tokens.canvas,
+        role.Shadow: tokens.canvas,
+    }
+    made = QPalette()
+    for which, color in colors.items():
+        made.setColor(which, QColor(color))
+    for which in (role.WindowText, role.Text, role.ButtonText):
+        made.setColor(QPalette.ColorGroup.Disabled, which, QColor(tokens.disabled))
+    return made
+
+
+def style_sheet(tokens: Tokens, points: float) -> str:
+    """The style sheet; `points` is the application's font size, which everything scales with."""
+    t = tokens
+    check = (_ICONS / f"check-{t.name}.svg").as_posix()
+    chevron = (_ICONS / f"chevron-{t.name}.svg").as_posix()
+    return f"""
+QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
+    padding: 4px 6px; }}
+#toolbar, #status, #gallery, #transport {{ background: {t.window}; }}
+#toolbar {{ border-bottom: 1px solid {t.line}; }}
+#status, #gallery, #transport {{ border-top: 1px solid {t.line}; }}
+#panel, #panelScroll {{ background: {t.panel}; border: none; }}
+#panelScroll {{ border-left: 1px solid {t.line}; }}
+#problem {{ background: {t.alert}; }}
+#problem QLabel {{ color: {t.on_alert}; }}
+#notice, #offer {{ background: {t.calm}; }}
+#notice QLabel, #offer QLabel {{ color: {t.on_calm}; }}
+#problem, #notice, #offer {{ border-bottom: 1px solid {t.line}; }}
+QLabel:disabled {{ color: {t.disabled}; }}
+QLabel[role="muted"] {{ color: {t.muted}; font-size: {points * 0.92:.1f}pt; }}
+QLabel[role="heading"] {{ color: {t.muted}; font-size: {points * 0.88:.1f}pt; font-weight: 600; }}
+QLabel[role="title"] {{ font-size: {points * 1.35:.1f}pt; font-weight: 600; }}
+QLabel[role="key"] {{ background: {t.raised}; border: 1px solid {t.line}; border-radius: 4px;
+    padding: 2px 6px; }}
+QToolButton, QPushButton {{ background: {t.raised}; color: {t.text}; border: 2px solid {t.raised};
+    border-radius: {RADIUS}px; padding: 4px 10px; min-height: 20px; }}
+QToolButton {{ padding: 4px 6px; }}
+#toolbar QToolButton, #transport QToolButton {{ background: transparent;
+    border-color: transparent; }}
+QToolButton:hover, QPushButton:hover, #toolbar QToolButton:hover, #transport QToolButton:hover
+    {{ background: {t.hover}; }}
+QToolButton:pressed, QPushButton:pressed {{ background: {t.line}; }}
+QToolButton:checked, #toolbar QToolButton:checked, #transport QToolButton:checked
+    {{ background: {t.raised}; border-color: {t.raised}; }}
+#segments QToolButton:checked {{ background: {t.accent}; color: {t.on_accent};
+    border-color: {t.accent}; }}
+QToolButton:disabled, QPushButton:disabled {{ color: {t.disabled}; }}
+QToolButton:focus, QPushButton:focus, #toolbar QToolButton:focus, #transport QToolButton:focus
+    {{ border-color: {t.accent}; }}
+QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {t.accent}; }}
+#segments QToolButton:checked:focus {{ border-color: {t.text}; }}
+QToolButton::menu-indicator {{ image: none; }}
+#segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
+#segments QToolButton {{ padding: 1px 10px; }}
+QPushButton[role="primary"] {{ background: {t.accent}; color: {t.on_accent};
+    border-color: {t.accent}; }}
+QPushButton[role="primary"]:focus {{ border-color: {t.text}; }}
+QComboBox, QLineEdit {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
+    border-radius: {RADIUS}px; padding: 5px 8px; min-height: 20px;
+    selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
+QComboBox:focus, QComboBox:on, QLineEdit:focus {{ border: 2px solid {t.accent};
+    padding: 4px 7px; }}
+QComboBox:disabled, QLineEdit:disabled {{ color: {t.disabled}; }}
+QComboBox::drop-down {{ border: none; width: 24px; }}
+QComboBox::down-arrow {{ image: url("{chevron}"); width: 14px; height: 14px; }}
+QComboBox QAbstractItemView {{ background: {t.raised}; color: {t.text};
+    border: 1px solid {t.outline}; outline: none; selection-background-color: {t.accent};
+    selection-color: {t.on_accent}; placeholder-text-color: {t.muted}; }}
+QMenu {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.line}; padding: 4px; }}
+QMenu::item {{ padding: 6px 24px 6px 12px; border-radius: 4px; }}
+QMenu::item:selected {{ background: {t.accent}; color: {t.on_accent}; }}
+QMenu::item:disabled {{ color: {t.disabled}; }}
+QMenu::separator {{ height: 1px; background: {t.line}; margin: 4px 8px; }}
+QSlider {{ min-height: 24px; }}
+QSlider::groove:horizontal {{ height: 4px; background: {t.outline}; border-radius: 2px; }}
+QSlider::sub-page:horizontal {{ background: {t.accent}; border-radius: 2px; }}
+QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel}; width: 14px;
+    margin: -7px 0; border-radius: 9px; }}
+QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled
+    {{ background: {t.outline}; }}
+QSlider::handle:horizontal:focus {{ border-color: {t.text}; }}
+QCheckBox {{ spacing: 8px; padding: 4px 0; }}
+QCheckBox::indicator {{ width: 16px; height: 16px; border: 1px solid {t.outline};
+    border-radius: 4px; background: {t.raised}; }}
+QCheckBox::indicator:checked {{ background: {t.accent}; border-color: {t.accent};
+    image: url("{check}"); }}
+QCheckBox::indicator:focus {{ width: 14px; height: 14px; border: 2px solid {t.text}; }}
+QListView {{ background: transparent; border: none; outline: none; }}
+QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
+QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
+QScrollBar::handle {{ background: {t.outline}; border-radius: 3px; min-width: 32px;
+    min-height: 32px; margin: 2px; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+"""

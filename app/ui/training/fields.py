@@ -1,0 +1,111 @@
+"""The fields of the studio that hold a picture or a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+
+from app.ui.theme.tokens import RADIUS, SPACE
+
+
+class PictureField(QPushButton):
+    """A button that shows the picture chosen with it, or asks for one."""
+
+    def __init__(self, name: str, tip: str, invitation: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._image = QImage()
+        self._invitation = invitation
+        self.setAccessibleName(name)
+        self.setToolTip(tip)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(280, 168)
+
+    def show_image(self, image: QImage) -> None:
+        """A null image asks for one again."""
+        self._image = image
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        palette = self.palette()
+        area = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
+        outline = QPainterPath()
+        outline.addRoundedRect(area, RADIUS, RADIUS)
+        painter.fillPath(outline, palette.dark() if not self._image.isNull() else palette.base())
+        if not self._image.isNull():
+            painter.save()
+            painter.setClipPath(outline)
+            painter.drawImage(_fitted(area, self._image), self._image)
+            painter.restore()
+        else:
+            painter.setPen(palette.placeholderText().color())
+            wrap = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+            inner = area.adjusted(2 * SPACE, SPACE, -2 * SPACE, -SPACE)
+            painter.drawText(inner, wrap, self._invitation)
+        dashed = Qt.PenStyle.DashLine if self._image.isNull() else Qt.PenStyle.SolidLine
+        pen = QPen(palette.mid().color(), 1.5, dashed)
+        if self.hasFocus() or self.isDown():
+            pen = QPen(palette.highlight().color(), 2)
+        elif self.underMouse() and self.isEnabled():
+            pen = QPen(palette.placeholderText().color(), 1.5, dashed)
+        painter.setPen(pen)
+        painter.drawPath(outline)
+
+
+def _fitted(area: QRectF, image: QImage) -> QRectF:
+    """All of `image` in the middle of `area`, at most at twice its size."""
+    scale = min(area.width() / image.width(), area.height() / image.height(), 2.0)
+    place = QRectF(0, 0, image.width() * scale, image.height() * scale)
+    place.moveCenter(area.center())
+    return place
+
+
+class PathLabel(QLabel):
+    """A path, shortened in the middle to fit; the tooltip has all of it."""
+
+    def __init__(self, nothing: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._nothing = nothing
+        self._path: Path | None = None
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._fit()
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
+    def show_path(self, path: Path | None, nothing: str = "") -> None:
+        """Show `path`, or, of None, the words for `nothing`."""
+        self._path, self._nothing = path, nothing or self._nothing
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        text = str(self._path) if self._path else self._nothing
+        self.setToolTip(text)
+        shown = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, self.width())
+        if shown != self.text():
+            self.setText(shown)
+
+
+def path_row(label: PathLabel, *buttons: QPushButton) -> QWidget:
+    """`label` with its buttons at the right."""
+    made = QWidget()
+    row = QHBoxLayout(made)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(SPACE)
+    row.addWidget(label, 1)
+    for each in buttons:
+        row.addWidget(each)
+    return made

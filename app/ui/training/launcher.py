@@ -1,0 +1,106 @@
+"""The studio's door in the main window: opens it, says how training goes, asks before quitting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from app.engine.result import Styled
+from app.live.session import Session
+from app.settings import Settings
+from app.training.run_store import RunFolder
+from app.training.state import Phase, State
+from app.ui.actions import tip_with_key
+from app.ui.file_dialogs import Picker
+from app.ui.training.window import StudioWindow
+from app.ui.widgets.prompt_bar import QuestionBar
+
+
+class StudioDoor(QObject):
+    """`current` gives the result on screen, `keep(photographs=, vgg=)` remembers what was chosen,
+    and `key` is the one that opens the studio, whose window belongs to `parent`."""
+
+    training = Signal(str)  # how far it is; empty while nothing is trained
+    may_close = Signal()  # the user wished to quit, and what was learned is kept
+
+    def __init__(
+        self,
+        session: Session,
+        current: Callable[[], Styled | None],
+        keep: Callable[..., None],
+        picker: Picker,
+        questions: QuestionBar,
+        key: QKeySequence,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._current, self._keep = session, current, keep
+        self._picker, self._questions, self._key, self._parent = picker, questions, key, parent
+        self.window: StudioWindow | None = None
+        self._quit_asked = False  # while something is trained
+        self._told_of_unfinished = False
+        session.studio.changed.connect(self._follow)
+        session.studio.unfinished_changed.connect(self._tell_of_unfinished)
+
+    def open(self, settings: Settings) -> None:
+        """Show the studio's window, at first with what `settings` say was chosen the last time."""
+        if self.window is None:
+            self.window = StudioWindow(
+                self._session, self._source_pixels, self._keep, self._picker, self._parent
+            )
+            self.window.restore(settings.photographs, settings.vgg)
+        self.window.show()
+        self.window.raise_()
+        self.window.activateWindow()
+
+    def close(self) -> None:
+        if self.window is not None:
+            self.window.close()
+
+    def may_quit(self) -> bool:
+        """False while a style is trained and the user has not said twice to quit."""
+        studio = self._session.studio
+        if self._quit_asked or studio.state.phase not in (Phase.TRAINING, Phase.STOPPING):
+            return True
+        title = studio.state.run.title if studio.state.run else ""
+        question = f"'{title}' is being trained. Quit, and go on with it the next time?"
+        if self._questions.isVisible() and self._questions.accessibleDescription() == question:
+            return True  # asked to close twice; what was learned is kept all the same
+
+        def quit_soon() -> None:
+            self._quit_asked = True
+            self._session.notice.emit("Keeping what was learned, then closing")
+            studio.pause()
+
+        self._questions.ask(question, "&Quit", lambda _text: quit_soon())
+        return False
+
+    def _source_pixels(self) -> NDArray[np.uint8] | None:
+        styled = self._current()
+        return None if styled is None else styled.source.pixels
+
+    def _follow(self, state: State) -> None:
+        words = ""
+        if state.phase is Phase.TRAINING:
+            words = "Training" if state.share is None else f"{state.share:.0%} trained"
+        elif state.phase.busy:
+            words = "Training"
+        self.training.emit(words)
+        seen = self.window is not None and self.window.isVisible()
+        if state.problem is not None and not seen:
+            self._session.problem.emit(state.problem)
+        if self._quit_asked and not state.phase.busy:
+            self.may_close.emit()
+
+    def _tell_of_unfinished(self, runs: tuple[RunFolder, ...]) -> None:
+        if runs and not self._told_of_unfinished:
+            words = tip_with_key(
+                f"The training of '{runs[0].title}' is not finished; go on in the studio", self._key
+            )
+            self._session.notice.emit(words)
+        self._told_of_unfinished = True

@@ -1,0 +1,255 @@
+"""The losses of a run as curves on a logarithmic scale, and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.training.run_store import Point
+from app.ui.theme.tokens import RADIUS, SPACE
+from app.ui.viewport.text_painting import REDRAW_MS, scaled
+
+SMOOTH = 0.02  # the part of the drawn width over which readings are averaged
+_BATCH_NOISE = "Each reading is of one batch, so the thin line jumps; the thick one is its average"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One loss: which field of a Point, its color on a dark and on a light ground (3 to 1 at
+    least), and how it is dashed, so that color is not all that tells it."""
+
+    field: str
+    title: str
+    on_dark: str
+    on_light: str
+    dash: Qt.PenStyle
+
+
+CURVES = (
+    Curve("total", "Total", "#eceef1", "#1a1d22", Qt.PenStyle.SolidLine),
+    Curve("content", "Content", "#6db5f2", "#1c66a8", Qt.PenStyle.DashLine),
+    Curve("style", "Style", "#f59b4c", "#b4500f", Qt.PenStyle.DotLine),
+)
+
+
+class LossCurves(QWidget):
+    """Redraws at most four times a second, however fast readings come."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._points: Sequence[Point] = ()
+        self._iterations = 0
+        self._drawn = 0
+        self.setAccessibleName("Losses")
+        self.setToolTip(f"How far the network is from what it should do. {_BATCH_NOISE}")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self._timer = QTimer(self, interval=REDRAW_MS)
+        self._timer.timeout.connect(self._refresh)
+        self._describe()
+
+    def follow(self, points: Sequence[Point], iterations: int) -> None:
+        """Show `points`, a list that goes on growing, of a run of `iterations` steps."""
+        self._points, self._iterations, self._drawn = points, iterations, -1
+        self._refresh()
+
+    @property
+    def description(self) -> str:
+        """What the curves show, in words."""
+        if not self._points:
+            return "No losses yet"
+        first, last = self._points[0], self._points[-1]
+        total = _newest(self._points, "total")
+        trend = "falling" if total < first.total else "not falling yet"
+        return (
+            f"Total loss {total:.3g}, {trend} from {first.total:.3g}; "
+            f"content {_newest(self._points, 'content'):.3g}, "
+            f"style {_newest(self._points, 'style'):.3g}; "
+            f"step {last.iteration:,} of {max(self._iterations, last.iteration):,}"
+        )
+
+    def _refresh(self) -> None:
+        if len(self._points) != self._drawn:
+            self._drawn = len(self._points)
+            self._describe()
+            self.update()
+
+    def _describe(self) -> None:
+        self.setAccessibleDescription(self.description)
+
+    def showEvent(self, event: object) -> None:
+        self._timer.start()
+
+    def hideEvent(self, event: object) -> None:
+        self._timer.stop()
+
+    def sizeHint(self) -> QSize:
+        return QSize(420, 190)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(240, 120)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        palette = self.palette()
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(palette.alternateBase())
+        painter.drawRoundedRect(self.rect(), RADIUS, RADIUS)
+        small = scaled(self.font(), 0.88)
+        painter.setFont(small)
+        line = painter.fontMetrics().height()
+        margin = painter.fontMetrics().horizontalAdvance("0.001 ") + SPACE
+        plot = QRectF(self.rect()).adjusted(
+            margin, line + 2 * SPACE, -2 * SPACE, -line - 1.5 * SPACE
+        )
+        self._legend(painter, QRectF(plot.left(), SPACE, plot.width(), line))
+        if not self._points:
+            painter.setPen(palette.placeholderText().color())
+            painter.drawText(
+                plot, Qt.AlignmentFlag.AlignCenter, "The losses appear here as the network learns"
+            )
+            return
+        low, high = self._range()
+        self._grid(painter, plot, low, high)
+        for curve in reversed(CURVES):
+            self._curve(painter, plot, curve, low, high)
+
+    def _color(self, curve: Curve) -> QColor:
+        dark = self.palette().alternateBase().color().lightness() < 128
+        return QColor(curve.on_dark if dark else curve.on_light)
+
+    def _legend(self, painter: QPainter, area: QRectF) -> None:
+        x, middle = area.left(), area.center().y()
+        for curve in CURVES:
+            painter.setPen(QPen(self._color(curve), 2.0, curve.dash))
+            painter.drawLine(QPointF(x, middle), QPointF(x + 3 * SPACE, middle))
+            x += 3 * SPACE + 6
+            value = f" {_newest(self._points, curve.field):.3g}" if self._points else ""
+            text = curve.title + value
+            painter.setPen(self.palette().text().color())
+            width = painter.fontMetrics().horizontalAdvance(text)
+            place = QRectF(x, area.top(), width + 2, area.height())
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
+            x += width + 3 * SPACE
+
+    def _range(self) -> tuple[float, float]:
+        """Decimal logarithms of the least and the largest value, with some air."""
+        values = [v for p in self._points for c in CURVES if (v := getattr(p, c.field)) > 0]
+        if not values:
+            return -1.0, 1.0
+        low, high = math.log10(min(values)), math.log10(max(values))
+        air = max(0.05, 0.05 * (high - low))
+        return low - air, max(high, low + 0.3) + air
+
+    def _grid(self, painter: QPainter, plot: QRectF, low: float, high: float) -> None:
+        muted, faint = self.palette().placeholderText().color(), self.palette().mid().color()
+        height = painter.fontMetrics().height()
+        last = plot.bottom() + height
+        for value in _decades(low, high, dense=plot.height() > 6 * height):
+            y = plot.bottom() - (math.log10(value) - low) / (high - low) * plot.height()
+            painter.setPen(QPen(faint, 1))
+            painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y))
+            if last - y < 1.1 * height:
+                continue  # the labels would touch
+            last = y
+            place = QRectF(0, y - height / 2, plot.left() - 6, height)
+            painter.setPen(muted)
+            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(place, right, f"{value:g}")
+        painter.setPen(muted)
+        below = QRectF(plot.left(), plot.bottom() + 4, plot.width(), height)
+        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, "0")
+        painter.drawText(below, Qt.AlignmentFlag.AlignHCenter, "steps")
+        painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{self._last:,}")
+
+    @property
+    def _last(self) -> int:
+        return max(1, self._iterations, self._points[-1].iteration if self._points else 1)
+
+    def _curve(
+        self, painter: QPainter, plot: QRectF, curve: Curve, low: float, high: float
+    ) -> None:
+        def at(x: float, value: float) -> QPointF:
+            share = (math.log10(max(value, 1e-9)) - low) / (high - low)
+            return QPointF(plot.left() + x * plot.width(), plot.bottom() - share * plot.height())
+
+        buckets = list(_buckets(self._points, curve.field, self._last, int(plot.width())))
+        color = self._color(curve)
+        faint = QColor(color)
+        faint.setAlphaF(0.28)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(faint, 1))
+        painter.drawPolyline(QPolygonF([at(x, value) for x, value in buckets]))
+        pen = QPen(color, 2.0, curve.dash)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setPen(pen)
+        smooth = _smooth(buckets)
+        painter.drawPolyline(QPolygonF([at(x, value) for x, value in smooth]))
+        if smooth:
+            x, value = smooth[-1]
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(color)
+            painter.drawEllipse(at(x, value), 3.0, 3.0)
+
+
+def _newest(points: Sequence[Point], field: str) -> float:
+    """The mean of the newest readings: a tenth of them, at most 20."""
+    newest = points[-max(1, min(20, len(points) // 10)) :]
+    return sum(getattr(point, field) for point in newest) / len(newest)
+
+
+def _buckets(
+    points: Sequence[Point], field: str, last: int, columns: int
+) -> Iterator[tuple[float, float]]:
+    """(0-1 across, mean) of the readings that fall on the same pixel."""
+    columns = max(columns, 1)
+    column, total, count = -1, 0.0, 0
+    for point in points:
+        here = point.iteration * columns // last
+        if here != column and count:
+            yield column / columns, total / count
+            total, count = 0.0, 0
+        column = here
+        total += getattr(point, field)
+        count += 1
+    if count:
+        yield column / columns, total / count
+
+
+def _smooth(buckets: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """An average of the values' logarithms over SMOOTH of what is drawn, from both sides, so
+    that it does not lag behind."""
+    if not buckets:
+        return []
+    reach = SMOOTH * max(buckets[-1][0] - buckets[0][0], 1e-9)
+    logs = [(x, math.log(max(value, 1e-9))) for x, value in buckets]
+    after = _leaning(logs, reach)
+    before = _leaning(logs[::-1], reach)[::-1]
+    return [
+        (x, math.exp((left + right) / 2))
+        for (x, _), left, right in zip(logs, after, before, strict=True)
+    ]
+
+
+def _leaning(values: Sequence[tuple[float, float]], reach: float) -> list[float]:
+    """Each value averaged with those before it, which count less the further they are."""
+    means: list[float] = []
+    for number, (x, value) in enumerate(values):
+        keep = math.exp(-abs(x - values[number - 1][0]) / reach) if number else 0.0
+        means.append(keep * means[-1] + (1 - keep) * value if number else value)
+    return means
+
+
+def _decades(low: float, high: float, *, dense: bool) -> Iterator[float]:
+    """1, 2, 5, 10 ... between two decimal logarithms; only powers of ten if not `dense` and
+    there are at least two of them."""
+    factors = (1.0, 2.0, 5.0) if dense or high - low < 1.5 else (1.0,)
+    for power in range(math.floor(low), math.ceil(high) + 1):
+        for factor in factors:
+            if low <= math.log10(factor) + power <= high:
+                yield factor * 10.0**power

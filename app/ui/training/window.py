@@ -1,0 +1,399 @@
+"""The training studio: an order on the left, what becomes of it on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.errors import Problem
+from app.live.session import Session
+from app.styles.library import Style
+from app.training.run_store import RunFolder
+from app.training.state import Phase, State
+from app.ui.controllers.drop_handler import accept_as_copy
+from app.ui.file_dialogs import Picker
+from app.ui.theme.tokens import SPACE
+from app.ui.training.choice_bar import Answer, AskBar
+from app.ui.training.form import Form
+from app.ui.training.formatting import about, left, question
+from app.ui.training.loss_plot import LossCurves
+from app.ui.training.preview import Preview
+from app.ui.widgets.message_bars import ProblemBar, button
+from app.ui.window_geometry import Fitted
+from models.training.download import ADDRESS, SIZE_MB
+
+Pixels = NDArray[np.uint8]
+FORM_WIDTH = 340
+_EMPTY = "The style so far appears here, on the picture that is on screen in the main window"
+
+
+class StudioWindow(QDialog):
+    """Not modal: the live picture goes on, and so does training when this window is closed.
+
+    `frame` gives the source picture on screen, (H, W, 3) uint8 RGB, or None; `keep(photographs=,
+    vgg=)` remembers what was chosen, and `picker` asks for files.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        frame: Callable[[], Pixels | None],
+        keep: Callable[..., None],
+        picker: Picker,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._studio = session, session.studio
+        self._frame, self._keep, self._picker = frame, keep, picker
+        self._unfinished: tuple[RunFolder, ...] = ()
+        self._problem: Problem | None = None  # the one shown, or dismissed already
+        self._foreign = False  # the run is not of the order in the form
+        self._previews = 0  # counts them; only the newest is shown
+        self.setWindowTitle("Train a style - StyleForge")
+        self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
+        self.setModal(False)
+        self.setAcceptDrops(True)
+        self._make()
+        self._lay_out()
+        self._connect()
+        self._follow(self._studio.state)
+        self._begin_curves()
+
+    # Building
+
+    def _make(self) -> None:
+        self.form = Form(self._session.run, self._picker, self)
+        self.problems = ProblemBar(self)
+        self.asking = AskBar(self)
+        self.preview = Preview(self)
+        self.preview.show_image(QImage(), _EMPTY)
+        self.curves = LossCurves(self)
+        self.use_frame = button(
+            "&Use the current frame",
+            "Show the style on the picture that is on screen now",
+            self._use_current_frame,
+        )
+        self.bar = QProgressBar(self)
+        self.bar.setTextVisible(False)
+        self.bar.setFixedHeight(SPACE)
+        self.bar.setAccessibleName("Progress")
+        self.bar.setToolTip("How much of the training is done")
+        self.bar.setStyleSheet(
+            "QProgressBar { background: palette(base); border: none; border-radius: 4px; }"
+            "QProgressBar::chunk { background: palette(highlight); border-radius: 4px; }"
+        )
+        self.doing = QLabel(self)
+        self.doing.setTextFormat(Qt.TextFormat.PlainText)
+        self.doing.setWordWrap(True)
+        self.doing.setAccessibleName("What the studio is doing")
+        self.start = button(
+            "&Start training", "Measure how long it takes, then train (Ctrl+Enter)", self._start
+        )
+        self.go_on = button("&Go on", "Train on from where it stopped (Ctrl+Enter)", self._go_on)
+        for primary in (self.start, self.go_on):
+            primary.setProperty("role", "primary")
+        self.pause = button(
+            "Pau&se", "Stop computing and keep everything; go on whenever you like", self._pause
+        )
+        self.cancel = button("Can&cel", "End it and keep nothing", self._ask_cancel)
+        self.discard = button(
+            "Throw awa&y", "Delete this run and what it learned", self._ask_cancel
+        )
+        for each in (self.start, self.go_on, self.pause, self.cancel, self.discard):
+            each.setAutoDefault(False)
+        for key in ("Ctrl+Return", "Ctrl+Enter"):
+            QShortcut(QKeySequence(key), self, self._start_or_go_on)
+
+    def _lay_out(self) -> None:
+        right = QVBoxLayout()
+        right.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        right.setSpacing(SPACE)
+        right.addWidget(self.preview, 3)
+        under = QHBoxLayout()
+        under.addStretch(1)
+        under.addWidget(self.use_frame)
+        right.addLayout(under)
+        right.addWidget(self.curves, 2)
+        foot = QFrame(self)
+        foot.setObjectName("transport")  # dressed like the bars of the main window
+        row = QVBoxLayout(foot)
+        row.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, SPACE)
+        row.setSpacing(SPACE)
+        row.addWidget(self.bar)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE)
+        buttons.addWidget(self.doing, 1)
+        for each in (self.discard, self.cancel, self.pause, self.go_on, self.start):
+            buttons.addWidget(each)
+        row.addLayout(buttons)
+        self.form.setFixedWidth(max(FORM_WIDTH, self.fontMetrics().averageCharWidth() * 46))
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(0)
+        grid.addWidget(self.problems, 0, 0, 1, 2)
+        grid.addWidget(self.asking, 1, 0, 1, 2)
+        grid.addWidget(self.form, 2, 0)
+        grid.addLayout(right, 2, 1)
+        grid.addWidget(foot, 3, 0, 1, 2)
+        grid.setColumnStretch(1, 1)
+        grid.setRowStretch(2, 1)
+        self.resize(1020, 720)
+        Fitted(self)
+
+    def _connect(self) -> None:
+        studio = self._studio
+        studio.changed.connect(self._follow)
+        studio.restarted.connect(self._begin_curves)
+        studio.previewed.connect(self._show_preview)
+        studio.noted.connect(self._note)
+        studio.finished.connect(self._say_finished)
+        studio.unfinished_changed.connect(self._offer_unfinished)
+        self.form.changed.connect(self._follow_form)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._studio.state.phase is Phase.IDLE:
+            self._studio.look_for_unfinished()
+
+    def restore(self, photographs: str, vgg: str) -> None:
+        """Fill in what was chosen the last time."""
+        if photographs and Path(photographs).is_dir():
+            self.form.take_folder(Path(photographs))
+        self.form.show_vgg(Path(vgg) if vgg else None)
+
+    # What the studio says
+
+    def _follow(self, state: State) -> None:
+        phase = state.phase
+        idle, paused = phase is Phase.IDLE, phase is Phase.PAUSED
+        self.form.set_editable(idle)
+        if idle and self._foreign:
+            self._foreign = False
+            self.form.show_run(None)
+        self.start.setVisible(idle)
+        self.start.setEnabled(idle and not self.form.lacking)
+        self.pause.setVisible(phase in (Phase.TRAINING, Phase.STOPPING))
+        self.pause.setEnabled(phase is Phase.TRAINING)
+        self.go_on.setVisible(paused)
+        self.discard.setVisible(paused)
+        self.cancel.setVisible(phase.busy and phase is not Phase.ASKING)
+        self.cancel.setEnabled(phase is not Phase.FINISHING)
+        self.use_frame.setEnabled(
+            phase in (Phase.MEASURING, Phase.ASKING, Phase.TRAINING, Phase.PAUSED)
+        )
+        self.bar.setVisible(phase.busy and phase is not Phase.ASKING)
+        self.bar.setRange(0, 0 if state.share is None else 1000)
+        if state.share is not None:
+            self.bar.setValue(round(state.share * 1000))
+        self.doing.setText(self._words(state))
+        self._ask_what_is_due(state)
+        self._show_problem(state.problem)
+
+    def _show_problem(self, problem: Problem | None) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            while self.problems.problems:
+                self.problems.dismiss()
+            if problem is not None:
+                self.problems.add(problem)
+
+    def _words(self, state: State) -> str:
+        run, reading = state.run, state.reading
+        if state.phase is Phase.IDLE:
+            return self.form.lacking
+        if state.phase is Phase.PAUSED and run is not None:
+            done = f", step {run.iteration:,} of {run.iterations:,}" if run.iteration else ""
+            return f"'{run.title}' is paused{done}"
+        if state.phase is Phase.TRAINING and reading is not None and run is not None:
+            skipped = f"; {reading.skipped} photographs left out" if reading.skipped else ""
+            return (
+                f"Training '{run.title}': step {reading.iteration:,} of {reading.iterations:,}, "
+                f"{left(reading.seconds_left)}{skipped}"
+            )
+        return state.doing
+
+    def _ask_what_is_due(self, state: State) -> None:
+        forecast = state.forecast
+        if state.phase is not Phase.ASKING or forecast is None:
+            self.asking.withdraw("long")
+        elif self.asking.topic != "long":
+            answers = [Answer("Start any&way", "Train for that long", self._studio.accept)]
+            if forecast.cheaper is not None:
+                time = about(forecast.cheaper_seconds)
+                less = Answer(
+                    f"&{forecast.cheaper.title} instead: about {time}",
+                    forecast.cheaper.words,
+                    self._begin_cheaper,
+                )
+                answers.append(less)
+            answers.append(Answer("Do &not train", "Back to the order", self._studio.cancel))
+            live = self._session.info is not None and not self._session.paused
+            self.asking.ask("long", question(forecast, beside_picture=live), *answers)
+        if state.phase is not Phase.IDLE:
+            self.asking.withdraw("unfinished")
+            self.asking.withdraw("download")
+        if state.phase not in (Phase.TRAINING, Phase.PAUSED):
+            self.asking.withdraw("cancel")
+
+    def _begin_curves(self) -> None:
+        run = self._studio.state.run
+        self.curves.follow(self._studio.history, run.iterations if run else 0)
+        self.preview.show_image(QImage(), _EMPTY)
+
+    def _show_preview(self, path: Path) -> None:
+        self._previews += 1
+        number = self._previews
+        reading = self._studio.state.reading
+        caption = f"Step {reading.iteration:,}" if reading else "So far"
+
+        def done(image: QImage) -> None:
+            if number == self._previews and not image.isNull():
+                self.preview.show_image(image, caption)
+
+        self._session.run(lambda: QImage(str(path)), done, doing="show the preview")
+
+    def _note(self, text: str) -> None:
+        if self._studio.state.reading is None and self._studio.state.phase.busy:
+            self.doing.setText(text)
+
+    def _say_finished(self, style: Style) -> None:
+        self.doing.setText(f"'{style.title}' is in the gallery, and in {style.weights.parent}")
+
+    def _offer_unfinished(self, runs: tuple[RunFolder, ...]) -> None:
+        self._unfinished = runs
+        if not runs or self._studio.state.phase is not Phase.IDLE:
+            self.asking.withdraw("unfinished")
+            return
+        run = runs[0]
+        done = f": step {run.iteration:,} of {run.iterations:,}" if run.iteration else ""
+        more = f" ({len(runs) - 1} more)" if len(runs) > 1 else ""
+        self.asking.ask(
+            "unfinished",
+            f"The training of '{run.title}' is not finished{done}.{more}",
+            Answer("&Go on", "Train on from where it stopped", lambda: self._go_on_with(run)),
+            Answer(
+                "Throw awa&y",
+                "Delete this run and what it learned",
+                lambda: self._studio.throw_away(run),
+            ),
+            Answer("&Later", "Leave it as it is", lambda: None),
+        )
+
+    # What the user wishes
+
+    def _follow_form(self) -> None:
+        self._follow(self._studio.state)
+
+    def _start_or_go_on(self) -> None:
+        for each in (self.start, self.go_on):
+            if each.isVisible() and each.isEnabled():
+                each.click()
+                return
+
+    def _start(self) -> None:
+        if self.form.needs_download:
+            host = ADDRESS.split("/")[2]
+            self.asking.ask(
+                "download",
+                f"Training needs VGG-19, the network that judges pictures: {SIZE_MB} MB, "
+                f"downloaded once from {host}. Nothing is sent there.",
+                Answer("&Download and start", "Fetch it, then train", self._really_start),
+                Answer("Choose a &file...", "Use a file you have", self._choose_vgg),
+                Answer("Do &not train", "Back to the order", lambda: None),
+            )
+        else:
+            self._really_start()
+
+    def _choose_vgg(self) -> None:
+        self.form.more.setChecked(True)
+        self.form.ask_vgg()
+
+    def _really_start(self) -> None:
+        order = self.form.order(self._beginning(), self._session.config.device)
+        if order is None:
+            return
+        vgg = str(order.vgg) if order.vgg else ""
+        self._keep(photographs=str(order.photographs), vgg=vgg)
+        self._studio.begin(order, self._frame())
+
+    def _begin_cheaper(self) -> None:
+        forecast = self._studio.state.forecast
+        if forecast is not None and forecast.cheaper is not None:
+            self.form.choose_preset(forecast.cheaper)
+            self._studio.begin_cheaper(self._frame())
+
+    def _beginning(self) -> Path | None:
+        """The weights of a built-in style: a network learns a second style far sooner than its
+        first."""
+        styles = self._session.library.styles
+        return next((style.weights for style in styles if style.builtin), None)
+
+    def _go_on(self) -> None:
+        self._studio.resume()
+
+    def _go_on_with(self, run: RunFolder) -> None:
+        self._studio.take_up(run)
+        if self._studio.state.run is not None:
+            self._foreign = True
+            self.form.show_run(run)
+            self._studio.resume()
+
+    def _pause(self) -> None:
+        self._studio.pause()
+
+    def _ask_cancel(self) -> None:
+        """At once while nothing was learned; otherwise after asking."""
+        state = self._studio.state
+        steps = len(self._studio.history) and self._studio.history[-1].iteration
+        if state.run is None or not steps:
+            self._studio.cancel()
+            return
+        self.asking.ask(
+            "cancel",
+            f"Throw away what '{state.run.title}' has learned in {steps:,} steps?",
+            Answer("&Keep it", "Do not cancel", lambda: None),
+            Answer("&Throw away", "Keep nothing of this run", self._studio.cancel),
+        )
+
+    def _use_current_frame(self) -> None:
+        frame = self._frame()
+        if frame is not None:
+            self._studio.show_on(frame)
+            self.doing.setText("The next preview shows the current frame")
+
+    # Drop
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if self._studio.state.phase is Phase.IDLE and _paths(event.mimeData().urls()):
+            accept_as_copy(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        accept_as_copy(event)
+        for path in _paths(event.mimeData().urls()):
+            self.take(path)
+
+    def take(self, path: Path) -> None:
+        """A folder is one of photographs, a file the style picture."""
+        if path.is_dir():
+            self.form.take_folder(path)
+        else:
+            self.form.take_picture(path)
+
+
+def _paths(urls: list[QUrl]) -> list[Path]:
+    return [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]

@@ -1,0 +1,362 @@
+"""Shows frames. The only place where pixels become a QImage."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QWidget
+
+from app.engine.result import Comparison, Styled
+from app.frame import Frame
+from app.ui.theme.tokens import SPACE
+from app.ui.viewport.comparison import paint_comparison, summary
+from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE, draw_card, draw_pill
+from utils.opencv import cv2
+
+Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+VIEWS = ("styled", "split", "compare")
+FINE = 4  # a picture is averaged down from at most about so many times its size on screen
+PAINT_MS = 10.0  # spent on scaling in one paint; the next pictures are drawn roughly until the next
+_STEPS = {
+    Qt.Key.Key_Left: -0.02,
+    Qt.Key.Key_Right: 0.02,
+    Qt.Key.Key_Home: -1.0,
+    Qt.Key.Key_End: 1.0,
+}
+
+
+class Viewport(QWidget):
+    """The picture, alone, beside its original under a divider, or as a comparison.
+
+    `shown(styled, paint_ms)` is called at the end of the first paint of each result.
+    """
+
+    split_changed = Signal(float)
+    resized = Signal(int, int)  # width and height in pixels of the screen
+
+    def __init__(
+        self, shown: Callable[[Styled, float], None], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._shown = shown
+        self._styled: Styled | None = None
+        self._unseen = False  # the newest result has not been painted yet
+        self._view = "styled"
+        self._split = 0.5
+        self._title = "the style"
+        self._empty = ("", "")
+        self._waiting = ""
+        self._offer: tuple[str, str, bool] | None = None
+        self._fitted: dict[int, tuple[Frame, Frame, QImage]] = {}  # original, scaled, its image
+        self._scaling_ms = 0.0  # in this paint
+        self._figures: Comparison | None = None  # the one whose figures are written
+        self._figures_since = 0.0
+        self._headroom = 0
+        self._covered = 0
+        self._picture = QRect()  # where the picture is; the divider moves inside
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumSize(240, 240)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setAccessibleName("Picture")
+        self.setToolTip("")
+        self._describe()
+
+    # What is shown
+
+    @property
+    def styled(self) -> Styled | None:
+        """The result on screen; None while there is none."""
+        return self._styled
+
+    def show_styled(self, styled: Styled | None) -> None:
+        """Show a result from the next paint on; None empties the viewport."""
+        changed = styled is None or self._styled is None or styled.config != self._styled.config
+        self._styled = styled
+        self._unseen = styled is not None
+        self._write_figures(styled.comparison if styled else None, at_once=changed)
+        self._describe()
+        self.update()
+
+    def _write_figures(self, newest: Comparison | None, *, at_once: bool) -> None:
+        """Figures of a stream change too fast to be read; a verdict that turns does not wait."""
+        kept, now = self._figures, time.perf_counter()
+        old = now - self._figures_since >= REDRAW_MS / 1e3
+        if at_once or old or kept is None or newest is None or kept.agrees != newest.agrees:
+            self._figures, self._figures_since = newest, now
+
+    @property
+    def view(self) -> str:
+        """One of VIEWS."""
+        return self._view
+
+    @view.setter
+    def view(self, view: str) -> None:
+        if view not in VIEWS:
+            raise ValueError(f"there is no view '{view}', only {', '.join(VIEWS)}")
+        self._view = view
+        self._describe()
+        self._set_cursor(None)
+        self.update()
+
+    @property
+    def split(self) -> float:
+        """Where the divider stands, 0 (left edge: all styled) to 1 (all original)."""
+        return self._split
+
+    @split.setter
+    def split(self, split: float) -> None:
+        split = min(1.0, max(0.0, split))
+        if split != self._split:
+            self._split = split
+            self._describe()
+            self.split_changed.emit(split)
+            self.update()
+
+    def keep_free(self, headroom: int) -> None:
+        """A comparison leaves so many pixels free above it, for what lies on the viewport."""
+        if headroom != self._headroom:
+            self._headroom = headroom
+            self.update()
+
+    def make_way(self, covered: int) -> None:
+        """So many pixels of the top lie under messages; what is waited for is said below them."""
+        self._covered = covered
+        self.update()
+
+    def name_style(self, title: str) -> None:
+        """The title the split view puts on the styled side."""
+        self._title = title
+        self.update()
+
+    def say_empty(self, title: str, detail: str) -> None:
+        """What to say while there is no picture."""
+        self._empty = (title, detail)
+        self._describe()
+        self.update()
+
+    def say_waiting(self, text: str) -> None:
+        """What is being waited for ("Loading Candy..."); "" when it is there."""
+        if text != self._waiting:
+            self._waiting = text
+            self._describe()
+            self.update()
+
+    def offer(self, title: str, detail: str = "", *, welcome: bool = True) -> None:
+        """While something is dragged over the window: what dropping it would do."""
+        self._offer = (title, detail, welcome)
+        self.update()
+
+    def withdraw(self) -> None:
+        """The drag is over."""
+        self._offer = None
+        self.update()
+
+    def _describe(self) -> None:
+        if self._styled is None:
+            text = self._waiting or ". ".join(part for part in self._empty if part)
+        elif self._view == "split":
+            text = f"Split view, divider at {self._split:.0%}; left and right arrows move it"
+        elif self._view == "compare" and self._figures:
+            text = summary(self._figures)
+        else:
+            text = f"Styled with {self._title}"
+        self.setAccessibleDescription(text)
+
+    # Painting
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        start = time.perf_counter()
+        self._scaling_ms = 0.0
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), self.palette().dark())
+        if self._styled is None:
+            if self._waiting:
+                draw_card(painter, self.rect(), self._waiting, "")
+            elif not self._offer:
+                draw_card(painter, self.rect(), *self._empty, edge=self.palette().mid().color())
+        else:
+            self._paint_result(painter, self._styled)
+            if self._waiting:
+                corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
+                widest = self.width() - 4 * SPACE
+                draw_pill(painter, corner, self._waiting, right=True, widest=widest)
+        if self._offer:
+            title, detail, welcome = self._offer
+            edge = self.palette().highlight().color() if welcome else INK
+            draw_card(painter, self.rect(), title, detail, edge=edge, shade=True)
+        if self.hasFocus() and self._can_split and not self.window().isFullScreen():
+            painter.setPen(QPen(self.palette().highlight().color(), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        painter.end()
+        if self._unseen and self._styled is not None:
+            self._unseen = False
+            self._shown(self._styled, (time.perf_counter() - start) * 1e3)
+
+    def _paint_result(self, painter: QPainter, styled: Styled) -> None:
+        self._forget_unused(styled)
+        if self._view == "compare" and styled.comparison and self._figures:
+            paint_comparison(
+                painter,
+                self.rect().adjusted(0, self._headroom, 0, 0),
+                self.palette(),
+                styled.comparison,
+                self._figures,
+                lambda frame, place: self._draw(painter, frame, place),
+            )
+            return
+        size = QSize(styled.frame.width, styled.frame.height)
+        size.scale(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+        self._picture = QRect(QPoint(0, 0), size)
+        self._picture.moveCenter(self.rect().center())
+        self._draw(painter, styled.frame, self._picture)
+        if self._view == "split":
+            self._paint_split(painter, styled)
+        elif self._view == "compare" and not self._waiting:
+            corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
+            draw_pill(painter, corner, "Measuring baseline and fused...", right=True)
+
+    def _paint_split(self, painter: QPainter, styled: Styled) -> None:
+        place, x = self._picture, self._divider()
+        painter.save()
+        painter.setClipRect(place.left(), place.top(), x - place.left(), place.height())
+        self._draw(painter, styled.source, place)
+        painter.restore()
+        down = place.bottom() - SPACE - painter.fontMetrics().height() - SPACE
+        half = place.width() // 2 - 2 * SPACE
+        draw_pill(painter, QPoint(place.left() + SPACE, down), "Original", widest=half)
+        corner = QPoint(place.right() - SPACE, down)
+        draw_pill(painter, corner, self._title, right=True, widest=half)
+        painter.setPen(QPen(SHADE, 4))
+        painter.drawLine(x, place.top(), x, place.bottom())
+        painter.setPen(QPen(INK, 2))
+        painter.drawLine(x, place.top(), x, place.bottom())
+        knob = QPoint(x, place.center().y())
+        painter.setBrush(SHADE)
+        painter.drawEllipse(knob, 14, 14)
+        for side in (-1, 1):  # two arrowheads
+            tip = knob + QPoint(side * 8, 0)
+            painter.drawLine(tip, knob + QPoint(side * 4, -4))
+            painter.drawLine(tip, knob + QPoint(side * 4, 4))
+
+    def _draw(self, painter: QPainter, frame: Frame, place: QRect) -> None:
+        """Draw `frame` scaled to `place`. The scaled image is kept until the frame changes, so
+        that moving the divider or redrawing the overlay costs a copy at most. Where scaling has
+        held this paint up already, draw roughly, and well in the next paint."""
+        ratio = self.devicePixelRatioF()
+        width = max(1, round(place.width() * ratio))
+        height = max(1, round(place.height() * ratio))
+        kept = self._fitted.get(id(frame))
+        if kept is None or (kept[1].width, kept[1].height) != (width, height):
+            if self._scaling_ms > PAINT_MS:
+                painter.drawImage(place, as_image(frame.small or frame))
+                self.update()
+                return
+            start = time.perf_counter()
+            scaled = fitted(frame, width, height)
+            image = as_image(scaled)
+            image.setDevicePixelRatio(ratio)
+            kept = self._fitted[id(frame)] = (frame, scaled, image)
+            self._scaling_ms += (time.perf_counter() - start) * 1e3
+        painter.drawImage(place.topLeft(), kept[2])
+
+    def _forget_unused(self, styled: Styled) -> None:
+        used = {id(styled.frame), id(styled.source)}
+        if styled.comparison:
+            used |= {id(styled.comparison.baseline), id(styled.comparison.fused)}
+        self._fitted = {key: kept for key, kept in self._fitted.items() if key in used}
+
+    # The divider
+
+    def _divider(self) -> int:
+        return self._picture.left() + round(self._split * self._picture.width())
+
+    def _dragged_to(self, x: float) -> None:
+        if self._picture.width():
+            self.split = (x - self._picture.left()) / self._picture.width()
+
+    def _set_cursor(self, x: float | None) -> None:
+        near = x is not None and self._can_split and abs(x - self._divider()) < 16
+        self.setCursor(Qt.CursorShape.SplitHCursor if near else Qt.CursorShape.ArrowCursor)
+
+    @property
+    def _can_split(self) -> bool:
+        return self._view == "split" and self._styled is not None
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if self._can_split and event.button() == Qt.MouseButton.LeftButton:
+            self._dragged_to(event.position().x())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._can_split and event.buttons() & Qt.MouseButton.LeftButton:
+            self._dragged_to(event.position().x())
+        self._set_cursor(event.position().x())
+
+    def event(self, event: QEvent) -> bool:
+        # In the split view the arrow keys are the divider's before they are a shortcut.
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and self._can_split
+            and event.key() in _STEPS
+        ):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = _STEPS.get(Qt.Key(event.key()))
+        if step is None or not self._can_split:
+            super().keyPressEvent(event)
+            return
+        large = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        self.split += step * 5 if large else step
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._fitted.clear()
+        ratio = self.devicePixelRatioF()
+        self.resized.emit(round(self.width() * ratio), round(self.height() * ratio))
+
+
+def fitted(frame: Frame, width: int, height: int) -> Frame:
+    """`frame` at width x height; itself if it has that size."""
+    if (frame.width, frame.height) == (width, height):
+        return frame
+    small = frame.small
+    if small is not None and small.width >= width and small.height >= height:
+        frame = small
+    pixels = frame.pixels
+    # Each step is the fastest that will do: what takes longer holds the window up.
+    thin = min(frame.width // (FINE * width), frame.height // (FINE * height))
+    if thin > 1:
+        pixels = _resized(pixels, frame.width // thin, frame.height // thin, cv2.INTER_NEAREST)
+    rows, columns = pixels.shape[:2]
+    whole = min(columns // width, rows // height)
+    if whole > 1:
+        columns, rows = columns // whole, rows // whole
+        even = pixels[: rows * whole, : columns * whole]
+        pixels = _resized(even, columns, rows, cv2.INTER_AREA)
+    # Area averaging by a fraction costs more and matters only where pixels would be skipped.
+    method = cv2.INTER_AREA if columns > 1.5 * width else cv2.INTER_LINEAR
+    return Frame(_resized(pixels, width, height, method), frame.index, frame.captured_at)
+
+
+def _resized(pixels: Pixels, width: int, height: int, method: int) -> Pixels:
+    return np.asarray(cv2.resize(pixels, (width, height), interpolation=method), np.uint8)
+
+
+def as_image(frame: Frame) -> QImage:
+    """Wrap `frame` without copying; valid only as long as `frame` is."""
+    return QImage(
+        frame.pixels.data,
+        frame.width,
+        frame.height,
+        frame.pixels.strides[0],
+        QImage.Format.Format_RGB888,
+    )

@@ -1,0 +1,326 @@
+"""The panel: every choice that changes the picture, bound to the session's config."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QScrollArea,
+    QWidget,
+)
+
+from app.engine.engine import SIZES
+from app.engine.result import EngineConfig, Styled
+from app.live.session import Session
+from app.options import NETWORKS, STROKES, UPSAMPLING
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.form_layout import Form, StillSlider
+from app.ui.widgets.message_bars import button
+from app.ui.widgets.option_box import Choice, ChoiceBox
+from kernels.ops.registry import KernelStatus, statuses
+from models.precision import Precision
+from models.transformer_net import VARIANTS
+from utils.devices import DeviceChoice, devices, resolve
+
+FEW = 2  # kernels that are named; of more, the count says as much
+
+
+class Panel(QScrollArea):
+    """Writes session.config and follows config_changed. `source_picked(value)` is one of the
+    values given to `offer_sources`; `address_entered(text)` what was typed as an address;
+    `address_left` says that its field has gone and taken the focus along."""
+
+    source_picked = Signal(object)
+    address_entered = Signal(str)
+    address_left = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._statuses: tuple[KernelStatus, ...] = ()
+        self._automatic = ""  # the automatic size now, "288x208"
+        self._style = ""  # the one that is not offered as the second
+        self.setObjectName("panelScroll")
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._make_widgets()
+        self._lay_out()
+        self._connect()
+        self.follow(session.config)
+        self._ask_devices()
+
+    # Building
+
+    def _make_widgets(self) -> None:
+        self.source = ChoiceBox("Source", "What to style: a camera, a file, a folder, the scene")
+        self.source.setPlaceholderText("Nothing is open")
+        self.address = QLineEdit()
+        self.address.setPlaceholderText("http://... or rtsp://...")
+        self.address.setAccessibleName("Network address")
+        self.address.setToolTip("The address of a network camera: http:// (MJPEG) or rtsp://")
+        self.connect_button = button("Co&nnect", "Open this address (Enter)", self._enter_address)
+        self.strength = StillSlider("Strength", "How much of the style: 0 % is the original")
+        self.mix = ChoiceBox(
+            "Mix with", "A second style to mix in (M); also Shift-click one in the gallery"
+        )
+        self.mix_amount = StillSlider(
+            "Share of the second style", "0 % is the first style alone, 100 % the second"
+        )
+        self.keep_colors = QCheckBox("Keep &colors")
+        self.keep_colors.setAccessibleName("Keep colors")
+        self.keep_colors.setToolTip("Take the brightness of the style and the colors of the source")
+        self.strokes = ChoiceBox(
+            "Strokes", "How wide strokes are: the finer, the larger the picture the network sees"
+        )
+        self.strokes.offer(Choice(key, s.title, s.remark) for key, s in STROKES.items())
+        self.sharpen = QCheckBox(f"{UPSAMPLING['guided'].title.replace('frame', '&frame')}")
+        self.sharpen.setAccessibleName(UPSAMPLING["guided"].title)
+        self.sharpen.setToolTip(
+            "Where the network sees a smaller picture, take edges and fine detail from the frame"
+        )
+        self.smoothing = StillSlider(
+            "Smoothing", "Steadies a stream where nothing moves, against flicker"
+        )
+        self.network = ChoiceBox("Network", "Its size: lite is faster, full is finer")
+        self.network.offer(Choice(key, n.title, n.remark) for key, n in NETWORKS.items())
+        self.network_size = ChoiceBox(
+            "Size",
+            "Long side of the picture the network sees: smaller is faster, larger has narrower "
+            "strokes. Automatic keeps their width",
+        )
+        self.precision = ChoiceBox("Precision", "The numbers the network computes with")
+        self.precision.offer(Choice(member, member.title) for member in Precision)
+        self.kernels = ChoiceBox("Kernels", "Which implementation of the network runs")
+        self.kernels.offer(Choice(key, network.title) for key, network in VARIANTS.items())
+        self.device = ChoiceBox("Device", "Where the network runs")
+        self.device.offer([Choice("auto", "Automatic")])
+        self.percent, self.mix_percent, self.smoothing_percent = (QLabel() for _ in range(3))
+        self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
+            _muted() for _ in range(4)
+        )
+        self._offer_sizes()
+        self._offer_styles()
+
+    def _lay_out(self) -> None:
+        content = QFrame()
+        content.setObjectName("panel")
+        form = Form(content)
+        self.address_row = QWidget()
+        row = QHBoxLayout(self.address_row)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.address, 1)
+        row.addWidget(self.connect_button)
+        self.address_row.hide()
+        form.add("S&ource", self.source)
+        form.below(self.address_row, whole=True)
+        form.heading("Style")
+        form.add("S&trength", self.strength, self.percent)
+        form.add("Mi&x with", self.mix)
+        form.add("Sh&are", self.mix_amount, self.mix_percent)
+        form.below(self.keep_colors)
+        form.heading("Detail")
+        form.add("Si&ze", self.network_size)
+        form.add("St&rokes", self.strokes)
+        form.below(self.sharpen)
+        form.heading("Motion")
+        form.add("Smoot&hing", self.smoothing, self.smoothing_percent)
+        form.heading("Speed")
+        form.add("Net&work", self.network)
+        form.below(self.network_remark)
+        form.add("&Precision", self.precision)
+        form.below(self.precision_remark, whole=True)
+        form.add("&Kernels", self.kernels)
+        form.below(self.kernels_remark, whole=True)
+        form.add("&Device", self.device)
+        form.below(self.device_remark, whole=True)
+        form.end()
+        self.setWidget(content)
+        # Wide enough for "Automatic, 1920x1080" beside its label in any font.
+        letters = self.fontMetrics().horizontalAdvance("Smoothing Automatic, 1920x1080")
+        self.setFixedWidth(max(288, letters + 12 * SPACE))
+
+    def _connect(self) -> None:
+        session = self._session
+        session.config_changed.connect(self.follow)
+        session.kernels_changed.connect(lambda _: self._ask_remarks(session.config.device))
+        session.styled.connect(self._follow_result)
+        session.styles_changed.connect(self._offer_styles)
+        self.source.picked.connect(self.source_picked)
+        self.address.returnPressed.connect(self._enter_address)
+        self.strength.valueChanged.connect(lambda value: self._choose(strength=value / 100))
+        self.keep_colors.clicked.connect(lambda on: self._choose(keep_colors=on))
+        self.mix.picked.connect(lambda key: self._choose(mix=key))
+        self.mix_amount.valueChanged.connect(lambda value: self._choose(mix_amount=value / 100))
+        self.strokes.picked.connect(lambda strokes: self._choose(strokes=strokes))
+        self.sharpen.clicked.connect(
+            lambda on: self._choose(upsampling="guided" if on else "smooth")
+        )
+        self.smoothing.valueChanged.connect(lambda value: self._choose(smoothing=value / 100))
+        self.network.picked.connect(lambda network: self._choose(network=network))
+        self.network_size.picked.connect(lambda size: self._choose(size=size))
+        self.precision.picked.connect(lambda precision: self._choose(precision=precision))
+        self.kernels.picked.connect(lambda kernels: self._choose(kernels=kernels))
+        self.device.picked.connect(lambda device: self._choose(device=device))
+
+    # Config in both directions
+
+    def _choose(self, **changes: Any) -> None:
+        self._session.config = replace(self._session.config, **changes)
+
+    def follow(self, config: EngineConfig) -> None:
+        """Show `config`; silent, so nothing comes back from it."""
+        for slider, label, value in (
+            (self.strength, self.percent, config.strength),
+            (self.mix_amount, self.mix_percent, config.mix_amount),
+            (self.smoothing, self.smoothing_percent, config.smoothing),
+        ):
+            slider.show_share(value)
+            label.setText(f"{slider.value()} %")
+        if not config.smoothing:
+            self.smoothing_percent.setText("Off")
+        if config.style != self._style:
+            self._offer_styles()
+        self.mix.show_choice(config.mix)
+        for part in (self.mix_amount, self.mix_percent):
+            part.setEnabled(config.mix is not None)
+        self.keep_colors.setChecked(config.keep_colors)
+        self.network_size.show_choice(config.size)
+        self.strokes.show_choice(config.strokes)
+        self.sharpen.setChecked(config.upsampling == "guided")
+        self.network.show_choice(config.network)
+        self.precision.show_choice(config.precision)
+        self.kernels.show_choice(config.kernels)
+        if self.device.currentData() != config.device:
+            self.device.show_choice(config.device)
+            self._ask_remarks(config.device)
+        self._show_remarks()
+
+    def _offer_styles(self) -> None:
+        """The second style may be any but the first."""
+        config = self._session.config
+        self._style = config.style
+        others = (s for s in self._session.library.styles if s.key != config.style)
+        self.mix.offer([Choice(None, "Nothing"), *(Choice(s.key, s.title) for s in others)])
+        self.mix.show_choice(config.mix)
+
+    def _follow_result(self, styled: Styled) -> None:
+        lite = styled.running.lite and styled.config.network == "auto"
+        _say(self.network_remark, f"{NETWORKS['lite'].title} now" if lite else "")
+        if styled.config.size is not None:
+            return
+        now = f"{styled.size[0]}x{styled.size[1]}"
+        if now != self._automatic:
+            self._automatic = now
+            self.network_size.setItemText(0, self._automatic_title())
+
+    def _offer_sizes(self) -> None:
+        sizes = dict.fromkeys((*SIZES, self._session.config.size))  # and one set by hand
+        self.network_size.offer(
+            Choice(size, f"{size} px" if size else self._automatic_title()) for size in sizes
+        )
+
+    def _automatic_title(self) -> str:
+        return f"Automatic, {self._automatic}" if self._automatic else "Automatic"
+
+    # Devices and what they are good at: asking may wake a GPU, so it is a job
+
+    def _ask_devices(self) -> None:
+        def done(found: tuple[DeviceChoice, ...]) -> None:
+            self.device.offer(Choice(device.key, device.title) for device in found)
+            self.device.show_choice(self._session.config.device)
+            self._ask_remarks(self._session.config.device)
+
+        self._session.run(devices, done, doing="look for devices")
+
+    def _ask_remarks(self, device: str) -> None:
+        def work() -> tuple[list[Choice], tuple[KernelStatus, ...]]:
+            known = {choice.key for choice in devices()}
+            where = resolve(device if device in known else "auto")  # the engine refuses others
+            remarks = [Choice(p, p.title, p.remark(where)) for p in Precision]
+            return remarks, statuses(where)
+
+        def done(found: tuple[list[Choice], tuple[KernelStatus, ...]]) -> None:
+            choices, self._statuses = found
+            self.precision.offer(choices)
+            self.precision.show_choice(self._session.config.precision)
+            self._show_remarks()
+
+        self._session.run(work, done, doing="ask the device what it can do")
+
+    def _show_remarks(self) -> None:
+        _say(self.precision_remark, self.precision.remark)
+        _say(self.kernels_remark, self._kernel_words())
+        title = self.device.currentText()
+        _say(self.device_remark, title if len(title) > 28 else "")
+
+    def _kernel_words(self) -> str:
+        if self._session.config.kernels == "baseline":
+            return "Plain PyTorch, to compare with"
+        missing: dict[str, list[str]] = {}
+        for status in self._statuses:
+            if not status.ready:
+                missing.setdefault(status.reason, []).append(status.name)
+        if not missing:
+            return "Native kernels: ready" if self._statuses else ""
+        if len(missing) == 1 and all(not status.ready for status in self._statuses):
+            return f"Native kernels: {next(iter(missing))}"
+        return "\n".join(
+            f"{', '.join(names) if len(names) <= FEW else f'{len(names)} kernels'}: {reason}"
+            for reason, names in missing.items()
+        )
+
+    # Sources
+
+    def offer_sources(self, choices: list[Choice], current: object) -> None:
+        """What the source box lists, and which of it is open."""
+        self.source.offer(choices)
+        self.source.show_choice(current)
+
+    def ask_address(self) -> None:
+        """Show the address field and put the cursor in it."""
+        self.address_row.show()
+        self.address.setFocus()
+        self.address.selectAll()
+
+    def correct_address(self) -> None:
+        """Back to the address that failed, unless the user is elsewhere by now."""
+        if self._in_address_row:
+            self.address.setFocus()
+
+    def close_address(self, *, in_use: bool = True) -> None:
+        """Hide the address field; with `in_use` False only where the focus is not in it."""
+        inside = self._in_address_row
+        if in_use or not inside:
+            self.address_row.hide()
+            if inside:
+                self.address_left.emit()
+
+    @property
+    def _in_address_row(self) -> bool:
+        focused = self.window().focusWidget()
+        return focused is not None and self.address_row.isAncestorOf(focused)
+
+    def _enter_address(self) -> None:
+        if text := self.address.text().strip():
+            self.address_entered.emit(text)
+
+
+def _muted() -> QLabel:
+    label = QLabel()
+    label.setWordWrap(True)
+    label.setProperty("role", "muted")
+    label.hide()  # until there is something to say
+    return label
+
+
+def _say(label: QLabel, text: str) -> None:
+    label.setText(text)
+    label.setVisible(bool(text))

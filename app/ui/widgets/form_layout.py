@@ -1,0 +1,74 @@
+"""The grid the panel is written into: labels left, controls right, headings above groups."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QGridLayout, QLabel, QSlider, QWidget
+
+from app.ui.theme.tokens import SPACE
+
+_LABEL, _CONTROL, _VALUE = range(3)  # columns
+
+
+class Form(QGridLayout):
+    """Rows of a label and its control, whose mnemonic leads to it; a value may stand right."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        self.setHorizontalSpacing(SPACE)
+        self.setVerticalSpacing(SPACE // 2)
+        self.setColumnStretch(_CONTROL, 1)
+        widest = QLabel("100 %").sizeHint().width()  # or the slider would twitch
+        self.setColumnMinimumWidth(_VALUE, widest)
+
+    def heading(self, text: str) -> None:
+        """Begin a group."""
+        label = QLabel(text)
+        label.setProperty("role", "heading")
+        label.setContentsMargins(0, 3 * SPACE // 2, 0, 0)
+        self.addWidget(label, self.rowCount(), 0, 1, 3)
+
+    def add(self, title: str, control: QWidget, value: QLabel | None = None) -> None:
+        """A row. A control without a value takes its place too."""
+        label = QLabel(title)
+        label.setBuddy(control)
+        row = self.rowCount()
+        self.addWidget(label, row, _LABEL)
+        self.addWidget(control, row, _CONTROL, 1, 1 if value else 2)
+        if value:
+            align = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            self.addWidget(value, row, _VALUE, align)
+
+    def below(self, widget: QWidget, *, whole: bool = False) -> None:
+        """Under the control above, or across the `whole` width."""
+        if whole:
+            self.addWidget(widget, self.rowCount(), _LABEL, 1, 3)
+        else:
+            self.addWidget(widget, self.rowCount(), _CONTROL, 1, 2)
+
+    def end(self) -> None:
+        """What room is left is left at the foot."""
+        self.setRowStretch(self.rowCount(), 1)
+
+
+class StillSlider(QSlider):
+    """A share of 0 to 100 %. Leaves the wheel to the panel, whose scrolling must not change what
+    it passes over."""
+
+    def __init__(self, name: str, tip: str) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setRange(0, 100)
+        self.setPageStep(10)
+        self.setAccessibleName(name)
+        self.setToolTip(tip)
+
+    def show_share(self, share: float) -> None:
+        """Show `share` (0-1), without saying so."""
+        blocked = self.blockSignals(True)
+        self.setValue(round(share * 100))
+        self.blockSignals(blocked)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()

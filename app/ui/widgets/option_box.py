@@ -1,0 +1,153 @@
+"""A drop-down whose choices may each carry a remark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QPainter, QWheelEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from app.ui.theme.tokens import SPACE
+from app.ui.viewport.text_painting import scaled
+
+_VALUE = Qt.ItemDataRole.UserRole
+_REMARK = Qt.ItemDataRole.UserRole + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`value` is what is chosen, `remark` what is to be said about it."""
+
+    value: Any
+    title: str
+    remark: str = ""
+
+
+class _TwoLines(QStyledItemDelegate):
+    """Draws the remark, wrapped, under the title."""
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        font = option.font
+        title = QFontMetrics(font)
+        remark = str(index.data(_REMARK) or "")
+        below = self._place(self._width(), font, remark).height() + 2 if remark else 0
+        width = title.horizontalAdvance(str(index.data())) + 3 * SPACE
+        return QSize(width, title.height() + below + SPACE)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        area: QRect = option.rect
+        state: QStyle.StateFlag = option.state
+        palette = option.palette
+        font = option.font
+        selected = bool(state & QStyle.StateFlag.State_Selected)
+        enabled = bool(state & QStyle.StateFlag.State_Enabled)
+        painter.save()
+        if selected:
+            painter.fillRect(area, palette.highlight())
+        ink = palette.highlightedText() if selected else palette.text()
+        painter.setPen(ink.color() if enabled else palette.placeholderText().color())
+        inner = area.adjusted(SPACE, SPACE // 2, -SPACE, -SPACE // 2)
+        painter.setFont(font)
+        painter.drawText(inner, Qt.AlignmentFlag.AlignTop, str(index.data()))
+        if remark := str(index.data(_REMARK) or ""):
+            faint = palette.highlightedText() if selected else palette.placeholderText()
+            painter.setPen(faint.color())
+            painter.setFont(scaled(font, 0.9))
+            below = inner.adjusted(0, QFontMetrics(font).height() + 2, 0, 0)
+            painter.drawText(below, Qt.TextFlag.TextWordWrap, remark)
+        painter.restore()
+
+    def _width(self) -> int:
+        parent = self.parent()
+        return parent.width() if isinstance(parent, QWidget) else 0
+
+    def _place(self, width: int, font: Any, remark: str) -> QRect:
+        limit = QRect(0, 0, max(120, width - 2 * SPACE - 4), 10_000)  # 4: the list's frame
+        return QFontMetrics(scaled(font, 0.9)).boundingRect(limit, Qt.TextFlag.TextWordWrap, remark)
+
+
+class ChoiceBox(QComboBox):
+    """`picked(value)` is the user's choice alone; `show_choice` follows what is in force,
+    silently."""
+
+    picked = Signal(object)
+
+    def __init__(self, name: str, tip: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        self.setToolTip(tip)
+        # Long titles (a graphics card's name) widen the list, not the panel.
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(8)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.activated.connect(lambda row: self.picked.emit(self.itemData(row, _VALUE)))
+
+    def offer(self, choices: Iterable[Choice]) -> None:
+        """Replace the choices; the one shown stays if it is among the new ones."""
+        shown = self.currentData(_VALUE)
+        self.clear()
+        for row, choice in enumerate(choices):
+            self.addItem(choice.title, choice.value)
+            self.setItemData(row, choice.remark, _REMARK)
+            tip = f"{choice.title}: {choice.remark}" if choice.remark else choice.title
+            self.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
+        self.show_choice(shown)
+
+    def show_choice(self, value: object) -> None:
+        """Show the choice of this value; nothing shown if it is not offered."""
+        rows = (row for row in range(self.count()) if self.itemData(row, _VALUE) == value)
+        self.setCurrentIndex(next(rows, -1))
+
+    @property
+    def remark(self) -> str:
+        """What is to be said about the choice shown."""
+        return str(self.currentData(_REMARK) or "")
+
+    def showPopup(self) -> None:
+        # Not before: every change of the theme would measure the remarks of every hidden list.
+        if not isinstance(self.itemDelegate(), _TwoLines):
+            self.setItemDelegate(_TwoLines(self))
+        super().showPopup()
+        self._show_all_rows()
+
+    def _show_all_rows(self) -> None:
+        """Make the list as high as its rows, where the screen is. Qt measures it with the border
+        of a box that is not focused: 2 pixels too few for one that is, and the arrows to scroll
+        those with take 10 more."""
+        view, rows = self.view(), self.count()
+        whole, screen = view.window(), self.screen().availableGeometry()
+        heights = (
+            view.sizeHintForIndex(self.model().index(row, 0)).height() for row in range(rows)
+        )
+        needed = sum(heights)
+        if needed + 4 * SPACE > screen.height():
+            return  # Qt has limited it to the screen, and the arrows are of use
+        for child in whole.children():
+            if isinstance(child, QWidget) and child is not view:
+                child.hide()
+        layout = whole.layout()
+        assert layout is not None
+        layout.activate()
+        place = whole.geometry()
+        place.setHeight(place.height() + needed - view.viewport().height())
+        place.moveBottom(min(place.bottom(), screen.bottom()))
+        whole.setGeometry(place)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # scrolling the panel must not change what the pointer passes over

@@ -1,0 +1,85 @@
+"""The line that says in words what runs where, and what the source really is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
+
+from app.frame import SourceInfo
+from app.ui.theme.tokens import SPACE
+
+
+def source_words(info: SourceInfo | None) -> str:
+    """ "Camera 'HD Pro', 640x480, 30 fps; asked for 1280x720"."""
+    if info is None:
+        return "No source"
+    parts = [info.title, f"{info.width}x{info.height}"]
+    if info.fps:
+        parts.append(f"{info.fps:.4g} fps")
+    if info.duration:
+        parts.append(clock(info.duration))
+    if info.count > 1:
+        parts.append(f"{info.count} pictures")
+    words = ", ".join(parts)
+    return f"{words}; {info.note}" if info.note else words
+
+
+def clock(seconds: float) -> str:
+    """ "1:05", "1:00:05"."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class Line(QLabel):
+    """A line of text, shortened where it is too long; its tooltip has all of it. It never wraps,
+    since that would move the picture."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shown = self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, self.width()
+        )
+        self.style().drawItemText(
+            QPainter(self),
+            self.rect(),
+            self.alignment(),
+            self.palette(),
+            self.isEnabled(),
+            shown,
+            self.foregroundRole(),
+        )
+
+
+class StatusLine(QFrame):
+    """As high whatever it says."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("status")
+        self.running = self._label("What runs where", Qt.AlignmentFlag.AlignLeft)
+        self.source = self._label("Source", Qt.AlignmentFlag.AlignRight)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2 * SPACE, SPACE // 2, 2 * SPACE, SPACE // 2)
+        row.setSpacing(3 * SPACE)
+        row.addWidget(self.running, 3)
+        row.addWidget(self.source, 2)
+
+    def _label(self, name: str, side: Qt.AlignmentFlag) -> QLabel:
+        label = Line(self)
+        label.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setProperty("role", "muted")
+        label.setAccessibleName(name)
+        label.setToolTip(name)
+        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        return label
+
+    def say(self, running: str) -> None:
+        if running != self.running.text():
+            self.running.setText(running)
+            self.running.setToolTip(running)
+
+    def say_source(self, info: SourceInfo | None) -> None:
+        self.source.setText(source_words(info))
+        self.source.setToolTip(self.source.text())

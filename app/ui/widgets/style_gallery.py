@@ -1,0 +1,303 @@
+"""The strip of styles under the picture: thumbnails, titles, number keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QListView,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolButton,
+    QWidget,
+)
+
+from app.background_jobs import RunJob
+from app.styles.library import Style
+from app.ui.actions import STYLE_KEYS
+from app.ui.theme.tokens import RADIUS, SPACE
+from app.ui.viewport.text_painting import INK, SHADE, scaled
+
+THUMBNAIL = QSize(96, 72)
+_PADDING = 6
+_KEY = Qt.ItemDataRole.UserRole
+_SHARE = Qt.ItemDataRole.UserRole + 1  # in a mix, in percent; None where it has no part
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class StyleModel(QAbstractListModel):
+    """Styles in gallery order. Thumbnails are read in the background and come later."""
+
+    def __init__(self, run: RunJob, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._run = run
+        self._styles: tuple[Style, ...] = ()
+        self._pixmaps: dict[Path, QPixmap] = {}
+        self._shares: dict[str, int] = {}
+
+    def set_shares(self, shares: dict[str, int]) -> None:
+        """The percentages of the styles mixed, by key; empty where one is used alone."""
+        if shares != self._shares:
+            self._shares = shares
+            last = self.index(max(0, len(self._styles) - 1))
+            self.dataChanged.emit(self.index(0), last, [_SHARE])
+
+    def set_styles(self, styles: tuple[Style, ...]) -> None:
+        self.beginResetModel()
+        self._styles = styles
+        self.endResetModel()
+        for style in styles:
+            if style.thumbnail and style.thumbnail not in self._pixmaps:
+                self._fetch(style.thumbnail)
+
+    def _fetch(self, path: Path) -> None:
+        def done(image: QImage) -> None:
+            self._pixmaps[path] = QPixmap.fromImage(image)
+            last = self.index(max(0, len(self._styles) - 1))
+            self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
+
+        self._run(lambda: _thumbnail(path), done, doing=f"read {path.name}")
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
+        return 0 if parent.isValid() else len(self._styles)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        style = self._styles[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return style.title
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            hint = f", key {index.row() + 1}" if index.row() < STYLE_KEYS else ""
+            share = self._shares.get(style.key)
+            return f"{style.title}{hint}" + (f", {share} % of the mix" if share is not None else "")
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return "\n".join(part for part in (style.title, style.credit, style.licence) if part)
+        if role == Qt.ItemDataRole.DecorationRole:
+            return self._pixmaps.get(style.thumbnail) if style.thumbnail else None
+        if role == _SHARE:
+            return self._shares.get(style.key)
+        return style.key if role == _KEY else None
+
+    def row_of(self, key: str) -> int:
+        """The row of the style `key`, -1 if it is not there."""
+        return next((n for n, style in enumerate(self._styles) if style.key == key), -1)
+
+
+def _thumbnail(path: Path) -> QImage:
+    """Read off the GUI thread, cut to the gallery's shape at twice its size (for scaled
+    displays). A null image where the file is no picture: the gallery then draws initials."""
+    image = QImage(str(path))
+    if image.isNull():
+        return image
+    size = THUMBNAIL * 2
+    image = image.scaled(
+        size,
+        Qt.AspectRatioMode.KeepAspectRatioByExpanding,
+        Qt.TransformationMode.SmoothTransformation,
+    )
+    corner = (image.size() - size) / 2
+    return image.copy(corner.width(), corner.height(), size.width(), size.height())
+
+
+class Tile(QStyledItemDelegate):
+    """Draws a style: thumbnail, number key, title; a ring around the chosen one, a thinner one
+    around the one mixed in, and the shares of both."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        metrics = option.fontMetrics
+        title = str(index.data())
+        width = max(THUMBNAIL.width(), min(160, metrics.horizontalAdvance(title)))
+        return QSize(width + 2 * _PADDING, THUMBNAIL.height() + metrics.height() + 3 * _PADDING)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        area: QRect = option.rect
+        state: QStyle.StateFlag = option.state
+        palette = option.palette
+        chosen = bool(state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if state & QStyle.StateFlag.State_MouseOver:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(palette.light())
+            painter.drawRoundedRect(area, RADIUS, RADIUS)
+        place = QRect(area.topLeft(), THUMBNAIL)
+        place.moveCenter(area.center())
+        place.moveTop(area.top() + _PADDING)
+        self._picture(painter, place, index)
+        mixed = index.data(_SHARE) is not None
+        if chosen or mixed:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(palette.highlight().color(), 3 if chosen else 1.5))
+            ring = QRectF(place).adjusted(-2.5, -2.5, 2.5, 2.5)
+            painter.drawRoundedRect(ring, RADIUS + 2, RADIUS + 2)
+        if state & QStyle.StateFlag.State_HasFocus:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(palette.text().color(), 1, Qt.PenStyle.DashLine))
+            painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+        base = option.font
+        painter.setFont(scaled(base, 1.0, bold=chosen))
+        painter.setPen((palette.text() if chosen or mixed else palette.placeholderText()).color())
+        title = area.adjusted(2, place.bottom() - area.top() + _PADDING // 2, -2, 0)
+        metrics = painter.fontMetrics()
+        text = metrics.elidedText(str(index.data()), Qt.TextElideMode.ElideRight, title.width())
+        painter.drawText(title, Qt.AlignmentFlag.AlignCenter, text)
+        painter.restore()
+
+    def _picture(self, painter: QPainter, place: QRect, index: _Index) -> None:
+        outline = QPainterPath()
+        outline.addRoundedRect(QRectF(place), RADIUS, RADIUS)
+        painter.setClipPath(outline)
+        base = painter.font()
+        pixmap = index.data(Qt.ItemDataRole.DecorationRole)
+        title = str(index.data())
+        if isinstance(pixmap, QPixmap) and not pixmap.isNull():
+            painter.drawPixmap(place, pixmap)
+        else:
+            # A style without a thumbnail gets a color of its own, always the same.
+            painter.fillRect(place, QColor.fromHsv(sum(map(ord, title)) * 37 % 360, 110, 110))
+            painter.setPen(INK)
+            painter.setFont(scaled(base, 1.8, bold=True))
+            initials = "".join(word[0] for word in title.split()[:2]).upper()
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, initials)
+        painter.setClipping(False)
+        painter.setFont(scaled(base, 1.0))
+        if index.row() < STYLE_KEYS:
+            _badge(painter, QRect(place.left() + 4, place.top() + 4, 18, 18), str(index.row() + 1))
+        share = index.data(_SHARE)
+        if share is not None:
+            text = f"{share} %"
+            width = painter.fontMetrics().horizontalAdvance(text) + SPACE
+            corner = place.right() - 3 - width, place.bottom() - 21
+            _badge(painter, QRect(*corner, width, 18), text)
+
+
+def _badge(painter: QPainter, place: QRect, text: str) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(SHADE)
+    painter.drawRoundedRect(place, 4, 4)
+    painter.setPen(INK)
+    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
+
+
+class _Shelf(QListView):
+    """Shift-click means mixing, and chooses nothing."""
+
+    mix_clicked = Signal(QModelIndex)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if shifted and index.isValid() and event.button() == Qt.MouseButton.LeftButton:
+            event.accept()
+            self.mix_clicked.emit(index)
+        elif event.button() == Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)  # the right button opens the menu, nothing else
+
+
+class StyleGallery(QFrame):
+    """Follows the chosen style through `choose` and a mix through `show_mix`; `chosen(key)` and
+    `mixed(key)` are the user's wishes."""
+
+    chosen = Signal(str)
+    mixed = Signal(str)
+
+    def __init__(self, run: RunJob, install: QToolButton, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("gallery")
+        self._following = False  # what changes now is not the user's doing
+        self.model = StyleModel(run, self)
+        self.view = _Shelf(self)
+        self.view.setModel(self.model)
+        self.view.setItemDelegate(Tile(self.view))
+        self.view.setFlow(QListView.Flow.LeftToRight)
+        self.view.setWrapping(False)
+        self.view.setSpacing(2)
+        self.view.setMouseTracking(True)  # for the hover tint
+        self.view.setHorizontalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setAccessibleName("Styles")
+        self.view.setToolTip("Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in")
+        self.view.mix_clicked.connect(lambda index: self.mixed.emit(str(index.data(_KEY))))
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._pop_up)
+        self.view.selectionModel().currentChanged.connect(self._current_changed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
+        row.addWidget(self.view, 1)
+        row.addWidget(install, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._fit()
+
+    def _fit(self) -> None:
+        line = self.view.fontMetrics().height()
+        self.view.setFixedHeight(THUMBNAIL.height() + line + 3 * _PADDING + 4 + 12)
+
+    def set_styles(self, styles: tuple[Style, ...], chosen: str) -> None:
+        """Show `styles`, `chosen` marked."""
+        self._following = True
+        self.model.set_styles(styles)
+        self._following = False
+        self.choose(chosen)
+
+    def choose(self, key: str) -> None:
+        """Mark the style `key`, without saying so."""
+        row = self.model.row_of(key)
+        if row < 0:
+            self.view.clearSelection()
+        elif self.view.currentIndex().row() != row:
+            self._following = True
+            self.view.setCurrentIndex(self.model.index(row))
+            self._following = False
+            self.view.scrollTo(self.model.index(row))
+
+    def show_mix(self, chosen: str, mix: str | None, amount: float) -> None:
+        """Mark the style `mix` as the second, with a share of `amount` (0-1); None: no mix."""
+        share = round(100 * amount)
+        self.model.set_shares({} if mix is None else {chosen: 100 - share, mix: share})
+
+    def menu_of(self, key: str) -> QMenu:
+        """What can be done with the style `key`; deletes itself once closed."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        index = self.model.index(self.model.row_of(key))
+        chosen = index == self.view.currentIndex()
+        use = menu.addAction("&Use this style", lambda: self.chosen.emit(key))
+        use.setEnabled(not chosen)
+        words = "Stop &mixing" if index.data(_SHARE) is not None else "&Mix with this style"
+        mix = menu.addAction(words, lambda: self.mixed.emit(key))
+        mix.setEnabled(not chosen or index.data(_SHARE) is not None)
+        return menu
+
+    def _pop_up(self, place: QPoint) -> None:
+        index = self.view.indexAt(place)
+        if index.isValid():
+            self.menu_of(str(index.data(_KEY))).popup(self.view.viewport().mapToGlobal(place))
+
+    def key_at(self, row: int) -> str:
+        """The key of the style in `row`; empty if there is none."""
+        index = self.model.index(row)
+        return str(index.data(_KEY)) if index.isValid() else ""
+
+    def neighbor(self, step: int) -> str:
+        """The key of the style `step` further on, wrapping; empty if there are none."""
+        count = self.model.rowCount()
+        return self.key_at((self.view.currentIndex().row() + step) % count) if count else ""
+
+    def _current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        if current.isValid() and not self._following:
+            self.chosen.emit(str(current.data(_KEY)))

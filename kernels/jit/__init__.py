@@ -1,0 +1,1 @@
+"""Compiles native libraries on this machine and loads them."""

@@ -1,0 +1,1 @@
+"""The whole network on a GPU: its plan, and one layout for each architecture."""

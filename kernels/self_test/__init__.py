@@ -1,0 +1,1 @@
+"""Compiles one library in a process of its own, and compares it with its references."""

@@ -1,0 +1,109 @@
+"""Compiles one library and tests it; the child process behind kernels.jit.build.
+
+`python -m kernels.self_test.compile_worker NAME FOLDER SOURCE...` writes the library and
+`result.json` into FOLDER: the path of the library, and the reason it cannot be used, empty if it
+can. A crash of the compiler or of the new kernel ends this process, never the application.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.jit import build
+from kernels.ops.registry import NAMESPACE, NETWORK, OPS, Op
+from kernels.self_test.network import self_test as self_test_network
+
+ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
+
+
+def main(name: str, folder: Path, sources: list[str]) -> None:
+    """Leave `result.json` in `folder`."""
+    torch.backends.cudnn.allow_tf32 = False  # references and kernels are compared in FP32
+    try:
+        library = _compile(name, folder, sources)
+        if name == NETWORK:
+            _test_network(library)
+        self_test([op for op in OPS.values() if op.library == name and not op.composed])
+        self_test([op for op in OPS.values() if op.cuda == name], "cuda")
+        result = {"reason": "", "library": str(library)}
+    except build.BuildError as error:
+        result = {"reason": str(error), "library": ""}
+    (folder / "result.json").write_text(json.dumps(result), "utf-8")
+
+
+def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
+    """Compare each native kernel with its reference; BuildError if one is absent or differs."""
+    for op in ops:
+        qualified = f"{NAMESPACE}::{op.name}"
+        if not torch._C._dispatch_has_kernel_for_dispatch_key(qualified, device.upper()):
+            raise build.BuildError(f"self-test failed: the library has no kernel for {op.name}")
+        for arguments in op.samples():
+            if (difference := _difference(op, _on(device, arguments))) > 1:
+                raise build.BuildError(
+                    f"self-test failed: {op.name} is {difference:.1f} times further from its "
+                    "reference than rounding allows"
+                )
+
+
+def _test_network(library: Path) -> None:
+    psnr = self_test_network(ctypes.CDLL(str(library)))
+    if not psnr > ENOUGH_DB:
+        raise build.BuildError(f"self-test failed: the network is right to {psnr:.0f} dB only")
+
+
+def _difference(op: Op, arguments: tuple[Any, ...]) -> float:
+    """The largest difference in units of what rounding explains (NaN counts as infinite)."""
+    copies = [tuple(_copy(x) for x in arguments) for _ in range(2)]
+    results = [run(*copy) for run, copy in zip((op.overload, op.reference), copies, strict=True)]
+    if op.mutates:
+        names = [argument.name for argument in op.overload._schema.arguments]
+        at = names.index(op.mutates[0])
+        results = [copy[at] for copy in copies]
+    got, expected = (result.double() for result in results)
+    # The reference rounds in a different order, so the last bit may differ either way.
+    allowed = 4 * op.sums * torch.finfo(results[0].dtype).eps * (expected.abs() + 8)
+    worst = ((got - expected).abs() / allowed).nan_to_num(nan=float("inf")).max()
+    return float(worst)
+
+
+def _on(device: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(x.to(device) if isinstance(x, Tensor) else x for x in arguments)
+
+
+def _copy(x: Any) -> Any:
+    return x.clone() if isinstance(x, Tensor) else x
+
+
+def _compile(name: str, folder: Path, sources: list[str]) -> Path:
+    from torch.utils import cpp_extension
+
+    try:
+        cpp_extension.load(
+            name=name,
+            sources=sources,
+            extra_cflags=build.compile_flags(),
+            extra_cuda_cflags=build.cuda_flags(),
+            extra_ldflags=build.link_flags(),
+            build_directory=str(folder),
+            with_cuda=bool(build.LIBRARIES[name].cuda),
+            is_python_module=False,
+            verbose=False,
+        )
+    except OSError as error:
+        raise build.BuildError(build.load_error(error)) from error
+    except RuntimeError as error:
+        print(error, flush=True)  # noqa: T201  (into the log of the build)
+        raise build.BuildError(f"build failed: {build.first_error(str(error))}") from error
+    return folder / f"{name}{build.SUFFIX}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])

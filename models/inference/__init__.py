@@ -1,0 +1,1 @@
+"""How a network is executed: buffers, single operations, frames on a GPU."""

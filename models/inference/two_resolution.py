@@ -1,0 +1,84 @@
+"""One frame through the native network at two sizes, joined on the GPU.
+
+The arithmetic is that of app.engine.blending on the CPU: areas on the way down, cubic on the way
+up.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.network.plan import Mark, NetworkPlan
+from models.inference.frame_pipeline import FramePath, Pixels, Result, is_broken
+
+
+class TwoSizePath:
+    """Runs two plans for single pictures one after the other: what is painted comes from
+    `strokes`, the smaller, and what is finer than that can hold from `detail`. For one thread, in
+    inference mode."""
+
+    def __init__(self, strokes: FramePath, detail: FramePath) -> None:
+        self.strokes, self.detail = strokes, detail
+
+    def style(self, pixels: Pixels, mark: Mark) -> Result:
+        """Take a frame [H, W, 3] of the larger size and wait for its result, as FramePath does."""
+        small, large = self.strokes.plan, self.detail.plan
+        self.detail.send(pixels, mark)
+        small.frames.copy_(shrink(large.frames, *_size(small)))
+        large.replay(mark)
+        small.replay(mark)
+        joined = join(small.pictures, large.pictures)
+        picture = torch.empty(joined.shape, dtype=torch.uint8, pin_memory=True)
+        picture.copy_(joined, non_blocking=True)
+        ranges = [plan.ranges.to("cpu", non_blocking=True) for plan in (small, large)]
+        mark("download")
+        torch.cuda.current_stream(large.device).synchronize()
+        return Result(picture.numpy()[0], any(is_broken(each) for each in ranges))
+
+
+def join(
+    strokes: Tensor,  # [N, h, w, 3] uint8
+    detail: Tensor,  # [N, H, W, 3] uint8
+) -> Tensor:  # [N, H, W, 3] uint8
+    """`detail` with all that `strokes` can hold taken from there; see
+    app.engine.blending.join_bands."""
+    known = shrink(detail, *strokes.shape[1:3])
+    missing = strokes.float() - known.float()
+    size = (detail.shape[1], detail.shape[2])
+    missing = F.interpolate(missing.permute(0, 3, 1, 2), size=size, mode="bicubic")
+    joined = detail.float() + missing.round().permute(0, 2, 3, 1)
+    return joined.clamp(0, 255).to(torch.uint8)
+
+
+def shrink(
+    pictures: Tensor,  # [N, H, W, 3] uint8
+    height: int,
+    width: int,
+) -> Tensor:  # [N, height, width, 3] uint8
+    """Each pixel the mean of the area that it covers."""
+    count, rows, columns, channels = pictures.shape
+    over_rows = _areas(rows, height, pictures.device)  # [height, H]
+    over_columns = _areas(columns, width, pictures.device)  # [width, W]
+    narrow = torch.einsum("wc,nrck->nrwk", over_columns, pictures.float())
+    small = over_rows @ narrow.reshape(count, rows, width * channels)
+    return small.round().to(torch.uint8).reshape(count, height, width, channels)
+
+
+@functools.lru_cache(maxsize=16)
+def _areas(many: int, few: int, device: torch.device) -> Tensor:
+    """[few, many] float32: the share of each of `many` pixels in each of `few` that cover them."""
+    edges = np.linspace(0, many, few + 1)
+    first, last = edges[:-1, None], edges[1:, None]
+    pixels = np.arange(many)[None, :]
+    covered = np.clip(np.minimum(last, pixels + 1) - np.maximum(first, pixels), 0, None)
+    shares = covered / covered.sum(axis=1, keepdims=True)
+    return torch.from_numpy(shares.astype(np.float32)).to(device)
+
+
+def _size(plan: NetworkPlan) -> tuple[int, int]:
+    return plan.frames.shape[1], plan.frames.shape[2]

@@ -1,0 +1,169 @@
+"""Writes a trained style as a pack: a folder with weights, pictures and `style.toml`."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from models.checkpoints import save_checkpoint
+from models.training.data import square
+from models.training.errors import TrainingError
+from utils.files import toml
+from utils.files.atomic import sync
+from utils.image_utils import ImageError, save_image
+
+# Beside a pack called "wave": ".wave.new-x1y2z3ab" while it is written, ".wave.replaced" while the
+# older pack makes room for it. Libraries pass over names that begin with a dot.
+_STAGING, _REPLACED = ".new-", ".replaced"
+THUMBNAIL = 192  # pixels a side: twice what the gallery shows, for fine screens
+
+
+@dataclass(frozen=True, slots=True)
+class PackTexts:
+    """What a pack says of itself: its title, whose picture it is, and its licence."""
+
+    title: str
+    credit: str = ""
+    licence: str = ""
+
+
+def check_free(folder: Path, *, overwrite: bool) -> None:
+    """TrainingError if a pack cannot go to `folder` without destroying something."""
+    if not folder.exists():
+        return
+    if not (folder / "style.toml").is_file():
+        raise TrainingError(f"'{folder}' exists and is not a style pack; choose another --name")
+    if not overwrite:
+        raise TrainingError(
+            f"the style pack '{folder}' exists; choose another --name, or pass --overwrite"
+        )
+
+
+def write_pack(
+    folder: Path,
+    texts: PackTexts,
+    state: Mapping[str, Tensor],
+    preview: NDArray[np.uint8],
+    training: Mapping[str, toml.Value],
+) -> None:
+    """Write the pack as `folder`, replacing an older pack there only once all is written.
+
+    `preview` is a picture (H, W, 3) uint8 in the style; its middle becomes the thumbnail.
+    `training` becomes the table of that name. TrainingError if it cannot be written.
+    """
+    with _staged(folder) as staging:
+        weights = staging / "weights.safetensors"
+        save_checkpoint(weights, dict(state), {"title": texts.title})
+        save_image(staging / "thumbnail.png", square(preview, THUMBNAIL))
+        save_image(staging / "preview.jpg", preview)
+        spec = {
+            "title": texts.title,
+            "credit": texts.credit,
+            "licence": texts.licence,
+            "weights": weights.name,
+            "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
+            "thumbnail": "thumbnail.png",
+            "preview": "preview.jpg",
+        }
+        _write_spec(staging, {**spec, "training": dict(training)})
+
+
+def check_lite_free(folder: Path, *, overwrite: bool) -> None:
+    """TrainingError if the pack at `folder` cannot take a lite network."""
+    if "lite_weights" in _read_spec(folder) and not overwrite:
+        raise TrainingError(f"the style pack '{folder}' has a lite network; pass --overwrite")
+
+
+def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, toml.Value]) -> None:
+    """Put a lite network beside the full one of the pack at `folder`, in place of an older one.
+
+    `training` becomes the table `lite_training`. TrainingError if it cannot be written.
+    """
+    spec = _read_spec(folder)
+    with _staged(folder) as staging:
+        shutil.copytree(folder, staging, dirs_exist_ok=True)
+        weights = staging / "lite.safetensors"
+        save_checkpoint(weights, dict(state), {"title": f"{spec['title']}, lite"})
+        spec["lite_weights"] = weights.name
+        spec["lite_sha256"] = hashlib.sha256(weights.read_bytes()).hexdigest()
+        spec["lite_training"] = dict(training)
+        _write_spec(staging, spec)
+
+
+def _read_spec(folder: Path) -> dict[str, Any]:
+    try:
+        return toml.load(folder / "style.toml")
+    except (OSError, ValueError) as exc:
+        raise TrainingError(f"'{folder}/style.toml' cannot be read ({exc})") from exc
+
+
+def _write_spec(folder: Path, spec: Mapping[str, Any]) -> None:
+    """Plain values first, then a table for each mapping, as TOML wants it."""
+    plain = {name: value for name, value in spec.items() if not isinstance(value, Mapping)}
+    tables = {name: value for name, value in spec.items() if isinstance(value, Mapping)}
+    parts = [toml.dumps(plain)]
+    parts += [f"\n[{name}]\n{toml.dumps(table)}" for name, table in tables.items()]
+    (folder / "style.toml").write_text("".join(parts), "utf-8", newline="\n")
+
+
+def put_back(folder: Path) -> None:
+    """Give the pack at `folder` its name back, if a process was killed while replacing it."""
+    old = folder.with_name(f".{folder.name}{_REPLACED}")
+    if old.is_dir() and not folder.exists():
+        old.rename(folder)
+
+
+def clear_staging(folder: Path) -> None:
+    """Remove what killed processes left of writing the pack at `folder`; for the only one working
+    on it."""
+    put_back(folder)
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}{_STAGING}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    old = folder.with_name(f".{folder.name}{_REPLACED}")
+    if old.is_dir():
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """A folder to fill beside `folder`, which takes its place once that went well."""
+    staging = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        prefix = f".{folder.name}{_STAGING}"
+        staging = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
+        yield staging
+        staging.chmod(0o755)  # mkdtemp makes it private
+        for file in staging.iterdir():  # the renaming may reach the disk before what it names
+            sync(file)
+        sync(staging)
+        if folder.exists():
+            old = staging.with_name(f".{folder.name}{_REPLACED}")
+            folder.rename(old)
+            try:
+                staging.rename(folder)
+            except BaseException:
+                old.rename(folder)
+                raise
+            sync(folder.parent)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            staging.rename(folder)
+            sync(folder.parent)
+    except (OSError, ImageError) as exc:
+        reason = getattr(exc, "strerror", None) or exc
+        raise TrainingError(f"the style pack '{folder}' could not be written ({reason})") from exc
+    finally:
+        if staging is not None:
+            shutil.rmtree(staging, ignore_errors=True)

@@ -1,0 +1,335 @@
+"""`styleforge bench` measures what it says, compares like with like, and keeps what it has."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from rich.console import Console
+from torch import nn
+
+from app.cli import main
+from app.commands.bench import command as bench
+from app.commands.bench import network as bench_network
+from app.commands.bench.candidates import (
+    BASELINE,
+    COMPILE_MODES,
+    COMPILED,
+    GRAPHED,
+    REWRITTEN,
+    compiled,
+)
+from app.commands.bench.frames import frame_to_frame
+from app.commands.bench.math_modes import ARITHMETICS, FP32, TF32, arithmetics_of
+from models.network_config import NetworkShape
+from models.precision import Precision
+from models.transformer_net import VARIANTS, TransformerNetBaseline
+from tests.conftest import add_style, picture
+from utils.float64 import in_float64
+from utils.tables import COLUMNS, markdown
+
+CPU = torch.device("cpu")
+ROOT = Path(__file__).resolve().parents[4]
+STYLE = "sketch"
+
+
+class Order:
+    """The arguments of a measurement of a small style, and the report that came of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "figures.json"
+        add_style(folder / "data" / "styleforge", STYLE, 0, NetworkShape(num_residual_blocks=1))
+
+    def __call__(self, device: str) -> list[str]:
+        return ["bench", "--style", STYLE, "--json", str(self._file), "--device", device]
+
+    def report(self) -> dict[str, Any]:
+        return json.loads(self._file.read_text("utf-8"))
+
+
+@pytest.fixture
+def order(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return Order(tmp_path)
+
+
+@pytest.fixture
+def measured(order):
+    """`measured("--sizes", ...)` is the report from the CPU."""
+
+    def measure(*arguments: str) -> dict[str, Any]:
+        assert main([*order("cpu"), *arguments]) == 0
+        return order.report()
+
+    return measure
+
+
+def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
+    (size,) = report["sizes"]
+    return size["rows"]
+
+
+def test_every_variant_is_measured_and_where_and_how_is_stored(measured, capsys):
+    report = measured("--sizes", "32x24", "--runs", "2", "--precision", "fp32,bf16")
+    (size,) = report["sizes"]
+    assert (size["width"], size["height"]) == (32, 24)
+    assert [(row["kernels"], row["precision"]) for row in size["rows"]] == [
+        (key, precision) for precision in ("FP32", "BF16") for key in VARIANTS
+    ]
+    for row in size["rows"]:
+        assert row["p20_ms"] <= row["median_ms"] <= row["p80_ms"]
+        assert row["iterations"] == 2
+        assert row["difference"] >= 0
+        assert row["floor_ms"] is row["tf32"] is row["pytorch_gain"] is None
+    first = size["rows"][0]
+    assert first["kernels_gain"] == first["precision_gain"] == 1
+    assert first["difference"] < 0.05, "FP32 and float64 are the same network"
+    assert report["machine"]["cpu"]
+    assert report["versions"]["torch"] == torch.__version__
+    table = markdown(report)
+    assert "**32x24**" in table
+    absent = {column for column in COLUMNS if f" {column} " not in table}
+    assert absent == {"vs PyTorch", "% of floor", "peak MB"}, "not measured on the CPU"
+    out = capsys.readouterr().out
+    assert "Baseline" in out
+    assert "BF16" in out
+
+
+def test_what_is_compiled_is_compared_with_what_runs_as_it_is(measured, monkeypatch):
+    seen: list[tuple[nn.Module, dict[str, Any]]] = []
+
+    def compile_(network: nn.Module, **how: Any) -> nn.Module:
+        seen.append((network, how))
+        return network
+
+    monkeypatch.setattr(torch, "compile", compile_)
+    arguments = "--sizes", "32x24", "--runs", "2", "--precision", "fp32,bf16"
+    report = measured(*arguments, "--compile", "max-autotune", "--compile-precision", "bf16")
+    rows = {(row["kernels"], row["precision"]): row for row in rows_of(report)}
+    keys = {precision: {k for k, p in rows if p == precision} for precision in ("FP32", "BF16")}
+    assert keys == {"FP32": set(VARIANTS), "BF16": {*VARIANTS, COMPILED, REWRITTEN}}
+    best = min(rows[key, "BF16"]["median_ms"] for key in (BASELINE, COMPILED, REWRITTEN))
+    for (_, precision), row in rows.items():
+        expected = best / row["median_ms"] if precision == "BF16" else None
+        assert row["pytorch_gain"] == expected
+    assert rows[REWRITTEN, "BF16"]["psnr"] > 30
+    assert "vs PyTorch" in markdown(report)
+    assert [next(network.parameters()).dtype for network, _ in seen] == [torch.bfloat16] * 2
+    for _, how in seen:
+        assert how["dynamic"] is False
+        assert how["options"]["max_autotune"] is True
+        assert how["options"]["max_autotune_report_choices_stats"] is False
+        assert how["options"]["autotune_num_choices_displayed"] == 0
+        assert "triton.cudagraphs" not in how["options"]
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of PyTorch itself
+@pytest.mark.parametrize("mode", COMPILE_MODES)
+def test_the_compiler_knows_the_options_of_every_mode(mode):
+    candidate = compiled(COMPILED, "Compiled", nn.Identity(), mode, FP32, CPU)  # refuses others
+    assert candidate.compiled
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--compile-precision", "fp32"], "add --compile"),
+        (
+            ["--compile", "--compile-precision", "fp32,bf16", "--precision", "fp32"],
+            "names bf16, which --precision does not",
+        ),
+        (["--precision", "tf32"], "cpu does not know tf32"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments, says, capsys):
+    assert main(["bench", "--device", "cpu", *arguments]) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_what_cannot_run_says_why_in_its_row(measured, monkeypatch):
+    def forward(self: TransformerNetBaseline, x: torch.Tensor, mark: object = None) -> None:
+        raise RuntimeError("no such instruction\nlong C++ trace")
+
+    monkeypatch.setattr(VARIANTS["fused"], "forward", forward)
+    report = measured("--sizes", "16x16", "--runs", "1", "--precision", "fp32")
+    (row,) = (row for row in rows_of(report) if row["kernels"] == "fused")
+    assert row["not_run"] == "no such instruction"
+    assert "Not run: Fused, FP32: no such instruction." in markdown(report)
+
+
+def test_what_would_take_too_long_is_not_run(measured, monkeypatch):
+    monkeypatch.setattr(bench_network, "PATIENCE_S", 0.0)
+    rows = rows_of(measured("--sizes", "16x16", "--runs", "1", "--precision", "fp32"))
+    assert all("one picture would take about" in row["not_run"] for row in rows)
+
+
+def test_a_run_that_is_stopped_keeps_the_sizes_it_has(order, monkeypatch):
+    measure, done = bench._measure, []
+
+    def once(*arguments: Any) -> dict[str, Any]:
+        if done:
+            raise KeyboardInterrupt
+        done.append(True)
+        return measure(*arguments)
+
+    monkeypatch.setattr(bench, "_measure", once)
+    arguments = "--sizes", "16x16,32x32", "--runs", "1", "--precision", "fp32"
+    assert main([*order("cpu"), *arguments]) == 130
+    assert [size["width"] for size in order.report()["sizes"]] == [16]
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [("no/x.json", "does not exist"), ("", "is a folder"), ("wall/x.json", "does not exist")],
+)
+def test_what_cannot_be_stored_is_refused_before_measuring(tmp_path, capsys, place, says):
+    (tmp_path / "wall").write_text("a file where a folder should be")
+    assert main(["bench", "--json", str(tmp_path / place)]) == 1
+    printed = capsys.readouterr()
+    assert says in printed.err
+    assert not printed.out
+
+
+def test_a_size_that_does_not_fit_into_memory_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr(bench, "free_bytes", lambda device: 10_000_000)
+    assert main(["bench", "--sizes", "64x64,1000x1000", "--device", "cpu"]) == 1
+    printed = capsys.readouterr()
+    assert "1000x1000 does not fit into memory" in printed.err
+    assert not printed.out
+
+
+def test_a_precision_that_does_not_fit_into_memory_is_not_run(measured, monkeypatch):
+    for module in (bench, bench_network):
+        monkeypatch.setattr(module, "free_bytes", lambda device: 32 * 32 * 5000)
+    rows = rows_of(measured("--sizes", "32x32", "--runs", "1", "--precision", "fp32,fp16"))
+    assert {row["precision"] for row in rows if "not_run" in row} == {"FP16"}
+    assert all("more than is free" in row["not_run"] for row in rows if "not_run" in row)
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 200])
+def test_a_narrow_screen_cuts_no_figure(width):
+    row = {
+        "title": "Fused norm",
+        "precision": "FP32",
+        **dict.fromkeys(("median_ms", "p20_ms", "p80_ms"), 123.0),
+        **dict.fromkeys(("kernels_gain", "pytorch_gain", "precision_gain"), 1.23),
+        "floor_ms": 61.5,
+        "difference": 0.00042,
+        "psnr": 134.0,
+        "peak_mb": 789.0,
+    }
+    screen = Console(width=width, file=io.StringIO())
+    screen.print(bench._table("64x64", [row], screen.width), crop=False)
+    last = screen.file.getvalue().splitlines()[-1]  # pyright: ignore[reportAttributeAccessIssue]
+    expected = "Fused norm FP32 123 123-123 1.23x 1.23x 1.23x 50 % 0.00042 134 789"
+    assert last.split() == expected.split()
+
+
+def test_every_precision_is_an_arithmetic_and_tf32_is_one_on_a_gpu_alone():
+    assert {a.precision for a in ARITHMETICS.values()} == set(Precision)
+    assert set(ARITHMETICS) - set(arithmetics_of(CPU)) == {"tf32"}
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_an_arithmetic_decides_on_tf32_and_leaves_it_as_it_was(before, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", before)
+    for arithmetic, allowed in ((FP32, False), (TF32, True)):
+        with arithmetic.on(CPU):
+            assert torch.backends.cudnn.allow_tf32 is allowed
+        with pytest.raises(ValueError, match="whatever"), arithmetic.on(CPU):
+            raise ValueError("whatever")
+        assert torch.backends.cudnn.allow_tf32 is before
+
+
+def test_autocast_keeps_activations_in_half_precision():
+    taken = {name: arithmetic.activation_bytes for name, arithmetic in ARITHMETICS.items()}
+    assert taken == {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "amp": 2}
+
+
+def test_float64_in_strips_is_the_same_network(monkeypatch):
+    monkeypatch.setattr("utils.float64.STRIP_BYTES", 50_000)  # several strips even at this size
+    torch.manual_seed(0)
+    network = TransformerNetBaseline(num_residual_blocks=1)
+    x = torch.rand(1, 3, 36, 44, dtype=torch.float64) * 255
+    with torch.inference_mode():
+        whole = network.double()(x)
+        torch.testing.assert_close(in_float64(network)(x), whole, rtol=1e-12, atol=1e-9)
+
+
+class Echo:
+    """A path and a stream that count, and check that no more frames are sent than there are slots
+    for."""
+
+    def __init__(self) -> None:
+        self.styled = self.sent = self.received = 0
+        self._slot = picture(32, 24)
+
+    def style(self, pixels: object) -> None:
+        self.styled += 1
+
+    def slot(self) -> object:
+        return self._slot
+
+    def send(self) -> None:
+        self.sent += 1
+        assert self.sent - self.received <= 2
+
+    def receive(self) -> None:
+        self.received += 1
+
+
+def test_frame_to_frame_times_single_frames_and_the_gaps_between_overlapped_ones():
+    echo: Any = Echo()
+    figures = frame_to_frame(echo, echo, picture(32, 24), alone=7, streamed=11)
+    assert figures["latency"]["iterations"] == 7
+    assert figures["interval"]["iterations"] == 11
+    assert figures["fps"] == pytest.approx(1e3 / figures["interval"]["mean_ms"])
+    assert echo.sent == echo.received, "no frame is left under way"
+
+
+@pytest.mark.gpu
+@pytest.mark.timeout(400)
+def test_on_a_gpu_all_of_it_is_measured(order, native_kernels):
+    arguments = "--sizes", "72x50", "--runs", "3", "--compile", "--compile-precision", "fp16"
+    # In a process of its own: the compiler leaves threads behind.
+    done = subprocess.run(
+        [sys.executable, "-m", "app", *order("cuda:0"), *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (size,) = order.report()["sizes"]
+    rows = {(row["kernels"], row["precision"]): row for row in size["rows"]}
+    assert not [row["not_run"] for row in size["rows"] if "not_run" in row]
+    known = arithmetics_of(torch.device("cuda:0"))
+    assert {precision for _, precision in rows} == {a.title for a in known.values()}
+    ways = {key for key, precision in rows if precision == "FP16"}
+    assert ways == {*VARIANTS, GRAPHED, COMPILED, REWRITTEN}
+    assert all(row["psnr"] > 30 for row in size["rows"])
+    assert all(row["tf32"] is (row["precision"] != "FP32") for row in size["rows"])
+    best = max(
+        rows[key, "FP16"]["pytorch_gain"] for key in (BASELINE, GRAPHED, COMPILED, REWRITTEN)
+    )
+    assert best == 1
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_frames_are_timed_alone_and_overlapped(order, native_kernels):
+    assert main([*order("cuda:0"), "--frames", "--sizes", "72x50"]) == 0
+    (row,) = order.report()["frames"]
+    assert (row["width"], row["height"], row["precision"]) == (72, 50, "FP16")
+    assert row["latency"]["median_ms"] > row["interval"]["median_ms"] > 0
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_without_a_gpu_frame_to_frame_says_why_not(order, capsys):
+    assert main([*order("cpu"), "--frames"]) == 1
+    assert "no native network for the CPU" in capsys.readouterr().err

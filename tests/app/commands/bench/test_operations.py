@@ -1,0 +1,71 @@
+"""The benchmark of the operations: its table, its refusals, and one case on a GPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from app.cli import main
+from app.commands.bench import operations as bench_operations
+from app.commands.bench.operations import GRAPH, OURS, OURS_GRAPH, OWN_GRAPH
+from app.commands.bench.operations import _cases as cases
+from app.commands.bench.operations import _measure as measure
+
+STORED = Path(__file__).parents[4] / "benchmarks" / "operations.json"
+
+
+@pytest.fixture
+def stored():
+    return json.loads(STORED.read_text("utf-8"))
+
+
+def test_every_stored_gain_has_its_error_beside_it(stored):
+    header, *lines = bench_operations.lines(stored)
+    assert len(lines) == len(stored["rows"])
+    for row, line in zip(stored["rows"], lines, strict=True):
+        assert len(line) == len(header)
+        assert row["gain"]
+        for way, gain in row["gain"].items():
+            assert gain == pytest.approx(
+                row["us"]["PyTorch" if way == OURS else GRAPH]["median"] / row["us"][way]["median"]
+            )
+        assert f"{row['error']:.1e}" in line[-1]
+
+
+def test_the_stored_errors_are_near_pytorchs_own(stored):
+    tf32 = 2.0**-10
+    for row in stored["rows"]:
+        limit = tf32 if row["precision"] == "TF32" else 2 * row["their_error"] + 1e-6
+        assert row["error"] <= limit, row
+
+
+def test_the_stored_report_says_where_it_is_from(stored):
+    assert stored["machine"]["gpu"]
+    assert stored["commit"]
+    assert stored["versions"]["torch"]
+    assert all(status["ready"] for status in stored["kernels"])
+
+
+def test_what_our_own_kernel_leaves_to_cudnn_says_so(stored):
+    for row in stored["rows"]:
+        assert bool(row["why_not"]) == (OWN_GRAPH in row["us"]), row
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", [0, 12])
+def test_a_case_is_measured_every_way(number):
+    device = torch.device("cuda")
+    with torch.inference_mode():
+        case = list(cases(device))[number]
+        row = measure(case, device, runs=2, compiled=False)
+    assert {"PyTorch", GRAPH, OURS, OURS_GRAPH} <= set(row["us"])
+    assert row["error"] <= 2 * row["their_error"] + 1e-6
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_without_a_gpu_there_is_nothing_to_measure(capsys):
+    assert main(["bench", "--operations"]) == 1
+    assert "measured on a GPU" in capsys.readouterr().err

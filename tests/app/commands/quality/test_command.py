@@ -1,0 +1,236 @@
+"""The command: it measures everything asked for, and tells what is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cli import main
+from app.commands.quality import command as quality
+from app.commands.quality.command import _store
+from app.commands.quality.contact_sheet import sheet
+from tests.conftest import picture
+from tests.models.evaluation.conftest import RECIPE, arguments
+from utils.image_utils import load_image, save_image
+from utils.tables import markdown
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def test_a_sheet_shows_every_picture_whole() -> None:
+    red, green = np.zeros((2, 30, 60, 3), np.uint8)
+    red[:], green[:] = (200, 0, 0), (0, 200, 0)
+    tall = np.ascontiguousarray(green.swapaxes(0, 1))
+    page = sheet(["A", "B"], [("one", [red, green]), ("two", [tall, red])], 60)
+    for colour, pixels in (((200, 0, 0), 2 * 30 * 60), ((0, 200, 0), 2 * 30 * 60)):
+        assert int((page == colour).all(2).sum()) == pixels
+
+
+def test_quality_measures_every_style_size_and_precision(place: Path, capsys) -> None:
+    more = ("--only", place / "held.txt", "--sheet", place / "sheet.png", "--flicker-photos", 1)
+    more += ("--precisions", "fp32,bf16", "--lbfgs", "1,2", "--without", place / "before")
+    assert main(arguments(place, *more)) == 0
+    report = json.loads((place / "quality.json").read_text("utf-8"))
+    assert report["machine"]["cpu"]
+    quality = report["quality"]
+    assert [photograph["name"] for photograph in quality["photographs"]] == ["2.webp", "0.webp"]
+    assert quality["photographs"][0]["measured"] == [80, 65]
+    assert quality["photographs"][0]["original"] == [62, 50]
+    candy, mosaic = quality["styles"]
+    assert candy["recipe"] == RECIPE
+    assert [(row["network"], row["precision"]) for row in candy["networks"]] == [
+        ("full", "FP32"),
+        ("full", "BF16"),
+        ("lite", "FP32"),
+        ("lite", "BF16"),
+    ]
+    assert mosaic["networks"][-1]["not_run"] == "the pack has no lite network"
+    for row in candy["networks"]:
+        assert row["objective"] > 0
+        assert row["still"] > 0
+        assert row["panned"] > 0
+        assert len(row["each"]) == 2
+        assert (row["psnr_min"] is None) == (row["precision"] == "FP32")
+    assert [row["iterations"] for row in candy["direct"]] == [1, 2]
+    for start in ("direct", "from_noise"):
+        assert candy[start][0]["objective"] > candy[start][1]["objective"]
+    assert candy["from_noise"][0]["objective"] > candy["direct"][0]["objective"]
+    assert all("equals_from_noise" in row for row in candy["networks"])
+    assert candy["without"]["still"] > 0
+    table = markdown(report)
+    for words in (
+        "2 photographs with a long side of 80 px, enlarged from 60: 2, 0",
+        "L-BFGS 2",
+        "BF16 dB",
+        "from noise",
+        "still, without",
+        "Not run: Mosaic, lite",
+    ):
+        assert words in table
+    assert table.splitlines()[0] in capsys.readouterr().out
+    for name in ("sheet.png", "sheet-candy.png", "sheet-mosaic.png"):
+        assert load_image(place / name).shape[1] > 3 * 256
+
+
+def test_without_a_file_to_store_in_the_table_is_printed(place: Path, capsys) -> None:
+    quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32")
+    assert main(arguments(place, *quick, "--json", None, "--styles", "candy")) == 0
+    out = capsys.readouterr().out
+    assert "| style | full | lite |" in out
+    assert "- flicker: --flicker-photos N" in out
+    assert not (place / "quality.json").exists()
+
+
+def test_without_flags_the_scene_is_measured_and_what_is_not_is_said(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(quality, "SCENE", 144)
+    monkeypatch.setattr(quality, "keys_of", lambda folder, wanted: ["candy"])
+    assert main(["quality"]) == 0
+    out = capsys.readouterr().out
+    for words in (
+        "1 photograph with a long side of 144 px: built-in scene",
+        "| style | clipped | frame |",
+        "| Candy |",
+        "| style | still | still, lite | panned | panned, lite |",
+        "Not measured:",
+        "- photographs, only the built-in scene: --photos FOLDER",
+        "--vgg FILE --styles-images FOLDER",
+        "--precisions fp32,fp16,bf16",
+        "--without FOLDER",
+    ):
+        assert words in out
+    assert "L-BFGS optimises" not in out
+
+
+def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -> None:
+    quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32")
+    assert main(arguments(place, *quick, "--styles", "mosaic")) == 0
+    add = [*arguments(place, *quick, "--styles", "candy"), "--add"]
+    assert main(add) == 0
+    report = place / "quality.json"
+    styles = json.loads(report.read_text("utf-8"))["quality"]["styles"]
+    assert [style["key"] for style in styles] == ["candy", "mosaic"]
+    kept = report.read_bytes()
+    assert main([*add, "--size", "96"]) == 1
+    assert "was measured with another size" in capsys.readouterr().err
+    assert report.read_bytes() == kept
+    report.write_text("[1]")
+    assert main(add) == 1
+    assert "'quality.json' is not a report of quality" in capsys.readouterr().err
+
+
+def test_a_report_to_add_to_begins_with_the_first_style_added(place: Path) -> None:
+    quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32")
+    assert main([*arguments(place, *quick, "--styles", "candy"), "--add"]) == 0
+    styles = json.loads((place / "quality.json").read_text("utf-8"))["quality"]["styles"]
+    assert [style["key"] for style in styles] == ["candy"]
+
+
+def test_runs_that_add_to_one_report_at_the_same_time_lose_no_style(tmp_path: Path) -> None:
+    same = {
+        "machine": {"gpu": "", "cpu": "", "threads": 1},
+        "versions": {"torch": "", "cuda": "", "cudnn": ""},
+    }
+    keys = [f"style_{n}" for n in range(8)]
+
+    def add(key: str) -> None:
+        quality = {"size": 96, "styles": [{"key": key}]}
+        _store(tmp_path / "report.json", {**same, "quality": quality}, add=True)
+
+    with ThreadPoolExecutor(len(keys)) as pool:
+        list(pool.map(add, keys))
+    styles = json.loads((tmp_path / "report.json").read_text("utf-8"))["quality"]["styles"]
+    assert sorted(style["key"] for style in styles) == keys
+
+
+def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:
+    mixing = ("--mix-sheet", place / "mix.png", "--pairs", "candy:mosaic,mosaic:candy")
+    nothing = ("--json", None, "--vgg", None, "--styles-images", None)
+    only = ("--photos", place / "photos" / "1.webp", "--size", 384)
+    assert main(arguments(place, *mixing, *nothing, *only)) == 0
+    page = load_image(place / "mix.png").astype(int)
+    height = (page.shape[0] - 34 - 2 * 8) // 2  # below the head, two rows and their gaps
+    above, below = page[34 : 34 + height], page[34 + height + 8 : 34 + 2 * height + 8]
+    left = page.shape[1] - 5 * 384 - 4 * 8
+    first, last = slice(left, left + 384), slice(-384, None)
+    assert np.abs(above[:, first] - below[:, last]).max() == 0
+    assert np.abs(above[:, last] - below[:, first]).max() == 0
+    assert np.abs(above[:, first] - above[:, last]).mean() > 1
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--vgg", None), "needs --vgg"),
+        (("--vgg", "none.safetensors"), "'none.safetensors' does not exist"),
+        (("--styles-images", None), "needs --styles-images"),
+        (("--styles-images", "photos"), "holds no painting for the style 'candy'"),
+        (("--styles", "udnie"), "there is no style 'udnie'"),
+        (("--packs", "nowhere"), "the folder of styles 'nowhere' does not exist"),
+        (("--packs", "photos"), "holds no style"),
+        (("--photos", "nothing.jpg"), "'nothing.jpg' does not exist"),
+        (("--photos", "held.txt"), "'held.txt' is not a picture but a text file"),
+        (("--photos", None, "--only", "held.txt"), "--only names some of the photographs in"),
+        (("--only", "other.txt"), "is not among --photos: 9.webp"),
+        (("--only", "none.txt"), "the list 'none.txt' cannot be read"),
+        (("--sheet", "sheet.gif"), "'sheet.gif' should end in .png"),
+        (("--json", "nowhere/q.json"), "the folder 'nowhere' does not exist"),
+        (("--json", "photos"), "'photos' is a folder"),
+        (("--pairs", "candy:mosaic"), "--mix-sheet and --pairs go together"),
+        (("--without", "photos"), "holds no 'candy' trained without the stability term"),
+        (("--without", "packs"), "with the stability term, at a stability weight of 0.5"),
+        (("--device", "cuda:77"), "there is no device 'cuda:77'"),
+    ],
+)
+def test_what_cannot_be_measured_is_told_before(place, monkeypatch, capsys, more, says) -> None:
+    monkeypatch.chdir(place)
+    (place / "other.txt").write_text("9.webp\n")
+    assert main(arguments(place, *more)) == 1
+    printed = capsys.readouterr()
+    assert says in printed.err
+    assert printed.err.count("\n") == 1
+    assert not (place / "quality.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--size", "20"), "64 to 4096"),
+        (("--lbfgs", "0,5"), "a number of iterations"),
+        (("--networks", "tiny"), "'tiny' is none of full, lite"),
+        (("--pairs", "candy"), "'candy' is not a pair"),
+    ],
+)
+def test_a_wrong_command_line_is_told_what_is_wrong(place, capsys, more, says) -> None:
+    assert main(arguments(place, *more)) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_pack_that_does_not_say_its_recipe_is_refused(place: Path, capsys) -> None:
+    path = place / "packs" / "mosaic" / "style.toml"
+    path.write_text(path.read_text("utf-8").replace("style_scales", "scales"), "utf-8")
+    assert main(arguments(place)) == 1
+    assert "'mosaic/style.toml' does not say what" in capsys.readouterr().err
+
+
+def test_a_photograph_too_narrow_for_its_size_is_refused(place: Path, capsys) -> None:
+    save_image(place / "photos" / "strip.png", picture(300, 60))
+    assert main(arguments(place)) == 1
+    assert "'strip.png' is too narrow: at --size 80" in capsys.readouterr().err
+
+
+def test_the_command_needs_only_what_training_needs() -> None:
+    check = (
+        "import sys, app.commands.quality.command; "
+        "sys.exit(bool({'PySide6', 'cv2', 'psutil'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, check=False)
+    assert done.returncode == 0

@@ -1,0 +1,170 @@
+"""The doctor finds what is there, names what is not, and never falls over what is broken."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from app.cli import main
+from app.commands import doctor
+from utils import system
+from utils.system import Missing
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def says(findings: list[doctor.Finding]) -> str:
+    return "\n".join(f"{finding.state}: {finding.says}" for finding in findings)
+
+
+def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys):
+    status = main(["doctor", "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert list(report) == [
+        "Program",
+        "PyTorch",
+        "Packages",
+        "Compiler",
+        "Kernels",
+        "Cameras",
+        "Window",
+        "Folders",
+        "Styles",
+    ]
+    assert all(report.values())
+    states = {finding["state"] for found in report.values() for finding in found}
+    assert status == (doctor.FAULT in states)
+    assert any(torch.__version__ in finding["says"] for finding in report["PyTorch"])
+
+    main(["doctor"])
+    text = capsys.readouterr().out
+    assert all(topic in text for topic in report)
+
+
+def test_every_kernel_is_ready_or_says_why_not(native_kernels):
+    told = says(doctor.examine(lambda: doctor.check_kernels(build=True)))
+    for status in native_kernels:
+        assert f"{status.name} on cpu: {'ready' if status.ready else status.reason}" in told
+
+
+def test_another_package_named_kernels_is_recognised(tmp_path):
+    """PyPI has one; put before ours on the path it would be imported instead."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "__init__.py").write_text("")
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "app", "doctor", "--json", "--no-build"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    (finding,) = json.loads(done.stdout)["Kernels"]
+    assert finding["state"] == "fault"
+    assert "another package has that name" in finding["says"]
+    assert str(tmp_path) in finding["says"]
+
+
+def test_a_part_that_cannot_be_imported_is_a_finding():
+    def check():
+        yield doctor.Finding(doctor.OK, "this far")
+        import no_such_module_anywhere  # noqa: F401  # pyright: ignore[reportMissingImports]
+
+    found = doctor.examine(check)
+    assert [finding.state for finding in found] == ["ok", "fault"]
+    assert "no_such_module_anywhere" in found[1].says
+
+
+def test_a_missing_system_library_is_named_with_the_line_that_installs_it(monkeypatch):
+    monkeypatch.setattr(system, "QT_LIBRARIES", {"libqt-needs-me.so.9": "libqt-needs-me9"})
+    (missing,) = (item for item in system.missing() if item.purpose == system.WINDOW)
+    assert missing == Missing("libqt-needs-me.so.9", "libqt-needs-me9", system.WINDOW)
+    told = says(doctor.examine(doctor.check_window))
+    assert "fault: This system lacks libqt-needs-me.so.9" in told
+    assert "apt-get install libqt-needs-me9" in told
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux system libraries")
+def test_the_table_of_libraries_covers_what_qt_loads():
+    """Every library that Qt's X11 plug-in needs directly stands in the table or comes with the
+    C library, the C++ library or the wheel."""
+    PySide6 = pytest.importorskip("PySide6")
+    plugins = Path(PySide6.__file__).parent / "Qt" / "plugins"
+    listed = subprocess.run(
+        ["ldd", str(plugins / "platforms" / "libqxcb.so")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    needed = {line.split()[0] for line in listed.splitlines() if "=>" in line}
+    outside = {
+        name
+        for name in needed
+        if name.startswith(("libxcb", "libX11", "libEGL", "libGL.", "libxk"))
+    }
+    assert outside
+    assert outside <= set(system.QT_LIBRARIES)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="displays are Linux's trouble")
+def test_without_a_display_it_names_the_command_that_needs_none(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert not system.has_display()
+    assert "styleforge stylize" in says(doctor.examine(doctor.check_window))
+    monkeypatch.setenv("DISPLAY", ":98765")  # Qt would end the process over this one
+    assert not system.has_display()
+    told = says(doctor.examine(doctor.check_window))
+    assert "the display ':98765' does not answer" in told
+    assert "styleforge stylize" in told
+
+
+def test_a_display_that_answers_is_one(xvfb, monkeypatch):
+    for name in ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DISPLAY", xvfb["DISPLAY"])
+    assert system.has_display()
+    monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
+    assert system.has_display()
+
+
+def test_a_narrow_screen_cuts_no_path(monkeypatch):
+    path = "/a/very/long/path/" + "x" * 60
+    monkeypatch.setattr(sys, "stdout", screen := io.StringIO())
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    doctor.show({"Folders": [doctor.Finding(doctor.OK, path)]})
+    printed = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
+    assert len(printed.splitlines()) > 3, "it is a narrow screen"
+    assert path in "".join(printed.split())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="folders by XDG variables")
+def test_a_folder_that_cannot_be_written_is_a_fault(monkeypatch, tmp_path):
+    (tmp_path / "wall").write_text("a file where a folder should be")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "wall" / "data"))
+    found = {finding.says.partition(":")[0]: finding for finding in doctor.check_folders()}
+    assert found["settings"].state == doctor.OK
+    assert found["styles"].state == doctor.FAULT
+    assert "is not writable: Not a directory" in found["styles"].says
+
+
+def test_a_broken_qt_is_reported_with_its_last_words():
+    assert doctor._ask("print('a'); print('b')") == ("b", "")
+    assert doctor._ask("raise OSError('libx.so: cannot open')") == (
+        "",
+        "OSError: libx.so: cannot open",
+    )
+    answer, fault = doctor._ask("import os; os.abort()")
+    assert answer == ""
+    assert "status" in fault

@@ -1,0 +1,7 @@
+"""The tests of the command stand on what those of training stand on."""
+
+from __future__ import annotations
+
+from tests.models.training.conftest import folder as folder
+from tests.models.training.conftest import style_file as style_file
+from tests.models.training.conftest import thrifty as thrifty

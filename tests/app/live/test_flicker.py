@@ -1,0 +1,81 @@
+"""Flicker is how much more than its source a stream changes, and says so when nothing does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.engine.result import EngineConfig, Running, Styled, Timings
+from app.frame import Frame
+from app.live.flicker import FRAMES, Flicker, FlickerMeter
+from models.precision import Precision
+
+
+def styled(source: int, result: int, **changes: object) -> Styled:
+    made = Styled(
+        Frame(np.full((48, 64, 3), result, np.uint8)),
+        Frame(np.full((48, 64, 3), source, np.uint8)),
+        EngineConfig(),
+        Timings(),
+        (64, 48),
+        Running("Fused", Precision.fp32, "CPU"),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def test_it_is_the_change_of_the_output_over_that_of_the_source():
+    meter = FlickerMeter()
+    for n in range(10):
+        meter.add(styled(100 + 2 * (n % 2), 50 + 5 * (n % 2)))
+    assert meter.flicker == Flicker(5.0, 2.0)
+    assert meter.flicker is not None
+    assert meter.flicker.ratio == 2.5
+    assert str(meter.flicker) == "2.50x the source's change"
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [(0, "none, nothing changes"), (3, "3.0 of 255, the source stands still")],
+)
+def test_a_source_that_stands_still_has_no_ratio(output, words):
+    meter = FlickerMeter()
+    for n in range(4):
+        meter.add(styled(100, 50 + output * (n % 2)))
+    assert meter.flicker is not None
+    assert meter.flicker.ratio is None
+    assert str(meter.flicker) == words
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": EngineConfig(style="mosaic")},
+        {"config": EngineConfig(smoothing=0.5)},
+        {"size": (32, 24)},
+        {"running": Running("Fused", Precision.bf16, "CPU")},
+    ],
+    ids=["style", "smoothing", "size", "precision"],
+)
+def test_what_does_not_continue_the_stream_begins_anew(changes):
+    meter = FlickerMeter()
+    meter.add(styled(100, 50))
+    meter.add(styled(102, 54))
+    meter.add(styled(0, 255, **changes))
+    assert meter.flicker is None
+
+
+def test_only_the_last_frames_count():
+    meter = FlickerMeter()
+    for n in range(FRAMES):
+        meter.add(styled(100 + n % 2, 50 + 9 * (n % 2)))
+    for n in range(FRAMES + 1):
+        meter.add(styled(100 + n % 2, 50 + n % 2))
+    assert meter.flicker == Flicker(1.0, 1.0)
+
+
+def test_one_frame_says_nothing():
+    meter = FlickerMeter()
+    meter.add(styled(1, 1))
+    assert meter.flicker is None

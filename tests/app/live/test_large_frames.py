@@ -1,0 +1,187 @@
+"""What the window paints of a large frame is the styled picture made small, in every view."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QImage
+
+from app.engine.engine import Engine
+from app.frame import Frame
+from app.live.display_copy import MANY_PIXELS, full_size
+from app.live.session import Session
+from app.settings import Settings
+from app.ui.main_window import MainWindow
+from tests.conftest import picture
+from utils.image_utils import save_image
+from utils.opencv import cv2
+
+SIZES = {1.0: (1250, 800), 4.1: (2480, 1654), 8.3: (3840, 2160), 24.0: (6000, 4000)}
+Pixels = NDArray[np.uint8]
+
+
+@pytest.fixture
+def session(qtbot, library, config, native_kernels):
+    session = Session(library, config)
+    yield session
+    session.shutdown()
+
+
+@pytest.fixture
+def window(session, qtbot):
+    settings = Settings(overlay=False, show_gallery=False, show_panel=False)
+    window = MainWindow(session, settings, lambda _: None)
+    qtbot.addWidget(window)
+    window.resize(1280, 800)
+    window.show()
+    qtbot.waitExposed(window)
+    return window
+
+
+def painted(window, place: QRect) -> Pixels:
+    """[H, W, 3]: what the viewport paints at `place`."""
+    image = window.viewport.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+    rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
+    pixels = rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)
+    inner = place.adjusted(4, 4, -4, -4)  # without the borders, where a pixel is half a picture's
+    return pixels[inner.top() : inner.bottom() + 1, inner.left() : inner.right() + 1].copy()
+
+
+def small(pixels: Pixels, place: QRect) -> Pixels:
+    size = place.width(), place.height()
+    scaled = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
+    return np.asarray(scaled, np.uint8)[4:-4, 4:-4]
+
+
+def differ(a: Pixels, b: Pixels) -> float:
+    return float(np.abs(a.astype(int) - b).mean())
+
+
+def on_screen(window) -> bool:
+    return window.viewport.styled is not None and not window.viewport._unseen
+
+
+def open_picture(window, qtbot, path, size):
+    save_image(path, picture(*size))
+    window.session.open(str(path))
+    qtbot.waitUntil(lambda: on_screen(window), timeout=30_000)
+    styled = window.viewport.styled
+    assert (styled.frame.width, styled.frame.height) == size
+    return styled
+
+
+def as_engine_makes_it(library, config, frame: Pixels) -> Pixels:
+    engine = Engine(library)
+    engine.configure(config)
+    return engine.process(Frame(frame)).frame.pixels
+
+
+@pytest.mark.parametrize("megapixels", SIZES)
+def test_a_picture_is_painted_as_it_is_styled(window, library, config, qtbot, tmp_path, megapixels):
+    size = SIZES[megapixels]
+    styled = open_picture(window, qtbot, tmp_path / "photo.png", size)
+    place = window.viewport._picture
+    expected = small(as_engine_makes_it(library, config, picture(*size)), place)
+    assert differ(painted(window, place), expected) < 2
+    assert differ(small(styled.source.pixels, place), expected) > 10, "the test can tell"
+
+
+@pytest.mark.parametrize("megapixels", SIZES)
+def test_a_split_has_the_original_left_and_the_styled_right(window, qtbot, tmp_path, megapixels):
+    styled = open_picture(window, qtbot, tmp_path / "photo.png", SIZES[megapixels])
+    window.set_view("split")
+    place = window.viewport._picture
+    pixels, middle = painted(window, place), place.width() // 2
+    source, result = small(styled.source.pixels, place), small(styled.frame.pixels, place)
+    top = slice(0, place.height() // 3)  # above the knob and the titles
+    left, right = (top, slice(0, middle - 20)), (top, slice(middle + 20, None))
+    assert differ(pixels[left], source[left]) < 2
+    assert differ(pixels[right], result[right]) < 2
+    assert differ(source[right], result[right]) > 10
+
+
+@pytest.mark.parametrize("megapixels", SIZES)
+def test_a_comparison_paints_both_styled_pictures(
+    window, session, qtbot, tmp_path, megapixels, monkeypatch
+):
+    places: list[tuple[Frame, QRect]] = []
+    draw = window.viewport._draw
+    monkeypatch.setattr(
+        window.viewport,
+        "_draw",
+        lambda painter, frame, place: (places.append((frame, place)), draw(painter, frame, place)),
+    )
+    window.set_view("compare")
+    styled = open_picture(window, qtbot, tmp_path / "photo.png", SIZES[megapixels])
+    session.shutdown()  # the picture stays as it is from here on
+    places.clear()
+    window.viewport.grab()
+    styled = window.viewport.styled
+    assert [frame for frame, _ in places] == [styled.comparison.baseline, styled.comparison.fused]
+    for frame, place in places[:2]:
+        pixels = painted(window, place)
+        half = slice(0, place.height() // 2)  # above the titles
+        assert differ(pixels[half], small(frame.pixels, place)[half]) < 2
+        assert differ(pixels[half], small(styled.source.pixels, place)[half]) > 10
+
+
+@pytest.mark.parametrize("megapixels", SIZES)
+def test_a_film_is_painted_as_it_is_styled(window, library, config, qtbot, tmp_path, megapixels):
+    size = SIZES[megapixels]
+    path = tmp_path / "film.avi"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 25, size)
+    assert writer.isOpened()
+    for _ in range(2):
+        writer.write(picture(*size)[..., ::-1].copy())
+    writer.release()
+    window.session.open(str(path))
+    qtbot.waitUntil(lambda: on_screen(window), timeout=30_000)
+    styled, place = window.viewport.styled, window.viewport._picture
+    whole = (styled.captured or styled.source).pixels
+    assert whole.shape == (size[1], size[0], 3)
+    expected = as_engine_makes_it(library, config, whole)
+    assert differ(painted(window, place), small(expected, place)) < 4
+    assert differ(small(whole, place), small(expected, place)) > 10, "the test can tell"
+    saved = full_size(styled)
+    assert saved.shape == whole.shape
+    assert differ(saved, expected) < 4
+
+
+def test_a_stream_is_worked_on_in_the_size_it_is_shown_and_in_its_own_while_held(
+    window, session, qtbot, tmp_path
+):
+    path = tmp_path / "film.avi"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 25, (3840, 2160))
+    for _ in range(3):
+        writer.write(picture(3840, 2160))
+    writer.release()
+    problems: list[str] = []
+    session.problem.connect(lambda problem: problems.append(problem.details))
+    session.open(str(path))
+    qtbot.waitUntil(lambda: window.viewport.styled is not None, timeout=30_000)
+    width, height = window.viewport.styled.frame.width, window.viewport.styled.frame.height
+    assert (width, height) == (1280, 720)  # the window has fewer pixels, half as many would not do
+    session.hold(True)
+    qtbot.waitUntil(
+        lambda: bool(problems) or window.viewport.styled.frame.width == 3840, timeout=30_000
+    )
+    assert not problems
+    assert window.viewport.styled.captured is None
+    session.hold(False)
+    qtbot.waitUntil(lambda: problems or window.viewport.styled.frame.width == 1280, timeout=30_000)
+    assert not problems
+    session.paused = True  # a picture that stands still is worth all its pixels
+    qtbot.waitUntil(
+        lambda: bool(problems) or window.viewport.styled.frame.width == 3840, timeout=30_000
+    )
+
+
+def test_a_frame_that_is_restyled_with_other_pixels_has_no_small_copy_of_the_old_ones():
+    frame = Frame(picture(64, 48), small=Frame(picture(32, 24)))
+    assert frame.with_pixels(255 - frame.pixels).small is None
+    assert frame.width * frame.height < MANY_PIXELS
+    assert replace(frame, index=3).small is frame.small

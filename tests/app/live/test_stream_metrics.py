@@ -1,0 +1,101 @@
+"""The meter counts frames and names what limits them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.engine.result import EngineConfig, Running, Styled, Timings
+from app.frame import Frame
+from app.live.stream_metrics import Meter
+from models.precision import Precision
+
+
+def feed(meter, *, period, network, every=1, frames=60, shown=True, download=0.0, blend=0.0):
+    """`frames` results `period` seconds apart, from a source `every` times as fast."""
+    pixels = np.zeros((16, 16, 3), np.uint8)
+    now = 100.0
+    for n in range(frames):
+        now = 100.0 + n * period
+        source = Frame(pixels, n * every, now - 0.05)
+        styled = Styled(
+            source,
+            source,
+            EngineConfig(),
+            Timings(
+                network=network,
+                download=download,
+                groups=(("encoder", network / 2),),
+                blend=blend,
+            ),
+            (16, 16),
+            Running("Fused", Precision.fp32, "CPU"),
+        )
+        meter.processed(styled, now)
+        if shown:
+            meter.displayed(styled, now + 0.01, 2.0)
+    return meter.reading(now + 0.01)
+
+
+@pytest.fixture
+def meter():
+    meter = Meter()
+    meter.start("camera")
+    return meter
+
+
+def test_rates_latency_and_drops_are_what_was_fed(meter):
+    reading = feed(meter, period=0.1, network=95, every=6)
+    assert reading.processed_fps == pytest.approx(10)
+    assert reading.displayed_fps == pytest.approx(10)
+    assert reading.capture_fps == pytest.approx(60)
+    assert reading.dropped == 59 * 5
+    assert reading.latency_ms == pytest.approx(60)
+    assert reading.timings.groups == (("encoder", pytest.approx(47.5)),)
+
+
+def test_a_busy_engine_is_limited_by_its_longest_stretch(meter):
+    assert feed(meter, period=0.1, network=95).verdict == "limited by the network"
+    meter.start("camera")
+    reading = feed(meter, period=0.1, network=20, download=75)
+    assert reading.verdict == "limited by the download"
+
+
+def test_an_idle_engine_is_limited_by_its_source(meter):
+    assert feed(meter, period=0.1, network=5).verdict == "limited by the camera: 10 fps"
+
+
+def test_an_engine_that_leaves_frames_behind_is_not_waiting_for_them(meter):
+    # 50 of 100 ms are the network's, the rest goes to others; the source is twice as fast.
+    reading = feed(meter, period=0.1, network=50, every=2)
+    assert reading.verdict == "limited by the network"
+
+
+def test_results_that_are_not_shown_blame_the_display(meter):
+    assert feed(meter, period=0.02, network=5, shown=False).verdict.startswith(
+        "limited by the display"
+    )
+
+
+def test_a_new_source_starts_from_nothing(meter):
+    feed(meter, period=0.1, network=5)
+    meter.start("video")
+    assert meter.reading(200.0).processed_fps == 0
+    assert meter.reading(200.0).verdict == ""
+
+
+def test_overhead_is_what_the_engine_did_not_spend(meter):
+    feed(meter, period=0.1, network=20)
+    assert meter.overhead_ms(106.0) == pytest.approx(40)
+
+
+def test_flicker_is_measured_and_forgotten_with_the_source(meter):
+    reading = feed(meter, period=0.1, network=5)
+    assert reading.flicker is not None
+    assert reading.flicker.output == reading.flicker.source == 0
+    meter.start("video")
+    assert meter.reading(200.0).flicker is None
+
+
+def test_an_engine_busy_with_blending_is_limited_by_it(meter):
+    assert feed(meter, period=0.1, network=20, blend=75).verdict == "limited by the blending"

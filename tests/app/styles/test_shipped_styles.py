@@ -1,0 +1,110 @@
+"""The styles that come with the program: whole, of two sizes, of one descent, exact enough."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from app.sources.scene import render
+from app.styles.library import BUILTIN, Library, Style
+from models.checkpoints import load_checkpoint
+from models.evaluation.image_metrics import as_seen, border, psnr, to_tensor
+from models.network_config import FULL, LITE, network_shape
+from models.transformer_net import TransformerNetFused
+
+LIBRARY = Library(BUILTIN, BUILTIN / "none")
+NAMED = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
+MORE = ("composition_vii", "scream", "wreck")
+BYTES = 36_000_000
+
+pytestmark = pytest.mark.usefixtures("native_kernels")
+every_style = pytest.mark.parametrize("style", LIBRARY.styles, ids=lambda style: style.key)
+
+
+@pytest.fixture(scope="module")
+def scene() -> Tensor:
+    """[1, 3, 144, 256], the built-in scene."""
+    return to_tensor(render(2.0, 256, 144), torch.device("cpu"))
+
+
+def styled(state: dict[str, Tensor], picture: Tensor, dtype: torch.dtype) -> Tensor:
+    """What is seen of `picture` in FP32, 0-255."""
+    network = TransformerNetFused(**asdict(network_shape(state))).to(dtype)
+    network.load_state_dict(state)
+    with torch.inference_mode():
+        return as_seen(network(picture.to(dtype)).float())
+
+
+def weights(style: Style) -> tuple[Path, Path]:
+    assert style.lite is not None
+    return style.weights, style.lite
+
+
+def test_nine_styles_are_there_in_the_order_of_the_number_keys():
+    assert tuple(style.key for style in LIBRARY.styles) == NAMED + MORE
+
+
+def test_all_that_is_shipped_stays_small():
+    files = [path for path in BUILTIN.parent.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < BYTES
+
+
+@every_style
+def test_a_style_has_a_full_and_a_lite_network(style):
+    full, lite = (network_shape(load_checkpoint(path)) for path in weights(style))
+    assert (full, lite) == (FULL, LITE)
+
+
+@every_style
+def test_bf16_shows_the_picture_of_fp32(style, scene):
+    for path in weights(style):
+        state = load_checkpoint(path)
+        exact = styled(state, scene, torch.float32)
+        assert psnr(styled(state, scene, torch.bfloat16), exact) >= 38
+
+
+@every_style
+def test_a_styled_picture_has_contrast_and_no_frame(style, scene):
+    for path in weights(style):
+        picture = styled(load_checkpoint(path), scene, torch.float32)
+        assert picture.std() > 25
+        rings = border(picture)
+        assert rings.edge < 1.5 * rings.within
+
+
+@pytest.mark.parametrize("size", [0, 1], ids=["full", "lite"])
+def test_any_two_styles_mix(size, scene):
+    """Halfway, weights of one descent still draw: contrast like that of the two themselves."""
+    states = {style.key: load_checkpoint(weights(style)[size]) for style in LIBRARY.styles}
+    contrast = {key: styled(state, scene, torch.float32).std() for key, state in states.items()}
+    keys = list(states)
+    for first, second in zip(keys, keys[1:] + keys[:1], strict=True):
+        mixed = {
+            name: torch.lerp(value, states[second][name], 0.5)
+            for name, value in states[first].items()
+        }
+        seen = styled(mixed, scene, torch.float32).std()
+        assert seen > 0.5 * min(contrast[first], contrast[second]), (first, second)
+
+
+REPORT = json.loads((BUILTIN.parents[1] / "benchmarks" / "quality.json").read_text("utf-8"))
+MEASURED = {style["key"]: style for style in REPORT["quality"]["styles"]}
+
+
+@every_style
+def test_training_for_steadiness_halved_the_flicker_and_the_pack_says_so(style):
+    stated = tomllib.loads((style.weights.parent / "style.toml").read_text("utf-8"))["steadiness"]
+    measured = MEASURED[style.key]
+    networks = {row["network"]: row for row in measured["networks"] if row["precision"] == "FP32"}
+    for kind in ("still", "panned"):
+        without, after = measured["without"][kind], networks["full"][kind]
+        assert after <= 0.5 * without
+        assert stated[kind] == pytest.approx(after, rel=0.01)
+        assert stated[f"{kind}_without"] == pytest.approx(without, rel=0.01)
+        assert stated[f"{kind}_lite"] == pytest.approx(networks["lite"][kind], rel=0.01)

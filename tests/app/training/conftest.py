@@ -1,0 +1,125 @@
+"""What the tests of the studio stand on: an order for real processes on tiny pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.engine.result import EngineConfig
+from app.live.session import Session
+from app.settings import Settings
+from app.styles.library import Library
+from app.training import controller as studio_module
+from app.training.controller import Studio
+from app.training.request import Order
+from app.training.state import Phase, State
+from app.ui.file_dialogs import Picker
+from app.ui.training.window import StudioWindow
+from models.training.presets import Preset, Stroke
+from tests.conftest import picture
+from tests.helpers.fakes import Negative
+from utils.image_utils import save_image
+
+TINY = Preset("tiny", "Tiny", "For tests", iterations=4, image_size=32, batch_size=2)
+LONG = Preset("long", "Long", "For tests", iterations=100_000, image_size=32, batch_size=2)
+SMALL = Stroke("small", "Small", "For tests", style_size=64)
+PATIENCE = 60_000  # ms; a process has to import PyTorch first
+
+
+@pytest.fixture
+def photographs(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for n in range(5):
+        save_image(folder / f"{n}.png", picture(60 + n, 50, seed=n))
+    return folder
+
+
+@pytest.fixture
+def painting(tmp_path: Path) -> Path:
+    save_image(tmp_path / "red_stripes.png", picture(64, 48, seed=9))
+    return tmp_path / "red_stripes.png"
+
+
+@pytest.fixture
+def order(painting: Path, photographs: Path, vgg_file: Path) -> Order:
+    return Order("Red stripes", painting, photographs, TINY, SMALL, vgg=vgg_file, device="cpu")
+
+
+def fields(order: Order) -> dict:
+    return {name: getattr(order, name) for name in Order.__dataclass_fields__}
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the training processes: the pictures are too small for more."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(autouse=True)
+def no_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is asked about a long run, but where a test is about that."""
+    monkeypatch.setattr(studio_module, "LONG_S", 1e9)
+
+
+@pytest.fixture
+def own_library(tmp_path: Path) -> Library:
+    return Library(tmp_path / "builtin", tmp_path / "mine" / "styles")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Where the runs of `own_library` are kept."""
+    return tmp_path / "mine" / "training"
+
+
+@pytest.fixture
+def studio(qtbot, own_library: Library) -> Iterator[Studio]:
+    made = Studio(own_library)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def session(qtbot, own_library: Library) -> Iterator[Session]:
+    made = Session(own_library, EngineConfig(device="cpu"), engine=Negative())  # type: ignore[arg-type]
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def window(session: Session, qtbot) -> StudioWindow:
+    picker = Picker(Settings, lambda **_: None)
+    made = StudioWindow(session, lambda: picture(80, 60), lambda **_: None, picker)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def until(qtbot, studio: Studio, *phases: Phase) -> State:
+    qtbot.waitUntil(lambda: studio.state.phase in phases, timeout=PATIENCE)
+    return studio.state
+
+
+def learning(qtbot, studio: Studio, steps: int = 2) -> None:
+    """Wait until the run has taken some steps."""
+    qtbot.waitUntil(
+        lambda: studio.state.phase is Phase.TRAINING and len(studio.history) >= steps,
+        timeout=PATIENCE,
+    )
+
+
+def filled(window: StudioWindow, order: Order, qtbot) -> StudioWindow:
+    """The window with the order typed in."""
+    window.form.preset.offer(())
+    window.form.preset.addItem(order.preset.title, order.preset)
+    window.form.stroke.addItem(order.stroke.title, order.stroke)
+    window.form.stroke.setCurrentIndex(window.form.stroke.count() - 1)
+    window.form.take_picture(order.picture)
+    window.form.take_folder(order.photographs)
+    window.form.show_vgg(order.vgg)
+    qtbot.waitUntil(window.start.isEnabled)
+    return window

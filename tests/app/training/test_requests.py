@@ -1,0 +1,181 @@
+"""Orders: a picture becomes a style of the gallery, and none takes long unasked."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+
+import numpy as np
+import torch
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+
+from app.commands.train import command as train
+from app.commands.train.stop_signal import ShownOn
+from app.training import controller as studio_module
+from app.training.dataset_scan import survey
+from app.training.request import Order
+from app.training.state import Forecast, Phase, State
+from app.ui.training.formatting import about, left, question
+from models.training.presets import PRESETS, STROKES, cheaper
+from models.training.style_pack import THUMBNAIL
+from tests.app.training.conftest import LONG, PATIENCE, TINY, fields, filled, until
+from tests.conftest import picture
+from utils.image_utils import load_image, save_image
+
+# From the order to the gallery
+
+
+def test_a_picture_becomes_a_style_of_the_gallery(window, session, order, qtbot, runs):
+    filled(window, order, qtbot)
+    previews, trained = [], []
+    session.studio.previewed.connect(previews.append)
+    session.trained.connect(trained.append)
+    before = session.config
+    window.form.title.clear()
+    QTest.keyClicks(window.form.title, "Stripes")
+    QTest.keyClick(window, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    with qtbot.waitSignal(session.studio.finished, timeout=PATIENCE) as told:
+        pass
+    (style,) = told.args
+    assert (style.key, style.title) == ("stripes", "Stripes")
+    assert session.library.get("stripes") == style
+    assert trained == [style]
+    assert session.config == before  # the stream goes on as it was
+    assert style.thumbnail is not None
+    assert load_image(style.thumbnail).shape == (THUMBNAIL, THUMBNAIL, 3)
+    assert [point.iteration for point in session.studio.history] == [1, 2, 3, 4]
+    assert previews
+    assert not list(runs.iterdir())
+    assert session.studio.state == State()
+    recipe = tomllib.loads((session.library.user / "stripes" / "style.toml").read_text("utf-8"))
+    assert recipe["training"]["iterations"] == 4
+    assert "--style-image red_stripes.png" in recipe["training"]["command"]
+    assert str(order.photographs) not in recipe["training"]["command"]
+
+
+def test_two_styles_of_one_title_live_side_by_side(own_library, tmp_path):
+    for key in ("red_stripes", "red_stripes_2"):
+        pack = tmp_path / "out" / "style"
+        pack.mkdir(parents=True)
+        (pack / "weights.safetensors").touch()
+        (pack / "style.toml").write_text(
+            'title = "Red stripes"\nweights = "weights.safetensors"\n[training]\nseed = 7\n'
+        )
+        adopted = own_library.adopt(pack)
+        assert adopted.key == key
+        assert not pack.exists()
+        assert "seed = 7" in (adopted.weights.parent / "style.toml").read_text("utf-8")
+    assert len(own_library.styles) == 2
+
+
+def test_previews_follow_the_current_frame(studio, order, qtbot):
+    shapes = []
+    studio.previewed.connect(lambda path: shapes.append(QImage(str(path)).size().toTuple()))
+    studio.begin(Order(**{**fields(order), "preset": LONG}), picture(80, 60))
+    qtbot.waitUntil(lambda: bool(shapes), timeout=PATIENCE)
+    assert shapes[0] == (80, 60)
+    studio.show_on(picture(40, 64))
+    qtbot.waitUntil(lambda: shapes[-1] == (40, 64), timeout=PATIENCE)
+    studio.cancel()
+    until(qtbot, studio, Phase.IDLE)
+
+
+def test_a_picture_that_changes_is_read_again(tmp_path):
+    path = tmp_path / "frame.png"
+    save_image(path, picture(40, 30))
+    shown = ShownOn(path, np.zeros((8, 8, 3), np.uint8), 512)
+    assert shown().shape == (30, 40, 3)
+    save_image(path, picture(64, 48))
+    assert shown().shape == (48, 64, 3)
+    path.unlink()
+    assert shown().shape == (48, 64, 3)
+    assert ShownOn(None, picture(64, 48), 32)().shape == (24, 32, 3)
+
+
+def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_path):
+    (photographs / "bad.jpg").write_bytes(b"\xff\xd8\xff nothing more")
+    found = survey(photographs)
+    assert found.usable
+    assert found.words.startswith(
+        "6 photographs; 1 cannot be used and will be left out. That is few"
+    )
+    for n in range(120):
+        save_image(photographs / f"more{n}.png", picture(24, 24, seed=n))
+    assert survey(photographs).words == "126 photographs; 1 cannot be used and will be left out"
+    assert survey(tmp_path / "absent").words.endswith("does not exist")
+    assert not survey(photographs, wanted=lambda: False).usable
+
+
+# How long it takes
+
+
+def test_a_long_run_is_asked_about_and_can_be_declined(
+    window, session, order, qtbot, monkeypatch, runs
+):
+    monkeypatch.setattr(studio_module, "LONG_S", 0.0)
+    filled(window, order, qtbot)
+    window.start.click()
+    state = until(qtbot, session.studio, Phase.ASKING)
+    assert state.forecast is not None
+    assert not state.forecast.on_gpu
+    assert window.asking.question == question(state.forecast)
+    no = window.asking.buttons[-1]
+    assert no.text() == "Do &not train"
+    no.click()
+    until(qtbot, session.studio, Phase.IDLE)
+    assert not window.asking.isVisible()
+    assert not list(runs.iterdir())
+
+
+def test_a_long_run_can_be_started_anyway_or_made_shorter(
+    studio, order, qtbot, monkeypatch, own_library
+):
+    monkeypatch.setattr(studio_module, "LONG_S", 0.0)
+    monkeypatch.setattr(studio_module, "cheaper", lambda than: TINY if than is LONG else None)
+    studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    until(qtbot, studio, Phase.ASKING)
+    with qtbot.waitSignal(studio.changed, timeout=PATIENCE):
+        studio.begin_cheaper(None)
+    state = until(qtbot, studio, Phase.ASKING, Phase.TRAINING)
+    if state.phase is Phase.ASKING:  # it takes longer than was foreseen
+        studio.accept()
+    with qtbot.waitSignal(studio.finished, timeout=PATIENCE):
+        pass
+    assert studio.history[-1].iteration == TINY.iterations
+
+
+def test_times_are_told_in_words():
+    assert about(3) == "a few seconds"
+    assert about(100) == "2 minutes"
+    assert about(31 * 3600 + 100) == "31 hours"
+    assert about(80 * 3600) == "3 days"
+    assert left(200) == "3:20 left"
+    assert left(3725) == "1:02:05 left"
+    assert left(90_000) == "1 d 1 h left"
+    on_cpu = Forecast(31 * 3600.0, 11.0, "CPU", on_gpu=False)
+    assert question(on_cpu) == (
+        "About 31 hours on this processor; a GPU takes minutes. Start anyway?"
+    )
+    assert "on Big GPU." in question(Forecast(7200.0, 1.0, "Big GPU", on_gpu=True))
+
+
+def test_every_preset_and_stroke_is_a_command_line_of_train(order):
+    parser = argparse.ArgumentParser()
+    train.add_parser(parser.add_subparsers())
+    for preset in PRESETS:
+        for stroke in STROKES:
+            made = Order("T", order.picture, order.photographs, preset, stroke)
+            line = ["train", "--style-image", "p.png", "-o", "out", *made.flags()]
+            args = parser.parse_args(line)
+            device = torch.device("cpu")
+            config = train._config(args, device, train._shape(args, None))
+            assert config.iterations == preset.iterations
+            assert config.style_size == stroke.style_size
+            assert config.stability_weight == preset.stability_weight
+            assert config.motion_weight == preset.motion_weight
+    costs = [preset.work for preset in PRESETS]
+    assert costs == sorted(costs)
+    assert cheaper(PRESETS[-1]) is PRESETS[0]
+    assert cheaper(PRESETS[0]) is None

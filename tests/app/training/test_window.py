@@ -1,0 +1,190 @@
+"""The studio's window, alone and beside the main one: nothing is out of reach or lost unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSlider,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QWidget,
+)
+
+from app.settings import Settings
+from app.training.request import Order
+from app.training.run_store import Point, Runs
+from app.training.state import Phase, State
+from app.ui.main_window import MainWindow
+from app.ui.training.choice_bar import Answer, AskBar
+from app.ui.training.loss_plot import LossCurves
+from tests.app.training.conftest import LONG, PATIENCE, fields, filled, learning, until
+from tests.conftest import picture
+
+# The window
+
+
+def controls(window: QWidget) -> list[QWidget]:
+    kinds = (QAbstractButton, QComboBox, QAbstractSlider, QLineEdit)
+    found = [w for kind in kinds for w in window.findChildren(kind)]
+    return [w for w in found if w.focusPolicy() != Qt.FocusPolicy.NoFocus]
+
+
+def test_every_control_has_an_accessible_name_and_a_tooltip(window):
+    window.asking.ask("x", "Why?", Answer("&Yes", "Answer yes", lambda: None))
+    found = controls(window)
+    assert len(found) > 12
+    assert [w for w in found if not w.accessibleName() or not w.toolTip()] == []
+    assert all(w.accessibleName() for w in (window.preview, window.curves, window.bar))
+
+
+@pytest.mark.parametrize("phase", [Phase.IDLE, Phase.TRAINING, Phase.PAUSED, Phase.MEASURING])
+def test_no_two_mnemonics_on_screen_are_the_same(window, phase):
+    window.form.more.setChecked(True)
+    window.form.show_vgg(Path("some.pth"))
+    window._follow(State(phase))
+    seen = [w for kind in (QLabel, QAbstractButton) for w in window.findChildren(kind)]
+    texts = [w.text() for w in seen if w.isVisible() and w.isEnabled()]
+    letters = [t[t.index("&") + 1].lower() for t in texts if "&" in t]
+    assert len(letters) == len(set(letters))
+
+
+def test_tab_reaches_every_control_of_the_form(window, order, qtbot):
+    filled(window, order, qtbot)
+    window.form.more.setChecked(True)
+    wanted = {w for w in controls(window) if w.isVisible() and w.isEnabled()}
+    window.form.picture.setFocus()
+    reached = set()
+    for _ in range(2 * len(wanted)):
+        reached.add(QApplication.focusWidget())
+        QTest.keyClick(window, Qt.Key.Key_Tab)
+    assert wanted <= reached
+
+
+def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
+    window, session, order, qtbot, runs
+):
+    run = Runs(runs).begin(order, picture(), picture())
+    run.checkpoint.parent.mkdir()
+    run.checkpoint.write_bytes(b"damaged")
+    window.form.title.setText("Mine")
+    window._go_on_with(run)
+    assert window.form.title.text() == "Red stripes"
+    state = until(qtbot, session.studio, Phase.PAUSED)
+    assert state.problem is not None
+    assert "style.training.pt' is not a training checkpoint" in state.problem.summary
+    assert window.problems.isVisible()
+    window.discard.click()  # nothing is known to be lost, so nothing is asked
+    until(qtbot, session.studio, Phase.IDLE)
+    assert window.form.title.text() == "Mine"
+    assert not list(runs.iterdir())
+
+
+def test_what_was_learned_is_thrown_away_only_after_asking(window, session, order, qtbot, runs):
+    session.studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    learning(qtbot, session.studio)
+    window.cancel.click()
+    keep, _ = window.asking.buttons
+    assert "Throw away what 'Red stripes' has learned in" in window.asking.question
+    assert keep.hasFocus()
+    keep.click()
+    assert session.studio.state.phase is Phase.TRAINING
+    window.cancel.click()
+    _, throw_away = window.asking.buttons
+    throw_away.click()
+    until(qtbot, session.studio, Phase.IDLE)
+    assert not list(runs.iterdir())
+
+
+def test_the_curves_say_in_words_what_they_show(qtbot):
+    curves = LossCurves()
+    qtbot.addWidget(curves)
+    curves.resize(420, 190)
+    assert curves.accessibleDescription() == "No losses yet"
+    blank = curves.grab().toImage()
+    points = [Point(n, 1.0 / n, 0.5 / n, 2.0 / n) for n in range(1, 60)]
+    curves.follow(points, 100)
+    assert curves.accessibleDescription().startswith("Total loss 0.0")
+    assert "falling from 2;" in curves.accessibleDescription()
+    assert curves.accessibleDescription().endswith("step 59 of 100")
+    drawn = curves.grab().toImage()
+    assert drawn != blank
+    points.append(Point(60, 0.0, 0.0, 0.0))  # no logarithm
+    curves.follow(points, 100)
+    assert curves.grab().toImage() != drawn
+
+
+def test_a_question_is_answered_once(qtbot):
+    bar = AskBar()
+    qtbot.addWidget(bar)
+    given = []
+    bar.ask("a", "Shall we?", Answer("&Yes", "Yes", lambda: given.append(1)))
+    bar.withdraw("b")
+    assert bar.question == "Shall we?"
+    bar.buttons[0].click()
+    assert given == [1]
+    assert (bar.question, bar.buttons) == ("", ())
+
+
+# The main window
+
+
+@pytest.fixture
+def main_window(session, qtbot) -> Iterator[MainWindow]:
+    made = MainWindow(session, Settings(), lambda _: None)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitExposed(made)
+    made.activateWindow()
+    yield made
+    made.theme.choice = "system"
+
+
+def test_ctrl_t_opens_the_studio_beside_the_picture(main_window):
+    main_window.viewport.setFocus()
+    QTest.keyClick(main_window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
+    opened = main_window.studio.window
+    assert opened is not None
+    assert opened.isVisible()
+    assert not opened.isModal()
+
+
+def test_quitting_while_training_asks_and_keeps_what_was_learned(
+    main_window, session, order, qtbot, runs
+):
+    session.studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    learning(qtbot, session.studio)
+    assert not main_window.close()
+    assert main_window.isVisible()
+    assert main_window.questions.isVisible()
+    main_window.questions.dismiss()
+    assert not main_window.close()
+    main_window.questions.accept.click()
+    qtbot.waitUntil(lambda: not main_window.isVisible(), timeout=PATIENCE)
+    (run,) = Runs(runs).all()
+    assert run.worth_keeping
+
+
+def test_an_unfinished_run_is_told_of_at_the_start(order, session, qtbot, runs):
+    run = Runs(runs).begin(order, picture(), picture())
+    run.checkpoint.parent.mkdir()
+    run.checkpoint.touch()
+    window = MainWindow(session, Settings(), lambda _: None)
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitUntil(lambda: "'Red stripes' is not finished" in window.notices.text)
+    window._act("train")
+    assert window.studio.window is not None
+    asking = window.studio.window.asking
+    qtbot.waitUntil(lambda: asking.topic == "unfinished")
+    asking.buttons[1].click()
+    qtbot.waitUntil(lambda: not run.path.exists())
+    window.close()
+    window.theme.choice = "system"

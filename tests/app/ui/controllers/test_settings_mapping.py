@@ -1,0 +1,70 @@
+"""Settings and sources: their words, and their way to a config and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.engine.result import EngineConfig
+from app.frame import SourceInfo
+from app.settings import Settings
+from app.ui.controllers.settings_mapping import config_of, settings_of, source_kept
+from app.ui.widgets.status_bar import source_words
+from models.network_config import NetworkShape
+from models.precision import Precision
+from tests.conftest import add_style
+
+
+def test_the_source_is_described_in_words():
+    info = SourceInfo("Camera", 640, 480, 30.0, note="asked for 1280x720")
+    assert source_words(info) == "Camera, 640x480, 30 fps; asked for 1280x720"
+    assert source_words(SourceInfo("film", 8, 8, 29.97, 3725.0)) == "film, 8x8, 29.97 fps, 1:02:05"
+    assert source_words(SourceInfo("strip", 8, 8, count=3)) == "strip, 8x8, 3 pictures"
+    assert source_words(None) == "No source"
+
+
+def test_settings_survive_the_way_to_a_config_and_back(library, tmp_path):
+    settings = Settings(
+        precision="bf16",
+        kernels="norm",
+        size=256,
+        strength=0.5,
+        keep_colors=True,
+        device="cpu",
+        network="lite",
+        mix="second",
+        mix_amount=0.25,
+        strokes="bold",
+        upsampling="smooth",
+        smoothing=0.75,
+    )
+    add_style(tmp_path, "second", 1, NetworkShape(1, (4, 4, 4), 3))
+    library.reload()
+    config = config_of(settings, library)
+    assert (config.mix, config.mix_amount, config.network) == ("second", 0.25, "lite")
+    assert config.precision is Precision.bf16
+    assert config.size == 256
+    assert settings_of(settings, config) == replace(settings, style=config.style)
+
+
+def test_settings_that_name_what_is_gone_become_the_default(library):
+    settings = Settings(
+        style="removed",
+        precision="fp7",
+        kernels="magic",
+        mix="gone",
+        network="tiny",
+        strokes="thin",
+        upsampling="magic",
+    )
+    config = config_of(settings, library)
+    default = EngineConfig()
+    assert replace(config, style=default.style) == default
+    assert config.style != "removed"
+
+
+def test_a_path_is_kept_from_wherever_the_program_is_started(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert source_kept("film.mp4") == str(tmp_path / "film.mp4")
+    assert source_kept(["a.png", "/b.png"]) == f"{tmp_path / 'a.png'}\n/b.png"
+    for spec in ("", "scene", "camera:0", "http://cam/x"):
+        assert source_kept(spec) == spec

@@ -1,0 +1,56 @@
+"""Settings are written while the window goes on, and the newest win."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from app.settings import Settings
+from app.ui.controllers.settings_saver import Saver
+
+
+class Jobs:
+    """Runs work on threads of its own; stands in for session.run."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+
+    def run(self, work: Callable[[], object], done: Callable, *, doing: str) -> None:
+        self.threads.append(threading.Thread(target=work))
+        self.threads[-1].start()
+
+    def wait(self) -> None:
+        for thread in self.threads:
+            thread.join()
+
+
+def test_the_disk_is_waited_for_by_another_thread():
+    jobs, writers, disk = Jobs(), [], threading.Event()
+
+    def write(_: Settings) -> None:
+        disk.wait()
+        writers.append(threading.current_thread())
+
+    Saver(jobs.run, write).save(Settings())
+    disk.set()  # would never come, were this thread waiting
+    jobs.wait()
+    assert writers == jobs.threads
+
+
+def test_older_settings_never_replace_newer_ones():
+    jobs, written, disk = Jobs(), [], threading.Event()
+
+    def write(settings: Settings) -> None:
+        disk.wait()
+        written.append(settings.split)
+
+    saver = Saver(jobs.run, write)
+    for split in (0.1, 0.2, 0.3):
+        saver.save(Settings(split=split))
+        time.sleep(0.01)  # the first is being written by now, or soon
+    disk.set()
+    saver.save_now(Settings(split=0.4))
+    jobs.wait()
+    assert written[-1] == 0.4
+    assert written == sorted(written)

@@ -1,0 +1,17 @@
+"""What the tests of the parts of the window share."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.ui.theme.theme import Theme
+
+
+@pytest.fixture
+def theme(qapp: QApplication, qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    theme = Theme(qapp, window)
+    yield theme
+    theme.choice = "system"

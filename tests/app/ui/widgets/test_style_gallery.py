@@ -1,0 +1,77 @@
+"""The gallery: styles are chosen, named and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
+
+from app.styles.library import Style
+from app.ui.widgets.style_gallery import StyleGallery
+
+
+def at_once(work: Callable, done: Callable, *, doing: str) -> None:
+    """A job that runs where it is asked for."""
+    done(work())
+
+
+def style(key: str, thumbnail: Path | None = None) -> Style:
+    return Style(key, key.title(), Path("w.safetensors"), "by me", "CC0", "", thumbnail)
+
+
+@pytest.fixture
+def gallery(qtbot, tmp_path) -> StyleGallery:
+    picture = tmp_path / "t.png"
+    image = QImage(30, 10, QImage.Format.Format_RGB32)
+    image.fill(QColor("red"))
+    assert image.save(str(picture))
+    gallery = StyleGallery(at_once, QToolButton())
+    qtbot.addWidget(gallery)
+    gallery.set_styles((style("candy", picture), style("mosaic"), style("udnie")), "mosaic")
+    gallery.resize(600, 140)
+    gallery.show()
+    return gallery
+
+
+def test_the_gallery_marks_the_chosen_style_without_saying_so(gallery, qtbot):
+    with qtbot.assertNotEmitted(gallery.chosen):
+        gallery.choose("udnie")
+    assert gallery.view.currentIndex().data() == "Udnie"
+
+
+def test_clicking_a_style_chooses_it(gallery, qtbot):
+    place = gallery.view.visualRect(gallery.model.index(0)).center()
+    with qtbot.waitSignal(gallery.chosen) as blocker:
+        QTest.mouseClick(gallery.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert blocker.args == ["candy"]
+
+
+def test_arrow_keys_choose_styles(gallery, qtbot):
+    with qtbot.waitSignal(gallery.chosen) as blocker:
+        QTest.keyClick(gallery.view, Qt.Key.Key_Right)
+    assert blocker.args == ["udnie"]
+
+
+def test_the_next_style_wraps(gallery):
+    assert gallery.neighbor(1) == "udnie"
+    assert gallery.neighbor(2) == "candy"
+    assert gallery.key_at(0) == "candy"
+    assert gallery.key_at(9) == ""
+
+
+def test_styles_have_names_for_screen_readers_and_credits_in_tooltips(gallery):
+    index = gallery.model.index(0)
+    assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Candy, key 1"
+    assert index.data(Qt.ItemDataRole.ToolTipRole) == "Candy\nby me\nCC0"
+
+
+def test_the_gallery_draws_thumbnails_and_initials(gallery):
+    image = gallery.grab().toImage()
+    view = gallery.view
+    first = view.viewport().mapTo(gallery, view.visualRect(gallery.model.index(0)).center())
+    assert image.pixelColor(first - QPoint(0, 8)) == QColor("red")

@@ -1,0 +1,84 @@
+"""What the tests of the window stand on: a real session of an engine without a network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtTest import QTest
+
+from app.engine.result import EngineConfig
+from app.live.session import Session
+from app.settings import Settings
+from app.styles.library import Library
+from app.ui.main_window import MainWindow
+from tests.helpers.fakes import Negative, write_video
+from utils.image_utils import save_image
+
+KEYS = ("candy", "mosaic", "udnie")
+
+
+@pytest.fixture
+def session(qtbot, tmp_path):
+    for key in KEYS:
+        pack = tmp_path / "builtin" / key
+        pack.mkdir(parents=True)
+        (pack / "weights.safetensors").touch()
+        title = json.dumps(key.title())
+        (pack / "style.toml").write_text(f'title = {title}\nweights = "weights.safetensors"\n')
+    library = Library(tmp_path / "builtin", tmp_path / "user")
+    session = Session(library, EngineConfig(device="cpu"), engine=Negative())  # type: ignore[arg-type]
+    yield session
+    session.shutdown()
+
+
+@pytest.fixture
+def saved() -> list[Settings]:
+    return []
+
+
+@pytest.fixture
+def window(session, saved, qtbot):
+    window = MainWindow(session, Settings(), saved.append)
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitExposed(window)
+    window.activateWindow()
+    yield window
+    window.theme.choice = "system"
+
+
+@pytest.fixture
+def picture(tmp_path) -> Path:
+    path = tmp_path / "waves.png"
+    pixels = np.zeros((48, 64, 3), np.uint8)
+    pixels[..., 0] = 255
+    save_image(path, pixels)
+    return path
+
+
+@pytest.fixture
+def streaming(window, session, picture, qtbot):
+    """The window with a picture open and styled."""
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.open(str(picture))
+    qtbot.waitUntil(lambda: window.viewport.styled is not None)
+    return window
+
+
+@pytest.fixture
+def moving(window, session, tmp_path, qtbot):
+    """The window with a video playing."""
+    film = write_video(tmp_path / "film.mp4")
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.open(str(film))
+    qtbot.waitUntil(lambda: window.viewport.styled is not None)
+    return window
+
+
+def press(window: MainWindow, key: str) -> None:
+    """The first key of an action, sent to the picture."""
+    window.viewport.setFocus()
+    QTest.keySequence(window, window.actions_by_key[key].shortcut())

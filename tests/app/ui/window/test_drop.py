@@ -1,0 +1,188 @@
+"""Drop and paste: what can be opened or installed is, and what cannot is refused with a reason."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import torch
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QImage,
+)
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.ui.training.window import StudioWindow
+from models.transformer_net import TransformerNetBaseline
+from tests.app.ui.window.conftest import press
+from utils.image_utils import save_image
+
+COPY, MOVE = Qt.DropAction.CopyAction, Qt.DropAction.MoveAction
+
+
+def drop(window: QWidget, data: QMimeData, actions: Qt.DropAction = COPY) -> QDropEvent:
+    drag(window, data, actions)
+    event = QDropEvent(*_at(data, actions))
+    QApplication.sendEvent(window, event)
+    return event
+
+
+def drag(window: QWidget, data: QMimeData, actions: Qt.DropAction = COPY) -> QDragEnterEvent:
+    place, *rest = _at(data, actions)
+    event = QDragEnterEvent(place.toPoint(), *rest)
+    QApplication.sendEvent(window, event)
+    return event
+
+
+def _at(data: QMimeData, actions: Qt.DropAction) -> tuple:
+    left, plain = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    shift = Qt.KeyboardModifier.ShiftModifier  # which makes a source propose a move
+    return QPointF(200, 200), actions, data, left, plain if actions == COPY else shift
+
+
+def files(*paths: Path) -> QMimeData:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    return data
+
+
+def test_a_dropped_picture_opens(window, session, picture, qtbot):
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        drop(window, files(picture))
+    assert "waves" in window.windowTitle()
+
+
+def test_a_drop_is_a_copy_even_where_a_move_is_proposed(window, session, picture, qtbot):
+    data = files(picture)
+    entered = drag(window, data, COPY | MOVE)
+    assert entered.proposedAction() == MOVE
+    assert (entered.isAccepted(), entered.dropAction()) == (True, COPY)
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        dropped = drop(window, data, COPY | MOVE)
+    assert dropped.proposedAction() == MOVE
+    assert (dropped.isAccepted(), dropped.dropAction()) == (True, COPY)
+
+
+def test_where_only_a_move_is_offered_the_file_is_opened_and_stays(window, session, picture, qtbot):
+    data = files(picture)
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        dropped = drop(window, data, MOVE)
+    assert dropped.dropAction() == Qt.DropAction.IgnoreAction
+
+
+def test_a_drop_into_the_studio_is_a_copy_too(window, session, picture, qtbot):
+    studio = StudioWindow(session, lambda: None, lambda **_: None, window.picker, window)
+    studio.show()
+    data = files(picture)
+    dropped = drop(studio, data, COPY | MOVE)
+    assert (dropped.proposedAction(), dropped.dropAction()) == (MOVE, COPY)
+    qtbot.waitUntil(lambda: studio.form.lacking == "Choose a folder of photographs")
+    studio.close()
+
+
+def test_dropped_pictures_make_a_strip_to_step_through(window, session, picture, tmp_path, qtbot):
+    second = tmp_path / "second.png"
+    save_image(second, np.zeros((48, 64, 3), np.uint8))
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        drop(window, files(picture, second))
+    qtbot.waitUntil(window.transport.isVisible)
+    press(window, "next")
+    qtbot.waitUntil(lambda: session.position == 1.0)
+
+
+def test_a_dropped_document_is_refused_with_a_reason(window):
+    drop(window, files(Path("/x/letter.pdf")))
+    [problem] = window.problems.problems
+    assert problem.summary.startswith("'letter.pdf' cannot be opened. Pictures,")
+    assert window.viewport._offer is None
+
+
+def test_a_drag_that_leaves_takes_its_words_along(window):
+    drag(window, files(Path("/x/a.png")))
+    assert window.viewport._offer[0] == "Drop to open"
+    QApplication.sendEvent(window, QDragLeaveEvent())
+    assert window.viewport._offer is None
+
+
+def checkpoint(path: Path) -> Path:
+    torch.save(TransformerNetBaseline(1).state_dict(), path)
+    return path
+
+
+def test_a_title_that_is_taken_is_offered_with_a_number(window, tmp_path, qtbot):
+    drop(window, files(checkpoint(tmp_path / "candy.pth")))
+    qtbot.waitUntil(window.questions.isVisible)
+    assert window.questions.field.text() == "Candy 2"
+
+
+def test_weights_that_cannot_be_used_are_refused_before_anything_is_asked(window, tmp_path, qtbot):
+    path = tmp_path / "letter\x1b[31m.pth"
+    path.write_text("Dear Sir")
+    drop(window, files(path))
+    qtbot.waitUntil(lambda: bool(window.problems.problems))
+    [problem] = window.problems.problems
+    assert problem.summary == (
+        r"Could not install 'letter\x1b[31m.pth': "
+        r"'letter\x1b[31m.pth' is not a checkpoint: it is a text file"
+    )
+    assert not window.questions.isVisible()
+
+
+def test_only_the_newest_of_two_drops_asks(window, tmp_path, qtbot, monkeypatch):
+    waiting = threading.Event()
+    look_into = window.session.library.look_into
+
+    def slow(path: Path) -> str:
+        if path.name == "first.pth":
+            assert waiting.wait(10)
+        return look_into(path)
+
+    monkeypatch.setattr(window.session.library, "look_into", slow)
+    drop(window, files(checkpoint(tmp_path / "first.pth")))
+    drop(window, files(checkpoint(tmp_path / "second.pth")))
+    qtbot.waitUntil(window.questions.isVisible)
+    waiting.set()
+    qtbot.waitUntil(lambda: not window.session._jobs._waiting)  # the first has answered too
+    assert window.questions.field.text() == "Second"
+
+
+def test_pasted_text_that_no_path_can_be_is_refused(window):
+    QGuiApplication.clipboard().setText("/" + "a" * 5000)
+    press(window, "paste")
+    [problem] = window.problems.problems
+    assert problem.summary.startswith("This cannot be opened.")
+
+
+def test_dropped_weights_ask_for_a_title_and_install(window, session, monkeypatch, tmp_path, qtbot):
+    installed: list[tuple[Path, str]] = []
+    monkeypatch.setattr(session, "install_style", lambda *args: installed.append(args))
+    path = checkpoint(tmp_path / "deep_sea.pth")
+    drop(window, files(path))
+    qtbot.waitUntil(window.questions.isVisible)
+    assert window.questions.field.text() == "Deep Sea"
+    QTest.keyClick(window.questions.field, Qt.Key.Key_Return)
+    assert installed == [(path, "Deep Sea")]
+    assert not window.questions.isVisible()
+
+
+def test_a_copied_picture_is_pasted(window, session, qtbot):
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(QColor("blue"))
+    QGuiApplication.clipboard().setImage(image)
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        press(window, "paste")
+    assert (session.info.width, session.info.height) == (40, 30)
+
+
+def test_pasting_nothing_says_so(window):
+    QGuiApplication.clipboard().clear()
+    press(window, "paste")
+    [problem] = window.problems.problems
+    assert "nothing on the clipboard" in problem.summary

@@ -1,0 +1,78 @@
+"""Drop-downs: each shows all its rows, and what is longer than the screen can be scrolled."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.ui.main_window import MainWindow
+from app.ui.training.window import StudioWindow
+from app.ui.widgets.option_box import Choice, ChoiceBox
+
+
+def unseen(box: ChoiceBox) -> list[str]:
+    """The rows of the list on screen that are not wholly inside it."""
+    view, model = box.view(), box.model()
+    inside = view.viewport().rect()
+    rows = range(box.count())
+    return [
+        box.itemText(row)
+        for row in rows
+        if not inside.contains(view.visualRect(model.index(row, box.modelColumn())))
+    ]
+
+
+def pop_up(box: ChoiceBox, qtbot) -> None:
+    """Open the list with the keyboard, as who tabs through the window does."""
+    box.window().activateWindow()
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: box.view().isVisible())
+    qtbot.wait(30)  # arrows to scroll with come a moment later
+
+
+def boxes(window: MainWindow, studio: StudioWindow) -> list[ChoiceBox]:
+    studio.form.more.setChecked(True)
+    return [*window.panel.findChildren(ChoiceBox), *studio.form.findChildren(ChoiceBox)]
+
+
+@pytest.fixture
+def studio(window, session):
+    made = StudioWindow(session, lambda: None, lambda **_: None, window.picker, window)
+    made.show()
+    yield made
+    made.close()
+
+
+def test_every_drop_down_shows_all_its_rows(window, studio, qtbot):
+    found = boxes(window, studio)
+    assert len(found) == 10
+    for box in found:
+        for _ in range(2):  # the second time the list exists already
+            pop_up(box, qtbot)
+            assert unseen(box) == [], box.accessibleName()
+            box.hidePopup()
+
+
+def test_rows_whose_remarks_wrap_are_shown_whole(window, qtbot):
+    box = window.panel.strokes
+    words = "a remark that is far too long for one line of a list as narrow as the panel"
+    box.offer(Choice(n, f"Choice {n}", words) for n in range(5))
+    pop_up(box, qtbot)
+    view = box.view()
+    line = view.fontMetrics().height()
+    assert view.visualRect(box.model().index(0, 0)).height() > 3 * line
+    assert unseen(box) == []
+    box.hidePopup()
+
+
+def test_a_list_longer_than_the_screen_ends_with_it_and_scrolls(window, qtbot):
+    box = window.panel.strokes
+    box.offer(Choice(n, f"Choice {n}", "with a remark") for n in range(60))
+    pop_up(box, qtbot)
+    view = box.view()
+    assert view.window().height() <= box.screen().availableGeometry().height()
+    QTest.keyClick(view, Qt.Key.Key_End)
+    qtbot.waitUntil(lambda: "Choice 59" not in unseen(box))
+    box.hidePopup()

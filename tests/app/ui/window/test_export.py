@@ -1,0 +1,162 @@
+"""Out of the window: pictures are copied, saved and recorded as they were seen."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QColor, QGuiApplication, QImage
+
+from app.frame import Frame
+from app.ui.controllers.exporter import NOTHING_MOVED, STILL
+from app.ui.main_window import MainWindow
+from app.ui.viewport.viewport import as_image
+from tests.app.ui.window.conftest import press
+from utils.image_utils import load_image, read_metadata
+from utils.opencv import cv2
+
+
+def test_copy_gives_the_styled_picture_without_holding_the_window_up(streaming, monkeypatch, qtbot):
+    copiers: list[threading.Thread] = []
+
+    def note(frame: Frame) -> QImage:
+        copiers.append(threading.current_thread())
+        return as_image(frame)
+
+    monkeypatch.setattr("app.ui.controllers.exporter.as_image", note)
+    press(streaming, "copy")
+    qtbot.waitUntil(lambda: streaming.notices.text == "Copied the picture")
+    assert threading.main_thread() not in copiers
+    image = QGuiApplication.clipboard().image()
+    assert (image.width(), image.height()) == (64, 48)
+    assert image.pixelColor(5, 5) == QColor(0, 255, 255)
+
+
+def test_a_snapshot_is_saved_at_once_and_says_where(streaming, tmp_path, monkeypatch, qtbot):
+    monkeypatch.setattr(streaming.exporter, "_folder", lambda: tmp_path / "shots")
+    press(streaming, "snapshot")
+    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    [path] = (tmp_path / "shots").iterdir()
+    assert str(path) in streaming.notices.text
+    assert read_metadata(path)["Style"] == "Candy"
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp"])
+def test_saving_keeps_the_picture_and_how_it_was_made(streaming, tmp_path, qtbot, name):
+    path = tmp_path / name
+    streaming.exporter.save(streaming.viewport.styled, path)
+    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    assert np.abs(load_image(path).astype(int) - [0, 255, 255]).max() <= 4
+    assert read_metadata(path)["Precision"] == "FP32"
+
+
+def test_there_is_nothing_to_save_before_the_first_picture(window):
+    press(window, "snapshot")
+    assert window.notices.text == "There is no picture yet"
+
+
+def test_a_folder_that_cannot_be_written_is_a_problem(streaming, tmp_path, qtbot):
+    (tmp_path / "file").touch()
+    streaming.exporter.save(streaming.viewport.styled, tmp_path / "file" / "a.png")
+    qtbot.waitUntil(lambda: bool(streaming.problems.problems), timeout=5000)
+    assert "a.png" in streaming.problems.problems[0].summary
+
+
+@pytest.fixture
+def films(window, tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(window.exporter, "_films_folder", lambda: tmp_path / "films")
+    return tmp_path / "films"
+
+
+def frames(path: Path) -> float:
+    return cv2.VideoCapture(str(path)).get(cv2.CAP_PROP_FRAME_COUNT)
+
+
+def record(window: MainWindow, qtbot) -> None:
+    """Record until the film has some frames."""
+    press(window, "record")
+    with qtbot.waitSignals([window.session.styled] * 3, timeout=5000):
+        pass
+
+
+def test_a_recording_begins_and_ends_with_a_key(moving, films, qtbot):
+    record(moving, qtbot)
+    assert moving.actions_by_key["record"].isChecked()
+    assert moving.notices.text.startswith("Recording to ")
+    press(moving, "record")
+    qtbot.waitUntil(lambda: moving.notices.text.startswith("Saved "), timeout=5000)
+    assert not moving.actions_by_key["record"].isChecked()
+    [path] = films.iterdir()
+    assert frames(path) >= 2
+
+
+def test_of_a_still_picture_there_is_no_film_but_a_sentence(streaming, films):
+    press(streaming, "record")
+    assert streaming.notices.text == STILL
+    assert not streaming.actions_by_key["record"].isChecked()
+    press(streaming, "record")
+    assert not films.exists()
+
+
+def test_while_nothing_moves_there_is_no_film_but_a_sentence(moving, session, films, qtbot):
+    press(moving, "pause")
+    qtbot.wait(200)  # what was under way arrives
+    press(moving, "record")
+    press(moving, "record")
+    assert moving.notices.text == NOTHING_MOVED
+    assert not moving.actions_by_key["record"].isChecked()
+    assert not films.exists()
+
+
+def test_a_recording_that_fails_is_a_problem_and_ends(moving, tmp_path, monkeypatch, qtbot):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(moving.exporter, "_films_folder", lambda: tmp_path / "file")
+    press(moving, "record")
+    qtbot.waitUntil(lambda: bool(moving.problems.problems), timeout=5000)
+    assert "could not be written" in moving.problems.problems[0].summary
+    assert not moving.actions_by_key["record"].isChecked()
+
+
+# Quitting while a film is recorded
+
+
+@pytest.mark.parametrize("way", ["Q", "the window's button"])
+def test_quitting_while_recording_asks_and_keeps_the_film(moving, films, qtbot, way):
+    record(moving, qtbot)
+    press(moving, "quit") if way == "Q" else moving.close()
+    assert moving.isVisible()
+    assert moving.questions.isVisible()
+    assert moving.actions_by_key["record"].isChecked()
+    moving.questions.accept.click()
+    assert not moving.isVisible()
+    [path] = films.iterdir()
+    assert frames(path) >= 2
+
+
+def test_who_keeps_recording_keeps_the_window(moving, films, qtbot):
+    record(moving, qtbot)
+    press(moving, "quit")
+    moving.questions.cancel.click()
+    assert moving.isVisible()
+    assert moving.actions_by_key["record"].isChecked()
+    press(moving, "record")
+    qtbot.waitUntil(lambda: moving.notices.text.startswith("Saved "), timeout=5000)
+    moving.close()
+    assert not moving.isVisible()
+
+
+def test_who_closes_twice_means_it_and_the_film_is_kept(moving, films, qtbot):
+    record(moving, qtbot)
+    moving.close()
+    moving.close()
+    assert not moving.isVisible()
+    [path] = films.iterdir()
+    assert frames(path) >= 2
+
+
+def test_there_is_nothing_to_record_before_the_first_picture(window):
+    press(window, "record")
+    assert window.notices.text == "There is no picture yet"
+    assert not window.actions_by_key["record"].isChecked()

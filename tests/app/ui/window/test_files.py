@@ -1,0 +1,194 @@
+"""Asking for files: where dialogs begin, what they show, what they remember and suggest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.settings import Settings
+from app.ui.file_dialogs import PICTURES, suggested_name
+from app.ui.main_window import MainWindow
+from tests.app.ui.window.conftest import press
+
+PICKERS = {"open": "open_folder", "open_folder": "open_folder", "install_style": "weights_folder"}
+
+
+def ask(window: MainWindow, key: str) -> QFileDialog:
+    """The dialog that an action opens."""
+    window.actions_by_key[key].trigger()
+    return asked(window)
+
+
+def asked(window: QWidget) -> QFileDialog:
+    """The dialog on screen."""
+    [dialog] = (each for each in window.findChildren(QFileDialog) if each.isVisible())
+    return dialog
+
+
+def choose(dialog: QFileDialog, path: Path) -> None:
+    dialog.selectFile(str(path))
+    dialog.accept()
+
+
+def folder_of(dialog: QFileDialog) -> Path:
+    return Path(dialog.directory().absolutePath())
+
+
+@pytest.fixture
+def own_folders_of_the_system(tmp_path) -> Path:
+    """The folders that the system says are for pictures, videos and downloads; none exists yet."""
+    config = tmp_path / "config"
+    config.mkdir()
+    names = ("PICTURES", "VIDEOS", "DOWNLOAD")
+    lines = (f'XDG_{name}_DIR="{tmp_path / "home" / name.title()}"\n' for name in names)
+    (config / "user-dirs.dirs").write_text("".join(lines))
+    return tmp_path / "home"
+
+
+@pytest.mark.parametrize("key", ["open", "open_folder"])
+def test_the_first_picker_begins_with_pictures_or_else_videos(
+    window, own_folders_of_the_system, key
+):
+    places = own_folders_of_the_system
+    (places / "Videos").mkdir(parents=True)
+    dialog = ask(window, key)
+    assert folder_of(dialog) == places / "Videos"
+    dialog.reject()
+    (places / "Pictures").mkdir()
+    dialog = ask(window, key)
+    assert folder_of(dialog) == places / "Pictures"
+    dialog.reject()
+
+
+def test_the_first_picker_of_styles_begins_with_downloads(window, own_folders_of_the_system):
+    (own_folders_of_the_system / "Download").mkdir(parents=True)
+    dialog = ask(window, "install_style")
+    assert folder_of(dialog) == own_folders_of_the_system / "Download"
+    dialog.reject()
+
+
+def test_a_picker_begins_where_the_last_of_its_kind_ended(
+    window, session, saved, picture, tmp_path, qtbot
+):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "wave.pth").touch()
+    dialog = ask(window, "open")
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        choose(dialog, picture)
+    choose(ask(window, "install_style"), tmp_path / "models" / "wave.pth")
+    qtbot.waitUntil(lambda: not any(d.isVisible() for d in window.findChildren(QFileDialog)))
+    for key, folder in (("open", picture.parent), ("install_style", tmp_path / "models")):
+        dialog = ask(window, key)
+        assert folder_of(dialog) == folder
+        dialog.reject()
+    window.close()
+    kept = saved[-1]
+    assert kept.open_folder == str(picture.parent)
+    assert kept.weights_folder == str(tmp_path / "models")
+
+
+def test_a_picker_that_was_open_is_opened_again_and_answers_once(window, session, picture, qtbot):
+    """Taking a dialog down would hold the window up."""
+    opened: list[object] = []
+    session.source_changed.connect(opened.append)
+    first = ask(window, "open")
+    first.reject()
+    second = ask(window, "open")
+    assert second is first
+    choose(second, picture)
+    qtbot.waitUntil(lambda: bool(opened))
+    qtbot.wait(100)
+    assert len(opened) == 1
+
+
+def test_the_folders_are_remembered_from_one_start_to_the_next(session, tmp_path, qtbot):
+    for name in ("films", "models", "results"):
+        (tmp_path / name).mkdir()
+    kept = Settings(
+        open_folder=str(tmp_path / "films"),
+        weights_folder=str(tmp_path / "models"),
+        save_folder=str(tmp_path / "gone"),
+    )
+    window = MainWindow(session, kept, lambda _: None)
+    qtbot.addWidget(window)
+    window.show()
+    for key, field in PICKERS.items():
+        dialog = ask(window, key)
+        assert str(folder_of(dialog)) == getattr(kept, field)
+        dialog.reject()
+
+
+def test_pickers_show_what_can_be_opened(window):
+    shown = {}
+    for key in PICKERS:
+        dialog = ask(window, key)
+        shown[key] = [re.split(r" \(|\)", text) for text in dialog.nameFilters()]
+        dialog.reject()
+    titles = [title for title, _, _ in shown["open"]]
+    assert titles == ["Pictures and videos", "Pictures", "Videos", "All files"]
+    both, pictures, videos, _ = (set(endings.split()) for _, endings, _ in shown["open"])
+    assert both == pictures | videos
+    assert {"*.jpg", "*.png", "*.heic"} <= pictures
+    assert {"*.mp4", "*.mov"} <= videos
+    assert shown["install_style"][0][1] == "*.pth *.pt *.safetensors"
+
+
+def test_every_picture_shown_by_a_picker_is_one_that_can_be_read():
+    Image.init()
+    optional = {".heic", ".heif"}  # of which a sentence says what is missing
+    assert set(PICTURES) - optional <= Image.registered_extensions().keys()
+
+
+def test_the_studio_asks_where_its_files_were_found_last(window, tmp_path, qtbot):
+    (tmp_path / "art").mkdir()
+    window._keep(open_folder=str(tmp_path / "art"))
+    press(window, "train")
+    form = window.studio.window.form
+    form.picture.click()
+    assert folder_of(asked(form)) == tmp_path / "art"
+    assert asked(form).nameFilters()[0].startswith("Pictures (*.png ")
+    asked(form).reject()
+    qtbot.waitUntil(lambda: not any(d.isVisible() for d in form.findChildren(QFileDialog)))
+    form.choose_folder.click()
+    assert folder_of(asked(form)) == tmp_path / "art"
+    asked(form).reject()
+    window.studio.close()
+
+
+def test_save_as_suggests_the_sources_name_with_the_style(streaming, session, tmp_path, qtbot):
+    dialog = ask(streaming, "save")
+    assert [Path(name).name for name in dialog.selectedFiles()] == ["waves, Candy.png"]
+    choose(dialog, tmp_path / "results.png")
+    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    assert (tmp_path / "results.png").is_file()
+    styled = streaming.viewport.styled
+    running = replace(styled.running, style="Candy 60 %, Udnie 40 %")
+    streaming.viewport.show_styled(replace(styled, running=running))
+    dialog = ask(streaming, "save")
+    assert folder_of(dialog) == tmp_path
+    assert Path(dialog.selectedFiles()[0]).name == "waves, Candy 60 %, Udnie 40 %.png"
+    dialog.reject()
+
+
+@pytest.mark.parametrize(
+    ("source", "style", "name"),
+    [
+        ("holiday.JPG", "Candy", "holiday, Candy.png"),
+        ("Animated scene", "Candy", "Animated scene, Candy.png"),
+        ("Cam 2.0", "Candy", "Cam 2.0, Candy.png"),
+        ("http://10.0.0.5:8080/a?b", "Candy", "http_10.0.0.5_8080_a_b, Candy.png"),
+        ("a\nb.png", 'The "Wave"', "a_b, The _Wave_.png"),
+        ("", "Candy", "Candy.png"),
+    ],
+)
+def test_suggested_names_can_be_used_on_every_system(source, style, name):
+    assert suggested_name(source, style) == name
+
+
+def test_a_suggested_name_is_never_too_long():
+    assert len(suggested_name("x" * 300 + ".png", "y" * 300)) <= 250

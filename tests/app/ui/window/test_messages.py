@@ -1,0 +1,146 @@
+"""Messages: each comes where it is looked for, and goes when it is over or dismissed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractButton
+
+from app.errors import Problem
+from app.ui.main_window import MainWindow
+from tests.app.ui.window.conftest import press
+
+
+def test_very_long_words_do_not_widen_the_window(streaming):
+    before = streaming.minimumSizeHint().width()
+    streaming.problems.add(Problem(f"Could not open '{'z' * 250}.png'"))
+    streaming.notices.show_notice("n" * 300)
+    streaming.questions.ask(f"Install '{'y' * 240}.pth'?", "&Install", print, label="&Title:")
+    assert streaming.minimumSizeHint().width() == before
+
+
+def test_problems_come_in_the_bar_and_escape_dismisses_them(window, session):
+    session.problem.emit(Problem("one", "trace"))
+    session.problem.emit(Problem("two"))
+    assert window.problems.isVisible()
+    press(window, "copy_details")
+    assert "trace" in QGuiApplication.clipboard().text()
+    press(window, "back")
+    press(window, "back")
+    assert not window.problems.isVisible()
+
+
+def test_a_source_that_is_away_is_said_until_it_is_back(window, session):
+    session.source_status.emit("The camera was unplugged; waiting for it to come back.")
+    assert window.notices.isVisible()
+    session.source_status.emit("")
+    assert not window.notices.isVisible()
+
+
+def test_opening_is_announced_in_the_viewport(window, session):
+    session.opening_changed.emit("Opening camera...")
+    assert window.viewport.accessibleDescription() == "Opening camera..."
+    session.opening_changed.emit("")
+    assert window.viewport.accessibleDescription().startswith("Drop a picture")
+
+
+def test_a_style_that_takes_long_is_announced(streaming, session, monkeypatch, qtbot):
+    monkeypatch.setattr(session, "_configure", type("Never", (), {"emit": lambda *_: None})())
+    session.config = replace(session.config, style="udnie")
+    qtbot.waitUntil(lambda: streaming.viewport._waiting == "Loading Udnie...", timeout=2000)
+
+
+def test_a_built_in_style_is_not_removed(window):
+    press(window, "remove_style")
+    assert window.notices.text == "Candy is built in and cannot be removed"
+
+
+def test_a_style_just_trained_waits_in_the_gallery_until_it_is_used(streaming, session, qtbot):
+    style = session.library.get("udnie")
+    session.config = replace(session.config, mix="mosaic")
+    session.studio.finished.emit(style)
+    assert (session.config.style, session.config.mix) == ("candy", "mosaic")
+    assert streaming.notices.text == "'Udnie' is trained and ready in the gallery"
+    session.notice.emit("Saved a picture")  # hides it for a while, and no longer
+    assert not streaming.notices.take.isVisible()
+    streaming.notices.dismiss()
+    assert streaming.notices.take.isVisible()
+    streaming.notices.take.click()
+    assert (session.config.style, session.config.mix) == ("udnie", None)
+    assert not streaming.notices.isVisible()
+
+
+# The picture stays where it is
+
+
+def place_of_the_picture(window: MainWindow) -> tuple:
+    window.viewport.grab()  # paints it where it is now
+    viewport = window.viewport
+    return viewport.mapTo(window, viewport.rect().topLeft()), viewport.size(), viewport._picture
+
+
+@pytest.mark.parametrize("width", [1280, 900])
+def test_no_message_moves_the_picture(streaming, session, qtbot, width):
+    streaming.resize(width, 700)
+    qtbot.wait(50)
+    styled = streaming.viewport.styled
+    before = place_of_the_picture(streaming)
+    says = (
+        lambda: session.problem.emit(Problem("Could not open 'broken.jpg'. " + "why " * 60)),
+        lambda: session.notice.emit("Saved a picture"),
+        lambda: session.source_status.emit("The camera was unplugged; waiting"),
+        lambda: streaming.questions.ask("Install it?", "&Install", lambda _: None),
+        lambda: streaming.status.say("Fused, FP32, CPU: " + "why not something faster; " * 20),
+        lambda: session.styled.emit(replace(styled, running=replace(styled.running, lite=True))),
+        lambda: streaming.panel.ask_address(),
+    )
+    for say in says:
+        say()
+        qtbot.wait(20)
+        assert place_of_the_picture(streaming) == before
+    assert streaming.messages.geometry().top() == streaming.viewport.geometry().top()
+    assert all(bar.isVisible() for bar in (streaming.problems, streaming.questions))
+    streaming.problems.dismiss()
+    streaming.notices.dismiss()
+    streaming.questions.dismiss()
+    session.source_status.emit("")
+    qtbot.wait(20)
+    assert not streaming.messages.isVisible()
+    assert place_of_the_picture(streaming) == before
+
+
+def test_a_message_that_grows_is_shown_whole(streaming, session, qtbot):
+    session.notice.emit("Saved")
+    low = streaming.messages.height()
+    session.notice.emit("Saved as " + "a long name " * 60)
+    qtbot.waitUntil(lambda: streaming.messages.height() > low)
+    assert streaming.notices.height() >= streaming.notices.heightForWidth(streaming.notices.width())
+
+
+def test_figures_are_written_below_the_messages(streaming, session):
+    before = streaming.overlay.y()
+    session.problem.emit(Problem("something"))
+    assert streaming.overlay.y() == before + streaming.messages.height()
+    press(streaming, "back")
+    assert streaming.overlay.y() == before
+
+
+def test_what_the_status_line_has_no_room_for_is_in_its_tooltip(streaming):
+    words = "Fused, FP32, CPU: " + "why not something faster; " * 20
+    streaming.status.say(words)
+    assert streaming.status.running.toolTip() == words
+
+
+def test_whoever_closes_a_message_is_at_the_picture_again(streaming, session):
+    bars = (streaming.problems, streaming.notices, streaming.questions)
+    session.problem.emit(Problem("something"))
+    session.notice.emit("Saved a picture")
+    streaming.questions.ask("Install it?", "&Install", lambda _: None)
+    for bar in bars:
+        button = bar.findChildren(QAbstractButton)[-1]
+        button.setFocus()
+        button.click()
+    assert not any(bar.isVisible() for bar in bars)
+    assert streaming.viewport.hasFocus()

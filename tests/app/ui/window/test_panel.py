@@ -1,0 +1,278 @@
+"""The panel: it writes the configuration and follows it, mixes styles, and opens sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.engine.result import EngineConfig
+from app.settings import Settings
+from app.sources import CameraName
+from app.ui.main_window import MainWindow
+from models.precision import Precision
+from models.transformer_net import VARIANTS
+from tests.app.ui.window.conftest import press
+from tests.helpers.fakes import NetworkCamera
+
+
+def enter_address(window: MainWindow, address: str, way: str = "Enter") -> None:
+    press(window, "address")
+    QTest.keyClicks(window.panel.address, address)
+    if way == "Enter":
+        QTest.keyClick(window.panel.address, Qt.Key.Key_Return)
+    else:
+        window.panel.connect_button.setFocus()
+        window.panel.connect_button.click()
+
+
+def test_the_panel_writes_the_config(window, session):
+    panel = window.panel
+    panel.strength.setValue(40)
+    panel.keep_colors.setFocus()
+    QTest.keyClick(panel.keep_colors, Qt.Key.Key_Space)
+    QTest.keyClick(panel.precision, Qt.Key.Key_Down)
+    QTest.keyClick(panel.kernels, Qt.Key.Key_Home)
+    QTest.keyClick(panel.network_size, Qt.Key.Key_Down)
+    QTest.keyClick(panel.strokes, Qt.Key.Key_Home)
+    QTest.keyClick(panel.network, Qt.Key.Key_End)
+    panel.sharpen.setFocus()
+    QTest.keyClick(panel.sharpen, Qt.Key.Key_Space)
+    panel.smoothing.setValue(30)
+    config = session.config
+    assert (config.strokes, config.network) == ("fine", "lite")
+    assert (config.upsampling, config.smoothing) == ("smooth", 0.3)
+    assert panel.smoothing_percent.text() == "30 %"
+    assert config.strength == 0.4
+    assert config.keep_colors
+    assert config.precision is list(Precision)[1]
+    assert config.kernels == next(iter(VARIANTS))
+    assert config.size == 128
+    assert panel.percent.text() == "40 %"
+
+
+def test_the_panel_follows_the_config_silently(window, session, qtbot):
+    wanted = replace(session.config, strength=0.25, precision=Precision.bf16, size=512)
+    seen: list[EngineConfig] = []
+    session.config_changed.connect(seen.append)
+    session.config = wanted
+    qtbot.wait(20)
+    assert seen == [wanted]
+    panel = window.panel
+    assert panel.strength.value() == 25
+    assert panel.precision.currentText() == "BF16"
+    assert panel.network_size.currentText() == "512 px"
+
+
+def test_a_second_style_is_mixed_in_from_the_panel(window, session):
+    panel = window.panel
+    assert [panel.mix.itemText(n) for n in range(panel.mix.count())] == [
+        "Nothing",
+        "Mosaic",
+        "Udnie",
+    ]
+    assert not panel.mix_amount.isEnabled()
+    QTest.keyClick(panel.mix, Qt.Key.Key_End)
+    panel.mix_amount.setValue(40)
+    assert (session.config.mix, session.config.mix_amount) == ("udnie", 0.4)
+    assert panel.mix_percent.text() == "40 %"
+    assert panel.mix_amount.isEnabled()
+    QTest.keyClick(panel.mix, Qt.Key.Key_Home)
+    assert session.config.mix is None
+
+
+def test_the_first_style_is_not_offered_as_the_second(window, session):
+    session.config = replace(session.config, style="udnie")
+    titles = [window.panel.mix.itemText(n) for n in range(window.panel.mix.count())]
+    assert titles == ["Nothing", "Candy", "Mosaic"]
+
+
+def test_a_key_mixes_and_stops_and_mixes_with_the_same_again(window, session):
+    press(window, "mix")
+    assert session.config.mix == "mosaic"
+    press(window, "mix_next")
+    assert session.config.mix == "udnie"
+    press(window, "mix")
+    assert session.config.mix is None
+    press(window, "mix")
+    assert session.config.mix == "udnie"
+    press(window, "mix_next")
+    assert session.config.mix == "mosaic"
+
+
+def test_shift_click_mixes_a_style_in_and_takes_it_out(window, session, qtbot):
+    view = window.gallery.view
+    place = view.visualRect(window.gallery.model.index(1)).center()
+    shift = Qt.KeyboardModifier.ShiftModifier
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, shift, place)
+    assert (session.config.style, session.config.mix) == ("candy", "mosaic")
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, shift, place)
+    assert session.config.mix is None
+
+
+def test_the_second_style_chosen_as_the_first_is_used_alone(window, session):
+    session.config = replace(session.config, mix="udnie", mix_amount=0.3)
+    press(window, "style_3")
+    assert (session.config.style, session.config.mix) == ("udnie", None)
+
+
+def test_a_mix_is_named_on_the_picture_and_in_the_gallery(window, session):
+    session.config = replace(session.config, mix="udnie", mix_amount=0.4)
+    assert window.mixer.words() == "Candy 60 %, Udnie 40 %"
+    model = window.gallery.model
+    said = model.index(2).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert said == "Udnie, key 3, 40 % of the mix"
+    session.config = replace(session.config, mix=None)
+    assert model.index(2).data(Qt.ItemDataRole.AccessibleTextRole) == "Udnie, key 3"
+
+
+def test_the_menu_of_a_style_offers_to_mix_it(window, session):
+    actions = {a.text(): a for a in window.gallery.menu_of("udnie").actions()}
+    actions["&Mix with this style"].trigger()
+    assert session.config.mix == "udnie"
+    actions = {a.text(): a for a in window.gallery.menu_of("udnie").actions()}
+    actions["Stop &mixing"].trigger()
+    assert session.config.mix is None
+    alone = {a.text(): a.isEnabled() for a in window.gallery.menu_of("candy").actions()}
+    assert alone == {"&Use this style": False, "&Mix with this style": False}
+
+
+def test_the_panel_says_when_automatic_is_lite(streaming, session):
+    styled = streaming.viewport.styled
+    lite = replace(styled, running=replace(styled.running, lite=True))
+    session.styled.emit(lite)
+    assert streaming.panel.network_remark.text() == "Lite now"
+    session.styled.emit(styled)
+    assert streaming.panel.network_remark.text() == ""
+
+
+def test_the_automatic_size_names_what_it_is_now(streaming):
+    assert streaming.panel.network_size.currentText() == "Automatic, 48x32"
+
+
+def test_devices_and_remarks_are_filled_in(window, qtbot):
+    qtbot.waitUntil(lambda: window.panel.device.count() >= 2)
+    qtbot.waitUntil(lambda: window.panel.kernels_remark.text() != "")
+    assert window.panel.device.currentText() == "Automatic" or window.session.config.device == "cpu"
+
+
+def test_cameras_are_listed_by_name(window, session, monkeypatch):
+    opened: list[object] = []
+    monkeypatch.setattr(session, "open", opened.append)
+    session.cameras_found.emit((CameraName(2, "HD Pro"),))
+    titles = [window.panel.source.itemText(n) for n in range(window.panel.source.count())]
+    assert titles[0] == "HD Pro"
+    assert "Animated scene" in titles
+    window.opener.pick(window.panel.source.itemData(0))
+    assert opened == ["camera:HD Pro"]
+
+
+def test_the_address_field_opens_an_address(window, session, monkeypatch):
+    opened: list[object] = []
+    monkeypatch.setattr(session, "open", opened.append)
+    window.panel.address_entered.disconnect()
+    window.panel.address_entered.connect(session.open)
+    press(window, "address")
+    QTest.keyClicks(window.panel.address, "http://cam/video")
+    QTest.keyClick(window.panel.address, Qt.Key.Key_Return)
+    assert opened == ["http://cam/video"]
+
+
+def test_an_address_without_its_scheme_is_http(window, session, monkeypatch):
+    opened: list[object] = []
+    monkeypatch.setattr(session, "open", opened.append)
+    window.panel.address_entered.emit("192.168.1.5/video")
+    assert opened == ["http://192.168.1.5/video"]
+
+
+def test_escape_leaves_the_address_field_and_closes_it(window):
+    press(window, "address")
+    assert window.panel.address.hasFocus()
+    QTest.keyClick(window.panel.address, Qt.Key.Key_Escape)
+    assert window.viewport.hasFocus()
+    assert not window.panel.address.isVisible()
+
+
+def test_once_an_address_is_open_its_field_closes_and_letters_are_keys_again(
+    streaming, session, picture, qtbot
+):
+    with NetworkCamera() as camera:
+        enter_address(streaming, camera.url("stream.mjpg"))
+        qtbot.waitUntil(lambda: str(camera.port) in session.info.title, timeout=5000)
+        qtbot.waitUntil(streaming.viewport.hasFocus)
+        assert not streaming.panel.address.isVisible()
+        session.open(str(picture))  # or the camera would wait for its viewer to go
+        qtbot.waitUntil(lambda: session.info.title == "waves.png", timeout=5000)
+
+
+@pytest.mark.parametrize("way", ["Enter", "Connect"])
+def test_an_address_that_fails_stays_to_be_corrected(streaming, session, qtbot, way):
+    panel, shown = streaming.panel, streaming.panel.source.currentText()
+    with NetworkCamera() as camera:
+        address = camera.url("nothing")
+        with qtbot.waitSignal(session.opening_failed, timeout=5000):
+            enter_address(streaming, address, way)
+    assert panel.address.text() == address
+    assert panel.address.isVisible()
+    assert panel.address.hasFocus()
+    assert panel.source.currentText() == shown == "waves.png"
+    assert streaming.problems.isVisible()
+    press(streaming, "back")
+    press(streaming, "back")
+    assert not streaming.problems.isVisible()
+
+
+def test_another_source_does_not_take_the_address_being_typed(streaming, session, picture, qtbot):
+    press(streaming, "address")
+    QTest.keyClicks(streaming.panel.address, "http://10.0.0.")
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        session.open([str(picture)])
+    assert streaming.panel.address.hasFocus()
+    assert streaming.panel.address.text() == "http://10.0.0."
+
+
+def test_a_field_left_alone_closes_when_something_else_is_opened(
+    streaming, session, picture, qtbot
+):
+    press(streaming, "address")
+    streaming.viewport.setFocus()
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        session.open([str(picture)])
+    assert not streaming.panel.address.isVisible()
+
+
+def test_a_source_that_fails_leaves_the_list_as_it_was(streaming, session, tmp_path, qtbot):
+    source = streaming.panel.source
+    session.cameras_found.emit((CameraName(77, "No camera of this name"),))
+    with qtbot.waitSignal(session.opening_failed, timeout=20_000):
+        source.setCurrentIndex(0)
+        source.activated.emit(0)
+    assert source.currentText() == "waves.png"
+
+
+def test_the_wheel_over_the_panel_changes_nothing(window, session):
+    before = session.config
+    for control in (window.panel.strength, window.panel.precision):
+        turn = QWheelEvent(
+            QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(control, turn)
+    assert session.config == before
+
+
+def test_a_size_set_by_hand_is_shown(session, qtbot):
+    session.config = replace(session.config, size=500)
+    window = MainWindow(session, Settings(size=500), lambda _: None)
+    qtbot.addWidget(window)
+    assert window.panel.network_size.currentText() == "500 px"
+
+
+def test_the_sources_menu_marks_what_is_open(streaming):
+    streaming.sources_menu.aboutToShow.emit()
+    checked = [a.text() for a in streaming.sources_menu.actions() if a.isChecked()]
+    assert checked == [streaming.session.info.title]

@@ -1,0 +1,290 @@
+"""What only a GPU can show: the engine's pictures, timings and step-down on CUDA."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from app.engine.engine import Engine
+from app.frame import Frame
+from app.styles.library import BUILTIN
+from kernels.network.dispatch import HOPPER, plan_for, why_not
+from models.checkpoints import load_checkpoint
+from models.inference.frame_pipeline import FramePath, FrameStream, is_broken
+from models.network_config import network_shape
+from models.precision import Precision
+from models.transformer_net import VARIANTS, TransformerNetBaseline
+from tests.conftest import picture
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture
+def notices():
+    return []
+
+
+@pytest.fixture
+def engine(library, notices):
+    return Engine(library, notices.append)
+
+
+@pytest.fixture
+def gpu(config):
+    return replace(config, device="cuda:0", size=None)
+
+
+@pytest.mark.parametrize("precision", list(Precision), ids=lambda p: p.name)
+@pytest.mark.parametrize("kernels", VARIANTS)
+def test_the_gpu_paints_what_the_cpu_paints(engine, config, gpu, kernels, precision):
+    frame = Frame(picture(199, 131))
+    engine.configure(replace(config, kernels="baseline", size=199))
+    expected = engine.process(frame).frame.pixels.astype(float)
+    engine.configure(replace(gpu, kernels=kernels, precision=precision, size=199))
+    actual = engine.process(frame).frame.pixels.astype(float)
+    error = np.square(actual - expected).mean()
+    psnr = 10 * np.log10(255**2 / error) if error else np.inf
+    assert psnr > (48 if precision is Precision.fp32 else 33), psnr
+
+
+@pytest.mark.parametrize("kernels", VARIANTS)
+def test_a_sharper_size_is_painted_as_on_the_cpu(engine, config, gpu, kernels, monkeypatch):
+    """The network at two sizes in turn: two plans, of which one must not paint over the other."""
+    monkeypatch.setattr("app.engine.resolution.STILL_BUDGET_MS", 1e9)
+    frame, made = Frame(picture(1280, 720)), []
+    for each in (config, gpu, gpu):
+        engine.configure(replace(each, kernels=kernels, size=None))
+        engine.process(frame, live=False)
+        styled = engine.process(frame, still=True, live=False)
+        assert styled.size == (1280, 720)
+        made.append(styled.frame.pixels.astype(float))
+    error = np.square(made[1] - made[0]).mean()
+    assert 10 * np.log10(255**2 / error) > 48
+    assert np.array_equal(made[1], made[2]), "bit-equal from run to run"
+
+
+@pytest.mark.parametrize("precision", list(Precision), ids=lambda p: p.name)
+def test_baseline_and_fused_agree_within_the_stated_bound(engine, gpu, precision):
+    engine.configure(replace(gpu, precision=precision, compare=True))
+    comparison = engine.process(Frame(picture(320, 240))).comparison
+    assert comparison.agrees, (comparison.difference, comparison.psnr, comparison.bound)
+
+
+def test_the_groups_come_from_events_and_add_up_to_the_network(engine, gpu):
+    engine.configure(gpu)
+    styled = [engine.process(Frame(picture(640, 480))) for _ in range(5)][-1]
+    groups = dict(styled.timings.groups)
+    assert list(groups) == ["encoder", "residual blocks", "decoder"]
+    assert all(ms > 0 for ms in groups.values())
+    assert sum(groups.values()) == pytest.approx(styled.timings.network, rel=0.2)
+
+
+def test_what_runs_names_the_gpu_and_why_nothing_faster_does(engine, gpu, native_kernels):
+    for precision in Precision:
+        engine.configure(replace(gpu, precision=precision))
+        running = engine.process(Frame(picture())).running
+        assert torch.cuda.get_device_name(0) in running.device
+        reason = why_not(torch.device("cuda:0"), precision.value.dtype)
+        assert running.remarks == ((reason,) if reason else ())
+
+
+STYLES = sorted(folder.name for folder in BUILTIN.iterdir() if (folder / "style.toml").exists())
+
+
+def network_of(style, variant, dtype, weights="weights"):
+    state = load_checkpoint(BUILTIN / style / f"{weights}.safetensors")
+    network = VARIANTS[variant](**asdict(network_shape(state)))
+    network.load_state_dict(state)
+    return network.requires_grad_(False).to("cuda", dtype)
+
+
+@pytest.fixture(scope="module")
+def candy():
+    return partial(network_of, "candy")
+
+
+@pytest.fixture
+def full_precision(monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+
+
+HOPPER_ONLY = pytest.mark.skipif(
+    not torch.cuda.is_available() or torch.cuda.get_device_capability() != HOPPER,
+    reason="in FP32 the native network is for Hopper alone",
+)
+
+
+def pictures(count, height, width):
+    stack = [torch.from_numpy(picture(width, height, seed)) for seed in range(count)]
+    return torch.stack(stack).permute(0, 3, 1, 2).cuda()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1, 16, 16), (1, 17, 35), (3, 64, 96), (1, 131, 199), (1, 480, 640)], ids=str
+)
+def test_the_native_network_is_as_near_to_float64_as_pytorch(candy, native_kernels, shape, dtype):
+    x = pictures(*shape)
+    with torch.inference_mode():
+        exact = candy("baseline", torch.float64)(x.double())
+        theirs = candy("baseline", dtype)(x.to(dtype)).double()
+        ours = candy("fused", dtype)(x.to(dtype).contiguous(memory_format=torch.channels_last))
+    assert why_not(x.device, dtype) == ""
+    assert ours.shape == exact.shape
+    ours = ours.double()
+    assert (ours - exact).abs().max() <= 2 * (theirs - exact).abs().max() + 1e-3
+    assert (ours - exact).square().mean() <= 2 * (theirs - exact).square().mean()
+
+
+@HOPPER_ONLY
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("tf32", "bound"), [(False, 2e-4), (True, 1e-2)], ids=["FP32", "TF32"])
+def test_in_fp32_every_value_is_within_its_bound(style, native_kernels, monkeypatch, tf32, bound):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", tf32)
+    x = pictures(1, 203, 330)
+    with torch.inference_mode():
+        expected = network_of(style, "baseline", torch.float64)(x.double())
+        actual = network_of(style, "fused", torch.float32)(x.float()).double()
+    assert (actual - expected).abs().max() <= bound * expected.abs().max()
+
+
+# With every style that ships, against float64 on 0-255. Lite networks run on PyTorch around the
+# native norm, and so do full ones where a GPU has no native network in that precision.
+
+
+@pytest.mark.parametrize("size", [(240, 320), (203, 331)], ids=str)
+@pytest.mark.parametrize("weights", ["weights", "lite"])
+@pytest.mark.parametrize("style", STYLES)
+def test_every_style_is_right_end_to_end(style, weights, size, native_kernels, full_precision):
+    x = pictures(1, *size)
+
+    def painted(variant, dtype):
+        with torch.inference_mode():
+            picture = network_of(style, variant, dtype, weights)(x.to(dtype))
+        return picture.double().clamp(0, 255)
+
+    exact = painted("baseline", torch.float64)
+    assert (painted("fused", torch.float32) - exact).abs().max() <= 0.07
+    for dtype, least_db in ((torch.float16, 45), (torch.bfloat16, 38)):
+        error = float((painted("fused", dtype) - exact).square().mean())
+        assert 10 * np.log10(255**2 / error) >= least_db, dtype
+
+
+PLANS = {"fastest": {}, "general": {"general": True}, "small": {"small": True}}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_bytes_are_the_rounded_picture(native_kernels, plan):
+    state = load_checkpoint(BUILTIN / "candy" / "weights.safetensors")
+    device, x = torch.device("cuda:0"), pictures(2, 131, 199)
+    with torch.inference_mode():
+        plan = plan_for(state, 5, (2, 131, 199), torch.float16, device, **PLANS[plan])
+        expected = plan(x.half()).permute(0, 2, 3, 1).float().clamp(0, 255)
+        plan.frames.copy_(x.permute(0, 2, 3, 1))
+        plan.replay()
+    assert (plan.pictures.float() - expected).abs().max() <= 0.51
+    assert not is_broken(plan.ranges.cpu())
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0.0])
+def test_a_broken_picture_is_told_from_its_range(native_kernels, plan, bad):
+    state = dict(load_checkpoint(BUILTIN / "candy" / "weights.safetensors"))
+    for part in ("weight", "bias"):  # zero makes one constant of the whole picture
+        name = f"deconv3.conv2d.{part}"
+        state[name] = torch.full_like(state[name], bad)
+    with torch.inference_mode():
+        shape, device = (1, 64, 96), torch.device("cuda:0")
+        plan = plan_for(state, 5, shape, torch.float16, device, **PLANS[plan])
+        plan.frames.copy_(pictures(*shape).permute(0, 2, 3, 1))
+        plan.replay()
+    assert is_broken(plan.ranges.cpu())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", [(1, 17, 35), (3, 64, 96), (1, 480, 640)], ids=str)
+@pytest.mark.parametrize("plan", ["general", "small"])
+def test_the_general_network_is_as_near_to_float64_as_pytorch(
+    candy, native_kernels, plan, shape, dtype
+):
+    state, x = candy("baseline", torch.float32).state_dict(), pictures(*shape)
+    with torch.inference_mode():
+        exact = candy("baseline", torch.float64)(x.double())
+        theirs = candy("baseline", dtype)(x.to(dtype)).double()
+        ours = plan_for(state, 5, shape, dtype, x.device, **PLANS[plan])(x.to(dtype)).double()
+    assert (ours - exact).abs().max() <= 2 * (theirs - exact).abs().max() + 1e-3
+    assert (ours - exact).square().mean() <= 2 * (theirs - exact).square().mean()
+
+
+def test_overlapped_frames_are_those_of_one_after_another(native_kernels):
+    state = load_checkpoint(BUILTIN / "candy" / "weights.safetensors")
+    frames = [picture(200, 120, seed) for seed in range(12)]
+    with torch.inference_mode():
+        plan = plan_for(state, 5, (1, 120, 200), torch.float16, torch.device("cuda:0"))
+        path = FramePath(plan)
+        expected = [path.style(frame).pixels for frame in frames]
+        overlapped = [result.pixels.copy() for result in FrameStream(plan).styled(frames)]
+    assert len(overlapped) == len(frames)
+    for one, other in zip(expected, overlapped, strict=True):
+        assert np.array_equal(one, other)
+
+
+DTYPES = [torch.float16, torch.bfloat16, pytest.param(torch.float32, marks=HOPPER_ONLY)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_two_runs_are_bit_equal(candy, native_kernels, dtype):
+    network, x = candy("fused", dtype), pictures(1, 200, 312).to(dtype)
+    with torch.inference_mode():
+        first = network(x).clone()
+        assert all(torch.equal(first, network(x)) for _ in range(20))
+
+
+def test_the_native_network_follows_its_weights(candy, native_kernels):
+    network, x = candy("fused", torch.float16), pictures(1, 64, 64).half()
+    with torch.inference_mode():
+        before = network(x)
+    network.load_state_dict({k: v * 0.9 for k, v in network.state_dict().items()})
+    other = VARIANTS["baseline"]().cuda().half()
+    other.load_state_dict(network.state_dict())
+    with torch.inference_mode():
+        after, expected = network(x), other(x)
+    assert not torch.equal(before, after)
+    assert (after - expected).abs().max() < 2
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 7])
+def test_the_native_network_has_any_number_of_residual_blocks(native_kernels, blocks):
+    torch.manual_seed(blocks)
+    baseline = VARIANTS["baseline"](blocks).requires_grad_(False).cuda().half()
+    fused = VARIANTS["fused"](blocks).requires_grad_(False).cuda().half()
+    fused.load_state_dict(baseline.state_dict())
+    x = pictures(1, 72, 104).half()
+    with torch.inference_mode():
+        expected, actual = baseline(x), fused(x)
+    assert (actual - expected).abs().max() <= 0.02 * expected.abs().max()
+
+
+def test_gradients_go_through_pytorch(candy, native_kernels):
+    network = candy("fused", torch.float16).requires_grad_(True)
+    network(pictures(1, 32, 32).half()).mean().backward()
+    assert network.conv2.conv2d.weight.grad is not None
+
+
+def test_a_broken_half_precision_picture_steps_down_on_the_gpu(engine, gpu, notices, monkeypatch):
+    forward = TransformerNetBaseline.forward
+    monkeypatch.setattr(
+        TransformerNetBaseline,
+        "forward",
+        lambda self, x, mark=None: (
+            forward(self, x, mark) * (torch.nan if x.dtype is torch.float16 else 1)
+        ),
+    )
+    engine.configure(replace(gpu, kernels="baseline", precision=Precision.fp16))
+    styled = engine.process(Frame(picture()))
+    assert styled.running.precision is Precision.bf16
+    assert len(notices) == 1

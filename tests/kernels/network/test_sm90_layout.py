@@ -1,0 +1,116 @@
+"""How the layers are tiled and their weights laid out, which needs no GPU to be wrong."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.network import sm90_layout as layout
+from kernels.network.sm90_layout import Strips, Tiles
+
+MODES = {
+    "FP16": layout.HALF,
+    "BF16": layout.BRAIN,
+    "TF32": layout.SINGLE,
+    "FP32": layout.EXACT,
+}
+ROUNDING = {"FP16": 1e-3, "BF16": 8e-3, "TF32": 1e-3, "FP32": 1e-6}
+SIZES = [(4, 4), (16, 16), (33, 50), (128, 128), (180, 320), (270, 480), (540, 960), (2, 4000)]
+
+
+def dense(packed: Tensor, mode: int) -> Tensor:
+    """[warpgroup, pass, slice, tap, part, row, 8] back to [pass, row, channel, tap], in float64."""
+    packed = packed.double()
+    if mode == layout.EXACT:  # what was rounded, and what rounding took
+        high, low = packed.chunk(2, dim=4)
+        packed = high + low
+    return packed.permute(1, 0, 5, 2, 4, 6, 3).flatten(1, 2).flatten(2, 4)
+
+
+@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize(
+    ("kind", "into", "out"),
+    [(layout.DOWN_1, 32, 64), (layout.DOWN_2, 64, 128), (layout.SAME, 128, 128)],
+)
+def test_a_layer_of_nine_taps_keeps_its_weights(kind, into, out, name):
+    weight = torch.randn(out, into, 3, 3)
+    packed = dense(layout.layer_weight(weight, kind, MODES[name]), MODES[name])
+    assert torch.allclose(packed[0].view_as(weight), weight.double(), ROUNDING[name], 1e-7)
+
+
+@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize(("kind", "into", "out"), [(layout.UP_1, 128, 64), (layout.UP_2, 64, 32)])
+def test_phases_are_the_enlarged_convolution(kind, into, out, name):
+    weight, x = torch.randn(out, into, 3, 3), torch.randn(1, into, 5, 6, dtype=torch.float64)
+    packed = dense(layout.layer_weight(weight, kind, MODES[name]), MODES[name])
+    enlarged = F.pad(F.interpolate(x, scale_factor=2), (1, 1, 1, 1), mode="reflect")
+    expected = F.conv2d(enlarged, weight.double())
+    actual = torch.empty_like(expected)
+    patch = F.pad(x, (1, 1, 1, 1), mode="replicate")
+    for a in (0, 1):
+        for b in (0, 1):
+            if kind == layout.UP_1:  # a pass for each row, warpgroups for the columns
+                taps, place = packed[a, b * 64 : b * 64 + 64].unflatten(-1, (2, 2)), (a, b)
+            else:  # warpgroups for the rows, all three columns for both phases
+                rows = slice((a * 2 + b) * 32, (a * 2 + b) * 32 + 32)
+                taps, place = packed[0, rows].unflatten(-1, (2, 3)), (a, 0)
+            phase = F.conv2d(patch, taps)[..., place[0] : place[0] + 5, place[1] : place[1] + 6]
+            actual[..., a::2, b::2] = phase
+    assert (actual - expected).abs().max() <= ROUNDING[name] * expected.abs().max()
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_ten_rows_of_the_kernel_serve_two_rows_of_the_first_layer(name):
+    weight = torch.randn(32, 3, 9, 9)
+    packed = dense(layout.first_weight(weight, MODES[name])[None, None, :, None], MODES[name])
+    rows = packed[0].unflatten(0, (2, 32)).unflatten(2, (layout.KERNEL_ROWS, 32))
+    for below in (0, 1):
+        own = rows[below].flatten(1, 2).view(32, layout.KERNEL_ROWS, 32)
+        values = own[:, below : below + 9, :27].unflatten(2, (9, 3)).permute(0, 3, 1, 2)
+        assert torch.allclose(values, weight.double(), ROUNDING[name], 1e-7)
+        assert own.count_nonzero() == weight.count_nonzero()
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_ten_rows_of_the_kernel_serve_two_rows_of_the_last_layer(name):
+    weight = torch.randn(3, 32, 9, 9)
+    packed = dense(layout.last_weight(weight, MODES[name])[None, None, :, None], MODES[name])
+    rows = packed[0].flatten(1).view(64, layout.KERNEL_ROWS, 32)
+    for below in (0, 1):
+        own = rows[below * 27 : below * 27 + 27]
+        values = own[:, below : below + 9].unflatten(0, (9, 3)).permute(1, 3, 2, 0)
+        assert torch.allclose(values, weight.double(), ROUNDING[name], 1e-7)
+        assert own.count_nonzero() == weight.count_nonzero()
+    assert rows[54:].count_nonzero() == 0
+
+
+@pytest.mark.parametrize("blocks", [1, 46, 132])
+@pytest.mark.parametrize("side", [16, 32])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_tiles_cover_a_picture_and_are_shared_out_evenly(size, side, blocks):
+    tiles = Tiles.of(size, side, blocks)
+    height, width = (8, side) if tiles.across else (side, 8)
+    down, wide = (tiles.short, tiles.long) if tiles.across else (tiles.long, tiles.short)
+    assert (down - 1) * height < size[0] <= down * height
+    assert (wide - 1) * width < size[1] <= wide * width
+    assert 1 <= tiles.blocks <= blocks
+    # Nobody does more than one tile more than the others.
+    assert -(-tiles.long * tiles.short // tiles.blocks) == -(-tiles.long * tiles.short // blocks)
+
+
+@pytest.mark.parametrize("blocks", [1, 46, 132])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_strips_cover_a_picture(size, blocks):
+    strips = Strips.of(size, 128, blocks)
+    assert (strips.count - 1) * 128 < size[1] <= strips.count * 128
+    assert strips.rows % 2 == 0
+    cuts = strips.blocks // strips.count
+    assert (cuts - 1) * strips.rows < size[0] <= cuts * strips.rows
+    assert strips.blocks <= max(blocks, strips.count)
+
+
+def test_small_pictures_get_small_tiles():
+    assert layout.residual_kind((128, 128), 132) == layout.SAME
+    assert layout.residual_kind((270, 480), 132) == layout.SAME_LARGE

@@ -1,0 +1,95 @@
+"""The objective, of networks and of direct optimisation."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from app.commands.quality.measure import _equals
+from models.evaluation.flicker import panned_flicker, still_flicker
+from models.evaluation.image_metrics import to_tensor
+from models.evaluation.lbfgs import optimise, white_noise
+from models.evaluation.objective_metrics import judge, styler
+from models.precision import Precision
+from models.training.features import Vgg19Features
+from models.training.objective import Objective
+from tests.models.evaluation.conftest import CPU, TINY, painting, state
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def test_direct_optimisation_goes_down_and_tells_what_it_took(objective, photograph) -> None:
+    with torch.no_grad():
+        before = float(objective(photograph, photograph)[0])
+    told: list[int] = []
+    few, more = optimise(objective, photograph, (2, 6), lambda: told.append(1))
+    assert before > few.terms[0] > more.terms[0] > 0
+    assert (few.iterations, more.iterations, len(told)) == (2, 6, 6)
+    assert 6 < more.evaluations <= 6 * 3
+    with torch.no_grad():
+        assert float(objective(more.picture, photograph)[0]) == pytest.approx(more.terms[0])
+    assert 0 <= float(more.picture.min()) <= float(more.picture.max()) <= 255
+    assert more.path[:3] == few.path
+    assert [more.path[n] for n in (0, 2, 6)] == pytest.approx(
+        [before, few.terms[0], more.terms[0]], rel=1e-4
+    )
+
+
+def test_direct_optimisation_begins_with_noise_where_that_is_asked_for(objective, photograph):
+    start = white_noise(photograph)
+    assert torch.equal(start, white_noise(photograph))
+    assert 120 < start.mean() < 135
+    assert 0 <= start.min() < 5 < 250 < start.max() <= 255
+    (reached,) = optimise(objective, photograph, (3,), start=start)
+    with torch.no_grad():
+        assert reached.path[0] == pytest.approx(float(objective(start, photograph)[0]))
+    assert reached.path[3] < reached.path[0]
+    assert reached.path[0] > optimise(objective, photograph, (1,))[0].path[0]
+
+
+def test_direct_optimisation_is_content_with_what_cannot_be_better() -> None:
+    photograph = torch.full((1, 3, 8, 8), 100.0)
+
+    def objective(pixels: Tensor, photograph: Tensor) -> Tensor:
+        loss = (pixels - photograph).square().mean()
+        return torch.stack((loss, loss, loss, loss))
+
+    (reached,) = optimise(objective, photograph, (5,))
+    assert (reached.iterations, reached.terms[0]) == (0, 0)
+
+
+def test_a_network_is_judged_by_the_objective_of_its_picture(objective, photograph) -> None:
+    network, remarks = styler(state(), "baseline", Precision.fp32, CPU)
+    assert not remarks
+    picture = network(photograph)
+    figures = judge(objective, photograph, picture)
+    total, content, style, tv = objective(picture, photograph).tolist()
+    assert figures.objective == pytest.approx(total)
+    assert total == pytest.approx(content + 2 * style + 1e-6 * tv, rel=1e-4)
+    assert (figures.content, figures.style, figures.tv) == pytest.approx((content, style, tv))
+    assert figures.psnr == float("inf")
+    half, _ = styler(state(), "baseline", Precision.bf16, CPU)
+    assert 20 < judge(objective, photograph, half(photograph), picture).psnr < 80
+
+
+@pytest.mark.gpu
+def test_a_gpu_measures_what_the_cpu_does(vgg_state, photograph) -> None:
+    cuda = torch.device("cuda:0")
+    reached = []
+    for device in (CPU, cuda):
+        features = Vgg19Features(vgg_state, "caffe").to(device)
+        objective = Objective(TINY, features, to_tensor(painting(), device))
+        (stands,) = optimise(objective, photograph.to(device), (5,))
+        network, _ = styler(state(), "fused", Precision.fp32, device)
+        figures = judge(objective, photograph.to(device), network(photograph.to(device)))
+        flickers = (f(network, photograph.to(device)) for f in (still_flicker, panned_flicker))
+        reached.append((stands.terms[0], figures.objective, *flickers))
+    assert reached[0] == pytest.approx(reached[1], rel=0.05)
+
+
+def test_a_network_is_compared_with_the_iterations_that_reach_as_far() -> None:
+    paths = [(9.0, 5.0, 3.0, 2.0), (9.0, 4.0, 2.0, 1.0), (9.0, 8.0, 7.0, 6.0)]
+    assert _equals([3.0, 3.0, 6.5], paths) == 2
+    assert _equals([1.0, 0.5, 9.0], paths) is None, "two of three are out of reach"
+    assert _equals([9.0], paths[:1]) == 0

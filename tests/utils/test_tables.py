@@ -1,0 +1,77 @@
+"""Stored reports, old ones too, read as tables, and the README shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from utils.tables import frames_table, main, markdown, quality_markdown, refreshed, table
+
+ROOT = Path(__file__).resolve().parents[2]
+OLD = {
+    "title": "Fused",
+    "precision": "FP16",
+    **dict.fromkeys(("median_ms", "p20_ms", "p80_ms"), 0.5),
+    **dict.fromkeys(("kernels_gain", "precision_gain"), 2.0),
+    "difference": 0.4,
+    "psnr": 74.0,
+    "peak_mb": 82.0,
+}
+
+
+def test_the_readme_shows_the_stored_figures():
+    readme = ROOT / "README.md"
+    assert refreshed(readme.read_text("utf-8"), ROOT) == readme.read_text("utf-8")
+
+
+def test_a_report_of_before_a_column_was_added_still_reads():
+    report = json.loads((ROOT / "benchmarks" / "h200.json").read_text("utf-8"))
+    for size in report["sizes"]:
+        for row in size["rows"]:
+            for added in ("floor_ms", "pytorch_gain", "tf32"):
+                row.pop(added, None)
+    text = markdown(report)
+    assert "% of floor" not in text
+    assert "vs PyTorch" not in text
+
+
+@pytest.mark.parametrize(
+    "stored",
+    ["[]", "7", '"live"', "{}", '{"machine": 1, "versions": []}', "[" * 100_000, '{"sizes": ['],
+)
+def test_what_is_no_report_leaves_the_file_as_it_is_with_a_sentence(stored, tmp_path, capsys):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- figures: report.json -->\nold\n<!-- end of figures -->\n")
+    (tmp_path / "report.json").write_text(stored)
+    assert main([str(page)]) == 1
+    assert "\nold\n" in page.read_text()
+    said = capsys.readouterr().err
+    assert said.startswith(f"{page} was left as it is: ")
+    assert said.count("\n") == 1
+
+
+def test_the_floor_is_told_in_percent_of_the_speed_it_allows():
+    header, old, new = table([OLD, OLD | {"floor_ms": 0.1, "pytorch_gain": 1.5}])
+    assert dict(zip(header, new, strict=True))["% of floor"] == "20 %"
+    assert dict(zip(header, new, strict=True))["vs PyTorch"] == "1.50x"
+    assert dict(zip(header, old, strict=True))["% of floor"] == "-"
+
+
+def test_frame_to_frame_is_told_with_its_spread():
+    times = {"median_ms": 1.234, "p20_ms": 1.2, "p80_ms": 1.3, "p95_ms": 1.5}
+    size = {"width": 64, "height": 48, "precision": "FP16"}
+    _, line = frames_table([{**size, "fps": 950.4, "interval": times, "latency": times}])
+    assert line == ("64x48", "FP16", "950", *["1.23", "1.2-1.3", "1.5"] * 2)
+
+
+def test_a_network_that_direct_optimisation_does_not_reach_is_told_so():
+    quality = json.loads((ROOT / "benchmarks" / "quality.json").read_text("utf-8"))["quality"]
+    (scream,) = (style for style in quality["styles"] if style["key"] == "scream")
+    for value, told in ((None, "over 300"), (12.0, "12")):
+        scream["networks"][0]["equals_from_noise"] = value
+        rows = [row.split(" | ") for row in quality_markdown(quality).splitlines()]
+        (header,) = (row for row in rows if "from noise" in row)
+        (line,) = (row for row in rows if row[0] == "| Scream" and len(row) == len(header))
+        assert line[header.index("from noise")] == told

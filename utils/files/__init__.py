@@ -1,0 +1,1 @@
+"""Reads and writes files safely: whole, bounded, of a known kind, by one process."""
