@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn, TextIO
 
-from app.commands.style_flags import add_look
+from app.commands.style_flags import add_style_options
 from app.errors import SENTENCE, StyleForgeError
 from app.version import styleforge_version
 from utils.text import printable
-from utils.threads import wait_briefly
+from utils.threads import limit_openmp_spin
 
 # A command is a module of this name in app.commands, imported only when it is asked for, so
 # that `--help` and `--version` need not wait for PyTorch.
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
-    wait_briefly()
+    limit_openmp_spin()
     try:
         status = _run(argv)
         sys.stdout.flush()  # here, where a full disk or a reader that left can still be told
@@ -114,7 +114,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         "or an http:// or rtsp:// address (default: what was open last)",
     )
     parser.add_argument("--style", metavar="KEY", help="the style to begin with")
-    add_look(parser, kept=True)
+    add_style_options(parser, kept=True)
     parser.add_argument(
         "--pictures",
         type=int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 HALF = 0.5  # of each, where nothing else is said
 
 
-def mix_words(first: str, second: str, amount: float) -> str:
+def blend_label(first: str, second: str, amount: float) -> str:
     """ "Candy 60 %, Starry Night 40 %" of two titles and the share of the second (0-1)."""
     share = round(100 * amount)
     return f"{first} {100 - share} %, {second} {share} %"

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from kernels.ops import fused_conv_reflection_pad_forward
-from kernels.ops.convolution import why_not
+from kernels.ops.convolution import unavailable_reason
 
 
 class FusedConv2d(nn.Conv2d):
@@ -43,7 +43,7 @@ class FusedConv2d(nn.Conv2d):
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
         """Why it does not run on its own kernel there, in words; empty if it does."""
-        return why_not(
+        return unavailable_reason(
             device,
             dtype,
             kernel_size=self.kernel_size[0],

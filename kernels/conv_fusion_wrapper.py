@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from kernels.ops import fused_conv_instancenorm_forward
-from kernels.ops.convolution import why_not
+from kernels.ops.convolution import unavailable_reason
 
 
 class FusedConvInstanceNormReLU(nn.Module):
@@ -45,7 +45,7 @@ class FusedConvInstanceNormReLU(nn.Module):
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
         """Why its convolution is not our kernel's there, in words; empty if it is."""
-        return why_not(
+        return unavailable_reason(
             device,
             dtype,
             kernel_size=self.conv.kernel_size[0],

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from kernels.ops import fused_residual_block_forward
-from kernels.ops.convolution import why_not
+from kernels.ops.convolution import unavailable_reason
 
 
 def residual_block(
@@ -58,4 +58,4 @@ class FusedResidualBlock(nn.Module):
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
         """Why its convolutions are not our kernel's there, in words; empty if they are."""
-        return why_not(device, dtype, out_channels=self.in1.num_features)
+        return unavailable_reason(device, dtype, out_channels=self.in1.num_features)

@@ -21,13 +21,13 @@ from torch import Tensor
 from models.network_config import (
     FULL,
     MAX_RESIDUAL_BLOCKS,
-    NetworkShape,
-    network_shape,
+    NetworkConfig,
+    network_config,
     num_residual_blocks,
 )
-from models.safe_load import NotPlainError, is_weight, load_plain
+from models.safe_load import UnsafeFileError, is_weight, load_tensors
 from models.transformer_net import TransformerNetBaseline
-from utils.files.atomic import write_whole
+from utils.files.atomic import atomic_write
 from utils.files.regular import open_regular
 from utils.text import printable
 
@@ -121,7 +121,7 @@ def save_checkpoint(
     if broken := _not_finite(weights):
         raise CheckpointError(f"'{path.name}' was not written: not finite: {', '.join(broken)}")
     data = safetensors.torch.save(weights, dict(metadata or {}))
-    write_whole(path, data)
+    atomic_write(path, data)
 
 
 def _read(name: str, file: BinaryIO) -> Any:
@@ -163,8 +163,8 @@ def _read_zip(name: str, file: BinaryIO) -> Any:
 
 def _read_torch(name: str, file: BinaryIO) -> Any:
     try:
-        return load_plain(file)
-    except NotPlainError as error:
+        return load_tensors(file)
+    except UnsafeFileError as error:
         raise CheckpointError(f"'{name}' {error}") from error
 
 
@@ -247,7 +247,7 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         )
     usable = {key: value for key, value in found.items() if is_weight(value)}
     try:
-        shape = network_shape(usable)
+        shape = network_config(usable)
     except ValueError:
         shape = FULL
     expected = _expected(shape)
@@ -276,7 +276,7 @@ def _listed(keys: list[str]) -> str:
     return f"{named} and {len(keys) - NAMED} more" if len(keys) > NAMED else named
 
 
-def _expected(shape: NetworkShape) -> State:
+def _expected(shape: NetworkConfig) -> State:
     """The state dict of such a network, without memory behind it."""
     with torch.device("meta"):
         return TransformerNetBaseline(**asdict(shape)).state_dict()

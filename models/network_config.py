@@ -13,7 +13,7 @@ MAX_WIDTH = 4096  # channels; the widest network published has 128
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkShape:
+class NetworkConfig:
     """`widths` are the channels at full, half and quarter size; `end_kernel` is the side of the
     first and the last convolution, odd. The defaults are those of Johnson et al. 2016.
 
@@ -48,19 +48,19 @@ class NetworkShape:
         return sixteenths * width * height // 16
 
 
-FULL = NetworkShape()
-LITE = NetworkShape(widths=(16, 32, 48), end_kernel=5)
+FULL = NetworkConfig()
+LITE = NetworkConfig(widths=(16, 32, 48), end_kernel=5)
 
 # By the name the user chooses them with.
-SHAPES: dict[str, NetworkShape] = {"full": FULL, "lite": LITE}
+CONFIGS: dict[str, NetworkConfig] = {"full": FULL, "lite": LITE}
 
 
-def network_shape(state: Mapping[str, Tensor]) -> NetworkShape:
+def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
     """The shape a state dict with the published keys describes; ValueError if it is none."""
     try:
         first, second, third = (state[f"conv{n}.conv2d.weight"] for n in (1, 2, 3))
         widths = (first.shape[0], second.shape[0], third.shape[0])
-        return NetworkShape(num_residual_blocks(state), widths, first.shape[-1])
+        return NetworkConfig(num_residual_blocks(state), widths, first.shape[-1])
     except (KeyError, AttributeError, IndexError) as exc:
         raise ValueError("these are not the weights of a transformer network") from exc
 

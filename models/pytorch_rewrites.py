@@ -49,7 +49,7 @@ class Norm(nn.Module):
         return ((wide - mean) * scale + self.bias[:, None, None]).to(x.dtype)
 
 
-def rewritten(network: TransformerNetBaseline) -> TransformerNetBaseline:
+def with_rewrites(network: TransformerNetBaseline) -> TransformerNetBaseline:
     """A copy of `network` that computes the same picture with fewer multiplications.
 
     Biases that a norm removes are gone, layers that enlarge are a PhaseConv, and everything is

@@ -20,12 +20,12 @@ for told in ("Detected pickle protocol", "TypedStorage is deprecated"):
     warnings.filterwarnings("ignore", message=told)
 
 
-class NotPlainError(ValueError):
+class UnsafeFileError(ValueError):
     """A file that holds something else, or is damaged; the message completes "'a.pth' ..."."""
 
 
-def load_plain(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
-    """What is stored in `file`, on `device`. Raises NotPlainError, and OSError where the file
+def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
+    """What is stored in `file`, on `device`. Raises UnsafeFileError, and OSError where the file
     cannot be read."""
     try:
         return torch.load(file, map_location=device, weights_only=True)
@@ -34,13 +34,13 @@ def load_plain(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
     except pickle.UnpicklingError as error:
         if found := re.search(r"Unsupported \w+: GLOBAL (\S+)", str(error)):
             code = printable(found[1].rstrip("."), CODE)
-            raise NotPlainError(
+            raise UnsafeFileError(
                 f"contains Python code ({code}), which is never run: "
                 "only files of plain weights can be used"
             ) from error
-        raise NotPlainError("is damaged or truncated") from error
+        raise UnsafeFileError("is damaged or truncated") from error
     except Exception as error:  # PyTorch checks few of the values that it goes by
-        raise NotPlainError("is damaged or truncated") from error
+        raise UnsafeFileError("is damaged or truncated") from error
 
 
 def is_weight(value: Any) -> bool:

@@ -16,19 +16,19 @@ from torch import Tensor, nn
 
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.jit import build
-from kernels.network.dispatch import plan_for, why_not
+from kernels.network.dispatch import plan_for, unavailable_reason
 from kernels.network.plan import NetworkPlan
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
 from kernels.ops.registry import OPERATIONS, OPS, statuses
 from kernels.weight_transforms import can_write_into, column_weights, convolve, phase_weight
 from models.inference import layerwise
 from models.inference.buffers import PreparedWeights, Workspace
-from models.network_config import FULL, NetworkShape
+from models.network_config import FULL, NetworkConfig
 
 MIN_SIDE = 16  # pixels; below, there is nothing left to reflect at a quarter of the size
 PLANS_KEPT = 2  # of sizes on a GPU; each holds its buffers
 
-Mark = Callable[[str], None]
+StageCallback = Callable[[str], None]
 
 
 class ConvLayer(nn.Module):
@@ -65,7 +65,7 @@ class ResidualBlock(nn.Module):
 class TransformerNetBaseline(nn.Module):
     """The network in plain PyTorch, layer by layer as published.
 
-    The arguments are those of models.network_config.NetworkShape, and so are the errors; the
+    The arguments are those of models.network_config.NetworkConfig, and so are the errors; the
     published networks have the default ones.
     """
 
@@ -80,7 +80,7 @@ class TransformerNetBaseline(nn.Module):
         end_kernel: int = FULL.end_kernel,
     ) -> None:
         super().__init__()
-        self.shape = NetworkShape(num_residual_blocks, widths, end_kernel)
+        self.shape = NetworkConfig(num_residual_blocks, widths, end_kernel)
         norm = self.norm_type
         outer, middle, inner = widths
         self.num_residual_blocks = num_residual_blocks
@@ -100,8 +100,8 @@ class TransformerNetBaseline(nn.Module):
         self.relu = nn.ReLU()
 
     @classmethod
-    def remarks(
-        cls, device: torch.device, dtype: torch.dtype, shape: NetworkShape = FULL
+    def limitations(
+        cls, device: torch.device, dtype: torch.dtype, shape: NetworkConfig = FULL
     ) -> tuple[str, ...]:
         """Why this variant is not as fast as it could be there, each a sentence; empty if it is."""
         return ()
@@ -116,7 +116,7 @@ class TransformerNetBaseline(nn.Module):
     def forward(
         self,
         x: Tensor,  # [N, 3, H, W], floating, RGB 0-255, H and W at least 16
-        mark: Mark | None = None,
+        mark: StageCallback | None = None,
     ) -> Tensor:  # [N, 3, H, W], RGB, about 0-255, not clamped
         """Restyle pictures of any size.
 
@@ -165,8 +165,8 @@ class TransformerNet(TransformerNetBaseline):
     memory_format = torch.channels_last  # which this norm keeps, and PyTorch's undoes
 
     @classmethod
-    def remarks(
-        cls, device: torch.device, dtype: torch.dtype, shape: NetworkShape = FULL
+    def limitations(
+        cls, device: torch.device, dtype: torch.dtype, shape: NetworkConfig = FULL
     ) -> tuple[str, ...]:
         return tuple(
             f"{status.name}: {status.reason}"
@@ -204,7 +204,7 @@ class TransformerNetFused(TransformerNet):
         self._weights_seen: dict[str, Tensor] | None = None
         self._plans: dict[Hashable, tuple[Hashable, NetworkPlan]] = {}
 
-    def forward(self, x: Tensor, mark: Mark | None = None) -> Tensor:
+    def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
         _check(x)
         plan = self._plan(x)
         return super().forward(x, mark) if plan is None else plan(x, mark)
@@ -225,7 +225,7 @@ class TransformerNetFused(TransformerNet):
             or not torch.is_inference_mode_enabled()
             or (autocast and torch.get_autocast_dtype("cuda") is not torch.float16)
             or _other_shape(self.shape)
-            or why_not(device, dtype)
+            or unavailable_reason(device, dtype)
         ):
             return None
         # What autocast multiplies in FP16 has fewer bits than TF32 only where it is stored.
@@ -258,12 +258,12 @@ class TransformerNetFused(TransformerNet):
         return super().load_state_dict(*args, **kwargs)
 
     @classmethod
-    def remarks(
-        cls, device: torch.device, dtype: torch.dtype, shape: NetworkShape = FULL
+    def limitations(
+        cls, device: torch.device, dtype: torch.dtype, shape: NetworkConfig = FULL
     ) -> tuple[str, ...]:
         if device.type != "cuda":
-            return super().remarks(device, dtype, shape)
-        reason = _other_shape(shape) or why_not(device, dtype)
+            return super().limitations(device, dtype, shape)
+        reason = _other_shape(shape) or unavailable_reason(device, dtype)
         return (reason,) if reason else ()
 
     def encode(self, x: Tensor) -> Tensor:
@@ -380,7 +380,7 @@ def _phase(weight: Tensor) -> tuple[Tensor, ...]:
     return (phase_weight(weight),)
 
 
-def _other_shape(shape: NetworkShape) -> str:
+def _other_shape(shape: NetworkConfig) -> str:
     """Why the native network is not for `shape`, in words; empty if it is."""
     if (shape.widths, shape.end_kernel) == (FULL.widths, FULL.end_kernel):
         return ""

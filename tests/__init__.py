@@ -1,5 +1,5 @@
 """Tests and tools for them; each is a sentence about what the program does."""
 
-from utils.threads import wait_briefly
+from utils.threads import limit_openmp_spin
 
-wait_briefly()  # as the program does, before anything imports PyTorch
+limit_openmp_spin()  # as the program does, before anything imports PyTorch

@@ -31,7 +31,7 @@ from app.engine.result import EngineConfig
 from app.frame import Frame
 from app.styles.library import BUILTIN, Library
 from models.checkpoints import save_checkpoint
-from models.network_config import FULL, NetworkShape
+from models.network_config import FULL, NetworkConfig
 from models.training.features import CHANNELS, LAYERS
 from models.transformer_net import TransformerNetBaseline
 from utils.files import toml
@@ -99,9 +99,9 @@ def add_style(
     folder: Path,
     key: str,
     seed: int,
-    shape: NetworkShape = FULL,
+    shape: NetworkConfig = FULL,
     *,
-    lite: NetworkShape | None = None,
+    lite: NetworkConfig | None = None,
 ) -> None:
     """A pack of random weights in the user's folder of the fixture `library`, to be reloaded."""
     pack = folder / "styles" / key

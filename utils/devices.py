@@ -40,7 +40,7 @@ def resolve(key: str) -> torch.device:
     if key == "cuda":
         key = "cuda:0"
     if key not in known:
-        why = why_no_cuda()
+        why = cuda_unavailable_reason()
         raise ValueError(f"there is no device '{key}'" + (f": {why}" if why else ""))
     return torch.device(key)
 
@@ -53,7 +53,7 @@ def title(device: torch.device) -> str:
 
 
 @cache
-def why_no_cuda() -> str:
+def cuda_unavailable_reason() -> str:
     """Why PyTorch cannot use a GPU here, in words; empty if it can.
 
     A CPU build on a machine with an NVIDIA driver is told apart from a machine without a GPU:

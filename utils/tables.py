@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from utils.files.atomic import write_whole
+from utils.files.atomic import atomic_write
 from utils.text import printable
 
 BLOCK = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
@@ -318,7 +318,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (OSError, ValueError, RecursionError) as exc:
             sys.stderr.write(f"{path} was left as it is: {printable(str(exc))}\n")
             return 1
-        write_whole(path, text.encode())
+        atomic_write(path, text.encode())
     return 0
 
 

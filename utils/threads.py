@@ -11,7 +11,7 @@ import os
 TURNS = "1000"
 
 
-def wait_briefly() -> None:
+def limit_openmp_spin() -> None:
     """To be called before PyTorch is imported, which is when OpenMP reads its settings; leaves
     them alone where the user made some."""
     if not os.environ.keys() & {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}:

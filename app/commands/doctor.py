@@ -24,8 +24,8 @@ from app.settings import settings_path
 from app.styles.library import Library, user_folder
 from app.version import styleforge_version
 from models.precision import Precision
-from utils.devices import devices, resolve, title, why_no_cuda
-from utils.files.writable import refusal
+from utils.devices import cuda_unavailable_reason, devices, resolve, title
+from utils.files.writable import write_error
 from utils.system import WINDOW, has_display, missing, sentence
 
 ROOT = Path(__file__).parents[2]
@@ -132,13 +132,13 @@ def check_torch() -> Iterator[Finding]:
     yield Finding(OK, f"PyTorch {torch.__version__}, {build}, {torch.get_num_threads()} threads")
     for choice in devices()[1:]:
         yield Finding(OK, f"{choice.key}: {choice.title}")
-    if why := why_no_cuda():
+    if why := cuda_unavailable_reason():
         yield Finding(NOTE, f"no GPU is used: {why}")
     device = resolve("auto")
-    remarks = {precision.title: precision.remark(device) for precision in Precision}
-    good = ", ".join(name for name, remark in remarks.items() if not remark)
+    limitations = {precision.title: precision.remark(device) for precision in Precision}
+    good = ", ".join(name for name, remark in limitations.items() if not remark)
     yield Finding(OK, f"precisions that suit {title(device)}: {good}")
-    yield from (Finding(NOTE, remark) for remark in remarks.values() if remark)
+    yield from (Finding(NOTE, remark) for remark in limitations.values() if remark)
 
 
 def check_packages() -> Iterator[Finding]:
@@ -222,7 +222,7 @@ def check_folders() -> Iterator[Finding]:
         "compiled kernels": cache(),
     }
     for name, folder in folders.items():
-        why = refusal(folder)
+        why = write_error(folder)
         says = f"{name}: {folder} is not writable: {why}" if why else f"{name}: {folder}"
         yield Finding(FAULT if why else OK, says)
 

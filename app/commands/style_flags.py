@@ -13,7 +13,7 @@ from app.options import NETWORKS, STROKES, UPSAMPLING, Option
 from app.settings import Settings
 
 
-def add_look(parser: argparse.ArgumentParser, *, kept: bool = False) -> None:
+def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) -> None:
     """`kept`: what is not given is None and stays as it was the last time."""
     defaults = Settings()
 

@@ -23,10 +23,10 @@ from app.commands.common_flags import (
     whole,
 )
 from app.commands.memory_budget import bytes_per_pixel, free_bytes
-from app.commands.style_flags import add_look, share
+from app.commands.style_flags import add_style_options, share
 from app.engine.engine import Engine
 from app.engine.resolution import SHORTEST
-from app.engine.result import EngineConfig, Styled
+from app.engine.result import EngineConfig, StyledFrame
 from app.errors import SENTENCE, StyleForgeError
 from app.export.image_metadata import metadata
 from app.frame import Frame
@@ -105,7 +105,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="0 is the picture, 1 the style (default: 1)",
     )
     parser.add_argument("--keep-colors", action="store_true", help="keep the picture's own colors")
-    add_look(parser)
+    add_style_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -180,7 +180,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[Styled, str]:
+def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame, str]:
     """Style one picture and save it; returns what was made and a remark, empty where there is
     none. Raises ImageError, StyleForgeError or OSError, and then leaves no file."""
     picture = load_picture(job.source)
@@ -199,17 +199,17 @@ def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[Styled, str
     styled = engine.process(frame, still=True, live=config.smoothing > 0)
     job.target.parent.mkdir(parents=True, exist_ok=True)
     save_image(job.target, styled.frame.pixels, metadata(styled), alpha=picture.alpha)
-    remarks = [picture.loss] if picture.loss else []
+    limitations = [picture.loss] if picture.loss else []
     if picture.alpha is not None and job.target.suffix.lower() not in KEEPS_ALPHA:
-        remarks.append("its transparent parts became white, since JPEG has none")
+        limitations.append("its transparent parts became white, since JPEG has none")
     if not config.size and size < long_side:
         width, height = styled.size
-        remarks.append(
+        limitations.append(
             f"{frame.width}x{frame.height} is large; it was stylized at "
             f"{width}x{height} and scaled back (--size changes that)"
         )
-    named = f"{printable(job.source.name)}: " if remarks else ""
-    return styled, named + "; ".join(remarks)
+    named = f"{printable(job.source.name)}: " if limitations else ""
+    return styled, named + "; ".join(limitations)
 
 
 def affordable(frame: Frame, device: torch.device, precision: Precision) -> int:

@@ -14,24 +14,24 @@ import torch
 from torch import Tensor
 
 from app.engine.blending import Pixels, blend, fit_to, join_bands, peak_difference
-from app.engine.guided_upsampling import Enlarger
-from app.engine.network_selector import LEAST_FPS, FullOrLite
-from app.engine.resolution import AutoSize, Sizes, fit
-from app.engine.result import Comparison, EngineConfig, Running, Styled, Timings, same_network
+from app.engine.guided_upsampling import GuidedUpsampler
+from app.engine.network_selector import LEAST_FPS, NetworkSelector
+from app.engine.resolution import AdaptiveResolution, Sizes, fit
+from app.engine.result import Comparison, EngineConfig, RunInfo, StyledFrame, Timings, same_network
 from app.engine.stage_timer import Stopwatch, pace
-from app.engine.style_weights import Outfit, Wardrobe
-from app.engine.temporal_smoothing import Smoother
+from app.engine.style_weights import ActiveWeights, StyleWeights
+from app.engine.temporal_smoothing import TemporalSmoother
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.options import NETWORKS, STROKE_SIZE, STROKES, UPSAMPLING
 from app.styles.library import Library, StyleError
 from models.checkpoints import CheckpointError, State
-from models.inference.frame_pipeline import FramePath
-from models.inference.two_resolution import TwoSizePath
-from models.network_config import NetworkShape
+from models.inference.frame_pipeline import SingleFrameRunner
+from models.inference.two_resolution import TwoResolutionRunner
+from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import PLANS_KEPT, VARIANTS, TransformerNetFused
-from utils.devices import resolve, title, why_no_cuda
+from utils.devices import cuda_unavailable_reason, resolve, title
 from utils.opencv import cv2
 
 log = logging.getLogger(__name__)
@@ -77,19 +77,19 @@ class Engine:
         self._notice = notice
         self._budget_ms = budget_ms
         self._config: EngineConfig | None = None
-        self._wardrobe = Wardrobe(library)
+        self._style_weights = StyleWeights(library)
         self._device = torch.device("cpu")
-        self._networks: dict[tuple[str, Precision, torch.device, NetworkShape], Network] = {}
-        self._sizes: dict[tuple[str, Precision, torch.device, bool, str], AutoSize] = {}
-        self._sparing: dict[tuple[str, Precision, torch.device], FullOrLite] = {}
+        self._networks: dict[tuple[str, Precision, torch.device, NetworkConfig], Network] = {}
+        self._sizes: dict[tuple[str, Precision, torch.device, bool, str], AdaptiveResolution] = {}
+        self._selectors: dict[tuple[str, Precision, torch.device], NetworkSelector] = {}
         self._told_of_lite = False
         self._compiling = False
         self._held = False
         self._stepped_down: dict[Hashable, Precision] = {}
         self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)
-        self._enlarger = Enlarger()
-        self._smoothers: dict[str, Smoother] = {}  # by kernels
-        self._worn: Hashable = None  # the outfit of the last frame
+        self._upsampler = GuidedUpsampler()
+        self._smoothers: dict[str, TemporalSmoother] = {}  # by kernels
+        self._loaded: Hashable = None  # the outfit of the last frame
         self._turn = False  # which of the compared networks goes first
         self._paired: object = None  # what the two paces of the comparison were measured on
         self._paces: tuple[deque[float], deque[float]] = (deque(), deque())
@@ -115,7 +115,7 @@ class Engine:
             if name not in known:
                 raise EngineError(f"there are no {what} '{name}', only {', '.join(known)}")
         try:
-            self._wardrobe.choose(config)
+            self._style_weights.choose(config)
         except (OSError, CheckpointError, StyleError) as exc:
             raise EngineError(str(exc)) from exc
         if self._config is not None and not same_network(config, self._config):
@@ -131,7 +131,7 @@ class Engine:
         a busy machine: it steers the stream until they are there, is not told, and is then
         forgotten."""
         if self._compiling and not compiling:
-            self._sparing.clear()
+            self._selectors.clear()
             for size in self._sizes.values():
                 size.remeasure()
         self._compiling = compiling
@@ -152,7 +152,7 @@ class Engine:
         still: bool = False,
         live: bool = True,
         look: Callable[[], EngineConfig] | None = None,
-    ) -> Styled:
+    ) -> StyledFrame:
         """Style one frame; the result has the frame's size.
 
         `still` lets the automatic size spend seconds on a picture that will not change, and
@@ -185,26 +185,26 @@ class Engine:
         still: bool,
         live: bool,
         look: Callable[[], EngineConfig] | None,
-    ) -> Styled:
+    ) -> StyledFrame:
         precision = self._precision(config)
         lite = self._lite(frame, config, precision, live and not still)
-        outfit = self._wardrobe.outfit(lite=lite)
-        auto = self._auto_size(config, precision, lite)
+        active = self._style_weights.active(lite=lite)
+        auto = self._resolution(config, precision, lite)
         sizes = self._sizes_of(frame, config, auto, still)
         self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
         pictures = {
-            kernels: self._paint(kernels, precision, outfit, frame, sizes)
+            kernels: self._paint(kernels, precision, active, frame, sizes)
             for kernels in self._order(config)
         }
         picture = pictures[config.kernels]
         if picture.broken and precision.safer and frame.pixels.min() < frame.pixels.max():
-            self._step_down(config, precision, outfit)
+            self._step_down(config, precision, active)
             return self._process(frame, config, still, live, look)
         if look is not None and same_network(wanted := look(), config):
             self._config = config = wanted
-        if not (live and config.smoothing) or outfit.key != self._worn:
+        if not (live and config.smoothing) or active.key != self._loaded:
             self._smoothers.clear()
-        self._worn = outfit.key
+        self._loaded = active.key
         finished = {k: self._finish(k, p, frame, config, live) for k, p in pictures.items()}
         pixels, blend_ms = finished[config.kernels]
         every_blend_ms = sum(ms for _, ms in finished.values())
@@ -217,16 +217,16 @@ class Engine:
             auto.streamed = not config.compare
         beside_ms = networks_ms + every_blend_ms - picture.timings.total - blend_ms
         if live and not still and not config.compare:
-            sparing = self._full_or_lite(config, precision)
-            sparing.measured(lite, sizes, picture.timings.total, blend_ms)
-        return Styled(
+            selector = self._network_selector(config, precision)
+            selector.measured(lite, sizes, picture.timings.total, blend_ms)
+        return StyledFrame(
             frame.with_pixels(pixels),
             frame,
             config,
             picture.timings + Timings(read=frame.read_ms, blend=blend_ms, beside=beside_ms),
             sizes.detail,
-            self._running(config, precision, outfit),
-            self._compare(frame, precision, outfit, pictures, finished) if config.compare else None,
+            self._run_info(config, precision, active),
+            self._compare(frame, precision, active, pictures, finished) if config.compare else None,
         )
 
     def _finish(
@@ -236,10 +236,10 @@ class Engine:
         start = time.perf_counter()
         pixels = picture.pixels
         if live and config.smoothing:
-            smoother = self._smoothers.setdefault(kernels, Smoother())
+            smoother = self._smoothers.setdefault(kernels, TemporalSmoother())
             pixels = smoother.smooth(pixels, self._resized, config.smoothing)
         guided = config.upsampling == "guided"
-        pixels = self._enlarger.enlarge(pixels, self._resized, frame.pixels, guided=guided)
+        pixels = self._upsampler.enlarge(pixels, self._resized, frame.pixels, guided=guided)
         pixels = blend(pixels, frame.pixels, config.strength, config.keep_colors)
         return pixels, (time.perf_counter() - start) * 1e3
 
@@ -256,14 +256,14 @@ class Engine:
         self,
         frame: Frame,
         precision: Precision,
-        outfit: Outfit,
+        active: ActiveWeights,
         pictures: dict[str, Picture],
         finished: dict[str, tuple[Pixels, float]],
     ) -> Comparison:
         baseline = pictures[BASELINE]
         kernels, fused = next((k, p) for k, p in pictures.items() if k != BASELINE)
         size = baseline.pixels.shape
-        paired = (tuple(sorted(pictures)), precision, self._device, outfit.shape, size)
+        paired = (tuple(sorted(pictures)), precision, self._device, active.shape, size)
         if paired != self._paired:  # the first frame of a new pairing only warms up
             self._paired = paired
             self._paces = (deque(maxlen=PACED_FRAMES), deque(maxlen=PACED_FRAMES))
@@ -289,19 +289,19 @@ class Engine:
         )
 
     def _paint(
-        self, kernels: str, precision: Precision, outfit: Outfit, frame: Frame, sizes: Sizes
+        self, kernels: str, precision: Precision, active: ActiveWeights, frame: Frame, sizes: Sizes
     ) -> Picture:
         """One network's picture of `frame`, which was resized to `sizes.detail`."""
         if sizes.strokes == sizes.detail:
-            return self._render(kernels, precision, outfit, self._resized)
-        if (picture := self._render_both(kernels, precision, outfit, sizes)) is not None:
+            return self._render(kernels, precision, active, self._resized)
+        if (picture := self._render_both(kernels, precision, active, sizes)) is not None:
             return picture
-        detail = self._render(kernels, precision, outfit, self._resized)
+        detail = self._render(kernels, precision, active, self._resized)
         start = time.perf_counter()
         small = fit_to(frame.pixels, sizes.strokes, self._resized_for_strokes)
         self._resized_for_strokes = small
         resizing_ms = (time.perf_counter() - start) * 1e3
-        strokes = self._render(kernels, precision, outfit, small)
+        strokes = self._render(kernels, precision, active, small)
         start = time.perf_counter()
         joined = join_bands(strokes.pixels, detail.pixels)
         blend_ms = resizing_ms + (time.perf_counter() - start) * 1e3
@@ -313,14 +313,14 @@ class Engine:
         )
 
     def _render_both(
-        self, kernels: str, precision: Precision, outfit: Outfit, sizes: Sizes
+        self, kernels: str, precision: Precision, active: ActiveWeights, sizes: Sizes
     ) -> Picture | None:
         """Both sizes by the native network on a GPU, joined there; None where it does not run, or
         where the pictures are to be compared as they were before they were rounded."""
         assert self._config is not None
         if self._config.compare or self._device.type != "cuda":
             return None
-        net = self._network(kernels, precision, outfit)
+        net = self._network(kernels, precision, active)
         clock = Stopwatch(self._device)
         with torch.inference_mode():
             with torch.autocast("cuda", torch.float16, enabled=precision.value.autocast):
@@ -328,16 +328,16 @@ class Engine:
                 detail = net.path(sizes.detail, self._device)
             if strokes is None or detail is None:
                 return None
-            result = TwoSizePath(strokes, detail).style(self._resized, clock.mark)
+            result = TwoResolutionRunner(strokes, detail).style(self._resized, clock.mark)
             raws = detail.plan.pictures[0], strokes.plan.pictures[0]
         return Picture(result.pixels, raws, clock.read(), result.broken)
 
     def _render(
-        self, kernels: str, precision: Precision, outfit: Outfit, pixels: Pixels
+        self, kernels: str, precision: Precision, active: ActiveWeights, pixels: Pixels
     ) -> Picture:
         """One picture by one network, timed: upload, network (in groups), download."""
         # Outside inference mode, since it holds parameters.
-        net = self._network(kernels, precision, outfit)
+        net = self._network(kernels, precision, active)
         device = self._device
         half = torch.float16 if device.type == "cuda" else torch.bfloat16
         clock = Stopwatch(device)
@@ -366,69 +366,73 @@ class Engine:
         broken = not (math.isfinite(low) and math.isfinite(high)) or low == high
         return Picture(out, (raw,), clock.read(), broken)
 
-    def _network(self, kernels: str, precision: Precision, outfit: Outfit) -> Network:
-        key = (kernels, precision, self._device, outfit.shape)
+    def _network(self, kernels: str, precision: Precision, active: ActiveWeights) -> Network:
+        key = (kernels, precision, self._device, active.shape)
         network = self._networks.pop(key, None)
         if network is None:
-            module = VARIANTS[kernels](**asdict(outfit.shape))
+            module = VARIANTS[kernels](**asdict(active.shape))
             module.requires_grad_(False).eval()
             module.to(self._device, precision.value.dtype)
             network = Network(module)
         self._networks[key] = network  # last in the dict, so the first is the longest unused
         if len(self._networks) > NETWORKS_KEPT:
             self._networks.pop(next(iter(self._networks)))
-        network.wear(outfit.key, outfit.state)
+        network.load_weights(active.key, active.state)
         return network
 
     def forget(self, key: str) -> None:
         """Drop what is cached of a style that was removed or replaced."""
-        self._wardrobe.forget(key)
+        self._style_weights.forget(key)
 
-    def _full_or_lite(self, config: EngineConfig, precision: Precision) -> FullOrLite:
+    def _network_selector(self, config: EngineConfig, precision: Precision) -> NetworkSelector:
         key = (config.kernels, precision, self._device)
-        return self._sparing.setdefault(key, FullOrLite())
+        return self._selectors.setdefault(key, NetworkSelector())
 
     def _lite(
         self, frame: Frame, config: EngineConfig, precision: Precision, streaming: bool
     ) -> bool:
         if config.network != "auto" or not streaming:
-            return config.network == "lite" and not self._wardrobe.why_no_lite
-        sparing = self._full_or_lite(config, precision)
+            return config.network == "lite" and not self._style_weights.lite_unavailable_reason
+        selector = self._network_selector(config, precision)
         # Compared, two networks share the machine, which says nothing of either alone.
         if not config.compare and not self._held:
             largest = max(frame.width, frame.height)
             long_side = config.size or min(STROKE_SIZE, largest)
             scale = STROKES[config.strokes].scale
-            sparing.decide(frame.width, frame.height, round(long_side * scale))
-        if self._wardrobe.why_no_lite:
+            selector.decide(frame.width, frame.height, round(long_side * scale))
+        if self._style_weights.lite_unavailable_reason:
             return False
-        if sparing.lite and not self._told_of_lite and not self._compiling:
+        if selector.lite and not self._told_of_lite and not self._compiling:
             self._told_of_lite = True  # once; from then on the status line says it
-            self._notice(f"Changed to the lite network: {sparing.remark}")
-        return sparing.lite
+            self._notice(f"Changed to the lite network: {selector.remark}")
+        return selector.lite
 
     def _precision(self, config: EngineConfig) -> Precision:
         key = (config.style, config.mix, config.precision, self._device)
         return self._stepped_down.get(key, config.precision)
 
-    def _step_down(self, config: EngineConfig, broken: Precision, outfit: Outfit) -> None:
+    def _step_down(self, config: EngineConfig, broken: Precision, active: ActiveWeights) -> None:
         safer = broken.safer
         assert safer is not None
         self._stepped_down[(config.style, config.mix, config.precision, self._device)] = safer
         self._notice(
-            f"{broken.title} gave a broken picture with {outfit.words}; using {safer.title}"
+            f"{broken.title} gave a broken picture with {active.words}; using {safer.title}"
         )
 
-    def _auto_size(self, config: EngineConfig, precision: Precision, lite: bool) -> AutoSize:
+    def _resolution(
+        self, config: EngineConfig, precision: Precision, lite: bool
+    ) -> AdaptiveResolution:
         key = (config.kernels, precision, self._device, lite, config.strokes)
         if key not in self._sizes:
             # Who takes the lite network does so for the frame rate.
             interval_ms = 1000 / LEAST_FPS if lite else math.inf
             stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
-            self._sizes[key] = AutoSize(self._budget_ms, interval_ms, stroke_size)
+            self._sizes[key] = AdaptiveResolution(self._budget_ms, interval_ms, stroke_size)
         return self._sizes[key]
 
-    def _sizes_of(self, frame: Frame, config: EngineConfig, auto: AutoSize, still: bool) -> Sizes:
+    def _sizes_of(
+        self, frame: Frame, config: EngineConfig, auto: AdaptiveResolution, still: bool
+    ) -> Sizes:
         if config.size is not None:
             scale = STROKES[config.strokes].scale
             size = fit(frame.width, frame.height, round(config.size * scale))
@@ -438,37 +442,43 @@ class Engine:
         hold = self._held or (config.compare and auto.streamed)
         return auto.live(frame.width, frame.height, hold=hold)
 
-    def _running(self, config: EngineConfig, precision: Precision, outfit: Outfit) -> Running:
-        remarks = [self._why_this_size(config, precision, outfit)]
+    def _run_info(
+        self, config: EngineConfig, precision: Precision, active: ActiveWeights
+    ) -> RunInfo:
+        limitations = [self._why_this_network(config, precision, active)]
         if self._device.type == "cpu" and config.device == "auto":
-            remarks.append(why_no_cuda())
-        remarks += VARIANTS[config.kernels].remarks(
-            self._device, precision.value.dtype, outfit.shape
+            limitations.append(cuda_unavailable_reason())
+        limitations += VARIANTS[config.kernels].limitations(
+            self._device, precision.value.dtype, active.shape
         )
         if precision is not config.precision:
-            remarks.append(f"{config.precision.title} gave a broken picture")
+            limitations.append(f"{config.precision.title} gave a broken picture")
         else:
-            remarks.append(precision.remark(self._device))
-        return Running(
+            limitations.append(precision.remark(self._device))
+        return RunInfo(
             VARIANTS[config.kernels].title,
             precision,
             title(self._device),
-            tuple(remark for remark in remarks if remark),
-            outfit.words,
+            tuple(remark for remark in limitations if remark),
+            active.words,
             config.mix not in (None, config.style),
-            outfit.lite,
+            active.lite,
         )
 
-    def _why_this_size(self, config: EngineConfig, precision: Precision, outfit: Outfit) -> str:
+    def _why_this_network(
+        self, config: EngineConfig, precision: Precision, active: ActiveWeights
+    ) -> str:
         """Why the network is lite although nobody asked, or full although it should not be."""
-        reason = self._full_or_lite(config, precision).remark if config.network == "auto" else ""
+        reason = (
+            self._network_selector(config, precision).remark if config.network == "auto" else ""
+        )
         if reason and self._compiling:
             reason = "kernels are being compiled"
-        if outfit.lite:
+        if active.lite:
             return reason
         if config.network == "lite":
-            return self._wardrobe.why_no_lite
-        without = self._wardrobe.why_no_lite
+            return self._style_weights.lite_unavailable_reason
+        without = self._style_weights.lite_unavailable_reason
         return f"{reason}, and {without}" if reason and without else ""
 
 
@@ -477,16 +487,16 @@ class Network:
 
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
-        self._worn: Hashable = None
-        self._paths: dict[tuple[int, int], FramePath] = {}  # by the size of their pictures
+        self._loaded: Hashable = None
+        self._paths: dict[tuple[int, int], SingleFrameRunner] = {}  # by the size of their pictures
 
-    def wear(self, key: Hashable, state: State) -> None:
+    def load_weights(self, key: Hashable, state: State) -> None:
         """Take on the weights that `key` stands for; nothing to do if it wears them."""
-        if key != self._worn:
+        if key != self._loaded:
             self._module.load_state_dict(state)
-            self._worn = key
+            self._loaded = key
 
-    def path(self, size: tuple[int, int], device: torch.device) -> FramePath | None:
+    def path(self, size: tuple[int, int], device: torch.device) -> SingleFrameRunner | None:
         """Through the native network, which takes pictures of `size` (width, height) as they are;
         None where there is none. Of plans that the network keeps, so that none is held beyond
         that."""
@@ -497,7 +507,7 @@ class Network:
         if plan is None:
             return None
         if path is None or path.plan is not plan:
-            path = FramePath(plan)
+            path = SingleFrameRunner(plan)
         self._paths[size] = path  # last in the dict, so the first is the longest unused
         if len(self._paths) > PLANS_KEPT:
             self._paths.pop(next(iter(self._paths)))

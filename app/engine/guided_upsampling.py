@@ -18,13 +18,13 @@ Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
 RADIUS = 1  # of the windows, in pixels of the small picture; wider ones bleed across edges
 NOISE = 50.0  # variance of luma (0-255) below which a window holds no edge, only sensor noise
-GRAIN = 4  # levels of luma; so much of every detail may be noise, and would flicker
-STEEPEST = 1.5  # where a style exaggerates contrast, a steeper slope would draw halos
+NOISE_FLOOR = 4  # levels of luma; so much of every detail may be noise, and would flicker
+MAX_SLOPE = 1.5  # where a style exaggerates contrast, a steeper slope would draw halos
 KEPT = 3 * 1920 * 1200  # samples; buffers for larger frames, which are no streams, are let go
 _ONE = 64  # of fixed-point slopes: 255 * STEEPEST * _ONE stays within 16 bits
 
 
-class Enlarger:
+class GuidedUpsampler:
     """Works in buffers that it keeps: getting them anew costs more than all the arithmetic."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Enlarger:
         cv2.resize(small_luma, size, dst=known, interpolation=cv2.INTER_CUBIC)
         cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY, dst=luma)
         cv2.subtract(luma, known, dst=self._lost, dtype=cv2.CV_16S)
-        np.clip(self._lost, -GRAIN, GRAIN, out=self._grain)
+        np.clip(self._lost, -NOISE_FLOOR, NOISE_FLOOR, out=self._grain)
         np.subtract(self._lost, self._grain, out=self._lost)
         cv2.merge((self._lost,) * 3, dst=lost)
         cv2.multiply(slope, lost, dst=detail, scale=1 / _ONE)
@@ -85,7 +85,7 @@ def _slope(
     together = np.subtract(_mean(product), means, dtype=np.float32)
     # Means of both before the division, so that a window beside an edge takes the edge's slope.
     slope = np.divide(_mean(together), (_mean(variance) + NOISE)[..., None], dtype=np.float32)
-    return np.clip(slope, -STEEPEST, STEEPEST)
+    return np.clip(slope, -MAX_SLOPE, MAX_SLOPE)
 
 
 def _mean(picture: NDArray[np.float32]) -> NDArray[np.float32]:

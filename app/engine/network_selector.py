@@ -10,16 +10,16 @@ from app.engine.resolution import Sizes, fit
 
 LEAST_FPS = 15.0  # what a stream should reach
 COUNTED = 5  # frames before anything is decided
-HOPELESS_MS = 500.0  # of frames that take so long, two are enough
+VERY_SLOW_MS = 500.0  # of frames that take so long, two are enough
 MARGIN = 1.3  # the full network has to be this much faster than needed to be taken again
 
 
-class FullOrLite:
+class NetworkSelector:
     """One instance serves one way of running (kernels, precision, device).
 
-    The first frame at a new size is not counted, see AutoSize. While the lite network runs, what
-    the full one would take is told from how the lite one's time has changed; whoever goes back
-    and finds it was not so has to be surer the next time.
+    The first frame at a new size is not counted, see AdaptiveResolution. While the lite network
+    runs, what the full one would take is told from how the lite one's time has changed; whoever
+    goes back and finds it was not so has to be surer the next time.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class FullOrLite:
         at = fit(width, height, long_side)
         fps = self._full_fps(at)
         if not self.lite:
-            enough = 2 if self._best_ms >= HOPELESS_MS else COUNTED
+            enough = 2 if self._best_ms >= VERY_SLOW_MS else COUNTED
             if fps < LEAST_FPS and len(self._costs[False]) >= enough:
                 self.lite = True
                 self._say(fps, at)

@@ -56,7 +56,7 @@ def fit(width: int, height: int, long_side: int) -> tuple[int, int]:
     return max(SHORTEST, round(width * scale)), max(SHORTEST, round(height * scale))
 
 
-class AutoSize:
+class AdaptiveResolution:
     """Remembers what a pixel costs and picks the sizes from it.
 
     One instance serves one way of running (network, precision, device, strokes); its memory of

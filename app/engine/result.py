@@ -92,7 +92,7 @@ class Timings:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunInfo:
     """What really ran, which may differ from what was asked; `remarks` are sentences that say
     why not something faster. str(running) is the status line: "Fused, FP32, CPU: no CUDA device",
     "Candy 60 %, Starry Night 40 %; Fused, Lite, FP32, CPU".
@@ -101,7 +101,7 @@ class Running:
     kernels: str  # title, "Fused"
     precision: Precision
     device: str  # "CPU", "NVIDIA H200 (cuda:0)"
-    remarks: tuple[str, ...] = ()
+    limitations: tuple[str, ...] = ()
     style: str = ""  # the title, or those of a mix with their shares
     mixed: bool = False
     lite: bool = False
@@ -111,11 +111,11 @@ class Running:
         what = f"{self.kernels}, {lite}{self.precision.title}, {self.device}"
         if self.mixed:
             what = f"{self.style}; {what}"
-        return f"{what}: {'; '.join(self.remarks)}" if self.remarks else what
+        return f"{what}: {'; '.join(self.limitations)}" if self.limitations else what
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class LatencyStats:
     """Milliseconds per frame over the last frames compared."""
 
     median: float
@@ -142,8 +142,8 @@ class Comparison:
     baseline: Frame
     fused: Frame
     fused_title: str
-    baseline_pace: Pace
-    fused_pace: Pace
+    baseline_pace: LatencyStats
+    fused_pace: LatencyStats
     difference: float
     psnr: float
     bound: str  # "largest difference at most 0.5"
@@ -158,7 +158,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Styled:
+class StyledFrame:
     """A styled frame. `frame` has the index and captured_at of `source`, `config` is the config
     that was asked for, `running` what ran, `size` the (width, height) the network worked at.
     `captured` is the frame as it was captured where `source` is a smaller copy of it. Pixels are
@@ -169,6 +169,6 @@ class Styled:
     config: EngineConfig
     timings: Timings
     size: tuple[int, int]
-    running: Running
+    running: RunInfo
     comparison: Comparison | None = None
     captured: Frame | None = None

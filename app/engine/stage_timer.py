@@ -8,9 +8,9 @@ from statistics import median, quantiles
 
 import torch
 
-from app.engine.result import Pace, Timings
+from app.engine.result import LatencyStats, Timings
 
-STRETCHES = ("upload", "network", "download")
+STAGES = ("upload", "network", "download")
 
 
 class Stopwatch:
@@ -37,7 +37,7 @@ class Stopwatch:
         """What each stretch took, in milliseconds."""
         if self._cuda:
             torch.cuda.synchronize()
-        spent = dict.fromkeys(STRETCHES, 0.0)
+        spent = dict.fromkeys(STAGES, 0.0)
         groups: dict[str, float] = {}
         for (_, begin), (name, end) in zip(self._marks, self._marks[1:], strict=False):
             ms = _elapsed(begin, end)
@@ -60,8 +60,8 @@ def _elapsed(begin: torch.cuda.Event | float, end: torch.cuda.Event | float) -> 
     return (end - begin) * 1e3
 
 
-def pace(milliseconds: Sequence[float]) -> Pace:
+def pace(milliseconds: Sequence[float]) -> LatencyStats:
     """The median and 95th percentile of at least one frame time."""
     values = list(milliseconds)
     p95 = quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
-    return Pace(median(values), p95)
+    return LatencyStats(median(values), p95)

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 import torch
 
 from app.engine.result import EngineConfig
-from app.mixing import mix_words
+from app.mixing import blend_label
 from app.styles.library import Library, Style, StyleError, check_weights
 from models.checkpoints import State, load_checkpoint
-from models.network_config import NetworkShape, network_shape
+from models.network_config import NetworkConfig, network_config
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outfit:
+class ActiveWeights:
     """What a network wears for a picture. Equal keys are equal weights; `words` names the style
     or the mix; `state` is float32 and borrowed: of a mix, valid until the next outfit."""
 
     key: Hashable
     words: str
     state: State
-    shape: NetworkShape
+    shape: NetworkConfig
     lite: bool
 
 
@@ -37,7 +37,7 @@ class _Weights:
 
     number: int
     state: State
-    shape: NetworkShape
+    shape: NetworkConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class _Mix:
     state: State
 
 
-class Wardrobe:
+class StyleWeights:
     """`choose`, then ask for an `outfit` per frame; a mix is computed when it changes."""
 
     def __init__(self, library: Library) -> None:
@@ -58,7 +58,7 @@ class Wardrobe:
         self._read: dict[tuple[str, bool], _Weights] = {}  # by style and lite
         self._mixes: dict[bool, _Mix] = {}  # the newest, full and lite
         self._chosen: tuple[Style, ...] = ()
-        self._worn: dict[bool, tuple[_Weights, ...]] = {}  # of those chosen, full and lite
+        self._loaded: dict[bool, tuple[_Weights, ...]] = {}  # of those chosen, full and lite
         self._amount = 0.0
 
     def choose(self, config: EngineConfig) -> None:
@@ -68,37 +68,37 @@ class Wardrobe:
         if config.mix is not None and config.mix != config.style:
             chosen += (self._library.get(config.mix),)
         lite = config.network != "full" and all(style.lite for style in chosen)
-        worn = {False: tuple(self._get(style, lite=False) for style in chosen)}
+        loaded = {False: tuple(self._get(style, lite=False) for style in chosen)}
         if lite:
-            worn[True] = tuple(self._get(style, lite=True) for style in chosen)
-        for weights in worn.values():
+            loaded[True] = tuple(self._get(style, lite=True) for style in chosen)
+        for weights in loaded.values():
             _check_mixable([style.title for style in chosen], [w.shape for w in weights])
-        self._chosen, self._worn, self._amount = chosen, worn, config.mix_amount
+        self._chosen, self._loaded, self._amount = chosen, loaded, config.mix_amount
 
     @property
     def words(self) -> str:
         """The title of the style, or of both with their shares."""
         titles = [style.title for style in self._chosen]
-        return mix_words(titles[0], titles[1], self._amount) if len(titles) == 2 else titles[0]
+        return blend_label(titles[0], titles[1], self._amount) if len(titles) == 2 else titles[0]
 
     @property
-    def why_no_lite(self) -> str:
+    def lite_unavailable_reason(self) -> str:
         """Which style has no lite network, in words; empty where all have."""
         without = [style.title for style in self._chosen if style.lite is None]
         if not without:
             return ""
         return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no lite network"
 
-    def outfit(self, *, lite: bool) -> Outfit:
+    def active(self, *, lite: bool) -> ActiveWeights:
         """The weights to wear now; `lite` only where the config allows it and all have one."""
-        worn = self._worn[lite]
-        numbers = tuple(weights.number for weights in worn)
-        if len(worn) == 1:
-            return Outfit(numbers, self.words, worn[0].state, worn[0].shape, lite)
+        loaded = self._loaded[lite]
+        numbers = tuple(weights.number for weights in loaded)
+        if len(loaded) == 1:
+            return ActiveWeights(numbers, self.words, loaded[0].state, loaded[0].shape, lite)
         mix = self._mixes.get(lite)
         if mix is None or (mix.numbers, mix.amount) != (numbers, self._amount):
-            mix = self._mixes[lite] = self._mix(worn[0], worn[1], mix)
-        return Outfit((*numbers, self._amount), self.words, mix.state, worn[0].shape, lite)
+            mix = self._mixes[lite] = self._mix(loaded[0], loaded[1], mix)
+        return ActiveWeights((*numbers, self._amount), self.words, mix.state, loaded[0].shape, lite)
 
     def _mix(self, first: _Weights, second: _Weights, old: _Mix | None) -> _Mix:
         numbers = (first.number, second.number)
@@ -124,12 +124,12 @@ class Wardrobe:
             assert path is not None
             check_weights(style, lite=lite)
             state = load_checkpoint(path)
-            weights = _Weights(next(self._numbers), state, network_shape(state))
+            weights = _Weights(next(self._numbers), state, network_config(state))
             self._read[style.key, lite] = weights
         return weights
 
 
-def _check_mixable(titles: list[str], shapes: list[NetworkShape]) -> None:
+def _check_mixable(titles: list[str], shapes: list[NetworkConfig]) -> None:
     if len(set(shapes)) > 1:
         raise StyleError(
             f"{titles[0]} and {titles[1]} cannot be mixed: their networks differ "
@@ -137,7 +137,7 @@ def _check_mixable(titles: list[str], shapes: list[NetworkShape]) -> None:
         )
 
 
-def _words(shape: NetworkShape) -> str:
+def _words(shape: NetworkConfig) -> str:
     channels, side = "-".join(map(str, shape.widths)), shape.end_kernel
     count = shape.num_residual_blocks
     blocks = f"{count} residual block{'' if count == 1 else 's'}"

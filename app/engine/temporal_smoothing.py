@@ -17,15 +17,17 @@ _Floats = NDArray[np.float32]
 _Fixed = NDArray[np.int16]
 
 CELL = 4  # pixels; motion is looked for in the means of such squares
-SLOWEST = 0.95  # of the old result in the new one at full smoothing: it follows within 20 frames
-QUIETEST = 0.7  # levels (0-255) of change that are never motion: the rounding of the means
-NOISIEST = 3.0  # levels; a source that changes more everywhere moves, it is not noisy
-CUT = 0.8  # of the picture moving at once is another picture
+MAX_HISTORY_WEIGHT = (
+    0.95  # of the old result in the new one at full smoothing: it follows within 20 frames
+)
+MIN_CHANGE = 0.7  # levels (0-255) of change that are never motion: the rounding of the means
+MAX_NOISE = 3.0  # levels; a source that changes more everywhere moves, it is not noisy
+SCENE_CUT_FRACTION = 0.8  # of the picture moving at once is another picture
 _ONE = 64  # of the result kept: fixed point, so that small steps are not rounded away
 _SHARE = 16384  # of fixed-point shares
 
 
-class Smoother:
+class TemporalSmoother:
     """Keeps one result and the source it stands for. Frames of another size begin anew."""
 
     def __init__(self) -> None:
@@ -42,9 +44,11 @@ class Smoother:
         if self._kept.shape != result.shape:
             return self._begin(result, seen)
         still = _still(np.abs(seen - self._source).max(axis=2))
-        if float(still.mean()) < 1 - CUT:
+        if float(still.mean()) < 1 - SCENE_CUT_FRACTION:
             return self._begin(result, seen)
-        new = 1 - min(amount, 1.0) * SLOWEST * still  # the share of the new result, in cells
+        new = (
+            1 - min(amount, 1.0) * MAX_HISTORY_WEIGHT * still
+        )  # the share of the new result, in cells
         self._source += new[..., None] * (seen - self._source)
         share = np.rint(new * _SHARE).astype(np.int16)
         share = cv2.resize(share, (width, height), interpolation=cv2.INTER_LINEAR)
@@ -68,8 +72,8 @@ def _still(
     change: _Floats,  # [H, W], levels (0-255)
 ) -> _Floats:  # [H, W], 1 where nothing moved, 0 where something did
     change = np.asarray(cv2.blur(change, (3, 3)), np.float32)
-    noise = min(float(np.median(change)), NOISIEST)
-    low, high = QUIETEST + 1.5 * noise, 2 * QUIETEST + 3 * noise
+    noise = min(float(np.median(change)), MAX_NOISE)
+    low, high = MIN_CHANGE + 1.5 * noise, 2 * MIN_CHANGE + 3 * noise
     moved = np.clip((change - low) / (high - low), 0, 1)
     # What is painted reaches a little further than what moved.
     return 1 - np.asarray(cv2.blur(cv2.dilate(moved, np.ones((3, 3))), (3, 3)), np.float32)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from app.engine.result import Styled
+from app.engine.result import StyledFrame
 from app.options import NETWORKS, STROKES, UPSAMPLING
 from app.version import styleforge_version
 
 
-def metadata(styled: Styled) -> dict[str, str]:
+def metadata(styled: StyledFrame) -> dict[str, str]:
     """For `save_image`. A mix is named with the shares of both styles."""
     config, running = styled.config, styled.running
     return {

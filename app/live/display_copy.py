@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.engine.guided_upsampling import Enlarger, Pixels
-from app.engine.result import Styled
+from app.engine.guided_upsampling import GuidedUpsampler, Pixels
+from app.engine.result import StyledFrame
 from app.frame import Frame
 from utils.opencv import cv2
 
 MANY_PIXELS = 4_000_000  # no more than a large window shows; fewer are scaled as they are drawn
 
 
-def with_small(frame: Frame) -> Frame:
+def with_preview(frame: Frame) -> Frame:
     """`frame` with `small`, by a whole factor, where it has many pixels."""
     pixels = frame.width * frame.height
     if frame.small is not None or pixels <= MANY_PIXELS:
@@ -43,23 +43,23 @@ def for_display(frame: Frame, display: tuple[int, int]) -> Frame:
     return frame.with_pixels(np.asarray(copy, np.uint8))
 
 
-def full_size(styled: Styled) -> Pixels:
+def full_size(styled: StyledFrame) -> Pixels:
     """The pixels (H, W, 3, uint8) of `styled` in the size that was captured, for a file: those
     it has, or, where it was made for a display, enlarged with the detail of the frame."""
     if styled.captured is None:
         return styled.frame.pixels
     guided = styled.config.upsampling == "guided"
     small, whole = styled.source.pixels, styled.captured.pixels
-    return Enlarger().enlarge(styled.frame.pixels, small, whole, guided=guided)
+    return GuidedUpsampler().enlarge(styled.frame.pixels, small, whole, guided=guided)
 
 
-def for_window(styled: Styled) -> Styled:
+def with_previews(styled: StyledFrame) -> StyledFrame:
     """`styled` with small copies of every large frame in it; what was one frame stays one."""
     made: dict[int, Frame] = {}
 
     def small(frame: Frame) -> Frame:
         if id(frame) not in made:
-            made[id(frame)] = with_small(frame)
+            made[id(frame)] = with_preview(frame)
         return made[id(frame)]
 
     compared = styled.comparison

@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.result import Styled
+from app.engine.result import StyledFrame
 
 FRAMES = 30  # the last so many count
 STILL = 0.05  # levels (0-255); a source that changes less stands still
@@ -40,10 +40,10 @@ class FlickerMeter:
     """Fed every result in order; results of another config or size begin anew."""
 
     def __init__(self) -> None:
-        self._last: Styled | None = None
+        self._last: StyledFrame | None = None
         self._changes: deque[tuple[float, float]] = deque(maxlen=FRAMES)
 
-    def add(self, styled: Styled) -> None:
+    def add(self, styled: StyledFrame) -> None:
         last, self._last = self._last, styled
         if last is None or not _continues(styled, last):
             self._changes.clear()
@@ -64,7 +64,7 @@ class FlickerMeter:
         return Flicker(fmean(outputs), fmean(sources))
 
 
-def _continues(new: Styled, old: Styled) -> bool:
+def _continues(new: StyledFrame, old: StyledFrame) -> bool:
     same = (new.config, new.size, new.running) == (old.config, old.size, old.running)
     return same and new.source.pixels.shape == old.source.pixels.shape
 

@@ -13,14 +13,14 @@ from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from app.background_jobs import Jobs
 from app.engine.engine import Engine
-from app.engine.result import EngineConfig, Styled, same_choice
+from app.engine.result import EngineConfig, StyledFrame, same_choice
 from app.errors import Problem
 from app.frame import FrameSource, SourceInfo
-from app.live.stream_metrics import Meter
-from app.live.worker import Mailbox, Worker
+from app.live.stream_metrics import StreamMetrics
+from app.live.worker import LatestValue, Worker
 from app.sources import describe, list_cameras, open_source
 from app.styles.library import NAME, Library, Style
-from app.training.controller import Studio
+from app.training.controller import TrainingController
 from kernels.ops.registry import prepare
 from utils.text import printable
 
@@ -73,7 +73,7 @@ class Session(QObject):
     ) -> None:
         super().__init__(parent)
         self.library = library
-        self.meter = Meter()
+        self.meter = StreamMetrics()
         self._config = config
         self._info: SourceInfo | None = None
         self._spec: Spec = ""
@@ -83,7 +83,7 @@ class Session(QObject):
         self._opening = 0  # counts calls of open; only the newest counts
         self._closed = False
         self._jobs = Jobs(self)
-        self._latest = Mailbox()
+        self._latest = LatestValue()
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
         self.engine = engine or Engine(library, self.notice.emit, budget_ms)  # its thread's alone
@@ -91,7 +91,7 @@ class Session(QObject):
         self._worker.moveToThread(self._thread)
         self._connect(self._worker)
         self._thread.finished.connect(self._worker.close)  # the thread's last act, on the thread
-        self.studio = Studio(library, self)
+        self.studio = TrainingController(library, self)
         self.studio.finished.connect(self._trained)
         self._feedback = QTimer(self, interval=500)
         self._feedback.timeout.connect(
@@ -253,7 +253,7 @@ class Session(QObject):
         if result is not None and same_choice(result.config, self._config):
             self.styled.emit(result)
 
-    def shown(self, styled: Styled, paint_ms: float = 0.0) -> None:
+    def shown(self, styled: StyledFrame, paint_ms: float = 0.0) -> None:
         """The viewport's word that `styled` has just been painted."""
         self.meter.displayed(styled, time.perf_counter(), paint_ms)
         self.painted.emit(styled)

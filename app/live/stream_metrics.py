@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean, median, quantiles
 
-from app.engine.result import Styled, Timings
+from app.engine.result import StyledFrame, Timings
 from app.live.flicker import Flicker, FlickerMeter
 
 WINDOW_S = 2.0  # rates are over this many seconds
@@ -17,7 +17,7 @@ BUSY = 0.85  # an engine busier than this is what limits the stream
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StreamStats:
     """Rates in frames per second, times in milliseconds, over the last two seconds.
 
     `latency_ms` is capture to paint (median); `dropped` counts since the source was opened.
@@ -31,7 +31,7 @@ class Reading:
     dropped: int = 0
     timings: Timings = field(default_factory=Timings)
     paint_ms: float = 0.0
-    verdict: str = ""
+    bottleneck: str = ""
     flicker: Flicker | None = None
 
 
@@ -44,7 +44,7 @@ class _Seen:
     paint_ms: float = 0.0
 
 
-class Meter:
+class StreamMetrics:
     """`processed` is fed by the engine's thread, `displayed` by the window's, hence the lock.
     Times are `time.perf_counter()` seconds."""
 
@@ -63,7 +63,7 @@ class Meter:
             self._dropped = 0
             self._flicker = FlickerMeter()
 
-    def processed(self, styled: Styled, now: float) -> None:
+    def processed(self, styled: StyledFrame, now: float) -> None:
         """The engine finished `styled`, whether or not it will be shown."""
         frame = styled.source
         with self._lock:
@@ -75,7 +75,7 @@ class Meter:
             self._processed.append(_Seen(frame.index, frame.captured_at, now, styled.timings))
             self._flicker.add(styled)
 
-    def displayed(self, styled: Styled, now: float, paint_ms: float) -> None:
+    def displayed(self, styled: StyledFrame, now: float, paint_ms: float) -> None:
         """`styled` reached the screen; painting took `paint_ms`."""
         frame = styled.source
         with self._lock:
@@ -90,7 +90,7 @@ class Meter:
         outside = [(s.at - s.captured_at) * 1e3 - s.timings.total for s in recent]
         return median(outside) if outside else 0.0
 
-    def reading(self, now: float) -> Reading:
+    def reading(self, now: float) -> StreamStats:
         with self._lock:
             processed = [s for s in self._processed if now - s.at <= WINDOW_S]
             displayed = [s for s in self._displayed if now - s.at <= WINDOW_S]
@@ -100,7 +100,7 @@ class Meter:
         processed_fps = _rate([s.at for s in processed])
         displayed_fps = _rate([s.at for s in displayed])
         timings = _mean(processed)
-        return Reading(
+        return StreamStats(
             capture_fps,
             processed_fps,
             displayed_fps,

@@ -10,30 +10,30 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine.engine import Engine
-from app.engine.result import EngineConfig, Styled
+from app.engine.result import EngineConfig, StyledFrame
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
-from app.live.display_copy import for_display, for_window, with_small
-from app.live.stream_metrics import Meter
+from app.live.display_copy import for_display, with_preview, with_previews
+from app.live.stream_metrics import StreamMetrics
 
 log = logging.getLogger(__name__)
 
 
-class Mailbox:
+class LatestValue:
     """Holds the newest result only; a reader that is late misses frames, never falls behind."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._value: Styled | None = None
+        self._value: StyledFrame | None = None
 
-    def put(self, value: Styled) -> bool:
+    def put(self, value: StyledFrame) -> bool:
         """Store `value`; True if the reader has to be told."""
         with self._lock:
             was_empty = self._value is None
             self._value = value
         return was_empty
 
-    def take(self) -> Styled | None:
+    def take(self) -> StyledFrame | None:
         """Empty the box."""
         with self._lock:
             value, self._value = self._value, None
@@ -57,7 +57,7 @@ class Worker(QObject):
     moved = Signal(float)  # the source's position, when it changes
     refused = Signal(object)  # the EngineConfig that stays in force, or None
 
-    def __init__(self, engine: Engine, latest: Mailbox, meter: Meter) -> None:
+    def __init__(self, engine: Engine, latest: LatestValue, meter: StreamMetrics) -> None:
         super().__init__()
         self.wanted: EngineConfig | None = None  # set from the GUI thread: newest config wanted
         self._engine = engine
@@ -207,14 +207,14 @@ class Worker(QObject):
         streaming = source.live and not self._paused
         if not streaming:
             # A picture's age says nothing; the delay that matters began with the command.
-            frame = replace(with_small(frame), captured_at=time.perf_counter())
+            frame = replace(with_preview(frame), captured_at=time.perf_counter())
             self._frame = frame
         shown = for_display(frame, self._display) if streaming and not self._held else frame
         try:
             styled = self._engine.process(shown, still=thorough, live=source.live, look=self._look)
             if shown is not frame:
                 styled = replace(styled, captured=frame)
-            styled = for_window(styled)
+            styled = with_previews(styled)
         except Exception as exc:
             log.info("frame failed", exc_info=True)
             self._tick.stop()  # until the next config or source, or every frame would say so

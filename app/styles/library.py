@@ -22,7 +22,7 @@ import platformdirs
 from app.errors import StyleForgeError
 from app.settings import APP
 from utils.files import toml
-from utils.files.atomic import sync, write_whole
+from utils.files.atomic import atomic_write, sync
 from utils.files.regular import check_regular, read_regular
 from utils.text import printable
 
@@ -370,7 +370,7 @@ def _retitle(spec: Path, title: str) -> None:
     """Change the title in a `style.toml` that training wrote, which has it on a line by itself."""
     line = toml.dumps({"title": title})
     text = re.sub(r"^title = .*\n", lambda _: line, spec.read_text("utf-8"), count=1, flags=re.M)
-    write_whole(spec, text.encode("utf-8"))
+    atomic_write(spec, text.encode("utf-8"))
 
 
 def _staging(folder: Path) -> Path:

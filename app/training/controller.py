@@ -18,10 +18,10 @@ from app.background_jobs import Jobs
 from app.errors import Problem
 from app.sources import scene
 from app.styles.library import Library, Style
-from app.training.process import Ending, TrainingProcess
-from app.training.request import Order
-from app.training.run_store import Point, RunFolder, Runs
-from app.training.state import Forecast, Phase, Reading, State
+from app.training.process import ProcessExit, TrainingProcess
+from app.training.request import TrainingRequest
+from app.training.run_store import LossPoint, RunDirectory, RunStore
+from app.training.state import Forecast, Phase, State, StepLosses
 from models.training.presets import cheaper
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ CURVE_POINTS = 1500  # kept of a run's losses
 SCENE_SECOND, SCENE_SIZE = 4.0, (640, 480)  # what a pack's thumbnail shows
 
 
-class Studio(QObject):
+class TrainingController(QObject):
     """Trains styles in a process of its own. Lives on the GUI thread and never blocks it, but
     in `close`."""
 
@@ -48,25 +48,25 @@ class Studio(QObject):
     restarted = Signal()  # `history` is another one
     previewed = Signal(object)  # Path of a new preview
     finished = Signal(object)  # Style, in the library now
-    unfinished_changed = Signal(object)  # tuple[RunFolder, ...], those not being worked on
+    unfinished_changed = Signal(object)  # tuple[RunDirectory, ...], those not being worked on
 
     def __init__(self, library: Library, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._library = library
-        self._runs = Runs(library.user.parent / "training")
+        self._runs = RunStore(library.user.parent / "training")
         self._jobs = Jobs(self)
         self._process = TrainingProcess(self)
         self._process.said.connect(self._hear)
         self._process.ended.connect(self._ended)
         self._state = State()
-        self._order: Order | None = None
+        self._order: TrainingRequest | None = None
         self._lock: FileLock | None = None
         self._cancelled = False
         self._pace = 0.0
         self._agreed_s = 0.0  # what the user said yes to before measuring
         self._noted_at = 0.0
         self._told_at = 0.0
-        self.history: list[Point] = []
+        self.history: list[LossPoint] = []
 
     @property
     def state(self) -> State:
@@ -75,7 +75,7 @@ class Studio(QObject):
     # What the user wishes
 
     def begin(
-        self, order: Order, frame: NDArray[np.uint8] | None, *, agreed_s: float = 0.0
+        self, order: TrainingRequest, frame: NDArray[np.uint8] | None, *, agreed_s: float = 0.0
     ) -> None:
         """Measure how long `order` takes and train it, asking first if that is long, and longer
         than the `agreed_s` seconds the user knows of. Previews are made on `frame`, (H, W, 3)
@@ -85,11 +85,11 @@ class Studio(QObject):
         self._order, self._cancelled, self._agreed_s = order, False, agreed_s
         self._show(Phase.PREPARING, doing="Preparing...", problem=None)
 
-        def work() -> RunFolder:
+        def work() -> RunDirectory:
             thumbnail = scene.render(SCENE_SECOND, *SCENE_SIZE)
             return self._runs.begin(order, thumbnail if frame is None else frame, thumbnail)
 
-        def done(run: RunFolder) -> None:
+        def done(run: RunDirectory) -> None:
             self._take_up(run)
             if self._cancelled:
                 self._discard()
@@ -130,7 +130,7 @@ class Studio(QObject):
         else:
             self._train()
 
-    def take_up(self, run: RunFolder) -> None:
+    def attach(self, run: RunDirectory) -> None:
         """Make an unfinished run of an earlier sitting the paused one."""
         if self._state.phase is Phase.IDLE and self._take_up(run):
             self._show(Phase.PAUSED, problem=None)
@@ -148,11 +148,9 @@ class Studio(QObject):
             self._process.stop(PATIENCE_MS)
             self._show(Phase.STOPPING, doing="Cancelling...")
 
-    def throw_away(self, run: RunFolder) -> None:
+    def delete(self, run: RunDirectory) -> None:
         """Delete an unfinished run that is not the current one."""
-        self._job(
-            lambda: self._runs.throw_away(run), lambda _: self.look_for_unfinished(), run.title
-        )
+        self._job(lambda: self._runs.delete(run), lambda _: self.look_for_unfinished(), run.title)
 
     def show_on(self, frame: NDArray[np.uint8]) -> None:
         """Make the next previews on `frame`, (H, W, 3) uint8 RGB."""
@@ -164,7 +162,7 @@ class Studio(QObject):
         """`unfinished_changed` follows, with the runs nobody is working on."""
         current = self._state.run
 
-        def work() -> tuple[tuple[RunFolder, ...], tuple[str, ...]]:
+        def work() -> tuple[tuple[RunDirectory, ...], tuple[str, ...]]:
             found = []
             self._runs.clear_leftovers()
             for run in self._runs.all():
@@ -179,10 +177,10 @@ class Studio(QObject):
                 if run.worth_keeping:
                     found.append(run)
                 elif self._runs.is_stale(run):
-                    self._runs.throw_away(run)
+                    self._runs.delete(run)
             return tuple(found), self._runs.damaged()
 
-        def done(result: tuple[tuple[RunFolder, ...], tuple[str, ...]]) -> None:
+        def done(result: tuple[tuple[RunDirectory, ...], tuple[str, ...]]) -> None:
             found, damaged = result
             if damaged and self._state.phase is Phase.IDLE and self._state.problem is None:
                 self._show(Phase.IDLE, problem=Problem(damaged[0], "\n".join(damaged)))
@@ -199,7 +197,7 @@ class Studio(QObject):
             if run.worth_keeping and not self._cancelled:
                 _write_down(run, self.history)
             else:
-                self._runs.throw_away(run)
+                self._runs.delete(run)
         self._put_down()
 
     # What the process says
@@ -255,7 +253,7 @@ class Studio(QObject):
         """Take the losses that belong to the checkpoint: those noted here may end sooner or later
         than that, wherever process or window were killed."""
         points = [
-            Point(int(step), float(content), float(style), float(loss))
+            LossPoint(int(step), float(content), float(style), float(loss))
             for step, loss, content, style, *_ in event["history"]
         ]
         self.history[:] = _thinned(points)
@@ -263,14 +261,14 @@ class Studio(QObject):
             self.learned.emit(self.history[-1])
 
     def _follow(self, event: dict[str, Any]) -> None:
-        reading = Reading(
+        reading = StepLosses(
             int(event["iteration"]),
             int(event["total"]),
             float(event["seconds_left"]),
             float(event["per_second"]),
             int(event["skipped"]),
         )
-        point = Point(
+        point = LossPoint(
             reading.iteration, float(event["content"]), float(event["style"]), float(event["loss"])
         )
         self.history.append(point)
@@ -285,7 +283,7 @@ class Studio(QObject):
             run, points = self._state.run, list(self.history)
             self._jobs.run(lambda: _write_down(run, points), lambda _: None, self._log)
 
-    def _ended(self, ending: Ending) -> None:
+    def _ended(self, ending: ProcessExit) -> None:
         run, phase = self._state.run, self._state.phase
         assert run is not None, "a process works on a run"
         if self._cancelled:
@@ -304,7 +302,7 @@ class Studio(QObject):
     def _decide(self) -> None:
         forecast = self._state.forecast
         if forecast is None:
-            self._fail(Ending("failed", "the training process did not say how long it takes"))
+            self._fail(ProcessExit("failed", "the training process did not say how long it takes"))
         elif forecast.seconds > max(LONG_S, AGREED * self._agreed_s):
             self._show(Phase.ASKING, doing="", share=None)
         else:
@@ -335,7 +333,7 @@ class Studio(QObject):
         def work() -> Style:
             style = self._library.adopt(run.pack)
             self._put_down()  # Windows does not delete a locked file
-            self._runs.throw_away(run)
+            self._runs.delete(run)
             return style
 
         def done(style: Style) -> None:
@@ -344,7 +342,7 @@ class Studio(QObject):
 
         self._job(work, done, run.title)
 
-    def _fail(self, ending: Ending) -> None:
+    def _fail(self, ending: ProcessExit) -> None:
         run = self._state.run
         assert run is not None
         problem = Problem(f"Could not train '{run.title}': {ending.sentence}", ending.details)
@@ -371,7 +369,7 @@ class Studio(QObject):
 
         def work() -> None:
             self._put_down()
-            self._runs.throw_away(run)
+            self._runs.delete(run)
 
         self._show(Phase.FINISHING, doing="Tidying up...", share=None)
         self._jobs.run(work, done, lambda exc: self._rest(Problem.of(exc, doing="tidy up")))
@@ -382,7 +380,7 @@ class Studio(QObject):
         self.changed.emit(self._state)
         self.look_for_unfinished()
 
-    def _take_up(self, run: RunFolder) -> bool:
+    def _take_up(self, run: RunDirectory) -> bool:
         """Make `run` the current one; False, with a problem, if another program has it."""
         lock = _lock_of(run)
         try:
@@ -425,20 +423,20 @@ class Studio(QObject):
         log.info("the studio goes on without it: %s", exc)
 
 
-def _lock_of(run: RunFolder) -> FileLock:
+def _lock_of(run: RunDirectory) -> FileLock:
     """Held by the window that works on `run`. The system frees it with the program, however that
     ends: what the file holds, or that it is there, means nothing."""
     return FileLock(run.path / "lock", timeout=0, thread_local=False)
 
 
-def _write_down(run: RunFolder, history: list[Point]) -> None:
+def _write_down(run: RunDirectory, history: list[LossPoint]) -> None:
     try:
         run.with_history(_thinned(history)).write()
     except OSError as exc:  # the checkpoint is what counts
         log.info("how far the run is could not be noted: %s", exc)
 
 
-def _thinned(history: list[Point]) -> tuple[Point, ...]:
+def _thinned(history: list[LossPoint]) -> tuple[LossPoint, ...]:
     """At most CURVE_POINTS and a few of them, the last one always."""
     step = max(1, len(history) // CURVE_POINTS)
     kept = history[::step]

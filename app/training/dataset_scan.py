@@ -19,7 +19,7 @@ class _AbandonedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class DatasetScan:
     """What is in a folder: `found` pictures, of which `looked_at` were decoded and `faults`
     (a sentence each) cannot be used. `problem` says why there is nothing to train on."""
 
@@ -52,7 +52,7 @@ class Survey:
         return told
 
 
-def survey(folder: Path, wanted: Callable[[], bool] = lambda: True) -> Survey:
+def scan_dataset(folder: Path, wanted: Callable[[], bool] = lambda: True) -> DatasetScan:
     """Look through `folder` and its subfolders, for as long as that is `wanted`."""
 
     def go_on(_done: int, _total: int) -> None:
@@ -64,10 +64,10 @@ def survey(folder: Path, wanted: Callable[[], bool] = lambda: True) -> Survey:
         go_on(0, 0)
         seen = load_photographs(paths, SIDE, LOOKED_AT, progress=go_on)
     except _AbandonedError:
-        return Survey(problem="not looked through")
+        return DatasetScan(problem="not looked through")
     except (TrainingError, OSError) as exc:
-        return Survey(problem=str(exc))
-    return Survey(len(paths), len(seen) + len(seen.skipped), seen.skipped)
+        return DatasetScan(problem=str(exc))
+    return DatasetScan(len(paths), len(seen) + len(seen.skipped), seen.skipped)
 
 
 def _count(number: int, word: str) -> str:

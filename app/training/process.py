@@ -24,7 +24,7 @@ PREFIX = "styleforge: "  # of the sentence the program ends with
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ProcessExit:
     """How a process ended: `how` is "done", "stopped" or "failed"; of a failure, `sentence`
     says why and `details` is what it wrote last."""
 
@@ -143,17 +143,17 @@ class TrainingProcess(QObject):
         self._errors += rest.splitlines()
         self._end(self._judge(code, crashed=status == QProcess.ExitStatus.CrashExit))
 
-    def _judge(self, code: int, *, crashed: bool) -> Ending:
+    def _judge(self, code: int, *, crashed: bool) -> ProcessExit:
         if self._asked_to_stop and (crashed or code == STOPPED):
-            return Ending("stopped")
+            return ProcessExit("stopped")
         if not crashed and code == 0:
-            return Ending("done")
+            return ProcessExit("done")
         if not crashed and code == STOPPED:
-            return Ending("stopped")
+            return ProcessExit("stopped")
         details = "\n".join(self._errors)
         told = [line[len(PREFIX) :] for line in self._errors if line.startswith(PREFIX)]
         if told and not crashed:
-            return Ending("failed", told[-1], details)
+            return ProcessExit("failed", told[-1], details)
         if crashed and code in (9, 0, 1):  # killed; Windows has no signals
             why = "the system ended the training process, most likely for want of memory"
         elif crashed:
@@ -161,14 +161,14 @@ class TrainingProcess(QObject):
         else:
             last = next((line for line in reversed(self._errors) if line.strip()), "")
             why = f"the training process failed: {last}" if last else f"it ended with {code}"
-        return Ending("failed", why, details)
+        return ProcessExit("failed", why, details)
 
     def _not_started(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart and self._process is not None:
             why = self._process.errorString()
-            self._end(Ending("failed", f"the training process could not be started: {why}"))
+            self._end(ProcessExit("failed", f"the training process could not be started: {why}"))
 
-    def _end(self, ending: Ending) -> None:
+    def _end(self, ending: ProcessExit) -> None:
         process, self._process = self._process, None
         self._killer.stop()
         if process is not None:

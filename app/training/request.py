@@ -9,7 +9,7 @@ from models.training.presets import STROKES, STYLE_WEIGHT, Preset, Stroke
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class TrainingRequest:
     """One style to train. `photographs` is a folder; `vgg` a file of VGG-19's weights, None for
     torchvision's, which is then downloaded unless it is here already; `init` a checkpoint to
     begin from, None to begin at random; `device` a key of utils.devices."""

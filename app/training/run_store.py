@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import StyleForgeError
-from app.training.request import Order
+from app.training.request import TrainingRequest
 from models.training.run import fit
-from utils.files.atomic import write_whole
+from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 from utils.image_utils import load_image, save_image
 from utils.text import printable
@@ -46,7 +46,7 @@ class DamagedRunError(RunError):
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class LossPoint:
     """The losses at an iteration, in relative form."""
 
     iteration: int
@@ -56,7 +56,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFolder:
+class RunDirectory:
     """A run on disk. `picture` is the name of the style picture, without its ending; `flags`
     are those of the order; `iterations` how many it is to take; `history` the losses up to where
     it was last put down."""
@@ -66,7 +66,7 @@ class RunFolder:
     picture: str
     flags: tuple[str, ...]
     iterations: int
-    history: tuple[Point, ...] = ()
+    history: tuple[LossPoint, ...] = ()
 
     @property
     def style_picture(self) -> Path:
@@ -124,7 +124,7 @@ class RunFolder:
         written."""
         save_image(self.preview_source, fit(frame, min(FRAME_SIDE, max(frame.shape[:2]))))
 
-    def with_history(self, history: tuple[Point, ...]) -> RunFolder:
+    def with_history(self, history: tuple[LossPoint, ...]) -> RunDirectory:
         return replace(self, history=history)
 
     def write(self) -> None:
@@ -137,16 +137,18 @@ class RunFolder:
             "iterations": self.iterations,
             "history": [[p.iteration, p.content, p.style, p.total] for p in self.history],
         }
-        write_whole(self.path / "run.json", json.dumps(values).encode())
+        atomic_write(self.path / "run.json", json.dumps(values).encode())
 
 
-class Runs:
+class RunStore:
     """The runs under `root`, which need not exist yet."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def begin(self, order: Order, frame: NDArray[np.uint8], scene: NDArray[np.uint8]) -> RunFolder:
+    def begin(
+        self, order: TrainingRequest, frame: NDArray[np.uint8], scene: NDArray[np.uint8]
+    ) -> RunDirectory:
         """A folder for `order`, with what the run needs of files that may move: the style
         picture, the `frame` previews are made on and the `scene` of the thumbnail, both
         (H, W, 3) uint8 RGB. RunError, and no folder, if it cannot be made."""
@@ -160,7 +162,7 @@ class Runs:
             words = re.sub(r"[^a-z0-9]+", "-", order.title.casefold()).strip("-")[:32]
             folder = Path(tempfile.mkdtemp(prefix=f"{BEGUN}{words or KEY}-", dir=self._root))
             stem = order.picture.stem
-            run = RunFolder(folder, order.title, stem, order.flags(), order.preset.iterations)
+            run = RunDirectory(folder, order.title, stem, order.flags(), order.preset.iterations)
             run.style_picture.parent.mkdir()
             save_image(run.style_picture, fit(picture, min(PICTURE_SIDE, max(picture.shape[:2]))))
             run.keep_frame(frame)
@@ -175,7 +177,7 @@ class Runs:
             raise RunError(f"the training run could not be written: {reason}") from exc
         return replace(run, path=path)
 
-    def all(self) -> tuple[RunFolder, ...]:
+    def all(self) -> tuple[RunDirectory, ...]:
         """Every run, the newest first. What is not readable is left alone."""
         found = []
         for path in self._folders():
@@ -210,11 +212,11 @@ class Runs:
             if time.time() - path.stat().st_mtime > STALE_S:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def is_stale(self, run: RunFolder) -> bool:
+    def is_stale(self, run: RunDirectory) -> bool:
         """Whether nothing came of `run` for a day: a program that died left it."""
         return not run.worth_keeping and time.time() - run.path.stat().st_mtime > STALE_S
 
-    def throw_away(self, run: RunFolder) -> None:
+    def delete(self, run: RunDirectory) -> None:
         """Delete a run and everything it learned; RunError if that cannot be done."""
         if run.path.parent != self._root:
             raise RunError(f"'{run.path}' is not a training run of this library")
@@ -228,7 +230,7 @@ class Runs:
             raise RunError(f"the run of '{run.title}' could not be deleted: {exc}") from exc
 
 
-def read(path: Path) -> RunFolder:
+def read(path: Path) -> RunDirectory:
     """The run in the folder `path`, without its history if that is damaged; RunError if it holds
     no run."""
     description = path / "run.json"
@@ -246,9 +248,9 @@ def read(path: Path) -> RunFolder:
             raise ValueError("the picture should be in the folder")
         if not title.strip():
             raise ValueError("there should be a title")
-        run = RunFolder(path, printable(title), picture, tuple(flags), iterations)
+        run = RunDirectory(path, printable(title), picture, tuple(flags), iterations)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as exc:
-        learned = RunFolder(path, "", "", (), 0)
+        learned = RunDirectory(path, "", "", (), 0)
         if not learned.worth_keeping:
             raise RunError(f"'{printable(path.name)}' is not a training run") from exc
         rest = learned.pack if learned.pack.is_dir() else learned.checkpoint
@@ -259,11 +261,11 @@ def read(path: Path) -> RunFolder:
     return run.with_history(_points(values.get("history")))
 
 
-def _points(kept: Any) -> tuple[Point, ...]:
+def _points(kept: Any) -> tuple[LossPoint, ...]:
     """The losses as they were noted; none if they are damaged, for they are only shown until
     the run goes on from its checkpoint, which has them too."""
     try:
-        history = tuple(Point(int(n), float(c), float(s), float(t)) for n, c, s, t in kept)
+        history = tuple(LossPoint(int(n), float(c), float(s), float(t)) for n, c, s, t in kept)
     except (ValueError, TypeError, OverflowError):
         return ()
     rising = all(a.iteration < b.iteration for a, b in itertools.pairwise(history))

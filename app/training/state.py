@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from app.errors import Problem
-from app.training.run_store import RunFolder
+from app.training.run_store import RunDirectory
 from models.training.presets import Preset
 
 
@@ -43,7 +43,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StepLosses:
     """How far the run is; `skipped` counts photographs that could not be used."""
 
     iteration: int
@@ -60,9 +60,9 @@ class State:
     why the last run ended."""
 
     phase: Phase = Phase.IDLE
-    run: RunFolder | None = None
+    run: RunDirectory | None = None
     doing: str = ""
     share: float | None = None
     forecast: Forecast | None = None
-    reading: Reading | None = None
+    reading: StepLosses | None = None
     problem: Problem | None = None

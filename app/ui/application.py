@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.errors import Problem
 from app.settings import Settings, settings_path
-from app.ui.startup_view import Starting
+from app.ui.startup_view import StartupView
 from utils.system import has_display, missing, sentence
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
     app = QApplication(sys.argv[:1])
     app.setApplicationName("StyleForge")
     app.setDesktopFileName("styleforge")
-    starting = Starting(app, settings)
+    starting = StartupView(app, settings)
     starting.show()
     if not _loaded(starting):
         return 0
@@ -63,7 +63,7 @@ def run(options: Namespace) -> int:
     from app.live.session import Session
     from app.styles.library import Library
     from app.ui.controllers.settings_mapping import config_of, source_of
-    from app.ui.controllers.startup_source import Beginning
+    from app.ui.controllers.startup_source import StartupSource
     from app.ui.main_window import MainWindow
     from kernels.jit import build
 
@@ -80,7 +80,7 @@ def run(options: Namespace) -> int:
             window.problems.add(Problem(words))
         if options.pictures:
             _close_after(window, session, options.pictures)
-        Beginning(session, source_of(settings))
+        StartupSource(session, source_of(settings))
         session.prepare_kernels()
         spare_what_was_loaded(session)
         # Python sees a signal only when it runs; the timers of the window see to that.
@@ -124,7 +124,7 @@ def _close_after(window: QWidget, session: Session, pictures: int) -> None:
     session.painted.connect(count)
 
 
-def _loaded(starting: Starting) -> bool:
+def _loaded(starting: StartupView) -> bool:
     """Import PyTorch, which takes seconds, while `starting` stays alive; False if it is closed."""
     work = threading.Thread(target=import_module, args=("torch",), name="import")
     work.start()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from shiboken6 import isValid
 
 from app.settings import Settings
-from app.ui.window_geometry import Fitted
+from app.ui.window_geometry import WindowGeometry
 
 Place = QStandardPaths.StandardLocation
 LONGEST = 120  # letters of a name that is suggested; file systems stop at 255 bytes
@@ -73,7 +73,7 @@ SAVED = Kind(
 )
 
 
-class Picker:
+class FileDialogs:
     """Makes the dialogs; `settings()` are those in force and `keep(field=value)` changes them.
 
     A dialog is kept and opened again: taking one down waits for the thread that reads its folder,
@@ -105,7 +105,7 @@ class Picker:
             if kind.filters:
                 made.setNameFilters(kind.filters)
             made.filesSelected.connect(lambda names: self._take(title, kind, names))
-            Fitted(made)
+            WindowGeometry(made)
         made.setDirectory(str(self.start(kind, *places)))
         return made
 

@@ -18,7 +18,7 @@ from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, Entry
 from app.ui.controllers.drop_parser import DROPPABLE
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import button
-from app.ui.window_geometry import Fitted
+from app.ui.window_geometry import WindowGeometry
 
 NOTES = (
     ("Split view", "Drag the divider, or focus the picture (Tab) and use Left and Right."),
@@ -76,7 +76,7 @@ class HelpDialog(QDialog):
         foot.addWidget(close)
         column.addLayout(foot)
         self.resize(1040, min(780, content.sizeHint().height() + 8 * SPACE))
-        Fitted(self)
+        WindowGeometry(self)
 
     def _column(self, groups: tuple[str, ...], *, notes: bool) -> QGridLayout:
         grid = QGridLayout()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from PySide6.QtCore import QObject, QTimer
 
 
-class Pieces(QObject):
+class IncrementalWork(QObject):
     """Goes on with one piece of work in every turn of the event loop."""
 
     def __init__(self, parent: QObject) -> None:

@@ -28,7 +28,7 @@ from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.engine.engine import Engine
-from app.engine.result import EngineConfig, Styled
+from app.engine.result import EngineConfig, StyledFrame
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.session import Session
 from app.provenance import commit, machine, versions
@@ -40,7 +40,7 @@ from kernels.jit.build import toolchain
 from kernels.ops.registry import prepare
 from models.precision import Precision
 from utils.devices import resolve
-from utils.files.atomic import write_whole
+from utils.files.atomic import atomic_write
 from utils.system import has_display
 
 SLOWED_MS = 200.0
@@ -77,7 +77,7 @@ class Metronome(FrameSource):
 class SlowEngine(Engine):
     """An engine that takes at least `SLOWED_MS` a frame."""
 
-    def process(self, *args: object, **kwargs: object) -> Styled:
+    def process(self, *args: object, **kwargs: object) -> StyledFrame:
         start = time.perf_counter()
         styled = super().process(*args, **kwargs)  # type: ignore[arg-type]
         time.sleep(max(0.0, SLOWED_MS / 1e3 - (time.perf_counter() - start)))
@@ -231,7 +231,7 @@ def switching() -> dict[str, int]:
         made: list[EngineConfig] = []
         process = session.engine.process
 
-        def note(*args: object, **kwargs: object) -> Styled:
+        def note(*args: object, **kwargs: object) -> StyledFrame:
             styled = process(*args, **kwargs)  # type: ignore[arg-type]
             made.append(styled.config)
             return styled
@@ -349,7 +349,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "commit": commit(),
         "live": measure(lambda text: sys.stderr.write(f"{text}\n")),
     }
-    write_whole(path, (json.dumps(report, indent=2) + "\n").encode())
+    atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
     return 0
 
 

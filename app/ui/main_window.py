@@ -18,42 +18,42 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.engine.result import EngineConfig, Styled
+from app.engine.result import EngineConfig, StyledFrame
 from app.errors import Problem
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.settings import Settings
 from app.styles.library import Style
 from app.ui import actions
-from app.ui.controllers.drop_handler import Taker
+from app.ui.controllers.drop_handler import DropHandler
 from app.ui.controllers.exporter import Exporter
-from app.ui.controllers.loading_message import Waiting
+from app.ui.controllers.loading_message import LoadingMessage
 from app.ui.controllers.settings_mapping import settings_of, source_kept
-from app.ui.controllers.settings_saver import Saver
-from app.ui.controllers.source_opener import Opener
-from app.ui.controllers.style_installer import Installer
-from app.ui.controllers.style_mixer import Mixer
-from app.ui.file_dialogs import Picker
+from app.ui.controllers.settings_saver import SettingsSaver
+from app.ui.controllers.source_opener import SourceOpener
+from app.ui.controllers.style_installer import StyleInstaller
+from app.ui.controllers.style_mixer import StyleMixer
+from app.ui.file_dialogs import FileDialogs
 from app.ui.help_dialog import HelpDialog
-from app.ui.incremental_work import Pieces
+from app.ui.incremental_work import IncrementalWork
 from app.ui.shortcut_filter import is_own_key
 from app.ui.startup_view import SIZE
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import CHOICES, Theme
 from app.ui.theme.tokens import SPACE
-from app.ui.training.launcher import StudioDoor
+from app.ui.training.launcher import TrainingLauncher
 from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import VIEWS, Viewport
 from app.ui.widgets.control_panel import Panel
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
-from app.ui.widgets.message_stack import Messages
-from app.ui.widgets.playback_bar import Transport
-from app.ui.widgets.prompt_bar import QuestionBar
-from app.ui.widgets.status_bar import StatusLine
+from app.ui.widgets.message_stack import MessageStack
+from app.ui.widgets.playback_bar import PlaybackBar
+from app.ui.widgets.prompt_bar import PromptBar
+from app.ui.widgets.status_bar import StatusBar
 from app.ui.widgets.style_gallery import StyleGallery
 from app.ui.widgets.toolbar import Toolbar, tool_button
-from app.ui.window_geometry import Fitted
-from app.ui.workspace import Stage
+from app.ui.window_geometry import WindowGeometry
+from app.ui.workspace import Workspace
 
 SEEK_S = 5.0
 SAVE_MS = 1000  # settings are written this long after the last change
@@ -72,14 +72,14 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.session = session
         self._settings = settings
-        self._saver = Saver(session.run, save_settings)
+        self._saver = SettingsSaver(session.run, save_settings)
         self._view_before = "styled"
         self._maximized = False
         self.setWindowTitle("StyleForge")
         self.setWindowIcon(application_icon())
         self.setAcceptDrops(True)
         self.resize(*SIZE)
-        Fitted(self)
+        WindowGeometry(self)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         self.theme = Theme(app, self, settings.theme)
@@ -91,16 +91,16 @@ class MainWindow(QMainWindow):
     # Building
 
     def _make_parts(self) -> None:
-        self.mixer = Mixer(self.session)
+        self.mixer = StyleMixer(self.session)
         self.actions_by_key = actions.build(self, self._slots())
-        self._icons = Pieces(self)
+        self._icons = IncrementalWork(self)
         self.sources_menu = QMenu(self)
         self.toolbar = Toolbar(self.actions_by_key, self.sources_menu, self)
         self.problems = ProblemBar(self)
         self.notices = NoticeBar(self)
-        self.questions = QuestionBar(self)
+        self.questions = PromptBar(self)
         self.viewport = Viewport(self.session.shown, self)
-        self.waiting = Waiting(self.session, self.viewport, self.mixer.words)
+        self.waiting = LoadingMessage(self.session, self.viewport, self.mixer.words)
         self.overlay = Overlay(
             lambda: self.session.meter.reading(time.perf_counter()),
             lambda: self.viewport.styled,
@@ -108,17 +108,17 @@ class MainWindow(QMainWindow):
             self.viewport,
         )
         self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
-        self.transport = Transport(self.actions_by_key, self)
+        self.transport = PlaybackBar(self.actions_by_key, self)
         install = tool_button(self.actions_by_key["install_style"], self)
         self.gallery = StyleGallery(self.session.run, install, self)
         self.panel = Panel(self.session, self)
-        self.status = StatusLine(self)
-        self.picker = Picker(lambda: self._settings, self._keep)
-        self.opener = Opener(
+        self.status = StatusBar(self)
+        self.picker = FileDialogs(lambda: self._settings, self._keep)
+        self.opener = SourceOpener(
             self.session, self.panel, self.sources_menu, self._act, self.picker, self
         )
-        self.installer = Installer(self.session, self.questions)
-        self.taker = Taker(self.session, self.viewport, self.opener, self.installer)
+        self.installer = StyleInstaller(self.session, self.questions)
+        self.taker = DropHandler(self.session, self.viewport, self.opener, self.installer)
         self.exporter = Exporter(
             self.session,
             lambda: self.viewport.styled,
@@ -126,7 +126,7 @@ class MainWindow(QMainWindow):
             self.picker,
             self.actions_by_key["record"].setChecked,
         )
-        self.studio = StudioDoor(
+        self.studio = TrainingLauncher(
             self.session,
             lambda: self.viewport.styled,
             self._keep,
@@ -146,8 +146,8 @@ class MainWindow(QMainWindow):
         foot.setSpacing(0)
         foot.addWidget(self.transport)
         foot.addWidget(self.gallery)
-        self.messages = Messages(self.problems, self.notices, self.questions, parent=self)
-        self.stage = Stage(
+        self.messages = MessageStack(self.problems, self.notices, self.questions, parent=self)
+        self.stage = Workspace(
             self.toolbar, self.messages, self.viewport, self.foot, self.panel, self.status, self
         )
         self.setCentralWidget(self.stage)
@@ -249,7 +249,7 @@ class MainWindow(QMainWindow):
 
     # What the session says
 
-    def _show_styled(self, styled: Styled) -> None:
+    def _show_styled(self, styled: StyledFrame) -> None:
         self.waiting.end()
         self.viewport.show_styled(styled)
         self.status.say(str(styled.running))

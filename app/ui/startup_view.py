@@ -12,14 +12,14 @@ from app.settings import Settings
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import Theme
 from app.ui.viewport.text_painting import draw_card
-from app.ui.window_geometry import Fitted
+from app.ui.window_geometry import WindowGeometry
 
 SIZE = (1280, 800)  # of the window on its first start, where the screen is large enough
 STARTING = "StyleForge is starting"
 PATIENCE_S = 1.0  # for the system to show the window that takes over
 
 
-class Starting(QWidget):
+class StartupView(QWidget):
     """Says so, where the window will be: at the place and in the theme that `settings` keep."""
 
     def __init__(self, app: QApplication, settings: Settings) -> None:
@@ -30,7 +30,7 @@ class Starting(QWidget):
         self.resize(*SIZE)
         if settings.geometry:
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
-        Fitted(self)
+        WindowGeometry(self)
         Theme(app, self, settings.theme).dress(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -28,7 +28,7 @@ def fit(window: QWidget) -> None:
         window.setGeometry(place)
 
 
-class Fitted(QObject):
+class WindowGeometry(QObject):
     """Fits `window` for as long as that lives: before it is shown, once its frame is known, and
     whenever it gets to another screen or its screen shrinks."""
 

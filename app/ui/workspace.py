@@ -8,13 +8,13 @@ from PySide6.QtGui import QColor, QLinearGradient, QMouseEvent, QPainter, QPaint
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.message_stack import Messages
+from app.ui.widgets.message_stack import MessageStack
 
 PICTURE = 680  # px; where a panel beside it would leave the picture less, it is a drawer
 _SHADOW = QColor(0, 0, 0, 90)
 
 
-class Stage(QWidget):
+class Workspace(QWidget):
     """Lays the parts out. `panel_changed` follows whenever the panel came or went, or became a
     drawer; a drawer opens and closes by itself where it has or loses the focus."""
 
@@ -23,7 +23,7 @@ class Stage(QWidget):
     def __init__(
         self,
         toolbar: QWidget,
-        messages: Messages,
+        messages: MessageStack,
         picture: QWidget,
         foot: QWidget,
         panel: QWidget,

@@ -47,7 +47,7 @@ class BuildError(RuntimeError):
     """A native library cannot be compiled or loaded; the message is the reason in words."""
 
 
-class _Remembered(BuildError):
+class CachedFailure(BuildError):
     """A reason that holds until something in its key changes, so it is worth keeping."""
 
 
@@ -281,7 +281,7 @@ def _build_locked(library: Library, tools: Toolchain, key: str, built: Path, for
             shutil.rmtree(leftover, ignore_errors=True)
         try:
             _build(library, tools, built)
-        except _Remembered as error:
+        except CachedFailure as error:
             _write(failure, json.dumps({"key": key, "reason": str(error)}))
             raise
         failure.unlink(missing_ok=True)
@@ -310,10 +310,10 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
         code = _run(command, environment, logfile)
         result = temporary / "result.json"
         if not result.exists():
-            raise _Remembered(f"build failed: the compiling process ended with code {code}")
+            raise CachedFailure(f"build failed: the compiling process ended with code {code}")
         outcome = json.loads(result.read_text("utf-8"))
         if outcome["reason"]:
-            raise _Remembered(outcome["reason"])
+            raise CachedFailure(outcome["reason"])
         Path(outcome["library"]).replace(built)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -338,7 +338,7 @@ def _run(command: list[str], environment: dict[str, str], logfile: Path) -> int:
                 raise BuildError("stopped, because the program is closing")
             code = child.wait(TIME_LIMIT)
         except subprocess.TimeoutExpired as error:
-            raise _Remembered(f"build took longer than {TIME_LIMIT:.0f} seconds") from error
+            raise CachedFailure(f"build took longer than {TIME_LIMIT:.0f} seconds") from error
         finally:
             _children.discard(child)
             _kill(child)

@@ -10,14 +10,14 @@ from torch import Tensor
 
 from kernels.jit import build
 from kernels.network.plan import NetworkPlan
-from kernels.network.sm80 import DTYPES, SHARED_SMALL, GeneralPlan
-from kernels.network.sm90 import HopperPlan
+from kernels.network.sm80 import DTYPES, SHARED_SMALL, Sm80Plan
+from kernels.network.sm90 import Sm90Plan
 from kernels.ops.registry import NETWORK
 
 HOPPER = (9, 0)  # its kernels use instructions that only this compute capability has
 
 
-def why_not(device: torch.device, dtype: torch.dtype) -> str:
+def unavailable_reason(device: torch.device, dtype: torch.dtype) -> str:
     """Why the native network cannot run there, in words; empty if it can. Builds nothing."""
     if device.type != "cuda":
         return f"no native network for the {device.type.upper()}"
@@ -57,5 +57,5 @@ def plan_for(
     library = library or build.handle(NETWORK)
     arguments = weights, num_residual_blocks, shape, dtype, device, library
     if torch.cuda.get_device_capability(device) == HOPPER and not (general or small):
-        return HopperPlan(*arguments, tf32)
-    return GeneralPlan(*arguments, small)
+        return Sm90Plan(*arguments, tf32)
+    return Sm80Plan(*arguments, small)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 EPS = 1e-5
-Mark = Callable[[str], None]
+StageCallback = Callable[[str], None]
 # What a layer does on a stream; True where frames and pictures are bytes.
 Step = Callable[[c_void_p, bool], None]
 
@@ -61,14 +61,14 @@ class NetworkPlan(ABC):
         for refill in self._refill:
             refill(weights)
 
-    def __call__(self, x: Tensor, mark: Mark | None = None) -> Tensor:
+    def __call__(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
         """[N, 3, H, W] to the same, channels last; `mark` as TransformerNetBaseline.forward."""
         with torch.cuda.device(self.device):
             self._x.copy_(x.permute(0, 2, 3, 1))
             self._replay(False, mark)
             return self._y.clone().permute(0, 3, 1, 2)
 
-    def replay(self, mark: Mark | None = None) -> None:
+    def replay(self, mark: StageCallback | None = None) -> None:
         """`frames` to `pictures` and `ranges`, on the current stream of the device."""
         with torch.cuda.device(self.device):
             self._replay(True, mark)
@@ -81,7 +81,7 @@ class NetworkPlan(ABC):
         """What it launches, layer by layer."""
         return [step for steps in self._groups.values() for step in steps]
 
-    def _replay(self, in_bytes: bool, mark: Mark | None) -> None:
+    def _replay(self, in_bytes: bool, mark: StageCallback | None) -> None:
         if mark is None:
             self._graph("", in_bytes).replay()
             return

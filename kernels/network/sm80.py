@@ -80,7 +80,7 @@ class _Last(Structure):
     ]
 
 
-class GeneralPlan(NetworkPlan):
+class Sm80Plan(NetworkPlan):
     """In FP16 and BF16; a block for each tile. `small` is for GPUs with little shared memory, and
     chosen there."""
 

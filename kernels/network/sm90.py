@@ -17,7 +17,7 @@ KINDS = {(32, 64): layout.DOWN_1, (64, 128): layout.DOWN_2, (128, 64): layout.UP
          (64, 32): layout.UP_2}  # fmt: skip
 
 
-class HopperPlan(NetworkPlan):
+class Sm90Plan(NetworkPlan):
     """On a GPU of compute capability 9.0; dtypes FP16, BF16 and FP32."""
 
     def __init__(

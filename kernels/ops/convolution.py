@@ -15,7 +15,7 @@ from kernels.ops.registry import OPERATIONS, fused
 from kernels.weight_transforms import phase_weight
 
 
-def why_not(
+def unavailable_reason(
     device: torch.device,
     dtype: torch.dtype,
     *,
@@ -205,8 +205,8 @@ def fused_conv_reflection_pad_forward(
     are taken to its dtype. The result is [N, O, (H + 2p - k) // s + 1, ...], dense, channels last
     where the input is. FP32 on CUDA uses TF32 where `torch.backends.cudnn.allow_tf32` says so.
 
-    On CUDA, cuDNN computes some convolutions faster than our kernel (see `why_not`); those run
-    there, unless `own_kernel` asks for ours.
+    On CUDA, cuDNN computes some convolutions faster than our kernel (see `unavailable_reason`);
+    those run there, unless `own_kernel` asks for ours.
 
     Raises ValueError for shapes that do not fit; the padding must be below H and W.
     """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from models.evaluation.image_metrics import as_seen
+from models.evaluation.image_metrics import projected_clamp
 
 FRAMES = 60
 SIGMA = 2.0  # of 255: a webcam in a lit room
@@ -114,10 +114,10 @@ def _flicker(
         part = places[first : first + batch]
         scene = torch.cat([photograph[..., y : y + height, x : x + width] for y, x in part])
         noise = torch.randn(scene.shape, generator=generator, device=device)
-        noisy = as_seen(scene + sigma * noise)
+        noisy = projected_clamp(scene + sigma * noise)
         inside = ..., slice(down, height - down), slice(right, width - right)
         frames += noisy[inside].split(1)
-        results += as_seen(network(noisy).float())[inside].split(1)
+        results += projected_clamp(network(noisy).float())[inside].split(1)
         for n in range(len(frames) - 1):
             here = first + n - (1 if first else 0)
             motion = (

@@ -40,10 +40,10 @@ def to_tensor(pixels: NDArray[np.uint8], device: torch.device) -> Tensor:
 
 def to_pixels(picture: Tensor) -> NDArray[np.uint8]:
     """(H, W, 3) uint8: the picture as it is seen."""
-    return as_seen(picture)[0].to(torch.uint8).permute(1, 2, 0).cpu().numpy()
+    return projected_clamp(picture)[0].to(torch.uint8).permute(1, 2, 0).cpu().numpy()
 
 
-def as_seen(picture: Tensor) -> Tensor:
+def projected_clamp(picture: Tensor) -> Tensor:
     """Clamped and rounded to 0-255, still floating: no flicker or clipping is hidden in it that
     a screen would not show."""
     return picture.clamp(0, 255).round()
@@ -51,7 +51,7 @@ def as_seen(picture: Tensor) -> Tensor:
 
 def clipped(picture: Tensor) -> float:
     """The share of pixels with a channel at 0 or 255 as seen, where drawing is lost; 0 to 1."""
-    seen = as_seen(picture)
+    seen = projected_clamp(picture)
     return float(((seen == 0) | (seen == 255)).any(1).float().mean())
 
 
@@ -74,7 +74,7 @@ def border(picture: Tensor) -> Border:
             f"a border needs a picture of {SMALLEST}x{SMALLEST} or more, not {width}x{height}"
         )
     weights = torch.tensor(LUMA, device=picture.device)[:, None, None]
-    luma = (as_seen(picture)[0] * weights).sum(0)  # [H, W]
+    luma = (projected_clamp(picture)[0] * weights).sum(0)  # [H, W]
     outermost, inner = _across(luma, 0), _across(luma, WITHIN)
     return Border(
         edge=float(outermost.abs().mean()),

@@ -16,7 +16,7 @@ Objective = Callable[[Tensor, Tensor], Tensor]  # as models.training.objective's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Optimised:
+class LbfgsResult:
     """A picture after `iterations` iterations, which took `evaluations` of the objective.
 
     `path` is the objective after each iteration so far, beginning with that of the start;
@@ -38,7 +38,7 @@ def optimise(
     iterated: Callable[[], None] = lambda: None,
     *,
     start: Tensor | None = None,  # like the photograph
-) -> list[Optimised]:
+) -> list[LbfgsResult]:
     """Gatys' method (2015, arXiv:1508.06576) with Johnson's objective, from `start`, which is the
     photograph where none is given: what stands after each of `iterations`, which ascend.
 
@@ -85,12 +85,12 @@ class _Search:
         self._optimizer = self._fresh()  # the history may have led astray
         return self._descend()
 
-    def standing(self) -> Optimised:
+    def standing(self) -> LbfgsResult:
         with torch.no_grad():
             picture = self._pixels.clamp(0, 255)
             terms = self._objective(picture, self._photograph).tolist()
         path = tuple(self._path)
-        return Optimised(self.done, self._evaluations, path, tuple(terms), picture)
+        return LbfgsResult(self.done, self._evaluations, path, tuple(terms), picture)
 
     def _descend(self) -> bool:
         before = self._pixels.detach().clone()

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor
 
-from models.evaluation.image_metrics import as_seen, beyond, border, clipped, psnr
+from models.evaluation.image_metrics import beyond, border, clipped, projected_clamp, psnr
 from models.evaluation.lbfgs import Objective
-from models.network_config import network_shape
+from models.network_config import network_config
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 
@@ -50,7 +50,7 @@ def styler(
     """The network of the weights `state` as a user runs it, on float32 pictures, and remarks on
     what is slower there than it could be. `kernels` is a key of VARIANTS."""
     mode = precision.value
-    network = VARIANTS[kernels](**asdict(network_shape(state)))
+    network = VARIANTS[kernels](**asdict(network_config(state)))
     network.load_state_dict(state)
     network = network.to(device, mode.dtype).requires_grad_(False).eval()
     half = torch.float16 if device.type == "cuda" else torch.bfloat16
@@ -60,8 +60,11 @@ def styler(
         with torch.inference_mode(), inside:
             return network(photographs.to(mode.dtype)).float()
 
-    remarks = (*network.remarks(device, mode.dtype, network.shape), precision.remark(device))
-    return style, tuple(filter(None, remarks))
+    limitations = (
+        *network.limitations(device, mode.dtype, network.shape),
+        precision.remark(device),
+    )
+    return style, tuple(filter(None, limitations))
 
 
 @torch.no_grad()
@@ -73,7 +76,7 @@ def judge(
 ) -> Judged:
     """Figures of `picture`, which a network made of `photograph`."""
     total, content, style, variation = _terms(objective, picture, photograph)
-    seen, *_ = _terms(objective, as_seen(picture), photograph)
+    seen, *_ = _terms(objective, projected_clamp(picture), photograph)
     around = border(picture)
     return Judged(
         objective=total,

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from kernels.network.plan import Mark, NetworkPlan
+from kernels.network.plan import NetworkPlan, StageCallback
 
 Pixels = NDArray[np.uint8]
 DEPTH = 2  # frames under way together: one goes up or comes down while the other is computed
@@ -27,7 +27,7 @@ class Result:
     broken: bool
 
 
-class FramePath:
+class SingleFrameRunner:
     """One frame at a time through a plan for single pictures, as soon as possible. Holds the
     pinned memory that frames go up by. For one thread, in inference mode."""
 
@@ -36,7 +36,7 @@ class FramePath:
         self._frame, self._range = _pinned(plan.frames), _pinned(plan.ranges)
         self._pixels = self._frame.numpy()[0]
 
-    def style(self, pixels: Pixels, mark: Mark | None = None) -> Result:
+    def style(self, pixels: Pixels, mark: StageCallback | None = None) -> Result:
         """Take a frame [H, W, 3] and wait for its result, which is valid as long as it is held.
 
         `mark` is called with "upload", the groups of layers, and "download".
@@ -54,7 +54,7 @@ class FramePath:
         torch.cuda.current_stream(plan.device).synchronize()
         return Result(picture.numpy()[0], is_broken(self._range))
 
-    def send(self, pixels: Pixels, mark: Mark | None = None) -> None:
+    def send(self, pixels: Pixels, mark: StageCallback | None = None) -> None:
         """Copy a frame [H, W, 3] to where the plan takes it from."""
         np.copyto(self._pixels, pixels)
         self.plan.frames.copy_(self._frame, non_blocking=True)
@@ -62,7 +62,7 @@ class FramePath:
             mark("upload")
 
 
-class FrameStream:
+class PipelinedRunner:
     """Frame after frame through one plan for single pictures: while one is computed, the next
     goes up and the one before comes down, each on a stream of its own.
 

@@ -13,20 +13,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.network.plan import Mark, NetworkPlan
-from models.inference.frame_pipeline import FramePath, Pixels, Result, is_broken
+from kernels.network.plan import NetworkPlan, StageCallback
+from models.inference.frame_pipeline import Pixels, Result, SingleFrameRunner, is_broken
 
 
-class TwoSizePath:
+class TwoResolutionRunner:
     """Runs two plans for single pictures one after the other: what is painted comes from
     `strokes`, the smaller, and what is finer than that can hold from `detail`. For one thread, in
     inference mode."""
 
-    def __init__(self, strokes: FramePath, detail: FramePath) -> None:
+    def __init__(self, strokes: SingleFrameRunner, detail: SingleFrameRunner) -> None:
         self.strokes, self.detail = strokes, detail
 
-    def style(self, pixels: Pixels, mark: Mark) -> Result:
-        """Take a frame [H, W, 3] of the larger size and wait for its result, as FramePath does."""
+    def style(self, pixels: Pixels, mark: StageCallback) -> Result:
+        """Take a frame [H, W, 3] of the larger size and wait for its result, as
+        SingleFrameRunner does."""
         small, large = self.strokes.plan, self.detail.plan
         self.detail.send(pixels, mark)
         small.frames.copy_(shrink(large.frames, *_size(small)))

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import torch
 
-from models.safe_load import load_plain
+from models.safe_load import load_tensors
 from models.training.errors import TrainingError
 from models.training.run import Run
 from utils.text import printable
@@ -140,7 +140,7 @@ def _read(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             _check_sums(file)
             file.seek(0)
-            state = load_plain(file)
+            state = load_tensors(file)
     except (OSError, ValueError) as exc:
         raise _DamagedError(f"'{shown}' is not a training checkpoint, or is damaged") from exc
     if not isinstance(state, dict) or state.get("format") != FORMAT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from models.network_config import FULL, NetworkShape
+from models.network_config import FULL, NetworkConfig
 from models.training.errors import TrainingError
 from models.training.stability import REACH
 
@@ -34,7 +34,7 @@ class TrainingConfig:
     (autocast). `stability_weight` multiplies what models.training.stability measures before a
     camera that stands still, `motion_weight` the same before one that moves; `teacher_weight`
     the distance from the pictures of a trained network of the same style, where one is given.
-    The last three fields are those of models.network_config.NetworkShape.
+    The last three fields are those of models.network_config.NetworkConfig.
     """
 
     content_weight: float = 1.0
@@ -77,9 +77,9 @@ class TrainingConfig:
             raise TrainingError(str(exc)) from exc
 
     @property
-    def shape(self) -> NetworkShape:
+    def shape(self) -> NetworkConfig:
         """The shape of the network to train."""
-        return NetworkShape(self.num_residual_blocks, self.widths, self.end_kernel)
+        return NetworkConfig(self.num_residual_blocks, self.widths, self.end_kernel)
 
     @property
     def steadies(self) -> bool:

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.safe_load import NotPlainError, is_weight, load_plain
+from models.safe_load import UnsafeFileError, is_weight, load_tensors
 from models.training.download import TORCHVISION_PREFIX
 from models.training.errors import TrainingError
 from utils.text import printable
@@ -154,8 +154,8 @@ def _read(path: Path) -> tuple[dict[str, Tensor], str | None]:
         return state, "caffe" if "BGR" in said else "torchvision" if "RGB" in said else None
     try:
         with path.open("rb") as file:
-            state = load_plain(file)
-    except NotPlainError as exc:
+            state = load_tensors(file)
+    except UnsafeFileError as exc:
         raise TrainingError(f"'{name}' is not a file of weights, or {exc}") from exc
     if not isinstance(state, dict):
         raise TrainingError(f"'{name}' is not VGG-19: it holds no table of weights")

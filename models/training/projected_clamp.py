@@ -10,7 +10,7 @@ from torch import Tensor
 LOWEST, HIGHEST = 0.0, 255.0
 
 
-def as_seen(result: Tensor) -> Tensor:
+def projected_clamp(result: Tensor) -> Tensor:
     """`result` clamped to 0-255, any shape: training on it judges the picture that is shown,
     and a style does not learn strokes that the clamp then burns away.
 

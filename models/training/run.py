@@ -22,12 +22,12 @@ from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs
 from models.training.features import Vgg19Features
 from models.training.objective import Objective
-from models.training.projected_clamp import as_seen
+from models.training.projected_clamp import projected_clamp
 from models.training.stability import Disturbance, disturb, inside, stability_loss
 from models.transformer_net import TransformerNetBaseline
 
 
-class Reading(NamedTuple):
+class StepLosses(NamedTuple):
     """The losses after `iteration` steps, in relative form and of one batch; `loss` is their
     weighed sum."""
 
@@ -67,7 +67,7 @@ class Run:
         self.skipped = len(photographs.skipped)
         self.iteration = 0
         self.seconds = 0.0
-        self.history: list[Reading] = []
+        self.history: list[StepLosses] = []
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.network = TransformerNetBaseline(**asdict(config.shape))
@@ -111,7 +111,7 @@ class Run:
             group["lr"] = self.config.learning_rate(self.iteration)
         photographs, frames, later = self._frames()
         with self._autocast():
-            results = as_seen(self._forward(frames).float())
+            results = projected_clamp(self._forward(frames).float())
             result = results[: len(photographs)]
             terms = self._objective(result, photographs)
             taught = self._distance_from_teacher(photographs, result)
@@ -238,13 +238,17 @@ class Run:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled)
 
 
-def _readings(kept: Tensor, iteration: int) -> list[Reading]:
+def _readings(kept: Tensor, iteration: int) -> list[StepLosses]:
     """The history stored as `kept`; ValueError if it is not that of `iteration` steps."""
     if kept.numel() == 0:
         return []
-    if kept.ndim != 2 or kept.shape[1] != len(Reading._fields) or not bool(kept.isfinite().all()):
+    if (
+        kept.ndim != 2
+        or kept.shape[1] != len(StepLosses._fields)
+        or not bool(kept.isfinite().all())
+    ):
         raise ValueError("not the history of a run")
-    history = [Reading(int(step), *losses) for step, *losses in kept.tolist()]
+    history = [StepLosses(int(step), *losses) for step, *losses in kept.tolist()]
     steps = [0, *(reading.iteration for reading in history)]
     if steps[-1] > iteration or any(b <= a for a, b in itertools.pairwise(steps)):
         raise ValueError("not the history of a run")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from models.training.checkpoint import save_run
 from models.training.errors import TrainingError
-from models.training.run import Reading, Run
+from models.training.run import Run, StepLosses
 
 READ_EVERY = 20  # iterations between two looks at a GPU's losses, each of which waits for it
 PREVIEW_SHARE = 0.04  # of the time, that may go into previews
@@ -71,7 +71,7 @@ def train(
         keep = save or run.iteration % KEEP_EVERY == 0
         if not (keep or run.finished or run.iteration % read_every == 0):
             continue
-        reading = Reading(run.iteration, *terms.tolist())
+        reading = StepLosses(run.iteration, *terms.tolist())
         now = time.perf_counter()
         run.seconds = earlier + now - began
         sound = math.isfinite(reading.loss) and (not (keep or run.finished) or run.healthy())

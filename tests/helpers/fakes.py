@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.result import Comparison, EngineConfig, Pace, Running, Styled, Timings
+from app.engine.result import Comparison, EngineConfig, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from models.transformer_net import VARIANTS
 from utils.opencv import cv2
@@ -262,21 +262,21 @@ class Negative:
     def configure(self, config: EngineConfig) -> None:
         self.config = config
 
-    def process(self, frame: Frame, **_: object) -> Styled:
+    def process(self, frame: Frame, **_: object) -> StyledFrame:
         config = self.config
         assert config is not None
         negative = frame.with_pixels(255 - frame.pixels)
         comparison = Comparison(
-            negative, negative, "Fused", Pace(80.0, 90.0), Pace(50.0, 60.0),
+            negative, negative, "Fused", LatencyStats(80.0, 90.0), LatencyStats(50.0, 60.0),
             0.01, 90.0, "largest 0.5", True, 9, (48, 32), config.precision,
         )  # fmt: skip
-        return Styled(
+        return StyledFrame(
             negative,
             frame,
             config,
             Timings(1.0, 1.0, 5.0, 1.0),
             (48, 32),
-            Running(
+            RunInfo(
                 VARIANTS[config.kernels].title,
                 config.precision,
                 "CPU",

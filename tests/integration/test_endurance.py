@@ -17,7 +17,7 @@ import torch
 
 from app.engine.blending import Pixels
 from app.engine.engine import Engine
-from app.engine.result import EngineConfig, Styled
+from app.engine.result import EngineConfig, StyledFrame
 from app.frame import Frame
 from app.styles.library import BUILTIN, Library
 from models.precision import Precision
@@ -175,7 +175,7 @@ def test_sixty_frames_are_right_on_the_cpu(library, configs, frames, native_kern
 class Stale(Engine):
     """Once gives the picture of the frame before."""
 
-    def process(self, frame: Frame, **how) -> Styled:
+    def process(self, frame: Frame, **how) -> StyledFrame:
         styled = super().process(frame, **how)
         self.count = getattr(self, "count", 0) + 1
         wrong, self.last = getattr(self, "last", styled), styled
@@ -192,7 +192,7 @@ class Deaf(Engine):
 class Rough(Engine):
     """Once is off by one in a single value."""
 
-    def process(self, frame: Frame, **how) -> Styled:
+    def process(self, frame: Frame, **how) -> StyledFrame:
         styled = super().process(frame, **how)
         self.count = getattr(self, "count", 0) + 1
         if self.count != 5:

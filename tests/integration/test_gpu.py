@@ -12,10 +12,10 @@ import torch
 from app.engine.engine import Engine
 from app.frame import Frame
 from app.styles.library import BUILTIN
-from kernels.network.dispatch import HOPPER, plan_for, why_not
+from kernels.network.dispatch import HOPPER, plan_for, unavailable_reason
 from models.checkpoints import load_checkpoint
-from models.inference.frame_pipeline import FramePath, FrameStream, is_broken
-from models.network_config import network_shape
+from models.inference.frame_pipeline import PipelinedRunner, SingleFrameRunner, is_broken
+from models.network_config import network_config
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
@@ -88,8 +88,8 @@ def test_what_runs_names_the_gpu_and_why_nothing_faster_does(engine, gpu, native
         engine.configure(replace(gpu, precision=precision))
         running = engine.process(Frame(picture())).running
         assert torch.cuda.get_device_name(0) in running.device
-        reason = why_not(torch.device("cuda:0"), precision.value.dtype)
-        assert running.remarks == ((reason,) if reason else ())
+        reason = unavailable_reason(torch.device("cuda:0"), precision.value.dtype)
+        assert running.limitations == ((reason,) if reason else ())
 
 
 STYLES = sorted(folder.name for folder in BUILTIN.iterdir() if (folder / "style.toml").exists())
@@ -97,7 +97,7 @@ STYLES = sorted(folder.name for folder in BUILTIN.iterdir() if (folder / "style.
 
 def network_of(style, variant, dtype, weights="weights"):
     state = load_checkpoint(BUILTIN / style / f"{weights}.safetensors")
-    network = VARIANTS[variant](**asdict(network_shape(state)))
+    network = VARIANTS[variant](**asdict(network_config(state)))
     network.load_state_dict(state)
     return network.requires_grad_(False).to("cuda", dtype)
 
@@ -133,7 +133,7 @@ def test_the_native_network_is_as_near_to_float64_as_pytorch(candy, native_kerne
         exact = candy("baseline", torch.float64)(x.double())
         theirs = candy("baseline", dtype)(x.to(dtype)).double()
         ours = candy("fused", dtype)(x.to(dtype).contiguous(memory_format=torch.channels_last))
-    assert why_not(x.device, dtype) == ""
+    assert unavailable_reason(x.device, dtype) == ""
     assert ours.shape == exact.shape
     ours = ours.double()
     assert (ours - exact).abs().max() <= 2 * (theirs - exact).abs().max() + 1e-3
@@ -225,9 +225,9 @@ def test_overlapped_frames_are_those_of_one_after_another(native_kernels):
     frames = [picture(200, 120, seed) for seed in range(12)]
     with torch.inference_mode():
         plan = plan_for(state, 5, (1, 120, 200), torch.float16, torch.device("cuda:0"))
-        path = FramePath(plan)
+        path = SingleFrameRunner(plan)
         expected = [path.style(frame).pixels for frame in frames]
-        overlapped = [result.pixels.copy() for result in FrameStream(plan).styled(frames)]
+        overlapped = [result.pixels.copy() for result in PipelinedRunner(plan).styled(frames)]
     assert len(overlapped) == len(frames)
     for one, other in zip(expected, overlapped, strict=True):
         assert np.array_equal(one, other)

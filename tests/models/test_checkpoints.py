@@ -16,7 +16,7 @@ from PIL import Image
 from torch import Tensor
 
 from models.checkpoints import CheckpointError, load_checkpoint, save_checkpoint
-from models.network_config import LITE, NetworkShape, network_shape, num_residual_blocks
+from models.network_config import LITE, NetworkConfig, network_config, num_residual_blocks
 from models.transformer_net import TransformerNetBaseline, TransformerNetFused
 
 
@@ -97,11 +97,11 @@ def test_the_number_of_residual_blocks_follows_from_the_keys(blocks, tmp_path):
     assert num_residual_blocks(load_checkpoint(tmp_path / "style.safetensors")) == blocks
 
 
-@pytest.mark.parametrize("shape", [LITE, NetworkShape(2, (8, 24, 40), 3)], ids=["lite", "odd"])
+@pytest.mark.parametrize("shape", [LITE, NetworkConfig(2, (8, 24, 40), 3)], ids=["lite", "odd"])
 def test_the_widths_follow_from_the_weights(shape, tmp_path):
     weights = TransformerNetBaseline(**asdict(shape)).state_dict()
     save_checkpoint(tmp_path / "style.safetensors", weights)
-    assert network_shape(load_checkpoint(tmp_path / "style.safetensors")) == shape
+    assert network_config(load_checkpoint(tmp_path / "style.safetensors")) == shape
 
 
 def test_safetensors_in_half_precision_come_back_rounded_and_with_metadata(weights, tmp_path):

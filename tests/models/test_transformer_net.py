@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.inference.buffers import PreparedWeights, Workspace
-from models.network_config import FULL, LITE, NetworkShape
+from models.network_config import FULL, LITE, NetworkConfig
 from models.transformer_net import (
     VARIANTS,
     TransformerNet,
@@ -101,7 +101,7 @@ def test_variants_agree_at_any_size_to_a_twentieth_of_a_grey_level(size):
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("shape", [LITE, NetworkShape(2, (8, 20, 24), 3)], ids=["lite", "odd"])
+@pytest.mark.parametrize("shape", [LITE, NetworkConfig(2, (8, 20, 24), 3)], ids=["lite", "odd"])
 def test_variants_agree_at_any_width(shape):
     torch.manual_seed(0)
     networks = [variant(**asdict(shape)) for variant in VARIANTS.values()]
@@ -120,7 +120,7 @@ def test_lite_costs_at_most_a_sixth():
     assert LITE.multiply_adds(640, 480) * 6 <= FULL.multiply_adds(640, 480)
 
 
-@pytest.mark.parametrize("shape", [FULL, LITE, NetworkShape(2, (8, 24, 40), 3)])
+@pytest.mark.parametrize("shape", [FULL, LITE, NetworkConfig(2, (8, 24, 40), 3)])
 def test_multiply_adds_are_those_of_the_convolutions(shape):
     network = TransformerNetBaseline(**asdict(shape))
     counted = 0

@@ -33,7 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def atomic_write(path: Path, data: bytes) -> None:
     """Write `data` to a temporary name beside `path`, then rename; OSError leaves what was
     there before."""
     path.parent.mkdir(parents=True, exist_ok=True)

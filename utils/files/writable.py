@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 
-def refusal(folder: Path) -> str:
+def write_error(folder: Path) -> str:
     """Why no file can be made in `folder`, which need not exist yet; empty if one can."""
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     try:

@@ -9,7 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from app.commands.bench.math_modes import Arithmetic
+from app.commands.bench.math_modes import MathMode
 from models.transformer_net import TransformerNetFused
 
 BASELINE = "baseline"
@@ -29,7 +29,7 @@ class Candidate:
 
     key: str
     title: str
-    arithmetic: Arithmetic
+    arithmetic: MathMode
     call: Call  # [1, 3, H, W] of the arithmetic's dtype, RGB 0-255, in and out
     ready: Callable[[Tensor], Callable[[], object]]  # given the same, what is timed
     memory_format: torch.memory_format = torch.contiguous_format  # of the input
@@ -44,7 +44,7 @@ class Candidate:
 
 
 def plain(
-    key: str, title: str, network: nn.Module, arithmetic: Arithmetic, device: torch.device
+    key: str, title: str, network: nn.Module, arithmetic: MathMode, device: torch.device
 ) -> Candidate:
     """`network` as it is called; the native network takes bytes on the device, and leaves such."""
     call = _in(arithmetic, device, network)
@@ -61,7 +61,7 @@ def plain(
     return Candidate(key, title, arithmetic, call, ready)
 
 
-def graphed(network: nn.Module, arithmetic: Arithmetic, device: torch.device) -> Candidate:
+def graphed(network: nn.Module, arithmetic: MathMode, device: torch.device) -> Candidate:
     """The baseline on a GPU as one CUDA graph."""
     call = _in(arithmetic, device, network)
     return Candidate(GRAPHED, "Baseline, graph", arithmetic, call, partial(captured, call))
@@ -72,7 +72,7 @@ def compiled(
     title: str,
     network: nn.Module,
     mode: str,
-    arithmetic: Arithmetic,
+    arithmetic: MathMode,
     device: torch.device,
 ) -> Candidate:
     """`network` through torch.compile in `mode`, a key of COMPILE_MODES; on a GPU channels last
@@ -110,7 +110,7 @@ def _replay(graph: torch.cuda.CUDAGraph, *_read: object) -> None:
     graph.replay()
 
 
-def _in(arithmetic: Arithmetic, device: torch.device, network: Call | nn.Module) -> Call:
+def _in(arithmetic: MathMode, device: torch.device, network: Call | nn.Module) -> Call:
     def call(x: Tensor) -> Tensor:
         with arithmetic.on(device):
             return network(x)

@@ -20,7 +20,7 @@ from torch import Tensor
 from app.commands.bench import operations as bench_operations
 from app.commands.bench.candidates import COMPILE_MODES
 from app.commands.bench.frames import frames_of
-from app.commands.bench.math_modes import ARITHMETICS, Arithmetic, arithmetics_of
+from app.commands.bench.math_modes import ARITHMETICS, MathMode, arithmetics_of
 from app.commands.bench.network import Bench, Wanted
 from app.commands.common_flags import add_device, add_style, several, whole
 from app.commands.memory_budget import free_bytes
@@ -31,8 +31,8 @@ from kernels.ops.registry import prepare, statuses
 from models.checkpoints import load_checkpoint
 from models.transformer_net import VARIANTS
 from utils.devices import resolve
-from utils.files.atomic import write_whole
-from utils.files.writable import refusal
+from utils.files.atomic import atomic_write
+from utils.files.writable import write_error
 from utils.tables import frames_table, notes, table, where
 
 RUNS = {"cpu": 7, "cuda": 50}
@@ -162,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
 def _wanted(args: argparse.Namespace, device: torch.device) -> Wanted:
     known = arithmetics_of(device)
 
-    def chosen(names: tuple[str, ...]) -> tuple[Arithmetic, ...]:
+    def chosen(names: tuple[str, ...]) -> tuple[MathMode, ...]:
         if unknown := [name for name in names if name not in known]:
             raise BenchError(f"{device} does not know {', '.join(unknown)}")
         return tuple(known[name] for name in names)
@@ -252,13 +252,13 @@ def _check_storable(path: Path) -> None:
         raise BenchError(f"the folder '{path.parent}' does not exist")
     if path.is_dir():
         raise BenchError(f"'{path}' is a folder; the report needs the name of a file")
-    if why := refusal(path.parent):
+    if why := write_error(path.parent):
         raise BenchError(f"nothing can be written to '{path.parent}': {why}")
 
 
 def _store(path: Path, report: dict[str, Any]) -> None:
     try:
-        write_whole(path, (json.dumps(report, indent=2) + "\n").encode())
+        atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
     except OSError as exc:
         raise BenchError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from app.sources.scene import render
-from kernels.network.dispatch import plan_for, why_not
-from models.inference.frame_pipeline import DEPTH, FramePath, FrameStream, Pixels
+from kernels.network.dispatch import plan_for, unavailable_reason
+from models.inference.frame_pipeline import DEPTH, PipelinedRunner, Pixels, SingleFrameRunner
 from models.network_config import num_residual_blocks
 from models.precision import Precision
 from utils.benchmark import Benchmark
@@ -30,7 +30,7 @@ def frames_of(
     Raises ValueError, in one sentence, where that network cannot run.
     """
     precision = Precision.fp16
-    if reason := why_not(device, precision.value.dtype):
+    if reason := unavailable_reason(device, precision.value.dtype):
         raise ValueError(f"frame to frame is measured on the native network: {reason}")
     rows = []
     with torch.inference_mode():
@@ -39,15 +39,15 @@ def frames_of(
             plan = plan_for(state, blocks, (1, height, width), precision.value.dtype, device)
             # As a camera's: a row of pixels after another.
             frame = np.ascontiguousarray(render(1.0, width, height))
-            figures = frame_to_frame(FramePath(plan), FrameStream(plan), frame)
+            figures = frame_to_frame(SingleFrameRunner(plan), PipelinedRunner(plan), frame)
             size = {"width": width, "height": height}
             rows.append({**size, "precision": precision.title, **figures})
     return rows
 
 
 def frame_to_frame(
-    path: FramePath,
-    stream: FrameStream,
+    path: SingleFrameRunner,
+    stream: PipelinedRunner,
     frame: Pixels,
     alone: int = ALONE,
     streamed: int = STREAMED,

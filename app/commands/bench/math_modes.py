@@ -14,7 +14,7 @@ TF32_CAPABILITY = (8, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
+class MathMode:
     """A precision, and whether a GPU may multiply FP32 with the ten bits of TF32."""
 
     name: str
@@ -45,14 +45,14 @@ class Arithmetic:
             torch.backends.cudnn.allow_tf32 = before
 
 
-FP32 = Arithmetic("fp32", Precision.fp32.title, Precision.fp32, tf32=False)
-TF32 = Arithmetic("tf32", "TF32", Precision.fp32, tf32=True)
+FP32 = MathMode("fp32", Precision.fp32.title, Precision.fp32, tf32=False)
+TF32 = MathMode("tf32", "TF32", Precision.fp32, tf32=True)
 # In the others TF32 is left as PyTorch has it by default.
-OTHERS = [Arithmetic(p.name, p.title, p, tf32=True) for p in Precision if p is not Precision.fp32]
+OTHERS = [MathMode(p.name, p.title, p, tf32=True) for p in Precision if p is not Precision.fp32]
 ARITHMETICS = {arithmetic.name: arithmetic for arithmetic in (FP32, TF32, *OTHERS)}
 
 
-def arithmetics_of(device: torch.device) -> dict[str, Arithmetic]:
+def arithmetics_of(device: torch.device) -> dict[str, MathMode]:
     """Those of ARITHMETICS that `device` knows."""
     knows_tf32 = (
         device.type == "cuda" and torch.cuda.get_device_capability(device) >= TF32_CAPABILITY

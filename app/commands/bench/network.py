@@ -21,14 +21,14 @@ from app.commands.bench.candidates import (
     graphed,
     plain,
 )
-from app.commands.bench.math_modes import FP32, Arithmetic
+from app.commands.bench.math_modes import FP32, MathMode
 from app.commands.bench.roofline import RATES, floor_ms
 from app.commands.memory_budget import bytes_per_pixel, free_bytes
 from app.engine.blending import peak_difference
 from app.sources.scene import render
-from models.network_config import network_shape
+from models.network_config import network_config
 from models.precision import Precision
-from models.pytorch_rewrites import rewritten
+from models.pytorch_rewrites import with_rewrites
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from utils.benchmark import interleave, stopwatch
 from utils.float64 import in_float64
@@ -47,10 +47,10 @@ class Wanted:
     for the arithmetics `compiled`, or None to compile nothing."""
 
     kernels: tuple[str, ...]
-    arithmetics: tuple[Arithmetic, ...]
+    arithmetics: tuple[MathMode, ...]
     runs: int
     compile_mode: str | None = None
-    compiled: tuple[Arithmetic, ...] = ()
+    compiled: tuple[MathMode, ...] = ()
 
 
 class Bench:
@@ -60,7 +60,7 @@ class Bench:
         self, state: dict[str, Tensor], device: torch.device, width: int, height: int
     ) -> None:
         self._state, self._device = state, device
-        self._shape = network_shape(state)
+        self._shape = network_config(state)
         self._size = f"{width}x{height}"
         picture = torch.from_numpy(render(1.0, width, height))
         self._picture = picture.permute(2, 0, 1)[None].float().contiguous().to(device)
@@ -99,7 +99,7 @@ class Bench:
                 _compare(rows, arithmetic)
         return list(rows.values())
 
-    def _candidates(self, wanted: Wanted, arithmetic: Arithmetic) -> Iterator[Candidate]:
+    def _candidates(self, wanted: Wanted, arithmetic: MathMode) -> Iterator[Candidate]:
         device, precision = self._device, arithmetic.precision
         for key in wanted.kernels:
             network = self._network(key, precision)
@@ -109,7 +109,7 @@ class Bench:
         if mode := wanted.compile_mode if arithmetic in wanted.compiled else None:
             network = self._network(BASELINE, precision)
             yield compiled(COMPILED, "Compiled", network, mode, arithmetic, device)
-            network = rewritten(self._network(BASELINE)).to(precision.value.dtype)
+            network = with_rewrites(self._network(BASELINE)).to(precision.value.dtype)
             yield compiled(REWRITTEN, "Rewrites, compiled", network, mode, arithmetic, device)
 
     def _row(self, candidate: Candidate) -> Row:
@@ -189,7 +189,7 @@ class Bench:
         return output, (torch.cuda.max_memory_allocated(self._device) - before) / 1e6
 
 
-def _compare(rows: dict[str, Row], arithmetic: Arithmetic) -> None:
+def _compare(rows: dict[str, Row], arithmetic: MathMode) -> None:
     """Add the gains to the rows of `arithmetic`: by the kernels, against the baseline and, where
     the compiled rewrites were measured, against the fastest of PyTorch's own ways; and by the
     arithmetic, against FP32 without TF32."""

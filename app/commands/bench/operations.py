@@ -24,7 +24,7 @@ from kernels.ops import (
     fused_conv_reflection_pad_forward,
     fused_residual_block_forward,
 )
-from kernels.ops.convolution import why_not
+from kernels.ops.convolution import unavailable_reason
 from kernels.ops.registry import prepare, statuses
 from utils.benchmark import interleave
 
@@ -47,7 +47,9 @@ class Case:
     theirs: Way
     ours: Callable[[bool], Tensor]  # by our own kernel in any case, if True
     exact: Way
-    why_not: Callable[[], str] = str  # why our own kernel is not what runs by default, if so
+    unavailable_reason: Callable[[], str] = (
+        str  # why our own kernel is not what runs by default, if so
+    )
 
     @property
     def compiled(self) -> bool:
@@ -117,7 +119,7 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
         name: partial(_repeat, way) for name, way in ways.items() if name != COMPILED
     }
     calls[GRAPH], calls[OURS_GRAPH] = _captured(case.theirs), _captured(ours)
-    reason = case.why_not()
+    reason = case.unavailable_reason()
     if reason:
         calls[OWN_GRAPH] = _captured(partial(case.ours, True))
     if compiled:
@@ -132,7 +134,7 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
         "shape": case.shape,
         "precision": case.precision,
         "layout": case.layout,
-        "why_not": reason,
+        "unavailable_reason": reason,
         "us": us,
         "gain": {
             way: us[EAGER if way == OURS else GRAPH]["median"] / us[way]["median"]
@@ -222,7 +224,7 @@ def _convolved(x: Tensor, weight: Tensor, bias: Tensor, stride: int) -> Tensor:
 
 
 def _why_not(x: Tensor, weight: Tensor, stride: int, layout: str, upsample: bool) -> str:
-    return why_not(
+    return unavailable_reason(
         x.device,
         x.dtype,
         kernel_size=weight.shape[-1],

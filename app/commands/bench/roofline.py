@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.network_config import NetworkShape
+from models.network_config import NetworkConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ RATES = {"NVIDIA H200": Rates(flops=790e12, bytes=4.3e12)}
 
 
 def floor_ms(
-    shape: NetworkShape, width: int, height: int, element_bytes: int, rates: Rates
+    shape: NetworkConfig, width: int, height: int, element_bytes: int, rates: Rates
 ) -> float:
     """Milliseconds for one frame of `width` x `height`, bytes in and out: the sum over layers of
     its multiplications or its activations, whichever takes longer.

@@ -32,13 +32,13 @@ from kernels.ops.registry import prepare
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.evaluation.image_metrics import to_pixels, to_tensor
 from models.evaluation.objective_metrics import styler
-from models.network_config import SHAPES
+from models.network_config import CONFIGS
 from models.precision import Precision
 from models.training.errors import TrainingError
 from models.training.features import INPUTS, load_vgg
 from utils.devices import resolve
-from utils.files.atomic import write_whole
-from utils.files.writable import refusal
+from utils.files.atomic import atomic_write
+from utils.files.writable import write_error
 from utils.image_utils import SAVED, ImageError
 from utils.tables import quality_markdown, where
 from utils.text import printable
@@ -120,10 +120,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     styles.add_argument(
         "--networks",
-        type=several(SHAPES),
-        default=tuple(SHAPES),
+        type=several(CONFIGS),
+        default=tuple(CONFIGS),
         metavar="SIZE,...",
-        help=f"only these of {', '.join(SHAPES)}",
+        help=f"only these of {', '.join(CONFIGS)}",
     )
     judging = parser.add_argument_group("the judging network")
     judging.add_argument("--vgg", type=Path, metavar="FILE", help="VGG-19 weights")
@@ -220,7 +220,7 @@ def _check(args: argparse.Namespace) -> None:
             raise QualityError(f"the folder '{path.parent}' does not exist")
         if path.is_dir():
             raise QualityError(f"'{path}' is a folder, not a file to be written")
-        if why := refusal(path.parent):
+        if why := write_error(path.parent):
             raise QualityError(f"nothing can be written to '{path.parent}': {why}")
     for path in filter(None, (args.sheet, args.mix_sheet)):
         if path.suffix.lower() not in SAVED:
@@ -404,13 +404,13 @@ def _others(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dic
 
 def _remarks(styles: Sequence[dict[str, Any]]) -> list[str]:
     """Each once: what ran slower than it could have, and why."""
-    remarks = [
+    limitations = [
         f"{row['network']}, {row['precision']}: {remark}"
         for style in styles
         for row in style["networks"]
         for remark in row.get("remarks", [])
     ]
-    return list(dict.fromkeys(remarks))
+    return list(dict.fromkeys(limitations))
 
 
 def _store(path: Path, report: dict[str, Any], *, add: bool) -> None:
@@ -422,7 +422,7 @@ def _store(path: Path, report: dict[str, Any], *, add: bool) -> None:
             if add:
                 styles += _others(path, report, [style["key"] for style in styles])
             styles.sort(key=lambda style: rank(style["key"]))
-            write_whole(path, (json.dumps(report, indent=1, allow_nan=False) + "\n").encode())
+            atomic_write(path, (json.dumps(report, indent=1, allow_nan=False) + "\n").encode())
     except OSError as exc:
         raise QualityError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
 

@@ -41,7 +41,7 @@ class Photograph:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Subject:
+class StyleUnderTest:
     """A style to measure. `networks` are weights by size (full, lite); `without` are those of
     the full network trained without the stability term, where they are given. Without `painting`
     and `recipe`, which belong together, there is no objective to measure by."""
@@ -95,7 +95,7 @@ def of_the_scene(size: int) -> Photograph:
 
 def subject(
     folder: Path, key: str, networks: Sequence[str], paintings: Path | None, without: Path | None
-) -> Subject:
+) -> StyleUnderTest:
     """The pack `key` of `folder`, complete with what it is measured against, but for the objective
     where there are no `paintings`."""
     pack = load(folder / key)
@@ -106,9 +106,9 @@ def subject(
     }
     before = None if without is None else load_checkpoint(_without(without, key))
     if paintings is None:
-        return Subject(pack, None, None, states, before)
+        return StyleUnderTest(pack, None, None, states, before)
     painting = load_image(_painting(paintings, key))
-    return Subject(pack, painting, _recipe(folder / key), states, before)
+    return StyleUnderTest(pack, painting, _recipe(folder / key), states, before)
 
 
 def keys(folder: Path, wanted: Sequence[str]) -> list[str]:

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from app.commands.quality.contact_sheet import Pixels
-from app.commands.quality.inputs import Photograph, Subject
+from app.commands.quality.inputs import Photograph, StyleUnderTest
 from models.evaluation import flicker
 from models.evaluation.image_metrics import border, clipped, to_pixels, to_tensor
-from models.evaluation.lbfgs import HISTORY, Optimised, optimise, white_noise
+from models.evaluation.lbfgs import HISTORY, LbfgsResult, optimise, white_noise
 from models.evaluation.objective_metrics import Judged, Styler, judge, styler
 from models.precision import Precision
 from models.training.config import TrainingConfig
@@ -107,7 +107,7 @@ class Quality:
             features.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._features = features
 
-    def measure(self, subject: Subject, say: Say) -> tuple[dict[str, Any], Shown]:
+    def measure(self, subject: StyleUnderTest, say: Say) -> tuple[dict[str, Any], Shown]:
         """A style's part of the report, and its pictures."""
         objective = self._objective(subject)
         entry: dict[str, Any] = {
@@ -148,7 +148,7 @@ class Quality:
                         row[name] = _equals(seen, [stages[-1].path for stages in runs])
         return entry, shown
 
-    def _objective(self, subject: Subject) -> Objective | None:
+    def _objective(self, subject: StyleUnderTest) -> Objective | None:
         if self._features is None or subject.recipe is None or subject.painting is None:
             return None
         painting = to_tensor(fit(subject.painting, subject.recipe.style_size), self._device)
@@ -162,8 +162,8 @@ class Quality:
         references: Sequence[Tensor],
     ) -> tuple[dict[str, Any], list[Tensor]]:
         """A row of figures, and the pictures they are of; or why there are none."""
-        network, remarks = styler(state, self._plan.kernels, precision, self._device)
-        row: dict[str, Any] = {"remarks": list(remarks)}
+        network, limitations = styler(state, self._plan.kernels, precision, self._device)
+        row: dict[str, Any] = {"remarks": list(limitations)}
         try:
             results = [network(picture) for picture in self._pictures]
         except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
@@ -223,9 +223,9 @@ class Quality:
         title: str,
         say: Say,
         start: Callable[[Tensor], Tensor] = lambda photograph: photograph,
-    ) -> list[list[Optimised]]:
+    ) -> list[list[LbfgsResult]]:
         """For each of the first photographs, what stands after each of the plan's iterations."""
-        reached: list[list[Optimised]] = []
+        reached: list[list[LbfgsResult]] = []
         for name, picture in zip(self._names, self._pictures[: self._plan.direct], strict=False):
             say(f"{title}: L-BFGS of {name}, {len(reached) + 1} of {self._plan.direct}")
             reached.append(
@@ -233,7 +233,7 @@ class Quality:
             )
         return reached
 
-    def _direct_rows(self, reached: Sequence[Sequence[Optimised]]) -> list[dict[str, Any]]:
+    def _direct_rows(self, reached: Sequence[Sequence[LbfgsResult]]) -> list[dict[str, Any]]:
         """A row for each of the plan's iterations: means over the photographs."""
         rows = []
         for n, wanted in enumerate(self._plan.iterations):

@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 
 from app.commands.train.flags import add_flags
-from app.commands.train.output import Output, facts_of, output_of, save_weights
+from app.commands.train.output import Output, output_of, save_weights, training_metadata
 from app.commands.train.reporters import Report, report_for
-from app.commands.train.stop_signal import ShownOn, listen, stop_asked
+from app.commands.train.stop_signal import PreviewImage, listen, stop_requested
 from app.errors import StyleForgeError
 from models.checkpoints import CheckpointError, load_checkpoint
-from models.network_config import FULL, SHAPES, NetworkShape, network_shape
+from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
 from models.training.checkpoint import resume_run
 from models.training.config import TrainingConfig
 from models.training.data import Photographs, find_photographs, load_photographs
@@ -35,7 +35,7 @@ from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
 from utils.files.lists import entries
 from utils.files.locks import LockedError, locked
-from utils.files.writable import refusal
+from utils.files.writable import write_error
 from utils.image_utils import ImageError, load_image, save_image
 
 PREVIEW_SIDE = 512  # long side, in pixels
@@ -86,7 +86,7 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     _check_begun(output, args)
     if not args.resume:
         output.check_free(overwrite=args.overwrite)
-    if why := refusal(output.result.parent):  # told before hours are spent
+    if why := write_error(output.result.parent):  # told before hours are spent
         raise TrainingError(f"nothing can be written to '{output.result.parent}': {why}")
     device = _device(args.device)
     if not 0 <= args.init_share < 1 or (args.init_share and not args.init):
@@ -109,7 +109,7 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     _tell_of(photographs, len(paths), report)
     if args.epochs is not None and args.iterations is None:
         config = replace(config, iterations=config.for_epochs(args.epochs, len(photographs)))
-    preview = ShownOn(preview_path, photographs.pixels[0].numpy(), PREVIEW_SIDE)
+    preview = PreviewImage(preview_path, photographs.pixels[0].numpy(), PREVIEW_SIDE)
     if device.type == "cuda":
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
         # Only the Gram matrices of a half-precision run are left in FP32; TF32 is as exact.
@@ -166,10 +166,10 @@ def _write(
     training: Run,
     photographs: int,
     thumbnail: NDArray[np.uint8] | None,
-    preview: ShownOn,
+    preview: PreviewImage,
 ) -> None:
     """Write what the finished run is for."""
-    facts = facts_of(args, training, photographs)
+    facts = training_metadata(args, training, photographs)
     texts = PackTexts(args.title or output.title, args.credit, args.licence)
     state = training.network.state_dict()
     if output.only_weights:
@@ -177,7 +177,7 @@ def _write(
     elif output.beside:
         add_lite(output.result, state, facts)
     else:
-        shown = preview() if thumbnail is None else ShownOn(None, thumbnail, PREVIEW_SIDE)()
+        shown = preview() if thumbnail is None else PreviewImage(None, thumbnail, PREVIEW_SIDE)()
         write_pack(output.result, texts, state, training.styled(shown), facts)
 
 
@@ -234,12 +234,12 @@ def _device(key: str) -> torch.device:
         raise TrainingError(str(exc)) from exc
 
 
-def _shape(args: argparse.Namespace, weights: Mapping[str, torch.Tensor] | None) -> NetworkShape:
+def _shape(args: argparse.Namespace, weights: Mapping[str, torch.Tensor] | None) -> NetworkConfig:
     """What --network says, or what --init is; TrainingError if the two differ."""
-    asked = SHAPES[args.network] if args.network else None
+    asked = CONFIGS[args.network] if args.network else None
     if weights is None:
         return asked or FULL
-    shape = network_shape(weights)
+    shape = network_config(weights)
     if asked and asked != shape:
         raise TrainingError(f"'{args.init.name}' is not a {args.network} network")
     return shape
@@ -253,12 +253,12 @@ def _teacher(args: argparse.Namespace) -> TransformerNetBaseline | None:
     if not args.teacher_weight:
         raise TrainingError("--teacher needs a --teacher-weight above 0")
     state = load_checkpoint(args.teacher)
-    network = TransformerNetBaseline(**asdict(network_shape(state)))
+    network = TransformerNetBaseline(**asdict(network_config(state)))
     network.load_state_dict(state)
     return network
 
 
-def _config(args: argparse.Namespace, device: torch.device, shape: NetworkShape) -> TrainingConfig:
+def _config(args: argparse.Namespace, device: torch.device, shape: NetworkConfig) -> TrainingConfig:
     asked = {f.name: getattr(args, f.name) for f in fields(TrainingConfig) if f.name in args}
     asked = {name: value for name, value in asked.items() if value is not None}
     if asked["precision"] == "auto":
@@ -293,14 +293,14 @@ def _follow(
     training: Run,
     output: Output,
     interval: int,
-    preview: ShownOn,
+    preview: PreviewImage,
     report: Report,
 ) -> None:
     """Drive the run and report on it. Where nothing can be reported any more (the window died,
     the disk of a log is full) the run is stopped with a checkpoint, and OSError says so."""
     unheard: OSError | None = None
     newest: Path | None = None
-    with stop_asked() as stop:
+    with stop_requested() as stop:
         for progress in train(
             training,
             output.checkpoint,

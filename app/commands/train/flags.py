@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from models.network_config import SHAPES
+from models.network_config import CONFIGS
 from models.training.config import PRECISIONS, TrainingConfig
 from models.training.features import INPUTS
 
@@ -105,7 +105,7 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
     )
     recipe.add_argument(
         "--network",
-        choices=list(SHAPES),
+        choices=list(CONFIGS),
         help="lite is narrower, for slow machines; into a folder that has the style's pack already "
         "it goes beside the full one (default: that of --init, or full)",
     )

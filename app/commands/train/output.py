@@ -136,7 +136,9 @@ def _key(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")
 
 
-def facts_of(args: argparse.Namespace, training: Run, photographs: int) -> dict[str, Value]:
+def training_metadata(
+    args: argparse.Namespace, training: Run, photographs: int
+) -> dict[str, Value]:
     """What a pack says of its training: the recipe, its outcome, and how it was made."""
     facts: dict[str, Value] = dict(asdict(training.config)) | {"clamped": True}
     last = training.history[-AVERAGED:]

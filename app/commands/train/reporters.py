@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from models.training.run import Reading
+from models.training.run import StepLosses
 from models.training.trainer import Progress
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -40,7 +40,7 @@ class Report(ABC):
     def loading(self, what: str, done: int, total: int) -> None:
         """`done` of `total` (0: unknown) files or bytes of `what` are here."""
 
-    def resumed(self, iteration: int, history: Sequence[Reading]) -> None:
+    def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
         """The run goes on from `iteration`; `history` is what it learned until then."""
         self.note(f"Going on from iteration {iteration}")
 
@@ -99,7 +99,7 @@ class JsonLines(Report):
     def loading(self, what: str, done: int, total: int) -> None:
         self._emit("loading", what=what, done=done, total=total)
 
-    def resumed(self, iteration: int, history: Sequence[Reading]) -> None:
+    def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
         super().resumed(iteration, history)
         self._emit("resumed", iteration=iteration, history=[list(reading) for reading in history])
 

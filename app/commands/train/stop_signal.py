@@ -18,7 +18,7 @@ from utils.image_utils import ImageError, load_image
 
 
 @contextmanager
-def stop_asked() -> Iterator[threading.Event]:
+def stop_requested() -> Iterator[threading.Event]:
     """Set by Ctrl+C or a polite request to end, so that the step under way is completed; a
     second one interrupts at once."""
     asked = threading.Event()
@@ -47,7 +47,7 @@ def listen() -> None:
     threading.Thread(target=wait, name="stdin", daemon=True).start()
 
 
-class ShownOn:
+class PreviewImage:
     """The picture previews are made of: that of a file, read again whenever it changes, or
     `otherwise` without a file. ImageError if it cannot be read the first time."""
 

@@ -7,26 +7,26 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
 from app.errors import Problem
 from app.live.session import Session
-from app.ui.controllers.drop_parser import Drop, understand
-from app.ui.controllers.source_opener import Opener
-from app.ui.controllers.style_installer import Installer
+from app.ui.controllers.drop_parser import Drop, parse_drop
+from app.ui.controllers.source_opener import SourceOpener
+from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.viewport.viewport import Viewport
 
 
-class Taker:
+class DropHandler:
     """Says on `viewport` what a drop would do, while it is held there."""
 
     def __init__(
-        self, session: Session, viewport: Viewport, opener: Opener, installer: Installer
+        self, session: Session, viewport: Viewport, opener: SourceOpener, installer: StyleInstaller
     ) -> None:
         self._session, self._viewport = session, viewport
         self._opener, self._installer = opener, installer
 
     def enter(self, event: QDragEnterEvent) -> None:
         """What is dragged came in."""
-        drop = understand(event.mimeData())
-        self._viewport.offer(drop.title, drop.detail, welcome=drop.welcome)
-        if drop.welcome:
+        drop = parse_drop(event.mimeData())
+        self._viewport.offer(drop.title, drop.detail, accepted=drop.accepted)
+        if drop.accepted:
             accept_as_copy(event)
         else:
             # Accepted all the same, so that leaving and dropping are heard of.
@@ -41,7 +41,7 @@ class Taker:
         """It was let go."""
         self._viewport.withdraw()
         accept_as_copy(event)
-        self._take(understand(event.mimeData()))
+        self._take(parse_drop(event.mimeData()))
 
     def paste(self) -> None:
         """Take what is on the clipboard."""
@@ -49,7 +49,7 @@ class Taker:
         if data.hasImage() and not data.hasUrls():
             self._opener.open_image(QGuiApplication.clipboard().image())
         elif data.hasUrls() or data.hasText():
-            self._take(understand(data))
+            self._take(parse_drop(data))
         else:
             self._session.problem.emit(Problem("There is nothing on the clipboard to paste"))
 

@@ -26,11 +26,11 @@ class Drop:
     weights: Path | None = None
 
     @property
-    def welcome(self) -> bool:
+    def accepted(self) -> bool:
         return self.spec is not None or self.weights is not None
 
 
-def understand(data: QMimeData) -> Drop:
+def parse_drop(data: QMimeData) -> Drop:
     """Judge by names alone, quickly enough for every move of the mouse; what a file really
     is shows when it is opened."""
     urls = data.urls() if data.hasUrls() else []

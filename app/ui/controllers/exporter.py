@@ -13,7 +13,7 @@ from PySide6.QtCore import QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.engine.result import Styled
+from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.export.image_metadata import metadata
 from app.export.video_recorder import Recording, RecordingError
@@ -21,9 +21,9 @@ from app.frame import Frame
 from app.live.display_copy import full_size
 from app.live.session import Session
 from app.ui.file_dialogs import SAVED as SAVED_AS
-from app.ui.file_dialogs import Picker, suggested_name
+from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.viewport import as_image
-from app.ui.widgets.prompt_bar import QuestionBar
+from app.ui.widgets.prompt_bar import PromptBar
 from utils.image_utils import SAVED, save_image
 
 Pixels = NDArray[np.uint8]
@@ -54,9 +54,9 @@ class Exporter:
     def __init__(
         self,
         session: Session,
-        current: Callable[[], Styled | None],
+        current: Callable[[], StyledFrame | None],
         say: Callable[[str], None],
-        picker: Picker,
+        picker: FileDialogs,
         recording: Callable[[bool], None] = lambda on: None,
     ) -> None:
         self._session, self._current, self._say = session, current, say
@@ -96,7 +96,7 @@ class Exporter:
         dialog.selectFile(suggested_name(info.title if info else "", style))
         dialog.open()
 
-    def save(self, styled: Styled, path: Path) -> None:
+    def save(self, styled: StyledFrame, path: Path) -> None:
         """Write `styled` to `path`; an ending that is no picture format becomes .png."""
         if path.suffix.lower() not in SAVED:
             path = path.with_name(path.name + ".png")
@@ -149,7 +149,7 @@ class Exporter:
             except RecordingError as exc:
                 self._session.problem.emit(Problem.of(exc, doing="record"))
 
-    def may_quit(self, questions: QuestionBar, quit: Callable[[], object]) -> bool:
+    def may_quit(self, questions: PromptBar, quit: Callable[[], object]) -> bool:
         """False while a film is recorded and the user has not said twice to quit; asks with
         `questions`, and calls `quit` once the answer was yes and the film is complete."""
         asked = questions.isVisible() and questions.accessibleDescription() == QUIT
@@ -182,7 +182,7 @@ class Exporter:
         self._path = self._film = self._first = None
         self._session.hold(False)
 
-    def _record(self, styled: Styled) -> None:
+    def _record(self, styled: StyledFrame) -> None:
         if self._path is None or styled.captured is not None:
             return
         try:
@@ -195,13 +195,13 @@ class Exporter:
         except RecordingError:
             self.end()
 
-    def _something(self) -> Styled | None:
+    def _something(self) -> StyledFrame | None:
         styled = self._current()
         if styled is None:
             self._say("There is no picture yet")
         return styled
 
-    def _write(self, styled: Styled, path: Path) -> None:
+    def _write(self, styled: StyledFrame, path: Path) -> None:
         def work() -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
             save_image(path, full_size(styled), metadata(styled), alpha=styled.frame.alpha)

@@ -13,7 +13,7 @@ from app.ui.viewport.viewport import Viewport
 PATIENCE_MS = 200  # a style that takes longer to load is announced
 
 
-class Waiting(QObject):
+class LoadingMessage(QObject):
     """Writes on `viewport`; `words` says which style is chosen."""
 
     def __init__(self, session: Session, viewport: Viewport, words: Callable[[], str]) -> None:

@@ -9,7 +9,7 @@ from app.background_jobs import RunJob
 from app.settings import Settings
 
 
-class Saver:
+class SettingsSaver:
     """`write(settings)` stores them and may wait for the disk; only one thread at a time is in
     it, and never with settings older than those it stored last."""
 

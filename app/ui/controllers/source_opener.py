@@ -16,7 +16,7 @@ from app.live.session import Session
 from app.sources import SOURCES
 from app.sources.camera import CameraName
 from app.sources.network import completed
-from app.ui.file_dialogs import FOLDER, OPENED, STYLE, Picker
+from app.ui.file_dialogs import FOLDER, OPENED, STYLE, FileDialogs
 from app.ui.widgets.control_panel import Panel
 from app.ui.widgets.option_box import Choice
 
@@ -37,7 +37,7 @@ def camera_spec(camera: CameraName) -> str:
     return f"camera:{camera.name or camera.index}"
 
 
-class Opener(QObject):
+class SourceOpener(QObject):
     """Keeps the panel's list and the menu of sources; `act(key)` triggers an action."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Opener(QObject):
         panel: Panel,
         menu: QMenu,
         act: Callable[[str], None],
-        picker: Picker,
+        picker: FileDialogs,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)

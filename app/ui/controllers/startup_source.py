@@ -10,7 +10,7 @@ from app.sources import SCENE, CameraName
 from app.ui.controllers.source_opener import camera_spec
 
 
-class Beginning(QObject):
+class StartupSource(QObject):
     """Opens `spec`, or without one the first camera; the built-in scene if there is none or if
     that failed. Over as soon as something is open."""
 

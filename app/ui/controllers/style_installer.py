@@ -6,14 +6,14 @@ from pathlib import Path
 
 from app.live.session import Session
 from app.styles.library import NAME
-from app.ui.widgets.prompt_bar import QuestionBar
+from app.ui.widgets.prompt_bar import PromptBar
 from utils.text import printable
 
 
-class Installer:
+class StyleInstaller:
     """Puts its questions to `questions`, and leaves the deed to `session`."""
 
-    def __init__(self, session: Session, questions: QuestionBar) -> None:
+    def __init__(self, session: Session, questions: PromptBar) -> None:
         self._session, self._questions = session, questions
         self._offered = 0  # counts calls of offer; only the newest asks
 

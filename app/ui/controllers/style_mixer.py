@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.live.session import Session
-from app.mixing import mix_words
+from app.mixing import blend_label
 
 
-class Mixer:
+class StyleMixer:
     """Remembers the last second style, so that mixing can be switched off and on."""
 
     def __init__(self, session: Session) -> None:
@@ -63,7 +63,7 @@ class Mixer:
         first = titles.get(config.style, config.style)
         if config.mix is None:
             return first
-        return mix_words(first, titles.get(config.mix, config.mix), config.mix_amount)
+        return blend_label(first, titles.get(config.mix, config.mix), config.mix_amount)
 
     def _others(self) -> list[str]:
         """Every style but the first, in the gallery's order from it on."""

@@ -9,7 +9,7 @@ from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.incremental_work import Pieces
+from app.ui.incremental_work import IncrementalWork
 from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
 
 CHOICES = ("system", "light", "dark")
@@ -30,7 +30,7 @@ class Theme(QObject):
         self._choice = "system"
         self._sheet = ""
         self._parts: list[QWidget] = []
-        self._pieces = Pieces(self)
+        self._pieces = IncrementalWork(self)
         self.tokens = LIGHT
         app.setStyle("Fusion")
         app.styleHints().colorSchemeChanged.connect(self._apply)

@@ -21,7 +21,7 @@ class Answer:
     given: Callable[[], object]
 
 
-class AskBar(QFrame):
+class ChoiceBar(QFrame):
     """Hidden while nothing is asked; a newer question replaces an unanswered one."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -20,15 +20,15 @@ from PySide6.QtWidgets import (
 )
 
 from app.background_jobs import RunJob
-from app.training.dataset_scan import Survey, survey
-from app.training.request import Order
-from app.training.run_store import RunFolder
-from app.ui.file_dialogs import FOLDER, PICTURE, WEIGHTS, Picker
+from app.training.dataset_scan import DatasetScan, scan_dataset
+from app.training.request import TrainingRequest
+from app.training.run_store import RunDirectory
+from app.ui.file_dialogs import FOLDER, PICTURE, WEIGHTS, FileDialogs
 from app.ui.theme.tokens import SPACE
 from app.ui.training.fields import PathLabel, PictureField, path_row
-from app.ui.widgets.form_layout import StillSlider
+from app.ui.widgets.form_layout import NoWheelSlider
 from app.ui.widgets.message_bars import button
-from app.ui.widgets.option_box import Choice, ChoiceBox
+from app.ui.widgets.option_box import Choice, OptionBox
 from models.training.download import SIZE_MB, vgg_cache
 from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHTS, Preset
 from models.training.run import fit
@@ -44,14 +44,14 @@ class Form(QScrollArea):
 
     changed = Signal()
 
-    def __init__(self, run: RunJob, picker: Picker, parent: QWidget | None = None) -> None:
+    def __init__(self, run: RunJob, picker: FileDialogs, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._run, self._picker = run, picker
         self._picture: Path | None = None
         self._shown = QImage()  # the picture, small
         self._title = ""  # the one typed, while that of a run is shown
         self._titled_by_user = False
-        self._survey: Survey | None = None
+        self._survey: DatasetScan | None = None
         self._surveys = 0  # counts them; only the newest is wanted
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
@@ -80,7 +80,7 @@ class Form(QScrollArea):
             "C&hoose...", "Choose a folder of photographs to practise on", self.ask_folder
         )
         self.choose_folder.setAccessibleName("Choose the folder of photographs")
-        self.preset = ChoiceBox("Quality", "How long and how finely to train (Alt+Q)")
+        self.preset = OptionBox("Quality", "How long and how finely to train (Alt+Q)")
         self.preset.offer(Choice(row, row.title, row.words) for row in PRESETS)
         self.preset.show_choice(next(row for row in PRESETS if row.key == "draft"))
         self.preset.picked.connect(lambda _: self._follow_choices())
@@ -93,11 +93,11 @@ class Form(QScrollArea):
         self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.more.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.more.toggled.connect(self._show_more)
-        self.stroke = ChoiceBox("Strokes", "How large the strokes become (Alt+K)")
+        self.stroke = OptionBox("Strokes", "How large the strokes become (Alt+K)")
         self.stroke.offer(Choice(row, row.title, row.words) for row in STROKES)
         self.stroke.show_choice(STROKES[1])
         self.stroke.picked.connect(lambda _: self._follow_choices())
-        self.weight = StillSlider(
+        self.weight = NoWheelSlider(
             "Style weight", "How much the style counts against the photograph (Alt+W)"
         )
         low, high = (round(value * STEPS_PER_UNIT) for value in STYLE_WEIGHTS)
@@ -146,7 +146,7 @@ class Form(QScrollArea):
         """While something is trained, its order stays as it is."""
         self._content.setEnabled(on)
 
-    def show_run(self, run: RunFolder | None) -> None:
+    def show_run(self, run: RunDirectory | None) -> None:
         """Show the picture and title of a run of an earlier sitting, whose order is not this
         form's; of None, the form's own again."""
         if run is None:
@@ -169,11 +169,11 @@ class Form(QScrollArea):
 
     # The order
 
-    def order(self, init: Path | None, device: str) -> Order | None:
+    def order(self, init: Path | None, device: str) -> TrainingRequest | None:
         """What is chosen, or None while `lacking` says what is missing."""
         if self.lacking or self._picture is None or self.folder.path is None:
             return None
-        return Order(
+        return TrainingRequest(
             self.title.text().strip() or self._picture.stem,
             self._picture,
             self.folder.path,
@@ -261,14 +261,16 @@ class Form(QScrollArea):
         self._surveys += 1
         number = self._surveys
 
-        def done(found: Survey) -> None:
+        def done(found: DatasetScan) -> None:
             if number == self._surveys:
                 self._survey = found
                 _say(self.folder_remark, found.words)
                 self.changed.emit()
 
         self._run(
-            lambda: survey(folder, lambda: number == self._surveys), done, doing="count photographs"
+            lambda: scan_dataset(folder, lambda: number == self._surveys),
+            done,
+            doing="count photographs",
         )
         self.changed.emit()
 

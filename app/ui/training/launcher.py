@@ -10,18 +10,18 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.engine.result import Styled
+from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.settings import Settings
-from app.training.run_store import RunFolder
+from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.actions import tip_with_key
-from app.ui.file_dialogs import Picker
-from app.ui.training.window import StudioWindow
-from app.ui.widgets.prompt_bar import QuestionBar
+from app.ui.file_dialogs import FileDialogs
+from app.ui.training.window import TrainingWindow
+from app.ui.widgets.prompt_bar import PromptBar
 
 
-class StudioDoor(QObject):
+class TrainingLauncher(QObject):
     """`current` gives the result on screen, `keep(photographs=, vgg=)` remembers what was chosen,
     and `key` is the one that opens the studio, whose window belongs to `parent`."""
 
@@ -31,17 +31,17 @@ class StudioDoor(QObject):
     def __init__(
         self,
         session: Session,
-        current: Callable[[], Styled | None],
+        current: Callable[[], StyledFrame | None],
         keep: Callable[..., None],
-        picker: Picker,
-        questions: QuestionBar,
+        picker: FileDialogs,
+        questions: PromptBar,
         key: QKeySequence,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._session, self._current, self._keep = session, current, keep
         self._picker, self._questions, self._key, self._parent = picker, questions, key, parent
-        self.window: StudioWindow | None = None
+        self.window: TrainingWindow | None = None
         self._quit_asked = False  # while something is trained
         self._told_of_unfinished = False
         session.studio.changed.connect(self._follow)
@@ -50,7 +50,7 @@ class StudioDoor(QObject):
     def open(self, settings: Settings) -> None:
         """Show the studio's window, at first with what `settings` say was chosen the last time."""
         if self.window is None:
-            self.window = StudioWindow(
+            self.window = TrainingWindow(
                 self._session, self._source_pixels, self._keep, self._picker, self._parent
             )
             self.window.restore(settings.photographs, settings.vgg)
@@ -97,7 +97,7 @@ class StudioDoor(QObject):
         if self._quit_asked and not state.phase.busy:
             self.may_close.emit()
 
-    def _tell_of_unfinished(self, runs: tuple[RunFolder, ...]) -> None:
+    def _tell_of_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         if runs and not self._told_of_unfinished:
             words = tip_with_key(
                 f"The training of '{runs[0].title}' is not finished; go on in the studio", self._key

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.training.run_store import Point
+from app.training.run_store import LossPoint
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import REDRAW_MS, scaled
 
@@ -37,12 +37,12 @@ CURVES = (
 )
 
 
-class LossCurves(QWidget):
+class LossPlot(QWidget):
     """Redraws at most four times a second, however fast readings come."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._points: Sequence[Point] = ()
+        self._points: Sequence[LossPoint] = ()
         self._iterations = 0
         self._drawn = 0
         self.setAccessibleName("Losses")
@@ -52,7 +52,7 @@ class LossCurves(QWidget):
         self._timer.timeout.connect(self._refresh)
         self._describe()
 
-    def follow(self, points: Sequence[Point], iterations: int) -> None:
+    def follow(self, points: Sequence[LossPoint], iterations: int) -> None:
         """Show `points`, a list that goes on growing, of a run of `iterations` steps."""
         self._points, self._iterations, self._drawn = points, iterations, -1
         self._refresh()
@@ -197,14 +197,14 @@ class LossCurves(QWidget):
             painter.drawEllipse(at(x, value), 3.0, 3.0)
 
 
-def _newest(points: Sequence[Point], field: str) -> float:
+def _newest(points: Sequence[LossPoint], field: str) -> float:
     """The mean of the newest readings: a tenth of them, at most 20."""
     newest = points[-max(1, min(20, len(points) // 10)) :]
     return sum(getattr(point, field) for point in newest) / len(newest)
 
 
 def _buckets(
-    points: Sequence[Point], field: str, last: int, columns: int
+    points: Sequence[LossPoint], field: str, last: int, columns: int
 ) -> Iterator[tuple[float, float]]:
     """(0-1 across, mean) of the readings that fall on the same pixel."""
     columns = max(columns, 1)

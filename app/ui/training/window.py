@@ -23,18 +23,18 @@ from PySide6.QtWidgets import (
 from app.errors import Problem
 from app.live.session import Session
 from app.styles.library import Style
-from app.training.run_store import RunFolder
+from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.controllers.drop_handler import accept_as_copy
-from app.ui.file_dialogs import Picker
+from app.ui.file_dialogs import FileDialogs
 from app.ui.theme.tokens import SPACE
-from app.ui.training.choice_bar import Answer, AskBar
+from app.ui.training.choice_bar import Answer, ChoiceBar
 from app.ui.training.form import Form
 from app.ui.training.formatting import about, left, question
-from app.ui.training.loss_plot import LossCurves
+from app.ui.training.loss_plot import LossPlot
 from app.ui.training.preview import Preview
 from app.ui.widgets.message_bars import ProblemBar, button
-from app.ui.window_geometry import Fitted
+from app.ui.window_geometry import WindowGeometry
 from models.training.download import ADDRESS, SIZE_MB
 
 Pixels = NDArray[np.uint8]
@@ -42,7 +42,7 @@ FORM_WIDTH = 340
 _EMPTY = "The style so far appears here, on the picture that is on screen in the main window"
 
 
-class StudioWindow(QDialog):
+class TrainingWindow(QDialog):
     """Not modal: the live picture goes on, and so does training when this window is closed.
 
     `frame` gives the source picture on screen, (H, W, 3) uint8 RGB, or None; `keep(photographs=,
@@ -54,13 +54,13 @@ class StudioWindow(QDialog):
         session: Session,
         frame: Callable[[], Pixels | None],
         keep: Callable[..., None],
-        picker: Picker,
+        picker: FileDialogs,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._session, self._studio = session, session.studio
         self._frame, self._keep, self._picker = frame, keep, picker
-        self._unfinished: tuple[RunFolder, ...] = ()
+        self._unfinished: tuple[RunDirectory, ...] = ()
         self._problem: Problem | None = None  # the one shown, or dismissed already
         self._foreign = False  # the run is not of the order in the form
         self._previews = 0  # counts them; only the newest is shown
@@ -79,10 +79,10 @@ class StudioWindow(QDialog):
     def _make(self) -> None:
         self.form = Form(self._session.run, self._picker, self)
         self.problems = ProblemBar(self)
-        self.asking = AskBar(self)
+        self.asking = ChoiceBar(self)
         self.preview = Preview(self)
         self.preview.show_image(QImage(), _EMPTY)
-        self.curves = LossCurves(self)
+        self.curves = LossPlot(self)
         self.use_frame = button(
             "&Use the current frame",
             "Show the style on the picture that is on screen now",
@@ -153,7 +153,7 @@ class StudioWindow(QDialog):
         grid.setColumnStretch(1, 1)
         grid.setRowStretch(2, 1)
         self.resize(1020, 720)
-        Fitted(self)
+        WindowGeometry(self)
 
     def _connect(self) -> None:
         studio = self._studio
@@ -274,7 +274,7 @@ class StudioWindow(QDialog):
     def _say_finished(self, style: Style) -> None:
         self.doing.setText(f"'{style.title}' is in the gallery, and in {style.weights.parent}")
 
-    def _offer_unfinished(self, runs: tuple[RunFolder, ...]) -> None:
+    def _offer_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         self._unfinished = runs
         if not runs or self._studio.state.phase is not Phase.IDLE:
             self.asking.withdraw("unfinished")
@@ -289,7 +289,7 @@ class StudioWindow(QDialog):
             Answer(
                 "Throw awa&y",
                 "Delete this run and what it learned",
-                lambda: self._studio.throw_away(run),
+                lambda: self._studio.delete(run),
             ),
             Answer("&Later", "Leave it as it is", lambda: None),
         )
@@ -346,8 +346,8 @@ class StudioWindow(QDialog):
     def _go_on(self) -> None:
         self._studio.resume()
 
-    def _go_on_with(self, run: RunFolder) -> None:
-        self._studio.take_up(run)
+    def _go_on_with(self, run: RunDirectory) -> None:
+        self._studio.attach(run)
         if self._studio.state.run is not None:
             self._foreign = True
             self.form.show_run(run)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPalette
 
-from app.engine.result import Comparison, Pace
+from app.engine.result import Comparison, LatencyStats
 from app.frame import Frame
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import draw_pill, scaled
@@ -17,7 +17,7 @@ GAP = 2 * SPACE
 _WRAP = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
 
 
-def pace_words(pace: Pace) -> tuple[str, str]:
+def pace_words(pace: LatencyStats) -> tuple[str, str]:
     """("12.3 fps alone", "81.2 ms a frame (median), 95.0 ms (p95)"): of the network by itself,
     since the two share the machine here."""
     return (

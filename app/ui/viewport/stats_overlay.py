@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QPixmap, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from app.engine.result import Styled
-from app.live.stream_metrics import Reading
+from app.engine.result import StyledFrame
+from app.live.stream_metrics import StreamStats
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled
 
@@ -19,7 +19,7 @@ _BOLD = 1.1  # how much wider bold letters are
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class TextRun:
     """Something to write, and where; flush right in its place or left."""
 
     place: QRect
@@ -35,7 +35,7 @@ class Row:
     shown where room is scarce."""
 
     label: str
-    text: Callable[[Reading, Styled], str]
+    text: Callable[[StreamStats, StyledFrame], str]
     brief: bool = False
 
 
@@ -47,17 +47,17 @@ def _ms(value: float) -> str:
     return f"{value:.1f} ms" if value else ""
 
 
-def _dropped(reading: Reading, _: Styled) -> str:
+def _dropped(reading: StreamStats, _: StyledFrame) -> str:
     return f"{reading.dropped}" if reading.capture_fps or reading.dropped else ""
 
 
-def _latency(reading: Reading, _: Styled) -> str:
+def _latency(reading: StreamStats, _: StyledFrame) -> str:
     if not reading.latency_ms:
         return ""
     return f"{reading.latency_ms:.0f} ms, p95 {reading.latency_p95_ms:.0f} ms"
 
 
-def _network_size(_: Reading, styled: Styled) -> str:
+def _network_size(_: StreamStats, styled: StyledFrame) -> str:
     return f"{styled.size[0]} x {styled.size[1]}"
 
 
@@ -78,7 +78,9 @@ ROWS: tuple[Row, ...] = (
 )
 
 
-def lines(reading: Reading, styled: Styled, *, brief: bool = False) -> list[tuple[str, str]]:
+def lines(
+    reading: StreamStats, styled: StyledFrame, *, brief: bool = False
+) -> list[tuple[str, str]]:
     """(label, text) for every row that has something to say, the network's groups indented. A
     picture that stands still goes on showing what it took."""
     if not reading.timings.total:
@@ -105,8 +107,8 @@ class Overlay(QWidget):
 
     def __init__(
         self,
-        reading: Callable[[], Reading],
-        styled: Callable[[], Styled | None],
+        reading: Callable[[], StreamStats],
+        styled: Callable[[], StyledFrame | None],
         keep_free: Callable[[int], None],
         parent: QWidget,
     ) -> None:
@@ -141,7 +143,7 @@ class Overlay(QWidget):
         if not self.isVisible():
             return
         reading, styled = self._reading(), self._styled()
-        title = reading.verdict[:1].upper() + reading.verdict[1:]
+        title = reading.bottleneck[:1].upper() + reading.bottleneck[1:]
         compared = styled is not None and styled.comparison is not None
         self.move(2 * SPACE, 2 * SPACE + (0 if compared else self._covered))
         rows = lines(reading, styled, brief=compared) if styled else []
@@ -152,7 +154,7 @@ class Overlay(QWidget):
         self._pixmap = self._render(size, words) if rows else QPixmap()
         self.redraws += 1
         said = ", ".join(f"{label.strip()} {text}" for label, text in rows)
-        self.setAccessibleDescription(f"{said}. {reading.verdict}")
+        self.setAccessibleDescription(f"{said}. {reading.bottleneck}")
         self.setGeometry(QRect(self.pos(), self._pixmap.deviceIndependentSize().toSize()))
         self._keep_free(self.geometry().bottom() if compared else 0)
         self.update()
@@ -168,29 +170,32 @@ class Overlay(QWidget):
             width = self._widest[of] = max(width, self._widest.get(of, 0))
         return width
 
-    def _table(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[Word]]:
+    def _table(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[TextRun]]:
         """Its size and its words: row below row, labels left, texts right."""
         labels = max((self._width(label) for label, _ in rows), default=0)
         texts = max((self._width(text, of=label) for label, text in rows), default=0)
         inner = max(labels + 3 * SPACE + texts, round(_BOLD * self._width(title, of="title")))
         place = QRect(_MARGIN, SPACE, inner, self._line())
-        words: list[Word] = []
+        words: list[TextRun] = []
         if title:
-            words.append(Word(QRect(place), title, INK, bold=True))
+            words.append(TextRun(QRect(place), title, INK, bold=True))
             place.translate(0, place.height() + SPACE)
         for label, text in rows:
-            words += [Word(QRect(place), label, FAINT), Word(QRect(place), text, INK, right=True)]
+            words += [
+                TextRun(QRect(place), label, FAINT),
+                TextRun(QRect(place), text, INK, right=True),
+            ]
             place.translate(0, place.height())
         return QSize(inner + 2 * _MARGIN, place.top() + SPACE), words
 
-    def _strip(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[Word]]:
+    def _strip(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[TextRun]]:
         """The same side by side, on as many lines as the viewport's width demands."""
         limit = self._viewport.width() - 2 * self.x() - _MARGIN
         place = QRect(_MARGIN, SPACE // 2, 0, self._line())
-        words: list[Word] = []
+        words: list[TextRun] = []
         if title:
             place.setWidth(round(_BOLD * self._width(title, of="title")))
-            words.append(Word(QRect(place), title, INK, bold=True))
+            words.append(TextRun(QRect(place), title, INK, bold=True))
             place.moveLeft(place.right() + 2 * SPACE)
         for label, text in rows:
             first, second = self._width(label) + SPACE, self._width(text, of=label)
@@ -198,7 +203,7 @@ class Overlay(QWidget):
                 place.moveTo(_MARGIN, place.bottom() + 1)
             for width, word, ink in ((first, label, FAINT), (second, text, INK)):
                 place.setWidth(width)
-                words.append(Word(QRect(place), word, ink))
+                words.append(TextRun(QRect(place), word, ink))
                 place.moveLeft(place.right() + 1)
             place.translate(2 * SPACE, 0)
         right = max((word.place.right() for word in words), default=0)
@@ -207,7 +212,7 @@ class Overlay(QWidget):
     def _line(self) -> int:
         return self.fontMetrics().height() + 2
 
-    def _render(self, size: QSize, words: list[Word]) -> QPixmap:
+    def _render(self, size: QSize, words: list[TextRun]) -> QPixmap:
         ratio = self.devicePixelRatioF()
         pixmap = QPixmap(size * ratio)
         pixmap.setDevicePixelRatio(ratio)

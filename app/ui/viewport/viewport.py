@@ -11,7 +11,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from app.engine.result import Comparison, Styled
+from app.engine.result import Comparison, StyledFrame
 from app.frame import Frame
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.comparison import paint_comparison, summary
@@ -40,11 +40,11 @@ class Viewport(QWidget):
     resized = Signal(int, int)  # width and height in pixels of the screen
 
     def __init__(
-        self, shown: Callable[[Styled, float], None], parent: QWidget | None = None
+        self, shown: Callable[[StyledFrame, float], None], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._shown = shown
-        self._styled: Styled | None = None
+        self._styled: StyledFrame | None = None
         self._unseen = False  # the newest result has not been painted yet
         self._view = "styled"
         self._split = 0.5
@@ -69,11 +69,11 @@ class Viewport(QWidget):
     # What is shown
 
     @property
-    def styled(self) -> Styled | None:
+    def styled(self) -> StyledFrame | None:
         """The result on screen; None while there is none."""
         return self._styled
 
-    def show_styled(self, styled: Styled | None) -> None:
+    def show_styled(self, styled: StyledFrame | None) -> None:
         """Show a result from the next paint on; None empties the viewport."""
         changed = styled is None or self._styled is None or styled.config != self._styled.config
         self._styled = styled
@@ -146,9 +146,9 @@ class Viewport(QWidget):
             self._describe()
             self.update()
 
-    def offer(self, title: str, detail: str = "", *, welcome: bool = True) -> None:
+    def offer(self, title: str, detail: str = "", *, accepted: bool = True) -> None:
         """While something is dragged over the window: what dropping it would do."""
-        self._offer = (title, detail, welcome)
+        self._offer = (title, detail, accepted)
         self.update()
 
     def withdraw(self) -> None:
@@ -187,8 +187,8 @@ class Viewport(QWidget):
                 widest = self.width() - 4 * SPACE
                 draw_pill(painter, corner, self._waiting, right=True, widest=widest)
         if self._offer:
-            title, detail, welcome = self._offer
-            edge = self.palette().highlight().color() if welcome else INK
+            title, detail, accepted = self._offer
+            edge = self.palette().highlight().color() if accepted else INK
             draw_card(painter, self.rect(), title, detail, edge=edge, shade=True)
         if self.hasFocus() and self._can_split and not self.window().isFullScreen():
             painter.setPen(QPen(self.palette().highlight().color(), 2))
@@ -199,7 +199,7 @@ class Viewport(QWidget):
             self._unseen = False
             self._shown(self._styled, (time.perf_counter() - start) * 1e3)
 
-    def _paint_result(self, painter: QPainter, styled: Styled) -> None:
+    def _paint_result(self, painter: QPainter, styled: StyledFrame) -> None:
         self._forget_unused(styled)
         if self._view == "compare" and styled.comparison and self._figures:
             paint_comparison(
@@ -222,7 +222,7 @@ class Viewport(QWidget):
             corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
             draw_pill(painter, corner, "Measuring baseline and fused...", right=True)
 
-    def _paint_split(self, painter: QPainter, styled: Styled) -> None:
+    def _paint_split(self, painter: QPainter, styled: StyledFrame) -> None:
         place, x = self._picture, self._divider()
         painter.save()
         painter.setClipRect(place.left(), place.top(), x - place.left(), place.height())
@@ -266,7 +266,7 @@ class Viewport(QWidget):
             self._scaling_ms += (time.perf_counter() - start) * 1e3
         painter.drawImage(place.topLeft(), kept[2])
 
-    def _forget_unused(self, styled: Styled) -> None:
+    def _forget_unused(self, styled: StyledFrame) -> None:
         used = {id(styled.frame), id(styled.source)}
         if styled.comparison:
             used |= {id(styled.comparison.baseline), id(styled.comparison.fused)}

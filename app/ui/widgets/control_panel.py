@@ -17,13 +17,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.engine.engine import SIZES
-from app.engine.result import EngineConfig, Styled
+from app.engine.result import EngineConfig, StyledFrame
 from app.live.session import Session
 from app.options import NETWORKS, STROKES, UPSAMPLING
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.form_layout import Form, StillSlider
+from app.ui.widgets.form_layout import Form, NoWheelSlider
 from app.ui.widgets.message_bars import button
-from app.ui.widgets.option_box import Choice, ChoiceBox
+from app.ui.widgets.option_box import Choice, OptionBox
 from kernels.ops.registry import KernelStatus, statuses
 from models.precision import Precision
 from models.transformer_net import VARIANTS
@@ -60,24 +60,24 @@ class Panel(QScrollArea):
     # Building
 
     def _make_widgets(self) -> None:
-        self.source = ChoiceBox("Source", "What to style: a camera, a file, a folder, the scene")
+        self.source = OptionBox("Source", "What to style: a camera, a file, a folder, the scene")
         self.source.setPlaceholderText("Nothing is open")
         self.address = QLineEdit()
         self.address.setPlaceholderText("http://... or rtsp://...")
         self.address.setAccessibleName("Network address")
         self.address.setToolTip("The address of a network camera: http:// (MJPEG) or rtsp://")
         self.connect_button = button("Co&nnect", "Open this address (Enter)", self._enter_address)
-        self.strength = StillSlider("Strength", "How much of the style: 0 % is the original")
-        self.mix = ChoiceBox(
+        self.strength = NoWheelSlider("Strength", "How much of the style: 0 % is the original")
+        self.mix = OptionBox(
             "Mix with", "A second style to mix in (M); also Shift-click one in the gallery"
         )
-        self.mix_amount = StillSlider(
+        self.mix_amount = NoWheelSlider(
             "Share of the second style", "0 % is the first style alone, 100 % the second"
         )
         self.keep_colors = QCheckBox("Keep &colors")
         self.keep_colors.setAccessibleName("Keep colors")
         self.keep_colors.setToolTip("Take the brightness of the style and the colors of the source")
-        self.strokes = ChoiceBox(
+        self.strokes = OptionBox(
             "Strokes", "How wide strokes are: the finer, the larger the picture the network sees"
         )
         self.strokes.offer(Choice(key, s.title, s.remark) for key, s in STROKES.items())
@@ -86,21 +86,21 @@ class Panel(QScrollArea):
         self.sharpen.setToolTip(
             "Where the network sees a smaller picture, take edges and fine detail from the frame"
         )
-        self.smoothing = StillSlider(
+        self.smoothing = NoWheelSlider(
             "Smoothing", "Steadies a stream where nothing moves, against flicker"
         )
-        self.network = ChoiceBox("Network", "Its size: lite is faster, full is finer")
+        self.network = OptionBox("Network", "Its size: lite is faster, full is finer")
         self.network.offer(Choice(key, n.title, n.remark) for key, n in NETWORKS.items())
-        self.network_size = ChoiceBox(
+        self.network_size = OptionBox(
             "Size",
             "Long side of the picture the network sees: smaller is faster, larger has narrower "
             "strokes. Automatic keeps their width",
         )
-        self.precision = ChoiceBox("Precision", "The numbers the network computes with")
+        self.precision = OptionBox("Precision", "The numbers the network computes with")
         self.precision.offer(Choice(member, member.title) for member in Precision)
-        self.kernels = ChoiceBox("Kernels", "Which implementation of the network runs")
+        self.kernels = OptionBox("Kernels", "Which implementation of the network runs")
         self.kernels.offer(Choice(key, network.title) for key, network in VARIANTS.items())
-        self.device = ChoiceBox("Device", "Where the network runs")
+        self.device = OptionBox("Device", "Where the network runs")
         self.device.offer([Choice("auto", "Automatic")])
         self.percent, self.mix_percent, self.smoothing_percent = (QLabel() for _ in range(3))
         self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
@@ -211,7 +211,7 @@ class Panel(QScrollArea):
         self.mix.offer([Choice(None, "Nothing"), *(Choice(s.key, s.title) for s in others)])
         self.mix.show_choice(config.mix)
 
-    def _follow_result(self, styled: Styled) -> None:
+    def _follow_result(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
         _say(self.network_remark, f"{NETWORKS['lite'].title} now" if lite else "")
         if styled.config.size is not None:
@@ -244,8 +244,8 @@ class Panel(QScrollArea):
         def work() -> tuple[list[Choice], tuple[KernelStatus, ...]]:
             known = {choice.key for choice in devices()}
             where = resolve(device if device in known else "auto")  # the engine refuses others
-            remarks = [Choice(p, p.title, p.remark(where)) for p in Precision]
-            return remarks, statuses(where)
+            limitations = [Choice(p, p.title, p.remark(where)) for p in Precision]
+            return limitations, statuses(where)
 
         def done(found: tuple[list[Choice], tuple[KernelStatus, ...]]) -> None:
             choices, self._statuses = found

@@ -53,7 +53,7 @@ class Form(QGridLayout):
         self.setRowStretch(self.rowCount(), 1)
 
 
-class StillSlider(QSlider):
+class NoWheelSlider(QSlider):
     """A share of 0 to 100 %. Leaves the wheel to the panel, whose scrolling must not change what
     it passes over."""
 

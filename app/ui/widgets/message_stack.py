@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QRect, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 
-class Messages(QWidget):
+class MessageStack(QWidget):
     """Holds `bars`, one below the other, each hidden while it has nothing to say. `covered` says
     how many pixels of the picture's top lie under them. With a `parent` in the window of the bars,
     these keep their places in the order of Tab."""

@@ -82,7 +82,7 @@ class _TwoLines(QStyledItemDelegate):
         return QFontMetrics(scaled(font, 0.9)).boundingRect(limit, Qt.TextFlag.TextWordWrap, remark)
 
 
-class ChoiceBox(QComboBox):
+class OptionBox(QComboBox):
     """`picked(value)` is the user's choice alone; `show_choice` follows what is in force,
     silently."""
 

@@ -16,7 +16,7 @@ from app.ui.widgets.toolbar import tool_button
 TICKS = 10  # slider positions per second of a video
 
 
-class Transport(QFrame):
+class PlaybackBar(QFrame):
     """Hidden for sources that have no positions. `sought(position)` is in the source's own
     unit: seconds of a video, index in a strip."""
 

@@ -10,7 +10,7 @@ from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import button, row_of, sentence
 
 
-class QuestionBar(QFrame):
+class PromptBar(QFrame):
     """Asks one thing at a time; a newer question replaces an unanswered one. `field` is what
     the user may type along with the answer, and gets the focus."""
 

@@ -51,7 +51,7 @@ class Line(QLabel):
         )
 
 
-class StatusLine(QFrame):
+class StatusBar(QFrame):
     """As high whatever it says."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

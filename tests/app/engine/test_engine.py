@@ -12,13 +12,13 @@ import app.engine.network_selector
 import app.engine.resolution
 from app.engine.blending import fit_to
 from app.engine.engine import Engine, EngineError
-from app.engine.guided_upsampling import Enlarger
+from app.engine.guided_upsampling import GuidedUpsampler
 from app.engine.result import EngineConfig
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.styles.library import StyleError
 from models.checkpoints import save_checkpoint
-from models.network_config import NetworkShape
+from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import add_style, picture
@@ -229,7 +229,7 @@ def test_a_sharper_size_keeps_the_strokes_where_they_are(engine, config, monkeyp
 
 # Mixing, lite networks, strokes, smoothing
 
-SMALL, LITE = NetworkShape(1, (8, 8, 8), 5), NetworkShape(1, (4, 4, 4), 3)
+SMALL, LITE = NetworkConfig(1, (8, 8, 8), 5), NetworkConfig(1, (4, 4, 4), 3)
 
 
 @pytest.fixture
@@ -313,7 +313,7 @@ def test_paces_of_another_network_begin_anew(engine, pair, frame):
 def test_without_a_lite_network_the_full_one_runs_and_says_so(engine, pair, frame):
     styled = shown(engine, replace(pair, network="lite"), frame)
     assert not styled.running.lite
-    assert "Second has no lite network" in styled.running.remarks
+    assert "Second has no lite network" in styled.running.limitations
 
 
 def test_automatic_takes_lite_only_for_a_stream_that_is_too_slow(
@@ -449,7 +449,7 @@ def test_want_of_memory_after_the_network_is_one_sentence_too(engine, frame, mon
         raise fault
 
     with monkeypatch.context() as patch:
-        patch.setattr(Enlarger, "enlarge", enlarge)
+        patch.setattr(GuidedUpsampler, "enlarge", enlarge)
         with pytest.raises(EngineError, match="ran out of memory on a frame of 64x48"):
             engine.process(frame)
     assert engine.process(frame).frame.pixels.shape == (48, 64, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.guided_upsampling import KEPT, Enlarger
+from app.engine.guided_upsampling import KEPT, GuidedUpsampler
 from tests.conftest import picture
 from utils.opencv import cv2
 
@@ -35,8 +35,8 @@ def off_by(a: np.ndarray, b: np.ndarray | int) -> np.ndarray:
 def test_an_edge_of_the_frame_is_sharp_in_the_result(frame):
     styled = halves(300, 180, (200, 30, 40), (250, 120, 30))  # what a large network would give
     small = shrunk(styled)
-    guided = Enlarger().enlarge(small, shrunk(frame), frame, guided=True)
-    smooth = Enlarger().enlarge(small, shrunk(frame), frame, guided=False)
+    guided = GuidedUpsampler().enlarge(small, shrunk(frame), frame, guided=True)
+    smooth = GuidedUpsampler().enlarge(small, shrunk(frame), frame, guided=False)
     edge = np.s_[:, 94:106]
     assert off_by(guided, styled)[edge].mean() < off_by(smooth, styled)[edge].mean() / 5
     assert off_by(guided, styled).max() <= off_by(smooth, styled).max()
@@ -44,7 +44,7 @@ def test_an_edge_of_the_frame_is_sharp_in_the_result(frame):
 
 def test_there_are_no_halos_beside_an_edge(frame):
     styled = halves(300, 180, (200, 30, 40), (250, 120, 30))
-    guided = Enlarger().enlarge(shrunk(styled), shrunk(frame), frame, guided=True)
+    guided = GuidedUpsampler().enlarge(shrunk(styled), shrunk(frame), frame, guided=True)
     assert (guided <= styled.max(axis=(0, 1)).astype(int) + 4).all()
     assert (guided.astype(int) >= styled.min(axis=(0, 1)).astype(int) - 4).all()
 
@@ -53,8 +53,8 @@ def test_strokes_that_the_frame_does_not_know_stay(frame):
     rng = np.random.default_rng(3)
     strokes = rng.integers(0, 256, (36, 60, 3), np.uint8)
     plain = np.full_like(frame, 120)
-    guided = Enlarger().enlarge(strokes, shrunk(plain), plain, guided=True)
-    smooth = Enlarger().enlarge(strokes, shrunk(plain), plain, guided=False)
+    guided = GuidedUpsampler().enlarge(strokes, shrunk(plain), plain, guided=True)
+    smooth = GuidedUpsampler().enlarge(strokes, shrunk(plain), plain, guided=False)
     assert off_by(guided, smooth).max() <= 1
 
 
@@ -62,30 +62,32 @@ def test_noise_of_the_sensor_is_not_carried_into_the_result():
     rng = np.random.default_rng(4)
     noisy = np.clip(rng.normal(120, 2, (180, 300, 3)), 0, 255).astype(np.uint8)
     styled = np.full((36, 60, 3), 90, np.uint8)
-    assert off_by(Enlarger().enlarge(styled, shrunk(noisy), noisy, guided=True), 90).max() <= 1
+    assert (
+        off_by(GuidedUpsampler().enlarge(styled, shrunk(noisy), noisy, guided=True), 90).max() <= 1
+    )
 
 
 def test_the_exact_result_is_reached_where_the_style_is_a_line_of_luma():
     frame = np.repeat(picture(300, 180)[..., :1], 3, axis=2)
     styled = (255 - frame.astype(int) * 3 // 4).astype(np.uint8)
-    guided = Enlarger().enlarge(shrunk(styled, 3), shrunk(frame, 3), frame, guided=True)
-    smooth = Enlarger().enlarge(shrunk(styled, 3), shrunk(frame, 3), frame, guided=False)
+    guided = GuidedUpsampler().enlarge(shrunk(styled, 3), shrunk(frame, 3), frame, guided=True)
+    smooth = GuidedUpsampler().enlarge(shrunk(styled, 3), shrunk(frame, 3), frame, guided=False)
     assert off_by(guided, styled).mean() < off_by(smooth, styled).mean() / 2
 
 
 @pytest.mark.parametrize("guided", [True, False], ids=["guided", "smooth"])
 def test_a_result_of_the_frames_size_is_left_alone(frame, guided):
-    assert Enlarger().enlarge(frame, frame, frame, guided=guided) is frame
+    assert GuidedUpsampler().enlarge(frame, frame, frame, guided=guided) is frame
 
 
 @pytest.mark.parametrize("guided", [True, False], ids=["guided", "smooth"])
 def test_a_result_larger_than_the_frame_is_scaled_down(frame, guided):
     large = picture(450, 270)
-    assert Enlarger().enlarge(large, large, frame, guided=guided).shape == frame.shape
+    assert GuidedUpsampler().enlarge(large, large, frame, guided=guided).shape == frame.shape
 
 
 def test_results_do_not_share_memory(frame):
-    enlarger = Enlarger()
+    enlarger = GuidedUpsampler()
     first = enlarger.enlarge(shrunk(frame), shrunk(frame), frame, guided=True)
     kept = first.copy()
     enlarger.enlarge(255 - shrunk(frame), shrunk(frame), frame, guided=True)
@@ -95,6 +97,6 @@ def test_results_do_not_share_memory(frame):
 def test_buffers_for_a_large_picture_are_let_go():
     large = picture(2560, 1600)
     assert large.size > KEPT
-    enlarger = Enlarger()
+    enlarger = GuidedUpsampler()
     enlarger.enlarge(shrunk(large), shrunk(large), large, guided=True)
     assert enlarger._triples.size == 0

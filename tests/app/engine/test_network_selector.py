@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.network_selector import LEAST_FPS, FullOrLite
+from app.engine.network_selector import LEAST_FPS, NetworkSelector
 from app.engine.resolution import Sizes
 
 AT_320 = Sizes((320, 240), (320, 240))
@@ -23,34 +23,34 @@ def run(choice, cost, *, frames=20, size=(320, 240), lite_share=0.2, chosen=480,
 
 
 def test_a_slow_full_network_gives_way_and_the_reason_is_said():
-    choice = FullOrLite()
+    choice = NetworkSelector()
     assert run(choice, 2 * BUSY)[-1]
     assert choice.remark == "the full network reaches 7 fps at 480"
 
 
 def test_a_fast_full_network_stays():
-    choice = FullOrLite()
+    choice = NetworkSelector()
     assert not any(run(choice, 0.9 * BUSY))
     assert choice.remark == ""
 
 
 def test_nothing_is_decided_before_it_was_measured():
-    assert not FullOrLite().decide(640, 480, 480)
+    assert not NetworkSelector().decide(640, 480, 480)
 
 
 def test_a_hopeless_network_is_not_waited_for():
-    assert run(FullOrLite(), 40 * BUSY, frames=4)[-1]
+    assert run(NetworkSelector(), 40 * BUSY, frames=4)[-1]
 
 
 def test_a_start_that_is_slow_decides_nothing():
-    choice = FullOrLite()
+    choice = NetworkSelector()
     for network_ms in (900.0, 400.0, 300.0, 60.0, 8.0, 8.0, 8.0):
         choice.measured(False, AT_320, network_ms, 0.0)
         assert not choice.decide(640, 480, 480)
 
 
 def test_one_slow_frame_decides_nothing():
-    choice = FullOrLite()
+    choice = NetworkSelector()
     run(choice, 0.5 * BUSY)
     choice.measured(False, AT_320, 900.0, 0.0)
     assert not choice.decide(640, 480, 480)
@@ -58,15 +58,15 @@ def test_one_slow_frame_decides_nothing():
 
 @pytest.mark.parametrize("load", [1.0, 0.9, 0.8])
 def test_a_machine_at_the_edge_does_not_flap(load):
-    decided = run(FullOrLite(), 1.05 * BUSY, frames=30)
+    decided = run(NetworkSelector(), 1.05 * BUSY, frames=30)
     assert decided == sorted(decided)
-    choice = FullOrLite()
+    choice = NetworkSelector()
     run(choice, 1.05 * BUSY)
     assert all(run(choice, 1.05 * BUSY * load))
 
 
 def test_the_full_network_comes_back_once_the_machine_is_fast_enough():
-    choice = FullOrLite()
+    choice = NetworkSelector()
     run(choice, 1.5 * BUSY)
     assert not run(choice, 0.5 * BUSY)[-1]
     assert choice.remark == ""
@@ -74,7 +74,7 @@ def test_the_full_network_comes_back_once_the_machine_is_fast_enough():
 
 def test_whoever_came_back_in_vain_waits_for_more():
     """The lite network got faster, the full one did not."""
-    choice, changes, before = FullOrLite(), 0, False
+    choice, changes, before = NetworkSelector(), 0, False
     for frame in range(400):
         lite = choice.decide(640, 480, 480)
         changes += lite != before
@@ -86,7 +86,7 @@ def test_whoever_came_back_in_vain_waits_for_more():
 
 
 def test_a_size_chosen_by_hand_is_the_one_that_counts():
-    choice = FullOrLite()
+    choice = NetworkSelector()
     run(choice, 2 * BUSY, chosen=256)
     assert not choice.decide(640, 480, 256)
     assert choice.decide(640, 480, 640)
@@ -94,11 +94,11 @@ def test_a_size_chosen_by_hand_is_the_one_that_counts():
 
 
 def test_a_network_is_judged_at_the_size_it_works_at():
-    assert not any(run(FullOrLite(), 2 * BUSY, chosen=240))
+    assert not any(run(NetworkSelector(), 2 * BUSY, chosen=240))
 
 
 def test_what_is_done_after_the_network_counts_too():
-    choice = FullOrLite()
+    choice = NetworkSelector()
     for _ in range(10):
         choice.decide(640, 480, 480)
         choice.measured(False, AT_320, 0.9 * BUSY * 320 * 240, 30.0)

@@ -8,7 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from app.engine.resolution import AUTO_SIZES, HOLD_S, STILL_BUDGET_MS, AutoSize, Sizes, fit
+from app.engine.resolution import (
+    AUTO_SIZES,
+    HOLD_S,
+    STILL_BUDGET_MS,
+    AdaptiveResolution,
+    Sizes,
+    fit,
+)
 from app.options import STROKE_SIZE
 
 Cost = float | Callable[[float, Sizes], float]
@@ -19,7 +26,7 @@ class Machine:
 
     def __init__(self, budget_ms=150.0, interval_ms=float("inf"), frame=(1280, 720)):
         self.now = 0.0
-        self.auto = AutoSize(budget_ms, interval_ms, clock=lambda: self.now)
+        self.auto = AdaptiveResolution(budget_ms, interval_ms, clock=lambda: self.now)
         self.frame = frame
 
     def run(self, ms_per_pixel: Cost, seconds=20.0, *, hold=False):
@@ -75,7 +82,7 @@ def test_only_a_machine_too_slow_for_that_gets_wider_strokes():
 
 
 def test_a_second_size_is_only_computed_where_it_is_much_larger():
-    sizes = AutoSize(150)._sizes(480, 360, 480)
+    sizes = AdaptiveResolution(150)._sizes(480, 360, 480)
     assert sizes.strokes == sizes.detail
     assert sizes.pixels == 384 * 288
 

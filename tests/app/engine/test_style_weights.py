@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from app.engine.result import EngineConfig
-from app.engine.style_weights import Wardrobe
-from app.mixing import mix_words, parse_mix
+from app.engine.style_weights import StyleWeights
+from app.mixing import blend_label, parse_mix
 from app.styles.library import StyleError
 from models.checkpoints import load_checkpoint
-from models.network_config import NetworkShape
+from models.network_config import NetworkConfig
 from tests.conftest import add_style
 
-FULL, LITE = NetworkShape(2, (8, 8, 12), 5), NetworkShape(1, (4, 4, 6), 3)
+FULL, LITE = NetworkConfig(2, (8, 8, 12), 5), NetworkConfig(1, (4, 4, 6), 3)
 
 
 @pytest.fixture
@@ -24,11 +24,11 @@ def wardrobe(library, tmp_path):
     add_style(tmp_path, "plain", 3, FULL)
     add_style(tmp_path, "short", 4, LITE)
     library.reload()
-    return Wardrobe(library)
+    return StyleWeights(library)
 
 
 def test_a_mix_is_named_with_both_shares():
-    assert mix_words("Candy", "Starry Night", 0.4) == "Candy 60 %, Starry Night 40 %"
+    assert blend_label("Candy", "Starry Night", 0.4) == "Candy 60 %, Starry Night 40 %"
 
 
 @pytest.mark.parametrize(
@@ -51,34 +51,34 @@ def test_another_writing_is_refused_with_an_example(text):
 @pytest.mark.parametrize("amount", [0.0, 0.25, 1.0])
 def test_every_weight_is_in_between(wardrobe, library, lite, amount):
     wardrobe.choose(EngineConfig("first", mix="second", mix_amount=amount))
-    outfit = wardrobe.outfit(lite=lite)
+    active = wardrobe.active(lite=lite)
     first, second = (
         load_checkpoint(style.lite if lite and style.lite else style.weights)
         for style in (library.get("first"), library.get("second"))
     )
-    for key, value in outfit.state.items():
+    for key, value in active.state.items():
         expected = (1 - amount) * first[key] + amount * second[key]
         torch.testing.assert_close(value, expected, atol=1e-6, rtol=0)
-    assert outfit.shape == (LITE if lite else FULL)
+    assert active.shape == (LITE if lite else FULL)
 
 
 def test_a_mix_is_computed_only_when_it_changes(wardrobe):
     config = EngineConfig("first", mix="second", mix_amount=0.3)
     wardrobe.choose(config)
-    before = wardrobe.outfit(lite=False)
+    before = wardrobe.active(lite=False)
     wardrobe.choose(EngineConfig("first", mix="second", mix_amount=0.3, strength=0.2))
-    again = wardrobe.outfit(lite=False)
+    again = wardrobe.active(lite=False)
     assert again.key == before.key
     assert again.state is before.state
     wardrobe.choose(EngineConfig("first", mix="second", mix_amount=0.4))
-    assert wardrobe.outfit(lite=False).key != before.key
+    assert wardrobe.active(lite=False).key != before.key
 
 
 def test_a_style_mixed_with_itself_is_the_style(wardrobe):
     wardrobe.choose(EngineConfig("first", mix="first", mix_amount=0.3))
-    alone = wardrobe.outfit(lite=False)
+    alone = wardrobe.active(lite=False)
     wardrobe.choose(EngineConfig("first"))
-    assert alone.key == wardrobe.outfit(lite=False).key
+    assert alone.key == wardrobe.active(lite=False).key
     assert alone.words == "First"
 
 
@@ -87,24 +87,24 @@ def test_networks_that_differ_are_not_mixed_and_the_choice_before_stays(wardrobe
     complaint = r"First and Short cannot be mixed.*2 residual blocks.*1 residual block,"
     with pytest.raises(StyleError, match=complaint):
         wardrobe.choose(EngineConfig("first", mix="short"))
-    assert wardrobe.outfit(lite=False).words == "First"
+    assert wardrobe.active(lite=False).words == "First"
 
 
 def test_a_style_without_a_lite_network_says_so(wardrobe):
     wardrobe.choose(EngineConfig("first", mix="plain"))
-    assert wardrobe.why_no_lite == "Plain has no lite network"
+    assert wardrobe.lite_unavailable_reason == "Plain has no lite network"
     wardrobe.choose(EngineConfig("first", mix="second"))
-    assert wardrobe.why_no_lite == ""
+    assert wardrobe.lite_unavailable_reason == ""
 
 
 def test_a_forgotten_style_is_worn_until_the_next_choice_and_read_again_then(wardrobe):
     config = EngineConfig("first", mix="second")
     wardrobe.choose(config)
-    before = wardrobe.outfit(lite=False)
+    before = wardrobe.active(lite=False)
     numbers = [value.clone() for value in before.state.values()]
     wardrobe.forget("second")
-    kept = wardrobe.outfit(lite=False)
+    kept = wardrobe.active(lite=False)
     for value, number in zip(kept.state.values(), numbers, strict=True):
         np.testing.assert_array_equal(value, number)
     wardrobe.choose(config)
-    assert wardrobe.outfit(lite=False).key != before.key
+    assert wardrobe.active(lite=False).key != before.key

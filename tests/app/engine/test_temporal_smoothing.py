@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.temporal_smoothing import Smoother
+from app.engine.temporal_smoothing import TemporalSmoother
 from tests.conftest import picture
 
 rng = np.random.default_rng(7)
@@ -22,7 +22,7 @@ def change(a: np.ndarray, b: np.ndarray) -> float:
 
 def flicker(amount: float, sensor: float) -> float:
     """Of a still scene with sensor noise, whose result flickers three times as much."""
-    smoother, results = Smoother(), []
+    smoother, results = TemporalSmoother(), []
     for _ in range(25):
         results.append(smoother.smooth(noisy(SCENE, 6), noisy(SCENE, sensor), amount))
     return change(results[-1], results[-2])
@@ -42,7 +42,7 @@ def square_at(x: int, background: np.ndarray) -> np.ndarray:
 
 
 def test_what_moves_leaves_no_trail():
-    smoother = Smoother()
+    smoother = TemporalSmoother()
     result = styled = 255 - SCENE
     for x in range(10, 90, 4):
         result = smoother.smooth(square_at(x, styled), square_at(x, SCENE), 1.0)
@@ -50,7 +50,7 @@ def test_what_moves_leaves_no_trail():
 
 
 def test_a_thin_thing_that_moves_leaves_no_trail():
-    smoother = Smoother()
+    smoother = TemporalSmoother()
     result = line = SCENE
     for x in range(10, 90, 3):
         line = SCENE.copy()
@@ -60,7 +60,7 @@ def test_a_thin_thing_that_moves_leaves_no_trail():
 
 
 def test_a_slow_change_of_light_is_followed():
-    smoother = Smoother()
+    smoother = TemporalSmoother()
     result = light = SCENE
     for step in range(120):
         light = np.full_like(SCENE, 60 + step)
@@ -69,7 +69,7 @@ def test_a_slow_change_of_light_is_followed():
 
 
 def test_a_still_scene_comes_to_rest_at_the_newest_result():
-    smoother = Smoother()
+    smoother = TemporalSmoother()
     result = smoother.smooth(SCENE, SCENE, 1.0)
     for _ in range(150):
         result = smoother.smooth(255 - SCENE, SCENE, 1.0)
@@ -77,7 +77,7 @@ def test_a_still_scene_comes_to_rest_at_the_newest_result():
 
 
 def test_a_cut_shows_the_new_picture_at_once():
-    smoother = Smoother()
+    smoother = TemporalSmoother()
     smoother.smooth(SCENE, SCENE, 1.0)
     other = picture(160, 120, seed=9)[::-1].copy()
     np.testing.assert_array_equal(smoother.smooth(255 - other, other, 1.0), 255 - other)
@@ -85,24 +85,26 @@ def test_a_cut_shows_the_new_picture_at_once():
 
 @pytest.mark.parametrize("amount", [0.0, 0.3, 1.0])
 def test_the_first_frame_is_the_result_itself(amount):
-    np.testing.assert_array_equal(Smoother().smooth(255 - SCENE, SCENE, amount), 255 - SCENE)
+    np.testing.assert_array_equal(
+        TemporalSmoother().smooth(255 - SCENE, SCENE, amount), 255 - SCENE
+    )
 
 
 def test_another_size_begins_anew():
-    smoother = Smoother()
+    smoother = TemporalSmoother()
     smoother.smooth(SCENE, SCENE, 1.0)
     small = picture(80, 60)
     np.testing.assert_array_equal(smoother.smooth(small, small, 1.0), small)
 
 
 def test_without_smoothing_the_result_is_unchanged():
-    smoother = Smoother()
+    smoother = TemporalSmoother()
     smoother.smooth(SCENE, SCENE, 0.0)
     np.testing.assert_array_equal(smoother.smooth(255 - SCENE, SCENE, 0.0), 255 - SCENE)
 
 
 def test_results_do_not_share_memory():
-    smoother = Smoother()
+    smoother = TemporalSmoother()
     smoother.smooth(SCENE, SCENE, 1.0)
     first = smoother.smooth(noisy(SCENE, 3), SCENE, 1.0)
     kept = first.copy()
@@ -113,6 +115,6 @@ def test_results_do_not_share_memory():
 @pytest.mark.parametrize("size", [(16, 16), (17, 33), (3, 5)], ids=str)
 def test_small_and_odd_sizes_are_smoothed(size):
     small = picture(*size)
-    smoother = Smoother()
+    smoother = TemporalSmoother()
     smoother.smooth(small, small, 0.5)
     assert smoother.smooth(small, small, 0.5).shape == small.shape

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.result import Comparison, EngineConfig, Pace, Running, Styled, Timings
+from app.engine.result import Comparison, EngineConfig, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
-from app.live.display_copy import MANY_PIXELS, for_window, with_small
+from app.live.display_copy import MANY_PIXELS, with_preview, with_previews
 from app.ui.viewport.viewport import fitted
 from models.precision import Precision
 
@@ -21,46 +21,46 @@ def shaded(width: int, height: int) -> Frame:
 
 def test_a_frame_of_few_pixels_is_left_as_it_is():
     frame = shaded(2000, 2000)
-    assert with_small(frame) is frame
+    assert with_preview(frame) is frame
 
 
 def test_a_small_copy_is_the_same_picture_with_few_pixels():
-    frame = with_small(shaded(3001, 2003))
+    frame = with_preview(shaded(3001, 2003))
     assert frame.small is not None
     assert frame.small.width * frame.small.height <= MANY_PIXELS
     assert frame.small.index == 7
-    assert with_small(frame) is frame, "made once"
+    assert with_preview(frame) is frame, "made once"
     near = fitted(shaded(3001, 2003), 600, 400).pixels.astype(int)
     assert abs(fitted(frame, 600, 400).pixels.astype(int) - near).max() <= 3
 
 
 def test_where_more_pixels_are_shown_than_the_copy_has_they_come_from_the_frame():
-    frame = with_small(shaded(4000, 2000))
+    frame = with_preview(shaded(4000, 2000))
     sharp = fitted(frame, 3900, 1950)
     assert np.array_equal(sharp.pixels, fitted(shaded(4000, 2000), 3900, 1950).pixels)
 
 
 def test_a_strip_without_height_is_left_as_it_is():
     frame = shaded(MANY_PIXELS + 1, 1)
-    assert with_small(frame) is frame
+    assert with_preview(frame) is frame
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (1900, 1000)])
 def test_a_window_draws_the_copy_of_24_megapixels(size):
-    frame = with_small(shaded(6000, 4000))
+    frame = with_preview(shaded(6000, 4000))
     assert frame.small is not None
     assert np.array_equal(fitted(frame, *size).pixels, fitted(frame.small, *size).pixels)
 
 
 def test_what_was_one_frame_stays_one():
-    frame, pace = shaded(3000, 2000), Pace(1.0, 1.0)
+    frame, pace = shaded(3000, 2000), LatencyStats(1.0, 1.0)
     comparison = Comparison(
         shaded(3000, 2000), frame, "Fused", pace, pace, 0, 99, "", True, 1, (9, 9), Precision.fp32
     )
-    running = Running("Fused", Precision.fp32, "CPU")
+    running = RunInfo("Fused", Precision.fp32, "CPU")
     config, timings = EngineConfig(), Timings()
-    styled = Styled(frame, shaded(9, 9), config, timings, (9, 9), running, comparison)
-    shown = for_window(styled)
+    styled = StyledFrame(frame, shaded(9, 9), config, timings, (9, 9), running, comparison)
+    shown = with_previews(styled)
     assert shown.comparison is not None
     assert shown.frame.small is not None
     assert shown.frame is shown.comparison.fused

@@ -7,20 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.engine.result import EngineConfig, Running, Styled, Timings
+from app.engine.result import EngineConfig, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.live.flicker import FRAMES, Flicker, FlickerMeter
 from models.precision import Precision
 
 
-def styled(source: int, result: int, **changes: object) -> Styled:
-    made = Styled(
+def styled(source: int, result: int, **changes: object) -> StyledFrame:
+    made = StyledFrame(
         Frame(np.full((48, 64, 3), result, np.uint8)),
         Frame(np.full((48, 64, 3), source, np.uint8)),
         EngineConfig(),
         Timings(),
         (64, 48),
-        Running("Fused", Precision.fp32, "CPU"),
+        RunInfo("Fused", Precision.fp32, "CPU"),
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -54,7 +54,7 @@ def test_a_source_that_stands_still_has_no_ratio(output, words):
         {"config": EngineConfig(style="mosaic")},
         {"config": EngineConfig(smoothing=0.5)},
         {"size": (32, 24)},
-        {"running": Running("Fused", Precision.bf16, "CPU")},
+        {"running": RunInfo("Fused", Precision.bf16, "CPU")},
     ],
     ids=["style", "smoothing", "size", "precision"],
 )

@@ -18,12 +18,12 @@ from app.engine.result import EngineConfig, same_choice
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.session import Session
-from models.network_config import NetworkShape
+from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import add_style, picture
 
-SMALL = NetworkShape(1, (4, 4, 6), 3)
+SMALL = NetworkConfig(1, (4, 4, 6), 3)
 
 
 class Clockwork(FrameSource):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.result import EngineConfig, Running, Styled, Timings
+from app.engine.result import EngineConfig, RunInfo, StyledFrame, Timings
 from app.frame import Frame
-from app.live.stream_metrics import Meter
+from app.live.stream_metrics import StreamMetrics
 from models.precision import Precision
 
 
@@ -18,7 +18,7 @@ def feed(meter, *, period, network, every=1, frames=60, shown=True, download=0.0
     for n in range(frames):
         now = 100.0 + n * period
         source = Frame(pixels, n * every, now - 0.05)
-        styled = Styled(
+        styled = StyledFrame(
             source,
             source,
             EngineConfig(),
@@ -29,7 +29,7 @@ def feed(meter, *, period, network, every=1, frames=60, shown=True, download=0.0
                 blend=blend,
             ),
             (16, 16),
-            Running("Fused", Precision.fp32, "CPU"),
+            RunInfo("Fused", Precision.fp32, "CPU"),
         )
         meter.processed(styled, now)
         if shown:
@@ -39,7 +39,7 @@ def feed(meter, *, period, network, every=1, frames=60, shown=True, download=0.0
 
 @pytest.fixture
 def meter():
-    meter = Meter()
+    meter = StreamMetrics()
     meter.start("camera")
     return meter
 
@@ -55,24 +55,24 @@ def test_rates_latency_and_drops_are_what_was_fed(meter):
 
 
 def test_a_busy_engine_is_limited_by_its_longest_stretch(meter):
-    assert feed(meter, period=0.1, network=95).verdict == "limited by the network"
+    assert feed(meter, period=0.1, network=95).bottleneck == "limited by the network"
     meter.start("camera")
     reading = feed(meter, period=0.1, network=20, download=75)
-    assert reading.verdict == "limited by the download"
+    assert reading.bottleneck == "limited by the download"
 
 
 def test_an_idle_engine_is_limited_by_its_source(meter):
-    assert feed(meter, period=0.1, network=5).verdict == "limited by the camera: 10 fps"
+    assert feed(meter, period=0.1, network=5).bottleneck == "limited by the camera: 10 fps"
 
 
 def test_an_engine_that_leaves_frames_behind_is_not_waiting_for_them(meter):
     # 50 of 100 ms are the network's, the rest goes to others; the source is twice as fast.
     reading = feed(meter, period=0.1, network=50, every=2)
-    assert reading.verdict == "limited by the network"
+    assert reading.bottleneck == "limited by the network"
 
 
 def test_results_that_are_not_shown_blame_the_display(meter):
-    assert feed(meter, period=0.02, network=5, shown=False).verdict.startswith(
+    assert feed(meter, period=0.02, network=5, shown=False).bottleneck.startswith(
         "limited by the display"
     )
 
@@ -81,7 +81,7 @@ def test_a_new_source_starts_from_nothing(meter):
     feed(meter, period=0.1, network=5)
     meter.start("video")
     assert meter.reading(200.0).processed_fps == 0
-    assert meter.reading(200.0).verdict == ""
+    assert meter.reading(200.0).bottleneck == ""
 
 
 def test_overhead_is_what_the_engine_did_not_spend(meter):
@@ -98,4 +98,4 @@ def test_flicker_is_measured_and_forgotten_with_the_source(meter):
 
 
 def test_an_engine_busy_with_blending_is_limited_by_it(meter):
-    assert feed(meter, period=0.1, network=20, blend=75).verdict == "limited by the blending"
+    assert feed(meter, period=0.1, network=20, blend=75).bottleneck == "limited by the blending"

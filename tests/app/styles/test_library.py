@@ -11,7 +11,7 @@ import torch
 
 from app.styles.library import BUILTIN, Library, StyleError, load
 from models.checkpoints import load_checkpoint
-from models.network_config import FULL, NetworkShape, network_shape
+from models.network_config import FULL, NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import add_style
 from utils.files import toml
@@ -59,7 +59,7 @@ def test_every_shipped_style_is_whole():
         TransformerNetBaseline().load_state_dict(load_checkpoint(style.weights))
         if style.lite:
             assert hashlib.sha256(style.lite.read_bytes()).hexdigest() == style.lite_sha256
-            shape = network_shape(load_checkpoint(style.lite))
+            shape = network_config(load_checkpoint(style.lite))
             assert shape.multiply_adds(640, 480) <= FULL.multiply_adds(640, 480) / 6
 
 
@@ -87,7 +87,7 @@ def test_a_published_checkpoint_is_installed_as_a_pack(library, tmp_path):
     )
 
 
-LITE = NetworkShape(1, (4, 4, 6), 3)
+LITE = NetworkConfig(1, (4, 4, 6), 3)
 
 
 def test_a_lite_network_comes_with_its_pack(library, tmp_path):
@@ -96,7 +96,7 @@ def test_a_lite_network_comes_with_its_pack(library, tmp_path):
     assert style.lite is not None
     assert style.lite.parent == style.weights.parent
     assert hashlib.sha256(style.lite.read_bytes()).hexdigest() == style.lite_sha256
-    assert network_shape(load_checkpoint(style.lite)) == LITE
+    assert network_config(load_checkpoint(style.lite)) == LITE
 
 
 def test_a_lite_network_that_is_another_file_is_not_installed(library, tmp_path):

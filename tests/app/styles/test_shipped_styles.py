@@ -14,8 +14,8 @@ from torch import Tensor
 from app.sources.scene import render
 from app.styles.library import BUILTIN, Library, Style
 from models.checkpoints import load_checkpoint
-from models.evaluation.image_metrics import as_seen, border, psnr, to_tensor
-from models.network_config import FULL, LITE, network_shape
+from models.evaluation.image_metrics import border, projected_clamp, psnr, to_tensor
+from models.network_config import FULL, LITE, network_config
 from models.transformer_net import TransformerNetFused
 
 LIBRARY = Library(BUILTIN, BUILTIN / "none")
@@ -35,10 +35,10 @@ def scene() -> Tensor:
 
 def styled(state: dict[str, Tensor], picture: Tensor, dtype: torch.dtype) -> Tensor:
     """What is seen of `picture` in FP32, 0-255."""
-    network = TransformerNetFused(**asdict(network_shape(state))).to(dtype)
+    network = TransformerNetFused(**asdict(network_config(state))).to(dtype)
     network.load_state_dict(state)
     with torch.inference_mode():
-        return as_seen(network(picture.to(dtype)).float())
+        return projected_clamp(network(picture.to(dtype)).float())
 
 
 def weights(style: Style) -> tuple[Path, Path]:
@@ -57,7 +57,7 @@ def test_all_that_is_shipped_stays_small():
 
 @every_style
 def test_a_style_has_a_full_and_a_lite_network(style):
-    full, lite = (network_shape(load_checkpoint(path)) for path in weights(style))
+    full, lite = (network_config(load_checkpoint(path)) for path in weights(style))
     assert (full, lite) == (FULL, LITE)
 
 

@@ -12,11 +12,11 @@ from app.live.session import Session
 from app.settings import Settings
 from app.styles.library import Library
 from app.training import controller as studio_module
-from app.training.controller import Studio
-from app.training.request import Order
+from app.training.controller import TrainingController
+from app.training.request import TrainingRequest
 from app.training.state import Phase, State
-from app.ui.file_dialogs import Picker
-from app.ui.training.window import StudioWindow
+from app.ui.file_dialogs import FileDialogs
+from app.ui.training.window import TrainingWindow
 from models.training.presets import Preset, Stroke
 from tests.conftest import picture
 from tests.helpers.fakes import Negative
@@ -44,12 +44,14 @@ def painting(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def order(painting: Path, photographs: Path, vgg_file: Path) -> Order:
-    return Order("Red stripes", painting, photographs, TINY, SMALL, vgg=vgg_file, device="cpu")
+def order(painting: Path, photographs: Path, vgg_file: Path) -> TrainingRequest:
+    return TrainingRequest(
+        "Red stripes", painting, photographs, TINY, SMALL, vgg=vgg_file, device="cpu"
+    )
 
 
-def fields(order: Order) -> dict:
-    return {name: getattr(order, name) for name in Order.__dataclass_fields__}
+def fields(order: TrainingRequest) -> dict:
+    return {name: getattr(order, name) for name in TrainingRequest.__dataclass_fields__}
 
 
 @pytest.fixture(autouse=True)
@@ -76,8 +78,8 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def studio(qtbot, own_library: Library) -> Iterator[Studio]:
-    made = Studio(own_library)
+def studio(qtbot, own_library: Library) -> Iterator[TrainingController]:
+    made = TrainingController(own_library)
     yield made
     made.close()
 
@@ -90,21 +92,21 @@ def session(qtbot, own_library: Library) -> Iterator[Session]:
 
 
 @pytest.fixture
-def window(session: Session, qtbot) -> StudioWindow:
-    picker = Picker(Settings, lambda **_: None)
-    made = StudioWindow(session, lambda: picture(80, 60), lambda **_: None, picker)
+def window(session: Session, qtbot) -> TrainingWindow:
+    picker = FileDialogs(Settings, lambda **_: None)
+    made = TrainingWindow(session, lambda: picture(80, 60), lambda **_: None, picker)
     qtbot.addWidget(made)
     made.show()
     qtbot.waitExposed(made)
     return made
 
 
-def until(qtbot, studio: Studio, *phases: Phase) -> State:
+def until(qtbot, studio: TrainingController, *phases: Phase) -> State:
     qtbot.waitUntil(lambda: studio.state.phase in phases, timeout=PATIENCE)
     return studio.state
 
 
-def learning(qtbot, studio: Studio, steps: int = 2) -> None:
+def learning(qtbot, studio: TrainingController, steps: int = 2) -> None:
     """Wait until the run has taken some steps."""
     qtbot.waitUntil(
         lambda: studio.state.phase is Phase.TRAINING and len(studio.history) >= steps,
@@ -112,7 +114,7 @@ def learning(qtbot, studio: Studio, steps: int = 2) -> None:
     )
 
 
-def filled(window: StudioWindow, order: Order, qtbot) -> StudioWindow:
+def filled(window: TrainingWindow, order: TrainingRequest, qtbot) -> TrainingWindow:
     """The window with the order typed in."""
     window.form.preset.offer(())
     window.form.preset.addItem(order.preset.title, order.preset)

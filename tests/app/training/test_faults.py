@@ -10,14 +10,14 @@ import psutil
 import pytest
 
 from app.commands.train import command as train
-from app.training.controller import Studio
-from app.training.process import ROOT, Ending, TrainingProcess
-from app.training.request import Order
+from app.training.controller import TrainingController
+from app.training.process import ROOT, ProcessExit, TrainingProcess
+from app.training.request import TrainingRequest
 from app.training.state import Phase
 from tests.app.training.conftest import LONG, fields, filled, learning, until
 
 
-def told(qtbot, studio: Studio, order: Order) -> str:
+def told(qtbot, studio: TrainingController, order: TrainingRequest) -> str:
     """The sentence an order ends with."""
     studio.begin(order, None)
     problem = until(qtbot, studio, Phase.IDLE).problem
@@ -35,7 +35,7 @@ def test_a_bad_style_picture_is_told_at_once_and_again_if_it_is_ordered(
     assert "'page.png'" in window.form.picture_remark.text()
     assert window.doing.text() == "Choose a style picture"
     assert not window.start.isEnabled()
-    bad = Order(**{**fields(order), "picture": page})
+    bad = TrainingRequest(**{**fields(order), "picture": page})
     assert "Could not train 'Red stripes': 'page.png'" in told(qtbot, session.studio, bad)
     assert window.problems.isVisible()
     assert not runs.exists()
@@ -48,13 +48,13 @@ def test_an_empty_folder_is_told_in_a_sentence(window, session, order, qtbot, tm
     window.form.take_folder(empty)
     qtbot.waitUntil(lambda: "no photographs" in window.form.folder_remark.text())
     assert not window.start.isEnabled()
-    bad = Order(**{**fields(order), "photographs": empty})
+    bad = TrainingRequest(**{**fields(order), "photographs": empty})
     assert told(qtbot, session.studio, bad).endswith("holds no photographs")
     assert window.isVisible()
 
 
 def test_a_missing_vgg_file_is_told_in_a_sentence(studio, order, qtbot, tmp_path):
-    bad = Order(**{**fields(order), "vgg": tmp_path / "gone.pth"})
+    bad = TrainingRequest(**{**fields(order), "vgg": tmp_path / "gone.pth"})
     sentence = told(qtbot, studio, bad)
     assert sentence == (
         f"Could not train 'Red stripes': the VGG-19 file '{tmp_path / 'gone.pth'}' does not exist"
@@ -62,7 +62,7 @@ def test_a_missing_vgg_file_is_told_in_a_sentence(studio, order, qtbot, tmp_path
 
 
 def test_a_process_that_is_killed_is_told_and_the_studio_is_ready_again(studio, order, qtbot, runs):
-    studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     process = studio._process._process
     assert process is not None
@@ -78,13 +78,13 @@ def test_a_process_that_is_killed_is_told_and_the_studio_is_ready_again(studio, 
 
 
 def test_what_a_process_ends_with_becomes_one_sentence():
-    def judged(code: int, *errors: str, crashed: bool = False) -> Ending:
+    def judged(code: int, *errors: str, crashed: bool = False) -> ProcessExit:
         process = TrainingProcess()
         process._errors = list(errors)
         return process._judge(code, crashed=crashed)
 
-    assert judged(0) == Ending("done")
-    assert judged(130) == Ending("stopped")
+    assert judged(0) == ProcessExit("done")
+    assert judged(130) == ProcessExit("stopped")
     ending = judged(1, "a warning", "styleforge: the disk is full")
     assert (ending.how, ending.sentence) == ("failed", "the disk is full")
     assert ending.details == "a warning\nstyleforge: the disk is full"
@@ -109,7 +109,7 @@ def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot,
     monkeypatch.setenv("STYLEFORGE_CACHE", str(order.photographs.parent / "cache"))
     for name in ("https_proxy", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
-    filled(window, Order(**{**fields(order), "vgg": None}), qtbot)
+    filled(window, TrainingRequest(**{**fields(order), "vgg": None}), qtbot)
     window.start.click()
     assert "548 MB" in window.asking.question
     assert session.studio.state.phase is Phase.IDLE
@@ -122,7 +122,7 @@ def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot,
 
 
 def test_the_command_ends_when_the_program_that_started_it_does(order, tmp_path):
-    long = Order(**{**fields(order), "preset": LONG})
+    long = TrainingRequest(**{**fields(order), "preset": LONG})
     line = [
         *(sys.executable, "-m", "app", "train", "--style-image", str(order.picture)),
         *("-o", str(tmp_path / "out"), "--name", "s", "--json-progress", "--listen"),

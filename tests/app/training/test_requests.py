@@ -12,10 +12,10 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 
 from app.commands.train import command as train
-from app.commands.train.stop_signal import ShownOn
+from app.commands.train.stop_signal import PreviewImage
 from app.training import controller as studio_module
-from app.training.dataset_scan import survey
-from app.training.request import Order
+from app.training.dataset_scan import scan_dataset
+from app.training.request import TrainingRequest
 from app.training.state import Forecast, Phase, State
 from app.ui.training.formatting import about, left, question
 from models.training.presets import PRESETS, STROKES, cheaper
@@ -73,7 +73,7 @@ def test_two_styles_of_one_title_live_side_by_side(own_library, tmp_path):
 def test_previews_follow_the_current_frame(studio, order, qtbot):
     shapes = []
     studio.previewed.connect(lambda path: shapes.append(QImage(str(path)).size().toTuple()))
-    studio.begin(Order(**{**fields(order), "preset": LONG}), picture(80, 60))
+    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), picture(80, 60))
     qtbot.waitUntil(lambda: bool(shapes), timeout=PATIENCE)
     assert shapes[0] == (80, 60)
     studio.show_on(picture(40, 64))
@@ -85,27 +85,29 @@ def test_previews_follow_the_current_frame(studio, order, qtbot):
 def test_a_picture_that_changes_is_read_again(tmp_path):
     path = tmp_path / "frame.png"
     save_image(path, picture(40, 30))
-    shown = ShownOn(path, np.zeros((8, 8, 3), np.uint8), 512)
+    shown = PreviewImage(path, np.zeros((8, 8, 3), np.uint8), 512)
     assert shown().shape == (30, 40, 3)
     save_image(path, picture(64, 48))
     assert shown().shape == (48, 64, 3)
     path.unlink()
     assert shown().shape == (48, 64, 3)
-    assert ShownOn(None, picture(64, 48), 32)().shape == (24, 32, 3)
+    assert PreviewImage(None, picture(64, 48), 32)().shape == (24, 32, 3)
 
 
 def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_path):
     (photographs / "bad.jpg").write_bytes(b"\xff\xd8\xff nothing more")
-    found = survey(photographs)
+    found = scan_dataset(photographs)
     assert found.usable
     assert found.words.startswith(
         "6 photographs; 1 cannot be used and will be left out. That is few"
     )
     for n in range(120):
         save_image(photographs / f"more{n}.png", picture(24, 24, seed=n))
-    assert survey(photographs).words == "126 photographs; 1 cannot be used and will be left out"
-    assert survey(tmp_path / "absent").words.endswith("does not exist")
-    assert not survey(photographs, wanted=lambda: False).usable
+    assert (
+        scan_dataset(photographs).words == "126 photographs; 1 cannot be used and will be left out"
+    )
+    assert scan_dataset(tmp_path / "absent").words.endswith("does not exist")
+    assert not scan_dataset(photographs, wanted=lambda: False).usable
 
 
 # How long it takes
@@ -134,7 +136,7 @@ def test_a_long_run_can_be_started_anyway_or_made_shorter(
 ):
     monkeypatch.setattr(studio_module, "LONG_S", 0.0)
     monkeypatch.setattr(studio_module, "cheaper", lambda than: TINY if than is LONG else None)
-    studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     until(qtbot, studio, Phase.ASKING)
     with qtbot.waitSignal(studio.changed, timeout=PATIENCE):
         studio.begin_cheaper(None)
@@ -166,7 +168,7 @@ def test_every_preset_and_stroke_is_a_command_line_of_train(order):
     train.add_parser(parser.add_subparsers())
     for preset in PRESETS:
         for stroke in STROKES:
-            made = Order("T", order.picture, order.photographs, preset, stroke)
+            made = TrainingRequest("T", order.picture, order.photographs, preset, stroke)
             line = ["train", "--style-image", "p.png", "-o", "out", *made.flags()]
             args = parser.parse_args(line)
             device = torch.device("cpu")

@@ -12,9 +12,9 @@ import pytest
 
 from app.styles.library import Library, StyleError
 from app.training import controller as studio_module
-from app.training.controller import Studio
-from app.training.request import Order
-from app.training.run_store import RunError, RunFolder, Runs, read
+from app.training.controller import TrainingController
+from app.training.request import TrainingRequest
+from app.training.run_store import RunDirectory, RunError, RunStore, read
 from app.training.state import Phase
 from models.training.style_pack import PackTexts, write_pack
 from models.transformer_net import TransformerNetBaseline
@@ -26,7 +26,7 @@ from tests.models.training.conftest import small_files
 def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
     studio, order, own_library, qtbot, runs
 ):
-    studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     studio.pause()
     state = until(qtbot, studio, Phase.PAUSED)
@@ -37,12 +37,12 @@ def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
     assert not studio._process.running
     studio.close()
 
-    later = Studio(own_library)
+    later = TrainingController(own_library)
     with qtbot.waitSignal(later.unfinished_changed) as found:
         later.look_for_unfinished()
     ((run,),) = found.args
     assert (run.title, run.iteration) == ("Red stripes", done)
-    later.take_up(run)
+    later.attach(run)
     later.resume()
     learning(qtbot, later, steps=done + 2)
     assert [p.iteration for p in later.history] == list(range(1, len(later.history) + 1))
@@ -53,7 +53,7 @@ def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
 
 
 def test_cancelling_leaves_nothing(studio, order, own_library, qtbot, runs):
-    studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     assert len(list(runs.iterdir())) == 1
     studio.cancel()
@@ -74,15 +74,15 @@ def test_cancelling_while_measuring_leaves_nothing(studio, order, qtbot, runs):
 def test_a_run_that_is_no_run_is_left_alone(tmp_path, order):
     (tmp_path / "runs" / "other").mkdir(parents=True)
     (tmp_path / "runs" / "other" / "run.json").write_text('{"format": 1, "title": 3}')
-    runs = Runs(tmp_path / "runs")
+    runs = RunStore(tmp_path / "runs")
     assert runs.all() == ()
     run = runs.begin(order, picture(), picture())
     assert runs.all() == (run,)
     assert read(run.path).arguments() == run.arguments()
     assert not runs.is_stale(run)
     with pytest.raises(RunError, match="is not a training run"):
-        runs.throw_away(read_elsewhere(run, tmp_path))
-    runs.throw_away(run)
+        runs.delete(read_elsewhere(run, tmp_path))
+    runs.delete(run)
     assert runs.all() == ()
 
 
@@ -94,16 +94,16 @@ def read_elsewhere(run, tmp_path: Path):
 
 
 def test_a_run_another_window_works_on_is_not_offered(studio, order, own_library, qtbot):
-    studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     studio.pause()
     run = until(qtbot, studio, Phase.PAUSED).run
-    other = Studio(own_library)
+    other = TrainingController(own_library)
     with qtbot.waitSignal(other.unfinished_changed) as found:
         other.look_for_unfinished()
     assert found.args == [()]
     assert run is not None
-    other.take_up(run)
+    other.attach(run)
     assert other.state.problem is not None
     assert "another window" in other.state.problem.summary
     other.close()
@@ -112,16 +112,16 @@ def test_a_run_another_window_works_on_is_not_offered(studio, order, own_library
 # After a crash
 
 
-def begun(runs: Path, order: Order) -> RunFolder:
+def begun(runs: Path, order: TrainingRequest) -> RunDirectory:
     """A run of which a checkpoint is kept."""
-    run = Runs(runs).begin(order, picture(), picture())
+    run = RunStore(runs).begin(order, picture(), picture())
     run.checkpoint.parent.mkdir()
     run.checkpoint.write_bytes(b"a checkpoint")
     return run
 
 
-def offered(qtbot, library: Library) -> tuple[tuple[RunFolder, ...], Studio]:
-    studio = Studio(library)
+def offered(qtbot, library: Library) -> tuple[tuple[RunDirectory, ...], TrainingController]:
+    studio = TrainingController(library)
     with qtbot.waitSignal(studio.unfinished_changed) as found:
         studio.look_for_unfinished()
     studio.close()
@@ -132,7 +132,7 @@ def test_the_losses_of_a_killed_process_have_no_gap_and_no_duplicate(
     studio, order, qtbot, monkeypatch
 ):
     monkeypatch.setattr(studio_module, "KEEP_S", 0)  # checkpoints as often as can be
-    studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     qtbot.waitUntil(
         lambda: studio.state.run is not None and studio.state.run.checkpoint.is_file(),
         timeout=PATIENCE,
@@ -175,7 +175,7 @@ def test_half_a_run_is_never_offered_and_goes_in_time(qtbot, order, own_library,
 
 def test_a_run_that_cannot_be_completed_leaves_no_folder(order, runs):
     with small_files(100), pytest.raises(RunError, match="could not be written"):
-        Runs(runs).begin(order, picture(), picture())
+        RunStore(runs).begin(order, picture(), picture())
     assert list(runs.iterdir()) == []
 
 
@@ -195,7 +195,7 @@ def test_a_damaged_history_costs_only_the_history(order, runs, history):
     run = begun(runs, order)
     values = json.loads((run.path / "run.json").read_text())
     (run.path / "run.json").write_text(json.dumps(values | {"history": history}))
-    assert Runs(runs).all() == (run,)
+    assert RunStore(runs).all() == (run,)
 
 
 @pytest.mark.parametrize(
@@ -264,6 +264,6 @@ def test_the_title_of_a_run_is_shown_on_one_line(order, runs):
     run = begun(runs, order)
     values = json.loads((run.path / "run.json").read_text())
     (run.path / "run.json").write_text(json.dumps(values | {"title": "two\nlines" + "x" * 9000}))
-    (found,) = Runs(runs).all()
+    (found,) = RunStore(runs).all()
     assert found.title.startswith(r"two\nlines")
     assert len(found.title) <= 300

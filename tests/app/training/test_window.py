@@ -19,12 +19,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.settings import Settings
-from app.training.request import Order
-from app.training.run_store import Point, Runs
+from app.training.request import TrainingRequest
+from app.training.run_store import LossPoint, RunStore
 from app.training.state import Phase, State
 from app.ui.main_window import MainWindow
-from app.ui.training.choice_bar import Answer, AskBar
-from app.ui.training.loss_plot import LossCurves
+from app.ui.training.choice_bar import Answer, ChoiceBar
+from app.ui.training.loss_plot import LossPlot
 from tests.app.training.conftest import LONG, PATIENCE, fields, filled, learning, until
 from tests.conftest import picture
 
@@ -71,7 +71,7 @@ def test_tab_reaches_every_control_of_the_form(window, order, qtbot):
 def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
     window, session, order, qtbot, runs
 ):
-    run = Runs(runs).begin(order, picture(), picture())
+    run = RunStore(runs).begin(order, picture(), picture())
     run.checkpoint.parent.mkdir()
     run.checkpoint.write_bytes(b"damaged")
     window.form.title.setText("Mine")
@@ -88,7 +88,7 @@ def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
 
 
 def test_what_was_learned_is_thrown_away_only_after_asking(window, session, order, qtbot, runs):
-    session.studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    session.studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
     window.cancel.click()
     keep, _ = window.asking.buttons
@@ -97,32 +97,32 @@ def test_what_was_learned_is_thrown_away_only_after_asking(window, session, orde
     keep.click()
     assert session.studio.state.phase is Phase.TRAINING
     window.cancel.click()
-    _, throw_away = window.asking.buttons
-    throw_away.click()
+    _, delete = window.asking.buttons
+    delete.click()
     until(qtbot, session.studio, Phase.IDLE)
     assert not list(runs.iterdir())
 
 
 def test_the_curves_say_in_words_what_they_show(qtbot):
-    curves = LossCurves()
+    curves = LossPlot()
     qtbot.addWidget(curves)
     curves.resize(420, 190)
     assert curves.accessibleDescription() == "No losses yet"
     blank = curves.grab().toImage()
-    points = [Point(n, 1.0 / n, 0.5 / n, 2.0 / n) for n in range(1, 60)]
+    points = [LossPoint(n, 1.0 / n, 0.5 / n, 2.0 / n) for n in range(1, 60)]
     curves.follow(points, 100)
     assert curves.accessibleDescription().startswith("Total loss 0.0")
     assert "falling from 2;" in curves.accessibleDescription()
     assert curves.accessibleDescription().endswith("step 59 of 100")
     drawn = curves.grab().toImage()
     assert drawn != blank
-    points.append(Point(60, 0.0, 0.0, 0.0))  # no logarithm
+    points.append(LossPoint(60, 0.0, 0.0, 0.0))  # no logarithm
     curves.follow(points, 100)
     assert curves.grab().toImage() != drawn
 
 
 def test_a_question_is_answered_once(qtbot):
-    bar = AskBar()
+    bar = ChoiceBar()
     qtbot.addWidget(bar)
     given = []
     bar.ask("a", "Shall we?", Answer("&Yes", "Yes", lambda: given.append(1)))
@@ -159,7 +159,7 @@ def test_ctrl_t_opens_the_studio_beside_the_picture(main_window):
 def test_quitting_while_training_asks_and_keeps_what_was_learned(
     main_window, session, order, qtbot, runs
 ):
-    session.studio.begin(Order(**{**fields(order), "preset": LONG}), None)
+    session.studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
     assert not main_window.close()
     assert main_window.isVisible()
@@ -168,12 +168,12 @@ def test_quitting_while_training_asks_and_keeps_what_was_learned(
     assert not main_window.close()
     main_window.questions.accept.click()
     qtbot.waitUntil(lambda: not main_window.isVisible(), timeout=PATIENCE)
-    (run,) = Runs(runs).all()
+    (run,) = RunStore(runs).all()
     assert run.worth_keeping
 
 
 def test_an_unfinished_run_is_told_of_at_the_start(order, session, qtbot, runs):
-    run = Runs(runs).begin(order, picture(), picture())
+    run = RunStore(runs).begin(order, picture(), picture())
     run.checkpoint.parent.mkdir()
     run.checkpoint.touch()
     window = MainWindow(session, Settings(), lambda _: None)

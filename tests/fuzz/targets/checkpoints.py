@@ -19,17 +19,17 @@ import torch
 from torch import Tensor
 
 from models.checkpoints import load_checkpoint, save_checkpoint
-from models.network_config import NetworkShape, network_shape
+from models.network_config import NetworkConfig, network_config
 from models.safe_load import is_weight
 from models.transformer_net import TransformerNetBaseline
 from tests.fuzz.case import MARKER, Case
 from tests.fuzz.mutations import WORDS, altered, damaged, damaged_zip
 from tests.fuzz.targets.base import Basis, named, special
 
-SHAPES = (
-    NetworkShape(1, (2, 3, 4), 3),
-    NetworkShape(2, (4, 4, 8), 5),
-    NetworkShape(5, (2, 2, 2), 9),
+CONFIGS = (
+    NetworkConfig(1, (2, 3, 4), 3),
+    NetworkConfig(2, (4, 4, 8), 5),
+    NetworkConfig(5, (2, 2, 2), 9),
 )
 WRAPPERS = ("state_dict", "model_state_dict", "model", "network", "params")
 NORMS = {"in1": "conv1", "in2": "conv2", "in3": "conv3", "in4": "deconv1", "in5": "deconv2"}
@@ -42,7 +42,7 @@ class Checkpoints(Basis):
 
     def prepare(self) -> None:
         self._states: list[dict[str, Any]] = []
-        for shape in SHAPES:
+        for shape in CONFIGS:
             torch.manual_seed(0)
             state = TransformerNetBaseline(**asdict(shape)).state_dict()
             self._states += [
@@ -61,7 +61,7 @@ class Checkpoints(Basis):
     def run(self, folder: Path) -> list[str]:
         (path,) = folder.iterdir()
         state = load_checkpoint(path)
-        network = TransformerNetBaseline(**asdict(network_shape(state)))
+        network = TransformerNetBaseline(**asdict(network_config(state)))
         network.load_state_dict(state)
         save_checkpoint(folder / "again.safetensors", state, dtype=torch.float32)
         again = load_checkpoint(folder / "again.safetensors")

@@ -9,7 +9,7 @@ from random import Random
 from PySide6.QtCore import QByteArray, QMimeData, QUrl
 
 from app.sources import describe
-from app.ui.controllers.drop_parser import understand
+from app.ui.controllers.drop_parser import parse_drop
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import WORDS, damaged
@@ -53,7 +53,7 @@ class Drops(Basis):
             data.setText("\n".join(texts))
         else:
             data.setData("text/uri-list", QByteArray("\r\n".join(texts).encode()))
-        drop = understand(data)
+        drop = parse_drop(data)
         said: list[str] = []
         check_shown(drop.title)
         check_shown(drop.detail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from app.training.dataset_scan import survey
+from app.training.dataset_scan import scan_dataset
 from models.training.data import find_photographs, load_photographs
 from tests.fuzz.case import Case, Link
 from tests.fuzz.judging import check_shown
@@ -53,7 +53,7 @@ class PhotographFolders(Basis):
         photos = folder / "photos"
         attempt(lambda: find_photographs(photos, excluded), said)
         attempt(lambda: said.extend(_load(photos)), said)
-        seen = survey(photos)
+        seen = scan_dataset(photos)
         check_shown(seen.words.replace(str(folder), ""))
         said += seen.faults
         return [sentence.replace(str(folder), "") for sentence in said]

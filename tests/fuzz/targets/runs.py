@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from app.training.run_store import FORMAT, Runs, read
+from app.training.run_store import FORMAT, RunStore, read
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import as_json
@@ -36,7 +36,7 @@ class TrainingRuns(Basis):
         said: list[str] = []
         root = folder / "runs"
         attempt(lambda: read(root / "red-stripes"), said)
-        runs = Runs(root)
+        runs = RunStore(root)
         for run in runs.all():
             check_shown(run.title)
             run.arguments("--estimate")

@@ -14,14 +14,14 @@ import torch
 from PIL import Image
 
 from app.engine.result import EngineConfig
-from app.engine.style_weights import Wardrobe
+from app.engine.style_weights import StyleWeights
 from app.styles.library import Library
 from models.transformer_net import TransformerNetBaseline
 from tests.fuzz.case import Case, Fifo, Link
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import WORDS, as_toml, damaged
 from tests.fuzz.targets.base import NAMES, Basis, attempt, special
-from tests.fuzz.targets.checkpoints import SHAPES
+from tests.fuzz.targets.checkpoints import CONFIGS
 from utils.files import toml
 
 KEY = "my_style"
@@ -34,7 +34,7 @@ class StylePacks(Basis):
 
     def prepare(self) -> None:
         torch.manual_seed(0)
-        state = TransformerNetBaseline(**asdict(SHAPES[0])).state_dict()
+        state = TransformerNetBaseline(**asdict(CONFIGS[0])).state_dict()
         made = io.BytesIO()
         Image.effect_noise((64, 48), 60).convert("RGB").save(made, "PNG")
         self._weights, self._thumbnail = safetensors.torch.save(state), made.getvalue()
@@ -94,9 +94,9 @@ def _use(library: Library, said: list[str]) -> None:
 
 
 def _wear(library: Library, key: str) -> None:
-    wardrobe = Wardrobe(library)
+    wardrobe = StyleWeights(library)
     wardrobe.choose(EngineConfig(style=key, device="cpu"))
-    wardrobe.outfit(lite=False)
+    wardrobe.active(lite=False)
 
 
 def _fifos(folder: str, names: list[str]) -> list[str]:

@@ -18,7 +18,7 @@ from kernels.ops import (
     fused_instance_norm_forward,
     fused_residual_block_forward,
 )
-from kernels.ops.convolution import why_not
+from kernels.ops.convolution import unavailable_reason
 from kernels.ops.registry import OPS, prepare
 from kernels.residual_block_wrapper import FusedResidualBlock
 from models.transformer_net import ResidualBlock
@@ -476,7 +476,7 @@ def test_a_module_compiles_into_one_graph_and_only_once(name, device):
 
 
 def test_where_it_is_no_faster_it_says_why(device):
-    assert "float64" in why_not(torch.device("cuda"), torch.float64)
+    assert "float64" in unavailable_reason(torch.device("cuda"), torch.float64)
     layers = {
         FusedConv2d(64, 128, 3): "cuDNN",
         FusedConv2d(64, 128, 3, 2): "",

@@ -12,7 +12,7 @@ from kernels.ops import fused_instance_norm, fused_instance_norm_out
 from kernels.ops.registry import OPS, KernelStatus, KernelUnavailable, prepare, statuses
 from kernels.weight_transforms import can_write_into, column_weights, convolve, phase_weight
 
-SHAPES = [(1, 1, 1, 2), (1, 3, 7, 13), (2, 32, 5, 2), (3, 40, 33, 17), (1, 128, 40, 52)]
+CONFIGS = [(1, 1, 1, 2), (1, 3, 7, 13), (2, 32, 5, 2), (3, 40, 33, 17), (1, 128, 40, 52)]
 LAYOUTS = [torch.contiguous_format, torch.channels_last]
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 RUNS = {
@@ -67,7 +67,7 @@ def error(got: Tensor, expected: Tensor) -> float:
 @pytest.mark.parametrize("run", RUNS.values(), ids=list(RUNS))
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", CONFIGS, ids=str)
 def test_it_errs_at_most_twice_as_much_as_pytorch(shape, layout, dtype, run):
     x = (normal(*shape) * 3 + 5).to(dtype).contiguous(memory_format=layout)
     weight, bias = normal(shape[1], seed=1), normal(shape[1], seed=2)

@@ -60,8 +60,8 @@ def test_direct_optimisation_is_content_with_what_cannot_be_better() -> None:
 
 
 def test_a_network_is_judged_by_the_objective_of_its_picture(objective, photograph) -> None:
-    network, remarks = styler(state(), "baseline", Precision.fp32, CPU)
-    assert not remarks
+    network, limitations = styler(state(), "baseline", Precision.fp32, CPU)
+    assert not limitations
     picture = network(photograph)
     figures = judge(objective, photograph, picture)
     total, content, style, tv = objective(picture, photograph).tolist()

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from models.inference import frame_pipeline
-from models.inference.frame_pipeline import FramePath, is_broken
+from models.inference.frame_pipeline import SingleFrameRunner, is_broken
 from tests.conftest import picture
 
 
@@ -78,7 +78,7 @@ def path(monkeypatch):
     monkeypatch.setattr(frame_pipeline, "_pinned", ordinary)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream())
     plan: Any = Negative(24, 32)
-    path: Any = FramePath(plan)
+    path: Any = SingleFrameRunner(plan)
     path.pinned = pinned
     return path
 

@@ -13,12 +13,12 @@ from models.inference import layerwise
 from models.network_config import LITE
 from models.transformer_net import TransformerNetBaseline, TransformerNetFused
 
-SHAPES = {"full": {"num_residual_blocks": 2}, "lite": {"widths": LITE.widths, "end_kernel": 5}}
+CONFIGS = {"full": {"num_residual_blocks": 2}, "lite": {"widths": LITE.widths, "end_kernel": 5}}
 
 
 def network(shape: str) -> TransformerNetBaseline:
     torch.manual_seed(0)
-    return TransformerNetBaseline(**SHAPES[shape])
+    return TransformerNetBaseline(**CONFIGS[shape])
 
 
 def run(net: TransformerNetBaseline, x: Tensor, native: bool) -> Tensor:
@@ -27,7 +27,7 @@ def run(net: TransformerNetBaseline, x: Tensor, native: bool) -> Tensor:
 
 
 @pytest.mark.parametrize("native", [True, False])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", CONFIGS)
 def test_it_is_the_published_network_in_float64(shape, native):
     net, x = network(shape).double(), torch.rand(2, 3, 20, 36, dtype=torch.float64) * 255
     with torch.inference_mode():
@@ -49,7 +49,7 @@ def test_gradients_reach_every_weight(native):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", CONFIGS)
 @pytest.mark.parametrize("native", [True, False])
 def test_on_a_gpu_it_is_near_float64(shape, dtype, native, native_kernels):
     net, x = network(shape).cuda(), torch.rand(1, 3, 96, 136, device="cuda") * 255
@@ -70,7 +70,7 @@ def test_a_network_of_other_widths_runs_so_on_a_gpu(monkeypatch, native_kernels)
         return encode(net, x, native)
 
     monkeypatch.setattr(layerwise, "encode", watched)
-    net = TransformerNetFused(**SHAPES["lite"]).cuda()
+    net = TransformerNetFused(**CONFIGS["lite"]).cuda()
     with torch.inference_mode():
         assert net(torch.rand(1, 3, 32, 48, device="cuda") * 255).isfinite().all()
     assert called == [True]

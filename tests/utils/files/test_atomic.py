@@ -13,7 +13,7 @@ from app.settings import Settings
 from models.checkpoints import load_checkpoint, save_checkpoint
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
-from utils.files.atomic import replacing, temporary_name, write_whole
+from utils.files.atomic import atomic_write, replacing, temporary_name
 from utils.image_utils import load_image, save_image
 
 LONGEST = 255  # bytes of a name on almost every file system
@@ -32,7 +32,7 @@ def film(path: Path) -> None:
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     ".json": lambda path: Settings().save(path),
-    ".txt": lambda path: write_whole(path, b"text"),
+    ".txt": lambda path: atomic_write(path, b"text"),
     ".png": lambda path: save_image(path, picture()),
     ".safetensors": weights,
     ".mp4": film,

@@ -27,7 +27,7 @@ from app.commands.bench.candidates import (
 )
 from app.commands.bench.frames import frame_to_frame
 from app.commands.bench.math_modes import ARITHMETICS, FP32, TF32, arithmetics_of
-from models.network_config import NetworkShape
+from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import add_style, picture
@@ -39,12 +39,12 @@ ROOT = Path(__file__).resolve().parents[4]
 STYLE = "sketch"
 
 
-class Order:
+class TrainingRequest:
     """The arguments of a measurement of a small style, and the report that came of it."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "figures.json"
-        add_style(folder / "data" / "styleforge", STYLE, 0, NetworkShape(num_residual_blocks=1))
+        add_style(folder / "data" / "styleforge", STYLE, 0, NetworkConfig(num_residual_blocks=1))
 
     def __call__(self, device: str) -> list[str]:
         return ["bench", "--style", STYLE, "--json", str(self._file), "--device", device]
@@ -56,7 +56,7 @@ class Order:
 @pytest.fixture
 def order(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    return Order(tmp_path)
+    return TrainingRequest(tmp_path)
 
 
 @pytest.fixture

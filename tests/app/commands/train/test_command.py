@@ -19,7 +19,7 @@ from app.cli import main
 from app.commands.train.reporters import Display
 from app.styles.library import load
 from models.checkpoints import load_checkpoint, save_checkpoint
-from models.network_config import LITE, network_shape
+from models.network_config import LITE, network_config
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features
 from models.training.style_pack import PackTexts, write_pack
@@ -241,7 +241,7 @@ def test_a_lite_network_goes_beside_the_full_one(
     assert main(lite) == 0
     pack = out / "sketch"
     assert (pack / "weights.safetensors").read_bytes() == before
-    assert network_shape(load_checkpoint(pack / "lite.safetensors")) == LITE
+    assert network_config(load_checkpoint(pack / "lite.safetensors")) == LITE
     spec = tomllib.loads((pack / "style.toml").read_text("utf-8"))
     assert spec["lite_weights"] == "lite.safetensors"
     assert spec["lite_sha256"] == sha256((pack / "lite.safetensors").read_bytes()).hexdigest()

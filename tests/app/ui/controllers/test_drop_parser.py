@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QUrl
 
-from app.ui.controllers.drop_parser import understand
+from app.ui.controllers.drop_parser import parse_drop
 
 
 def dropped(*names: str | Path) -> QMimeData:
@@ -18,59 +18,59 @@ def dropped(*names: str | Path) -> QMimeData:
 
 @pytest.mark.parametrize("name", ["a.jpg", "a.PNG", "a.webp", "a.tiff", "a.mp4", "a.mkv", "a.mov"])
 def test_pictures_and_videos_open(name):
-    assert understand(dropped(f"/x/{name}")).spec == f"/x/{name}"
+    assert parse_drop(dropped(f"/x/{name}")).spec == f"/x/{name}"
 
 
 def test_several_pictures_make_a_strip_and_what_else_there_is_stays_out():
-    drop = understand(dropped("/x/a.jpg", "/x/b.png", "/x/notes.txt"))
+    drop = parse_drop(dropped("/x/a.jpg", "/x/b.png", "/x/notes.txt"))
     assert drop.spec == ["/x/a.jpg", "/x/b.png"]
     assert drop.detail == "2 pictures, as a strip to step through; 1 other file left out"
 
 
 @pytest.mark.parametrize("name", ["a.pth", "a.PT", "a.safetensors"])
 def test_weights_offer_to_install_a_style(name):
-    drop = understand(dropped(f"/x/{name}"))
+    drop = parse_drop(dropped(f"/x/{name}"))
     assert drop.weights == Path(f"/x/{name}")
     assert drop.title == "Drop to install this style"
 
 
 def test_a_folder_opens_and_a_pack_installs(tmp_path):
-    assert understand(dropped(tmp_path)).spec == str(tmp_path)
+    assert parse_drop(dropped(tmp_path)).spec == str(tmp_path)
     (tmp_path / "style.toml").touch()
-    assert understand(dropped(tmp_path)).weights == tmp_path
+    assert parse_drop(dropped(tmp_path)).weights == tmp_path
 
 
 def test_addresses_open_dropped_or_as_text():
-    assert understand(dropped("http://cam/video.mjpg")).spec == "http://cam/video.mjpg"
+    assert parse_drop(dropped("http://cam/video.mjpg")).spec == "http://cam/video.mjpg"
     data = QMimeData()
     data.setText(" rtsp://cam/1 \n")
-    assert understand(data).spec == "rtsp://cam/1"
+    assert parse_drop(data).spec == "rtsp://cam/1"
 
 
 @pytest.mark.parametrize("name", ["/x/a.pdf", "/x/noending", "ftp://host/a.jpg"])
 def test_anything_else_says_what_can_be_dropped(name):
-    drop = understand(dropped(name))
-    assert not drop.welcome
+    drop = parse_drop(dropped(name))
+    assert not drop.accepted
     assert drop.title.endswith("cannot be opened")
     assert ".safetensors" in drop.detail
 
 
 def test_two_videos_at_once_are_refused():
-    assert understand(dropped("/x/a.mp4", "/x/b.mp4")).title == "Only one video at a time"
+    assert parse_drop(dropped("/x/a.mp4", "/x/b.mp4")).title == "Only one video at a time"
 
 
 def test_a_name_with_control_characters_is_shown_on_one_line():
-    assert understand(dropped("/x/two\nlines.png")).detail == r"two\nlines.png"
-    assert understand(dropped("/x/\x1b[2J.pdf")).title == r"'\x1b[2J.pdf' cannot be opened"
-    assert len(understand(dropped(f"/x/{'y' * 5000}.pdf")).title) < 150
-    assert understand(dropped("/x/two\nlines.png")).spec == "/x/two\nlines.png"
+    assert parse_drop(dropped("/x/two\nlines.png")).detail == r"two\nlines.png"
+    assert parse_drop(dropped("/x/\x1b[2J.pdf")).title == r"'\x1b[2J.pdf' cannot be opened"
+    assert len(parse_drop(dropped(f"/x/{'y' * 5000}.pdf")).title) < 150
+    assert parse_drop(dropped("/x/two\nlines.png")).spec == "/x/two\nlines.png"
 
 
 def test_a_name_that_no_file_can_have_is_refused(qtlog):
     for text in ("/x/nul\0.png", "file:///x/nul%00.png"):
         data = QMimeData()
         data.setText(text)
-        assert not understand(data).welcome
+        assert not parse_drop(data).accepted
     assert not qtlog.records
 
 
@@ -78,21 +78,21 @@ def test_prose_and_nothing_are_no_drop():
     prose = QMimeData()
     prose.setText("hello\nworld")
     for data in (prose, QMimeData()):
-        assert not understand(data).welcome
+        assert not parse_drop(data).accepted
 
 
 def test_a_folder_among_dropped_pictures_stands_for_what_it_holds(tmp_path):
-    drop = understand(dropped(tmp_path, tmp_path / "a.png", tmp_path / "a.txt"))
+    drop = parse_drop(dropped(tmp_path, tmp_path / "a.png", tmp_path / "a.txt"))
     assert drop.spec == [str(tmp_path), str(tmp_path / "a.png")]
     assert drop.detail.startswith("1 picture and 1 folder, as a strip to step through; ")
     assert drop.detail.endswith("1 other file left out")
 
 
 def test_two_styles_at_once_are_refused():
-    assert understand(dropped("/x/a.pth", "/x/b.pt")).title == "Only one style at a time"
+    assert parse_drop(dropped("/x/a.pth", "/x/b.pt")).title == "Only one style at a time"
 
 
 def test_a_dropped_address_keeps_its_escapes():
     data = QMimeData()
     data.setUrls([QUrl("http://cam/a%20b?x=%26")])
-    assert understand(data).spec == "http://cam/a%20b?x=%26"
+    assert parse_drop(data).spec == "http://cam/a%20b?x=%26"

@@ -9,7 +9,7 @@ from app.frame import SourceInfo
 from app.settings import Settings
 from app.ui.controllers.settings_mapping import config_of, settings_of, source_kept
 from app.ui.widgets.status_bar import source_words
-from models.network_config import NetworkShape
+from models.network_config import NetworkConfig
 from models.precision import Precision
 from tests.conftest import add_style
 
@@ -37,7 +37,7 @@ def test_settings_survive_the_way_to_a_config_and_back(library, tmp_path):
         upsampling="smooth",
         smoothing=0.75,
     )
-    add_style(tmp_path, "second", 1, NetworkShape(1, (4, 4, 4), 3))
+    add_style(tmp_path, "second", 1, NetworkConfig(1, (4, 4, 4), 3))
     library.reload()
     config = config_of(settings, library)
     assert (config.mix, config.mix_amount, config.network) == ("second", 0.25, "lite")

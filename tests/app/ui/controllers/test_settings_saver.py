@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from app.settings import Settings
-from app.ui.controllers.settings_saver import Saver
+from app.ui.controllers.settings_saver import SettingsSaver
 
 
 class Jobs:
@@ -32,7 +32,7 @@ def test_the_disk_is_waited_for_by_another_thread():
         disk.wait()
         writers.append(threading.current_thread())
 
-    Saver(jobs.run, write).save(Settings())
+    SettingsSaver(jobs.run, write).save(Settings())
     disk.set()  # would never come, were this thread waiting
     jobs.wait()
     assert writers == jobs.threads
@@ -45,7 +45,7 @@ def test_older_settings_never_replace_newer_ones():
         disk.wait()
         written.append(settings.split)
 
-    saver = Saver(jobs.run, write)
+    saver = SettingsSaver(jobs.run, write)
     for split in (0.1, 0.2, 0.3):
         saver.save(Settings(split=split))
         time.sleep(0.01)  # the first is being written by now, or soon

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.errors import Problem
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
-from app.ui.widgets.option_box import Choice, ChoiceBox
-from app.ui.widgets.prompt_bar import QuestionBar
+from app.ui.widgets.option_box import Choice, OptionBox
+from app.ui.widgets.prompt_bar import PromptBar
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_question_gives_its_answer_once_and_a_no_gives_none(qtbot):
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.show()
-    bar = QuestionBar(parent)
+    bar = PromptBar(parent)
     answers: list[str] = []
     bar.ask("Install?", "&Install", answers.append, label="&Title:", text="Waves")
     assert bar.field.accessibleName() == "Title"
@@ -81,7 +81,7 @@ def test_a_question_gives_its_answer_once_and_a_no_gives_none(qtbot):
 
 
 def test_a_choice_box_speaks_only_when_the_user_does(qtbot):
-    box = ChoiceBox("Precision", "tip")
+    box = OptionBox("Precision", "tip")
     qtbot.addWidget(box)
     box.offer([Choice(1, "One"), Choice(2, "Two", "slower here")])
     picked: list[object] = []

@@ -9,15 +9,15 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.frame import SourceInfo
 from app.ui import actions
-from app.ui.widgets.playback_bar import TICKS, Transport
+from app.ui.widgets.playback_bar import TICKS, PlaybackBar
 
 
 @pytest.fixture
-def transport(qtbot) -> Transport:
+def transport(qtbot) -> PlaybackBar:
     parent = QWidget()
     qtbot.addWidget(parent)
     made = actions.build(parent, {entry.key: int for entry in actions.ACTIONS})
-    transport = Transport(made, parent)
+    transport = PlaybackBar(made, parent)
     parent.show()
     transport.keep_alive = parent  # type: ignore[attr-defined]
     return transport

@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from app.engine.result import EngineConfig, Running, Styled, Timings
+from app.engine.result import EngineConfig, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.live.flicker import Flicker
-from app.live.stream_metrics import Reading
+from app.live.stream_metrics import StreamStats
 from app.ui.viewport.stats_overlay import REDRAW_MS, Overlay, lines
 from models.precision import Precision
 
 
-def result() -> Styled:
+def result() -> StyledFrame:
     frame = Frame(np.zeros((24, 32, 3), np.uint8))
-    running = Running("Fused", Precision.fp32, "CPU")
-    return Styled(frame, frame, EngineConfig(), Timings(), (288, 208), running)
+    running = RunInfo("Fused", Precision.fp32, "CPU")
+    return StyledFrame(frame, frame, EngineConfig(), Timings(), (288, 208), running)
 
 
 @pytest.fixture
-def reading() -> Reading:
+def reading() -> StreamStats:
     timings = Timings(1.0, 0.5, 40.0, 0.7, (("encoder", 10.0), ("decoder", 12.0)), 3.5)
-    verdict = "limited by the network"
-    return Reading(30.0, 24.9, 24.9, 61.0, 70.0, 3, timings, 2.0, verdict, Flicker(3.0, 2.0))
+    bottleneck = "limited by the network"
+    return StreamStats(30.0, 24.9, 24.9, 61.0, 70.0, 3, timings, 2.0, bottleneck, Flicker(3.0, 2.0))
 
 
 def test_the_overlay_has_a_line_for_every_figure(reading):
@@ -42,7 +42,7 @@ def test_the_overlay_has_a_line_for_every_figure(reading):
 
 
 def test_rates_that_are_not_known_are_left_out():
-    assert "Captured" not in dict(lines(Reading(), result()))
+    assert "Captured" not in dict(lines(StreamStats(), result()))
 
 
 def test_the_overlay_text_is_drawn_at_most_four_times_a_second(qtbot, reading):
@@ -51,7 +51,7 @@ def test_the_overlay_text_is_drawn_at_most_four_times_a_second(qtbot, reading):
     parent.resize(400, 400)
     asked: list[int] = []
 
-    def read() -> Reading:
+    def read() -> StreamStats:
         asked.append(len(asked))
         return replace(reading, dropped=len(asked))
 
@@ -79,7 +79,7 @@ def test_a_hidden_overlay_reads_nothing(qtbot, reading):
 
 def test_a_picture_that_stands_still_goes_on_showing_what_it_took():
     styled = replace(result(), timings=Timings(1.0, 0.5, 40.0, 0.7))
-    said = dict(lines(Reading(), styled))
+    said = dict(lines(StreamStats(), styled))
     assert said["Network"] == "40.0 ms"
     assert "Paint" not in said
     assert "Dropped" not in said

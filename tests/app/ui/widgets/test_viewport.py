@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
-from app.engine.result import Comparison, EngineConfig, Pace, Running, Styled, Timings
+from app.engine.result import Comparison, EngineConfig, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.ui.viewport.comparison import (
     conditions_words,
@@ -31,10 +31,10 @@ def plain(color: tuple[int, int, int], width: int = 64, height: int = 48) -> Fra
     return Frame(np.full((height, width, 3), color, np.uint8))
 
 
-def styled(comparison: Comparison | None = None, size: tuple[int, int] = (64, 48)) -> Styled:
+def styled(comparison: Comparison | None = None, size: tuple[int, int] = (64, 48)) -> StyledFrame:
     """Red made of green."""
-    running = Running("Fused", Precision.fp32, "CPU")
-    return Styled(
+    running = RunInfo("Fused", Precision.fp32, "CPU")
+    return StyledFrame(
         plain(RED, *size), plain(GREEN, *size), EngineConfig(), Timings(), size, running, comparison
     )
 
@@ -42,13 +42,13 @@ def styled(comparison: Comparison | None = None, size: tuple[int, int] = (64, 48
 def comparison(agrees: bool = True, fused_ms: float = 50.0) -> Comparison:
     return Comparison(
         plain(BLUE), plain(RED), "Fused",
-        Pace(100.0, 120.0), Pace(fused_ms, 61.0), 0.02 if agrees else 7.5,
+        LatencyStats(100.0, 120.0), LatencyStats(fused_ms, 61.0), 0.02 if agrees else 7.5,
         84.0, "largest difference at most 0.5", agrees, 60, (48, 32), Precision.fp32,
     )  # fmt: skip
 
 
 @pytest.fixture
-def shown() -> list[tuple[Styled, float]]:
+def shown() -> list[tuple[StyledFrame, float]]:
     return []
 
 
@@ -206,7 +206,7 @@ def test_identical_pictures_have_no_psnr():
 
 
 def test_a_pace_says_that_it_is_of_the_network_alone():
-    assert pace_words(Pace(81.25, 95.0)) == (
+    assert pace_words(LatencyStats(81.25, 95.0)) == (
         "12.3 fps alone",
         "81.2 ms a frame (median), 95.0 ms (p95)",
     )

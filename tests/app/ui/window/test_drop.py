@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.training.window import StudioWindow
+from app.ui.training.window import TrainingWindow
 from models.transformer_net import TransformerNetBaseline
 from tests.app.ui.window.conftest import press
 from utils.image_utils import save_image
@@ -78,7 +78,7 @@ def test_where_only_a_move_is_offered_the_file_is_opened_and_stays(window, sessi
 
 
 def test_a_drop_into_the_studio_is_a_copy_too(window, session, picture, qtbot):
-    studio = StudioWindow(session, lambda: None, lambda **_: None, window.picker, window)
+    studio = TrainingWindow(session, lambda: None, lambda **_: None, window.picker, window)
     studio.show()
     data = files(picture)
     dropped = drop(studio, data, COPY | MOVE)

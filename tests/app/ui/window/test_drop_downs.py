@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.ui.main_window import MainWindow
-from app.ui.training.window import StudioWindow
-from app.ui.widgets.option_box import Choice, ChoiceBox
+from app.ui.training.window import TrainingWindow
+from app.ui.widgets.option_box import Choice, OptionBox
 
 
-def unseen(box: ChoiceBox) -> list[str]:
+def unseen(box: OptionBox) -> list[str]:
     """The rows of the list on screen that are not wholly inside it."""
     view, model = box.view(), box.model()
     inside = view.viewport().rect()
@@ -23,7 +23,7 @@ def unseen(box: ChoiceBox) -> list[str]:
     ]
 
 
-def pop_up(box: ChoiceBox, qtbot) -> None:
+def pop_up(box: OptionBox, qtbot) -> None:
     """Open the list with the keyboard, as who tabs through the window does."""
     box.window().activateWindow()
     box.setFocus()
@@ -32,14 +32,14 @@ def pop_up(box: ChoiceBox, qtbot) -> None:
     qtbot.wait(30)  # arrows to scroll with come a moment later
 
 
-def boxes(window: MainWindow, studio: StudioWindow) -> list[ChoiceBox]:
+def boxes(window: MainWindow, studio: TrainingWindow) -> list[OptionBox]:
     studio.form.more.setChecked(True)
-    return [*window.panel.findChildren(ChoiceBox), *studio.form.findChildren(ChoiceBox)]
+    return [*window.panel.findChildren(OptionBox), *studio.form.findChildren(OptionBox)]
 
 
 @pytest.fixture
 def studio(window, session):
-    made = StudioWindow(session, lambda: None, lambda **_: None, window.picker, window)
+    made = TrainingWindow(session, lambda: None, lambda **_: None, window.picker, window)
     made.show()
     yield made
     made.close()

@@ -18,9 +18,9 @@ from app.live.session import Session
 from app.settings import Settings
 from app.sources import CameraName, open_source
 from app.ui.application import NO_DISPLAY, run, spare_what_was_loaded
-from app.ui.controllers.startup_source import Beginning
+from app.ui.controllers.startup_source import StartupSource
 from app.ui.main_window import MainWindow
-from app.ui.startup_view import Starting
+from app.ui.startup_view import StartupView
 from app.ui.theme.tokens import LIGHT
 from app.ui.viewport.text_painting import INK
 from tests.app.ui.window.conftest import press
@@ -116,19 +116,19 @@ class Scripted:
 
 def test_the_first_camera_opens_or_the_scene(session, monkeypatch):
     script = Scripted(session, monkeypatch)
-    beginning = Beginning(session, "")
+    beginning = StartupSource(session, "")
     assert script.opened == []
     session.cameras_found.emit((CameraName(0, "HD Pro"), CameraName(1, "Other")))
     assert script.opened == ["camera:HD Pro"]
     beginning.deleteLater()
-    Beginning(session, "")
+    StartupSource(session, "")
     session.cameras_found.emit(())
     assert script.opened[-1] == "scene"
 
 
 def test_a_source_that_is_gone_gives_way_to_the_scene(session, monkeypatch):
     script = Scripted(session, monkeypatch)
-    Beginning(session, "/gone.png")
+    StartupSource(session, "/gone.png")
     session.opening_failed.emit()
     session.opening_failed.emit()
     assert script.opened == ["/gone.png", "scene"]
@@ -136,7 +136,7 @@ def test_a_source_that_is_gone_gives_way_to_the_scene(session, monkeypatch):
 
 def test_another_problem_does_not_cost_the_first_camera(session, monkeypatch):
     script = Scripted(session, monkeypatch)
-    Beginning(session, "")
+    StartupSource(session, "")
     session.problem.emit(Problem("there is no device 'cuda:7'"))
     session.cameras_found.emit((CameraName(0, "HD Pro"),))
     assert script.opened == ["camera:HD Pro"]
@@ -144,7 +144,7 @@ def test_another_problem_does_not_cost_the_first_camera(session, monkeypatch):
 
 def test_who_opens_something_at_once_is_not_overruled_by_the_first_camera(session, monkeypatch):
     script = Scripted(session, monkeypatch)
-    Beginning(session, "")
+    StartupSource(session, "")
     session.opening_changed.emit("Opening 'mine.png'...")
     session.cameras_found.emit((CameraName(0, "HD Pro"),))
     assert script.opened == []
@@ -152,7 +152,7 @@ def test_who_opens_something_at_once_is_not_overruled_by_the_first_camera(sessio
 
 def test_a_later_problem_opens_nothing(session, monkeypatch):
     script = Scripted(session, monkeypatch)
-    Beginning(session, "/here.png")
+    StartupSource(session, "/here.png")
     session.source_changed.emit(SourceInfo("here", 8, 8))
     session.opening_failed.emit()
     assert script.opened == ["/here.png"]
@@ -170,7 +170,7 @@ def test_the_first_window_needs_no_pytorch():
 
 
 def test_the_first_window_says_that_the_program_is_starting(qapp, qtbot):
-    starting = Starting(qapp, Settings(theme="light"))
+    starting = StartupView(qapp, Settings(theme="light"))
     qtbot.addWidget(starting)
     starting.show()
     qtbot.waitExposed(starting)
@@ -185,7 +185,7 @@ def test_the_first_window_gives_its_place_to_the_one_that_follows(qapp, window, 
     kept = base64.b64encode(window.saveGeometry().data()).decode()
     window.hide()
     window.setGeometry(0, 0, 800, 500)
-    starting = Starting(qapp, Settings(geometry=kept))
+    starting = StartupView(qapp, Settings(geometry=kept))
     starting.show()
     assert starting.geometry().getRect() == (120, 90, 1000, 600)
     starting.give_way_to(window)
