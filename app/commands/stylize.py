@@ -25,13 +25,13 @@ from app.commands.common_flags import (
 from app.commands.memory_budget import bytes_per_pixel, free_bytes
 from app.commands.style_flags import add_style_options, share
 from app.engine.engine import Engine
-from app.engine.resolution import SHORTEST
+from app.engine.process_mode import ProcessMode
+from app.engine.resolution import SHORTEST, size_for
 from app.engine.result import EngineConfig, StyledFrame
 from app.errors import SENTENCE, StyleForgeError
 from app.export.image_metadata import metadata
 from app.frame import Frame
 from app.mixing import HALF
-from app.options import STROKES
 from app.sources import pictures_in
 from app.styles.library import Library
 from kernels.ops.registry import prepare
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True, emoji=False)
     notices: list[str] = []
     library = Library.default()
-    engine = Engine(library, notice=notices.append)
+    engine = Engine(library, on_notice=notices.append)
     mix, amount = args.mix or (None, HALF)
     config = EngineConfig(
         style=args.style,
@@ -186,8 +186,7 @@ def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame
     picture = load_picture(job.source)
     frame = Frame(picture.pixels, alpha=picture.alpha)
     long_side = max(frame.width, frame.height)
-    scale = STROKES[config.strokes].scale
-    room = int(affordable(frame, resolve(config.device), config.precision) / scale)
+    room = size_for(config, affordable(frame, resolve(config.device), config.precision))
     if config.size and config.size > room:
         raise StylizeError(
             f"'{printable(job.source.name)}' does not fit into memory at size {config.size}; "
@@ -196,7 +195,8 @@ def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame
     size = config.size or min(long_side, room, LARGEST[resolve(config.device).type])
     size = max(size, SHORTEST)
     engine.configure(replace(config, size=size))
-    styled = engine.process(frame, still=True, live=config.smoothing > 0)
+    follow = config.smoothing > 0  # pictures given in order are frames of a film
+    styled = engine.process(frame, ProcessMode.SEQUENCE if follow else ProcessMode.REFINE)
     job.target.parent.mkdir(parents=True, exist_ok=True)
     save_image(job.target, styled.frame.pixels, metadata(styled), alpha=picture.alpha)
     limitations = [picture.loss] if picture.loss else []

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from app.options import STROKE_SIZE
+from app.engine.result import EngineConfig
+from app.options import STROKE_SIZE, STROKES
 
 SHORTEST = 16  # the network's smallest side
 # Long sides the automatic size chooses from, beside the one that gives strokes their width and
@@ -54,6 +55,25 @@ def fit(width: int, height: int, long_side: int) -> tuple[int, int]:
     """(width, height) scaled so that the longer is `long_side`, no side under SHORTEST."""
     scale = long_side / max(width, height)
     return max(SHORTEST, round(width * scale)), max(SHORTEST, round(height * scale))
+
+
+def long_side(config: EngineConfig, width: int, height: int) -> int:
+    """The long side of the network's input that `config` asks for, for frames of width x height:
+    its size or, where that is automatic, the one at which strokes have their width."""
+    size = config.size or min(STROKE_SIZE, max(width, height))
+    return round(size * STROKES[config.strokes].scale)
+
+
+def requested_sizes(config: EngineConfig, width: int, height: int) -> Sizes:
+    """The sizes for frames of width x height where `config` asks for one."""
+    size = fit(width, height, long_side(config, width, height))
+    return Sizes(size, size)
+
+
+def size_for(config: EngineConfig, pixels: int) -> int:
+    """The `EngineConfig.size` at which the long side of the network's input is `pixels`, the
+    inverse of `long_side`; rounded down."""
+    return int(pixels / STROKES[config.strokes].scale)
 
 
 class AdaptiveResolution:
@@ -117,7 +137,7 @@ class AdaptiveResolution:
             self._recent.clear()
         self._last = sizes
 
-    def remeasure(self) -> None:
+    def reset_measurements(self) -> None:
         """What was measured no longer holds (other kernels): keep the sizes, decide anew."""
         self._recent.clear()
         self._rough, self._last = 0.0, None

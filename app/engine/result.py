@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from statistics import fmean
 
 from app.frame import Frame
 from app.mixing import HALF
@@ -57,10 +59,15 @@ def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Milliseconds spent on one frame. `groups` splits `network` into encoder, residual blocks
-    and decoder; on a GPU these come from CUDA events. `blend` is what is done to the picture
-    after it came back: smoothing, scaling up, mixing with the frame. `beside` is all that the
-    network beside this one took, in a comparison."""
+    """Milliseconds spent on one frame, from its capture until the engine's thread is done with it.
+
+    `read` is the source's own (grabbing, decoding) and not part of the rest. What follows is one
+    after the other: `wait` until the engine took the frame, `resize` to the network's input,
+    `upload`, `network` (split by `groups` into encoder, residual blocks and decoder; on a GPU from
+    CUDA events), `download`, `blend` (smoothing, scaling up, mixing with the frame), `comparison`
+    (all that the other network of a comparison took, and measuring the difference), `copy` (copies
+    in the size of the display) and `other`, what none of these explains.
+    """
 
     read: float = 0.0
     upload: float = 0.0
@@ -68,27 +75,47 @@ class Timings:
     download: float = 0.0
     groups: tuple[tuple[str, float], ...] = ()
     blend: float = 0.0
-    beside: float = 0.0
+    comparison: float = 0.0
+    wait: float = 0.0
+    resize: float = 0.0
+    copy: float = 0.0
+    other: float = 0.0
 
     def __add__(self, other: Timings) -> Timings:
         """Both, one after the other."""
-        groups = dict(self.groups)
-        for name, ms in other.groups:
-            groups[name] = groups.get(name, 0.0) + ms
-        return Timings(
-            self.read + other.read,
-            self.upload + other.upload,
-            self.network + other.network,
-            self.download + other.download,
-            tuple(groups.items()),
-            self.blend + other.blend,
-            self.beside + other.beside,
-        )
+        return Timings._combined((self, other), sum)
+
+    @staticmethod
+    def mean(every: Sequence[Timings]) -> Timings:
+        """The mean of at least one; of the groups, those that the newest frame has."""
+        return Timings._combined(every, lambda values: fmean(list(values)), every[-1:])
+
+    @staticmethod
+    def _combined(
+        every: Sequence[Timings],
+        combine: Callable[[Iterable[float]], float],
+        named: Sequence[Timings] = (),
+    ) -> Timings:
+        tables = [dict(each.groups) for each in every]
+        names = dict.fromkeys(name for each in named or every for name, _ in each.groups)
+        groups = tuple((n, combine([t[n] for t in tables if n in t])) for n in names)
+        spent = {
+            field.name: combine([getattr(each, field.name) for each in every])
+            for field in fields(Timings)
+            if field.name != "groups"
+        }
+        return Timings(groups=groups, **spent)
+
+    @property
+    def engine(self) -> float:
+        """What the engine spent on the frame."""
+        network = self.upload + self.network + self.download
+        return self.resize + network + self.blend + self.comparison
 
     @property
     def total(self) -> float:
-        """What the engine spent: all but reading, which is the source's."""
-        return self.upload + self.network + self.download + self.blend + self.beside
+        """What the engine's thread spent: all but reading, which is the source's, and waiting."""
+        return self.engine + self.copy + self.other
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +157,13 @@ class LatencyStats:
 class Comparison:
     """Baseline beside fused on the same frames, at the same size and precision.
 
-    `baseline_pace` and `fused_pace` are of each network's own path alone, from the frame's pixels
-    to the picture's. `size` is the (width, height) both worked at, `precision` what both computed
-    in. `fused_title` names the kernels beside the baseline: those chosen, or the fused ones where
-    the baseline itself is chosen. `difference` is the largest absolute difference of the two
-    networks' outputs (0-255, before rounding), `psnr` in dB. `ratio` is baseline median over
-    fused median, also when it is below 1; None, withheld, while the pictures differ by more than
-    `bound` says.
+    `baseline_pace` and `fused_pace` are of each network alone by its own fastest path, from the
+    bytes of its input to the bytes of its picture. `size` is the (width, height) both worked at,
+    `precision` what both computed in. `fused_title` names the kernels beside the baseline: those
+    chosen, or the fused ones where the baseline itself is chosen. `difference` is the largest
+    absolute difference of the two networks' outputs (0-255, before rounding), `psnr` in dB; both
+    are measured outside the times. `ratio` is baseline median over fused median, also when it is
+    below 1; None, withheld, while the pictures differ by more than `bound` says.
     """
 
     baseline: Frame
@@ -161,7 +188,8 @@ class Comparison:
 class StyledFrame:
     """A styled frame. `frame` has the index and captured_at of `source`, `config` is the config
     that was asked for, `running` what ran, `size` the (width, height) the network worked at.
-    `captured` is the frame as it was captured where `source` is a smaller copy of it. Pixels are
+    `captured` is the frame as it was captured where `source` is a smaller copy of it.
+    `finished_at` is `time.perf_counter()` when the engine's thread was done with it. Pixels are
     never written to again, whoever holds them."""
 
     frame: Frame
@@ -172,3 +200,4 @@ class StyledFrame:
     running: RunInfo
     comparison: Comparison | None = None
     captured: Frame | None = None
+    finished_at: float = 0.0

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QThread, Signal, Slot
 
 from app.background_jobs import Jobs
 from app.engine.engine import Engine
@@ -56,7 +56,6 @@ class Session(QObject):
     _seek = Signal(float)
     _step = Signal(int)
     _pause = Signal(bool)
-    _lag = Signal(float)
     _forget = Signal(str)
     _compile_kernels = Signal(bool)
     _show_on = Signal(int, int)
@@ -93,11 +92,6 @@ class Session(QObject):
         self._thread.finished.connect(self._worker.close)  # the thread's last act, on the thread
         self.studio = TrainingController(library, self)
         self.studio.finished.connect(self._trained)
-        self._feedback = QTimer(self, interval=500)
-        self._feedback.timeout.connect(
-            lambda: self._lag.emit(self.meter.overhead_ms(time.perf_counter()))
-        )
-        self._feedback.start()
         self._thread.start()
         self._worker.wanted = config
         self._configure.emit(config)
@@ -108,18 +102,17 @@ class Session(QObject):
         self._seek.connect(worker.seek)
         self._step.connect(worker.step_source)
         self._pause.connect(worker.pause)
-        self._lag.connect(worker.lag)
         self._forget.connect(worker.forget)
         self._compile_kernels.connect(worker.compile_kernels)
         self._show_on.connect(worker.show_on)
         self._hold.connect(worker.hold)
         worker.ready.connect(self._deliver)
         worker.problem.connect(self.problem)
-        worker.described.connect(self._described)
+        worker.info_changed.connect(self._source_info)
         worker.ended.connect(self._ended)
         worker.status.connect(self.source_status)
-        worker.moved.connect(self._moved)
-        worker.refused.connect(self._refused)
+        worker.position_changed.connect(self._moved)
+        worker.config_rejected.connect(self._refused)
 
     # What is chosen
 
@@ -231,7 +224,7 @@ class Session(QObject):
         self._step.emit(count)
 
     @Slot(object)
-    def _described(self, info: SourceInfo) -> None:
+    def _source_info(self, info: SourceInfo) -> None:
         self._info = info
         self.source_changed.emit(info)
 
@@ -321,7 +314,6 @@ class Session(QObject):
     def shutdown(self) -> None:
         """End every thread; call once, before the application quits."""
         self._closed = True
-        self._feedback.stop()
         self.studio.close()
         self._jobs.close()
         self._thread.quit()

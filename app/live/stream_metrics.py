@@ -20,7 +20,8 @@ BUSY = 0.85  # an engine busier than this is what limits the stream
 class StreamStats:
     """Rates in frames per second, times in milliseconds, over the last two seconds.
 
-    `latency_ms` is capture to paint (median); `dropped` counts since the source was opened.
+    `latency_ms` is capture to paint (median): `timings.wait`, `timings.total`, `deliver_ms` from
+    there to the window's thread, and `paint_ms`. `dropped` counts since the source was opened.
     """
 
     capture_fps: float = 0.0
@@ -30,6 +31,7 @@ class StreamStats:
     latency_p95_ms: float = 0.0
     dropped: int = 0
     timings: Timings = field(default_factory=Timings)
+    deliver_ms: float = 0.0
     paint_ms: float = 0.0
     bottleneck: str = ""
     flicker: Flicker | None = None
@@ -41,6 +43,7 @@ class _Seen:
     captured_at: float
     at: float  # when processed or painted
     timings: Timings
+    deliver_ms: float = 0.0
     paint_ms: float = 0.0
 
 
@@ -53,7 +56,7 @@ class StreamMetrics:
         self.start("")
 
     def start(self, source: str) -> None:
-        """Forget everything: a new source, named for the verdict ("camera", "video"), began."""
+        """Forget everything: a new source, named for the bottleneck ("camera", "video"), began."""
         with self._lock:
             self._source = source
             self._processed: deque[_Seen] = deque(maxlen=400)
@@ -78,16 +81,18 @@ class StreamMetrics:
     def displayed(self, styled: StyledFrame, now: float, paint_ms: float) -> None:
         """`styled` reached the screen; painting took `paint_ms`."""
         frame = styled.source
+        finished_at = styled.finished_at or now
+        deliver_ms = max(0.0, (now - finished_at) * 1e3 - paint_ms)
         with self._lock:
             self._displayed.append(
-                _Seen(frame.index, frame.captured_at, now, styled.timings, paint_ms)
+                _Seen(frame.index, frame.captured_at, now, styled.timings, deliver_ms, paint_ms)
             )
 
     def overhead_ms(self, now: float) -> float:
         """Capture-to-paint time that is not the engine's, median; 0 where nothing was shown."""
         with self._lock:
             recent = [s for s in self._displayed if now - s.at <= WINDOW_S]
-        outside = [(s.at - s.captured_at) * 1e3 - s.timings.total for s in recent]
+        outside = [(s.at - s.captured_at) * 1e3 - s.timings.engine for s in recent]
         return median(outside) if outside else 0.0
 
     def reading(self, now: float) -> StreamStats:
@@ -99,7 +104,7 @@ class StreamMetrics:
         capture_fps = _capture_rate(processed)
         processed_fps = _rate([s.at for s in processed])
         displayed_fps = _rate([s.at for s in displayed])
-        timings = _mean(processed)
+        timings = Timings.mean([s.timings for s in processed]) if processed else Timings()
         return StreamStats(
             capture_fps,
             processed_fps,
@@ -108,12 +113,13 @@ class StreamMetrics:
             _p95(latencies),
             dropped,
             timings,
+            fmean(s.deliver_ms for s in displayed) if displayed else 0.0,
             fmean(s.paint_ms for s in displayed) if displayed else 0.0,
-            self._verdict(capture_fps, processed_fps, displayed_fps, timings),
+            self._bottleneck(capture_fps, processed_fps, displayed_fps, timings),
             flicker,
         )
 
-    def _verdict(
+    def _bottleneck(
         self, capture_fps: float, processed_fps: float, displayed_fps: float, timings: Timings
     ) -> str:
         if not processed_fps:
@@ -124,10 +130,14 @@ class StreamMetrics:
         behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
         if busy or behind:
             parts = {
+                "resizing": timings.resize,
                 "upload": timings.upload,
                 "network": timings.network,
                 "download": timings.download,
                 "blending": timings.blend,
+                "comparison": timings.comparison,
+                "copies for the display": timings.copy,
+                "program around the engine": timings.other,
             }
             return f"limited by the {max(parts, key=lambda name: parts[name])}"
         if displayed_fps < 0.9 * processed_fps:
@@ -151,27 +161,6 @@ def _capture_rate(seen: Sequence[_Seen]) -> float:
     ]
     span = sum(seconds for _, seconds in steps)
     return sum(count for count, _ in steps) / span if span > 0 else 0.0
-
-
-def _mean(seen: Sequence[_Seen]) -> Timings:
-    if not seen:
-        return Timings()
-    every = [s.timings for s in seen]
-    newest = every[-1].groups
-    # Groups may change their names with the network; average those the newest frame has.
-    groups = tuple(
-        (name, fmean(dict(t.groups)[name] for t in every if name in dict(t.groups)))
-        for name, _ in newest
-    )
-    return Timings(
-        fmean(t.read for t in every),
-        fmean(t.upload for t in every),
-        fmean(t.network for t in every),
-        fmean(t.download for t in every),
-        groups,
-        fmean(t.blend for t in every),
-        fmean(t.beside for t in every),
-    )
 
 
 def _p95(values: Sequence[float]) -> float:

@@ -10,13 +10,16 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine.engine import Engine
-from app.engine.result import EngineConfig, StyledFrame
+from app.engine.process_mode import ProcessMode
+from app.engine.result import EngineConfig, StyledFrame, Timings
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.display_copy import for_display, with_preview, with_previews
 from app.live.stream_metrics import StreamMetrics
 
 log = logging.getLogger(__name__)
+
+OVERHEAD_S = 0.5  # how often the engine is told what is spent outside it
 
 
 class LatestValue:
@@ -51,11 +54,11 @@ class Worker(QObject):
 
     ready = Signal()  # a doorbell: the result itself waits in `latest`
     problem = Signal(object)  # Problem
-    described = Signal(object)  # SourceInfo, of a new source and whenever it has changed
+    info_changed = Signal(object)  # SourceInfo, of a new source and whenever it has changed
     ended = Signal()  # the source cannot go on
     status = Signal(str)  # the source's sentence, when it changes
-    moved = Signal(float)  # the source's position, when it changes
-    refused = Signal(object)  # the EngineConfig that stays in force, or None
+    position_changed = Signal(float)  # the source's position, when it changes
+    config_rejected = Signal(object)  # the EngineConfig that stays in force, or None
 
     def __init__(self, engine: Engine, latest: LatestValue, meter: StreamMetrics) -> None:
         super().__init__()
@@ -68,12 +71,13 @@ class Worker(QObject):
         self._frame: Frame | None = None
         self._paused = False
         self._styled: EngineConfig | None = None  # what the newest result was made with
-        self._thorough = False  # the newest result took its time
+        self._refined = False  # the newest result took its time
         self._reduced = False  # the newest result was made for the display
         self._display = (0, 0)
         self._held = False
         self._status = ""
         self._position = 0.0
+        self._overhead_at = 0.0
         self._tick = QTimer(self, interval=0)
         self._tick.timeout.connect(self._step)
 
@@ -81,11 +85,11 @@ class Worker(QObject):
     def open(self, source: FrameSource) -> None:
         """Replace the source; takes ownership of it."""
         self.close()
-        self._engine.cut()
+        self._engine.reset_history()
         self._source = source
         self._paused = False
         self._info = source.info
-        self.described.emit(self._info)
+        self.info_changed.emit(self._info)
         self._start()
 
     @Slot(object)
@@ -98,20 +102,20 @@ class Worker(QObject):
         except Exception as exc:
             log.info("configure failed", exc_info=True)
             self.problem.emit(Problem.of(exc, doing="use that choice"))
-            self.refused.emit(kept)
+            self.config_rejected.emit(kept)
         self._start()
 
     @Slot(float)
     def seek(self, position: float) -> None:
         if self._source:
             self._source.seek(position)
-            self._engine.cut()
+            self._engine.reset_history()
 
     @Slot(int)
     def step_source(self, count: int) -> None:
         if self._source:
             self._source.step(count)
-            self._engine.cut()
+            self._engine.reset_history()
 
     @Slot(bool)
     def pause(self, paused: bool) -> None:
@@ -119,13 +123,9 @@ class Worker(QObject):
         if self._source:
             self._source.pause(paused)
 
-    @Slot(float)
-    def lag(self, overhead_ms: float) -> None:
-        self._engine.lag(overhead_ms)
-
     @Slot(str)
     def forget(self, style: str) -> None:
-        self._engine.forget(style)
+        self._engine.evict(style)
 
     @Slot(bool)
     def compile_kernels(self, compiling: bool) -> None:
@@ -155,7 +155,7 @@ class Worker(QObject):
             self._source = None
         self._frame = self._styled = None
         self._latest.take()
-        self._say("")
+        self._set_status("")
 
     def _start(self) -> None:
         if self._source and self._engine.config:
@@ -175,21 +175,21 @@ class Worker(QObject):
             self.problem.emit(Problem.of(exc, doing=f"go on with {source.info.title}"))
             self.ended.emit()
             return
-        self._say(source.status)
+        self._set_status(source.status)
         if source.info != self._info:  # a measured rate, another picture of the strip
             self._info = source.info
-            self.described.emit(self._info)
+            self.info_changed.emit(self._info)
         if source.position != self._position:
             self._position = source.position
-            self.moved.emit(self._position)
-        thorough = False
+            self.position_changed.emit(self._position)
+        refine = False
         if frame is not None:
             self._frame = frame
-        elif (thorough := self._again(source)) is None or self._frame is None:
+        elif (refine := self._needs_reprocess(source)) is None or self._frame is None:
             return
-        self._style(source, self._frame, thorough)
+        self._style(source, self._frame, refine)
 
-    def _again(self, source: FrameSource) -> bool | None:
+    def _needs_reprocess(self, source: FrameSource) -> bool | None:
         """Whether to style the old frame again: None for no, True for at leisure."""
         config = self._engine.config
         if self._frame is None or config is None:
@@ -199,38 +199,68 @@ class Worker(QObject):
         stands_still = not source.live or self._paused
         if stands_still and (config.compare or self._reduced):
             return False
-        if stands_still and not self._thorough and config.size is None:
+        if stands_still and not self._refined and config.size is None:
             return True
         return None
 
-    def _style(self, source: FrameSource, frame: Frame, thorough: bool) -> None:
+    def _style(self, source: FrameSource, frame: Frame, refine: bool) -> None:
         streaming = source.live and not self._paused
         if not streaming:
             # A picture's age says nothing; the delay that matters began with the command.
             frame = replace(with_preview(frame), captured_at=time.perf_counter())
             self._frame = frame
+        begun = time.perf_counter()
+        self._report_overhead(begun)
         shown = for_display(frame, self._display) if streaming and not self._held else frame
+        copied = time.perf_counter()
         try:
-            styled = self._engine.process(shown, still=thorough, live=source.live, look=self._look)
+            inferred = self._engine.infer(shown, _mode(source, refine))
+            styled = self._engine.finish(inferred, self.wanted)
+            finished = time.perf_counter()
             if shown is not frame:
                 styled = replace(styled, captured=frame)
             styled = with_previews(styled)
+            styled = _timed(styled, begun, copied, finished)
         except Exception as exc:
             log.info("frame failed", exc_info=True)
             self._tick.stop()  # until the next config or source, or every frame would say so
             self.problem.emit(Problem.of(exc, doing="style this frame"))
             return
-        self._styled, self._thorough = styled.config, thorough
+        self._styled, self._refined = styled.config, refine
         self._reduced = shown is not frame
         self._meter.processed(styled, time.perf_counter())
         if self._latest.put(styled):
             self.ready.emit()
 
-    def _look(self) -> EngineConfig:
-        assert self._engine.config is not None
-        return self.wanted or self._engine.config
+    def _report_overhead(self, now: float) -> None:
+        """The automatic size needs to know, though not for every frame."""
+        if now - self._overhead_at >= OVERHEAD_S:
+            self._overhead_at = now
+            self._engine.set_overhead(self._meter.overhead_ms(now))
 
-    def _say(self, status: str) -> None:
+    def _set_status(self, status: str) -> None:
         if status != self._status:
             self._status = status
             self.status.emit(status)
+
+
+def _mode(source: FrameSource, refine: bool) -> ProcessMode:
+    if refine:  # a stream that is paused keeps its history
+        return ProcessMode.SEQUENCE if source.live else ProcessMode.REFINE
+    return ProcessMode.LIVE if source.live else ProcessMode.SINGLE
+
+
+def _timed(styled: StyledFrame, begun: float, copied: float, finished: float) -> StyledFrame:
+    """`styled` with every stretch since its capture in its timings, so that they add up.
+
+    The engine's thread took the frame at `begun`, had a copy of it in the size of the display at
+    `copied`, and the result at `finished`; what follows until now are copies of that.
+    """
+    now = time.perf_counter()
+    around = Timings(
+        wait=max(0.0, begun - styled.source.captured_at) * 1e3,
+        copy=(copied - begun + now - finished) * 1e3,
+    )
+    timings = styled.timings + around
+    other_ms = (now - begun) * 1e3 - timings.total
+    return replace(styled, timings=timings + Timings(other=max(0.0, other_ms)), finished_at=now)

@@ -27,7 +27,8 @@ import psutil
 from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.engine.engine import Engine
+from app.engine.engine import Engine, Inferred
+from app.engine.process_mode import ProcessMode
 from app.engine.result import EngineConfig, StyledFrame
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.session import Session
@@ -77,11 +78,11 @@ class Metronome(FrameSource):
 class SlowEngine(Engine):
     """An engine that takes at least `SLOWED_MS` a frame."""
 
-    def process(self, *args: object, **kwargs: object) -> StyledFrame:
+    def infer(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> Inferred:
         start = time.perf_counter()
-        styled = super().process(*args, **kwargs)  # type: ignore[arg-type]
+        inferred = super().infer(frame, mode)
         time.sleep(max(0.0, SLOWED_MS / 1e3 - (time.perf_counter() - start)))
-        return styled
+        return inferred
 
 
 class Heartbeat(QObject):
@@ -229,14 +230,14 @@ def switching() -> dict[str, int]:
         seen: list[EngineConfig] = []
         session.styled.connect(lambda styled: seen.append(styled.config))
         made: list[EngineConfig] = []
-        process = session.engine.process
+        finish = session.engine.finish
 
-        def note(*args: object, **kwargs: object) -> StyledFrame:
-            styled = process(*args, **kwargs)  # type: ignore[arg-type]
+        def note(inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
+            styled = finish(inferred, newest)
             made.append(styled.config)
             return styled
 
-        session.engine.process = note  # type: ignore[method-assign]
+        session.engine.finish = note  # type: ignore[method-assign]
         wait(lambda: len(seen) > 5, 20)
         changes = {"kernels": "baseline", "precision": Precision.bf16, "strength": 0.5}
         if len(session.library.styles) > 1:

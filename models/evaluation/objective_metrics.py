@@ -12,7 +12,7 @@ from torch import Tensor
 from models.evaluation.image_metrics import beyond, border, clipped, projected_clamp, psnr
 from models.evaluation.lbfgs import Objective
 from models.network_config import network_config
-from models.precision import Precision
+from models.precision import Precision, tf32_allowed
 from models.transformer_net import VARIANTS
 
 Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in and out
@@ -57,7 +57,7 @@ def styler(
 
     def style(photographs: Tensor) -> Tensor:
         inside = torch.autocast(device.type, half, enabled=mode.autocast)
-        with torch.inference_mode(), inside:
+        with torch.inference_mode(), tf32_allowed(mode.tf32), inside:
             return network(photographs.to(mode.dtype)).float()
 
     limitations = (

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app.engine.process_mode import ProcessMode
 from app.engine.result import Comparison, EngineConfig, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from models.transformer_net import VARIANTS
@@ -262,7 +263,13 @@ class Negative:
     def configure(self, config: EngineConfig) -> None:
         self.config = config
 
-    def process(self, frame: Frame, **_: object) -> StyledFrame:
+    def infer(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> Frame:
+        return frame
+
+    def finish(self, frame: Frame, newest: EngineConfig | None = None) -> StyledFrame:
+        return self.process(frame)
+
+    def process(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> StyledFrame:
         config = self.config
         assert config is not None
         negative = frame.with_pixels(255 - frame.pixels)
@@ -286,13 +293,13 @@ class Negative:
             comparison if config.compare else None,
         )
 
-    def lag(self, overhead_ms: float) -> None:
+    def set_overhead(self, overhead_ms: float) -> None:
         pass
 
-    def forget(self, key: str) -> None:
+    def evict(self, key: str) -> None:
         pass
 
-    def cut(self) -> None:
+    def reset_history(self) -> None:
         pass
 
     def compile_kernels(self, compiling: bool) -> None:

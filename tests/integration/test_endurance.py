@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from app.engine.blending import Pixels
-from app.engine.engine import Engine
+from app.engine.engine import Engine, Inferred
 from app.engine.result import EngineConfig, StyledFrame
 from app.frame import Frame
 from app.styles.library import BUILTIN, Library
@@ -175,8 +175,8 @@ def test_sixty_frames_are_right_on_the_cpu(library, configs, frames, native_kern
 class Stale(Engine):
     """Once gives the picture of the frame before."""
 
-    def process(self, frame: Frame, **how) -> StyledFrame:
-        styled = super().process(frame, **how)
+    def finish(self, inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
+        styled = super().finish(inferred, newest)
         self.count = getattr(self, "count", 0) + 1
         wrong, self.last = getattr(self, "last", styled), styled
         return wrong if self.count == 5 else styled
@@ -192,8 +192,8 @@ class Deaf(Engine):
 class Rough(Engine):
     """Once is off by one in a single value."""
 
-    def process(self, frame: Frame, **how) -> StyledFrame:
-        styled = super().process(frame, **how)
+    def finish(self, inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
+        styled = super().finish(inferred, newest)
         self.count = getattr(self, "count", 0) + 1
         if self.count != 5:
             return styled

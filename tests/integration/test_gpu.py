@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from app.engine.engine import Engine
+from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from app.styles.library import BUILTIN
 from kernels.network.dispatch import HOPPER, plan_for, unavailable_reason
@@ -58,8 +59,8 @@ def test_a_sharper_size_is_painted_as_on_the_cpu(engine, config, gpu, kernels, m
     frame, made = Frame(picture(1280, 720)), []
     for each in (config, gpu, gpu):
         engine.configure(replace(each, kernels=kernels, size=None))
-        engine.process(frame, live=False)
-        styled = engine.process(frame, still=True, live=False)
+        engine.process(frame, ProcessMode.SINGLE)
+        styled = engine.process(frame, ProcessMode.REFINE)
         assert styled.size == (1280, 720)
         made.append(styled.frame.pixels.astype(float))
     error = np.square(made[1] - made[0]).mean()

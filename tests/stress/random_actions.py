@@ -33,6 +33,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from app.engine.engine import SIZES, Engine
+from app.engine.process_mode import ProcessMode
 from app.engine.result import EngineConfig
 from app.errors import Problem
 from app.frame import Frame
@@ -301,7 +302,7 @@ class Player:
         yield from self._until(came, "the last picture")
         engine = Engine(self.library)
         engine.configure(config)
-        expected = engine.process(frame, live=False).frame.pixels
+        expected = engine.process(frame, ProcessMode.SINGLE).frame.pixels
         styled = self.window.viewport.styled
         assert styled is not None
         if not np.array_equal(styled.frame.pixels, expected):

@@ -20,7 +20,7 @@ from torch import Tensor
 from app.commands.bench import operations as bench_operations
 from app.commands.bench.candidates import COMPILE_MODES
 from app.commands.bench.frames import frames_of
-from app.commands.bench.math_modes import ARITHMETICS, MathMode, arithmetics_of
+from app.commands.bench.math_modes import MATH_MODES, MathMode, math_modes_of
 from app.commands.bench.network import Bench, Wanted
 from app.commands.common_flags import add_device, add_style, several, whole
 from app.commands.memory_budget import free_bytes
@@ -72,9 +72,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--precision",
-        type=several(ARITHMETICS),
+        type=several(MATH_MODES),
         metavar="KEY,...",
-        help=f"only these of {', '.join(ARITHMETICS)} (default: all that the device knows)",
+        help=f"only these of {', '.join(MATH_MODES)} (default: all that the device knows)",
     )
     parser.add_argument(
         "--runs",
@@ -92,7 +92,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--compile-precision",
-        type=several(ARITHMETICS),
+        type=several(MATH_MODES),
         metavar="KEY,...",
         help="compile only for these (default: all that are measured)",
     )
@@ -160,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wanted(args: argparse.Namespace, device: torch.device) -> Wanted:
-    known = arithmetics_of(device)
+    known = math_modes_of(device)
 
     def chosen(names: tuple[str, ...]) -> tuple[MathMode, ...]:
         if unknown := [name for name in names if name not in known]:

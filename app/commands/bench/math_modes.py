@@ -1,4 +1,4 @@
-"""The arithmetics `styleforge bench` measures: every precision, and FP32 with TF32 allowed."""
+"""The precisions `styleforge bench` measures, and how PyTorch is set to each."""
 
 from __future__ import annotations
 
@@ -8,19 +8,27 @@ from dataclasses import dataclass
 
 import torch
 
-from models.precision import Precision
-
-TF32_CAPABILITY = (8, 0)
+from models.precision import Precision, tf32_allowed
 
 
 @dataclass(frozen=True, slots=True)
 class MathMode:
-    """A precision, and whether a GPU may multiply FP32 with the ten bits of TF32."""
+    """One precision, with what a benchmark has to know of it."""
 
-    name: str
-    title: str
     precision: Precision
-    tf32: bool
+
+    @property
+    def name(self) -> str:
+        return self.precision.name
+
+    @property
+    def title(self) -> str:
+        return self.precision.title
+
+    @property
+    def tf32(self) -> bool:
+        """Whether a GPU may multiply FP32 numbers as TF32."""
+        return self.precision.value.tf32
 
     @property
     def dtype(self) -> torch.dtype:
@@ -36,25 +44,21 @@ class MathMode:
     def on(self, device: torch.device) -> Iterator[None]:
         """Within, PyTorch computes this way on `device`."""
         half = torch.float16 if device.type == "cuda" else torch.bfloat16
-        before = torch.backends.cudnn.allow_tf32
-        torch.backends.cudnn.allow_tf32 = self.tf32
-        try:
-            with torch.autocast(device.type, half, enabled=self.precision.value.autocast):
-                yield
-        finally:
-            torch.backends.cudnn.allow_tf32 = before
+        with (
+            tf32_allowed(self.precision.value.tf32),
+            torch.autocast(device.type, half, enabled=self.precision.value.autocast),
+        ):
+            yield
 
 
-FP32 = MathMode("fp32", Precision.fp32.title, Precision.fp32, tf32=False)
-TF32 = MathMode("tf32", "TF32", Precision.fp32, tf32=True)
-# In the others TF32 is left as PyTorch has it by default.
-OTHERS = [MathMode(p.name, p.title, p, tf32=True) for p in Precision if p is not Precision.fp32]
-ARITHMETICS = {arithmetic.name: arithmetic for arithmetic in (FP32, TF32, *OTHERS)}
+FP32, TF32 = MathMode(Precision.fp32), MathMode(Precision.tf32)
+MATH_MODES = {precision.name: MathMode(precision) for precision in Precision}
 
 
-def arithmetics_of(device: torch.device) -> dict[str, MathMode]:
-    """Those of ARITHMETICS that `device` knows."""
-    knows_tf32 = (
-        device.type == "cuda" and torch.cuda.get_device_capability(device) >= TF32_CAPABILITY
+def math_modes_of(device: torch.device) -> dict[str, MathMode]:
+    """Those of MATH_MODES that `device` knows: TF32 needs a GPU that has it."""
+    has_tf32 = (
+        device.type == "cuda"
+        and torch.cuda.get_device_capability(device) >= Precision.tf32.value.capability
     )
-    return {name: a for name, a in ARITHMETICS.items() if a is not TF32 or knows_tf32}
+    return {name: mode for name, mode in MATH_MODES.items() if mode != TF32 or has_tf32}

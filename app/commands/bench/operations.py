@@ -134,7 +134,7 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
         "shape": case.shape,
         "precision": case.precision,
         "layout": case.layout,
-        "unavailable_reason": reason,
+        "why_not": reason,
         "us": us,
         "gain": {
             way: us[EAGER if way == OURS else GRAPH]["median"] / us[way]["median"]

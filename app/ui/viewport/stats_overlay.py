@@ -44,7 +44,7 @@ def _fps(value: float) -> str:
 
 
 def _ms(value: float) -> str:
-    return f"{value:.1f} ms" if value else ""
+    return f"{value:.1f} ms" if value >= 0.05 else ""
 
 
 def _dropped(reading: StreamStats, _: StyledFrame) -> str:
@@ -65,14 +65,21 @@ ROWS: tuple[Row, ...] = (
     Row("Captured", lambda r, _: _fps(r.capture_fps), brief=True),
     Row("Processed", lambda r, _: _fps(r.processed_fps), brief=True),
     Row("Displayed", lambda r, _: _fps(r.displayed_fps), brief=True),
-    Row("Capture to paint", _latency, brief=True),
     Row("Dropped", _dropped, brief=True),
     Row("Network input", _network_size, brief=True),
     Row("Read", lambda r, _: _ms(r.timings.read)),
+    # Capture to paint, and its parts in their order, which add up to it.
+    Row("Capture to paint", _latency, brief=True),
+    Row("Wait", lambda r, _: _ms(r.timings.wait)),
+    Row("Resize", lambda r, _: _ms(r.timings.resize)),
     Row("Upload", lambda r, _: _ms(r.timings.upload)),
     Row("Network", lambda r, _: _ms(r.timings.network)),
     Row("Download", lambda r, _: _ms(r.timings.download)),
     Row("Blend", lambda r, _: _ms(r.timings.blend)),
+    Row("Compare", lambda r, _: _ms(r.timings.comparison)),
+    Row("Copy", lambda r, _: _ms(r.timings.copy)),
+    Row("Other", lambda r, _: _ms(r.timings.other)),
+    Row("Deliver", lambda r, _: _ms(r.deliver_ms)),
     Row("Paint", lambda r, _: _ms(r.paint_ms)),
     Row("Flicker", lambda r, _: str(r.flicker or "")),
 )

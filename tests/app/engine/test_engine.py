@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,11 @@ import torch
 
 import app.engine.network_selector
 import app.engine.resolution
-from app.engine.blending import fit_to
+from app.engine.blending import fit_to, peak_difference
 from app.engine.engine import Engine, EngineError
 from app.engine.guided_upsampling import GuidedUpsampler
+from app.engine.network_pool import Network
+from app.engine.process_mode import ProcessMode
 from app.engine.result import EngineConfig
 from app.errors import StyleForgeError
 from app.frame import Frame
@@ -85,14 +88,14 @@ def test_strength_zero_is_the_source(engine, config, frame):
 
 def test_a_slider_moved_during_the_frame_is_in_the_picture(engine, config, frame):
     moved = replace(config, strength=0.0)
-    styled = engine.process(frame, look=lambda: moved)
+    styled = engine.finish(engine.infer(frame), moved)
     assert styled.config == moved
     np.testing.assert_array_equal(styled.frame.pixels, frame.pixels)
 
 
 def test_a_style_chosen_during_the_frame_waits_for_the_next(engine, config, frame):
     other = replace(config, kernels="baseline")
-    assert engine.process(frame, look=lambda: other).config == config
+    assert engine.finish(engine.infer(frame), other).config == config
 
 
 def test_comparing_shows_both_pictures_their_paces_and_the_ratio(engine, config, frame):
@@ -210,12 +213,12 @@ def test_a_sharper_size_keeps_the_strokes_where_they_are(engine, config, monkeyp
     monkeypatch.setattr(app.engine.resolution, "STILL_BUDGET_MS", 1e9)
     frame = Frame(picture(640, 360))
     engine.configure(replace(config, size=None))
-    plain = engine.process(frame, live=False)
+    plain = engine.process(frame, ProcessMode.SINGLE)
     assert plain.size == (384, 216)
-    sharper = engine.process(frame, still=True, live=False)
+    sharper = engine.process(frame, ProcessMode.REFINE)
     assert sharper.size == (640, 360)
     engine.configure(replace(config, size=640))
-    narrower = engine.process(frame, live=False)
+    narrower = engine.process(frame, ProcessMode.SINGLE)
 
     def coarse(styled):
         size = (384, 216)
@@ -278,7 +281,7 @@ def test_a_mix_that_cannot_be_is_refused_and_the_old_config_stays(engine, pair, 
 
 def test_a_mix_survives_forgetting_one_of_the_two(engine, pair, frame):
     before = shown(engine, pair, frame).frame.pixels
-    engine.forget("second")
+    engine.evict("second")
     np.testing.assert_array_equal(engine.process(frame).frame.pixels, before)
     np.testing.assert_array_equal(shown(engine, pair, frame).frame.pixels, before)
 
@@ -326,8 +329,8 @@ def test_automatic_takes_lite_only_for_a_stream_that_is_too_slow(
     assert [s.running.lite for s in styled] == [False] * 6 + [True] * 2
     assert "the full network reaches" in str(styled[-1].running)
     assert len(notices) == 1
-    assert not engine.process(frame, still=True).running.lite
-    assert not engine.process(frame, live=False).running.lite
+    assert not engine.process(frame, ProcessMode.SEQUENCE).running.lite
+    assert not engine.process(frame, ProcessMode.SINGLE).running.lite
     engine.compile_kernels(True)
     engine.compile_kernels(False)
     assert not engine.process(frame).running.lite, "kernels came, which may be faster"
@@ -418,15 +421,15 @@ def test_smoothing_steadies_a_stream_and_begins_anew_after_a_cut(engine, config)
     engine.configure(replace(config, smoothing=1.0))
     engine.process(noisy[1])
     assert (engine.process(noisy[0]).frame.pixels != plain).any()
-    engine.cut()
+    engine.reset_history()
     np.testing.assert_array_equal(engine.process(noisy[0]).frame.pixels, plain)
 
 
 def test_a_single_picture_is_never_smoothed(engine, config, frame):
     plain = shown(engine, config, frame).frame.pixels
     engine.configure(replace(config, smoothing=1.0))
-    engine.process(Frame(picture(seed=3)), live=False)
-    np.testing.assert_array_equal(engine.process(frame, live=False).frame.pixels, plain)
+    engine.process(Frame(picture(seed=3)), ProcessMode.SINGLE)
+    np.testing.assert_array_equal(engine.process(frame, ProcessMode.SINGLE).frame.pixels, plain)
 
 
 @pytest.mark.parametrize("what", ["network", "strokes", "upsampling"])
@@ -466,10 +469,46 @@ def test_sharpening_costs_what_the_timings_call_blend(engine, config):
 def test_a_comparison_tells_what_the_network_beside_took(engine, config, frame):
     alone = shown(engine, config, frame).timings
     both = shown(engine, replace(config, compare=True), frame).timings
-    assert alone.beside == 0
-    assert both.beside > 0
-    parts = (both.upload, both.network, both.download, both.blend, both.beside)
+    assert alone.comparison == 0
+    assert both.comparison > 0
+    parts = (both.resize, both.upload, both.network, both.download, both.blend, both.comparison)
     assert both.total == pytest.approx(sum(parts))
+
+
+def test_the_difference_is_measured_outside_the_times_that_are_compared(
+    engine, config, frame, monkeypatch
+):
+    def slow(*pictures):
+        time.sleep(0.3)
+        return peak_difference(*pictures)
+
+    monkeypatch.setattr("app.engine.comparison.peak_difference", slow)
+    both = shown(engine, replace(config, compare=True), frame)
+    assert both.timings.comparison > 300
+    assert both.comparison.fused_pace.p95 < 300
+    assert both.comparison.baseline_pace.p95 < 300
+
+
+@pytest.mark.parametrize("kernels", ["fused", "baseline"])
+def test_a_comparison_times_each_network_by_the_path_that_a_stream_takes(
+    engine, config, frame, monkeypatch, kernels
+):
+    taken: list[str] = []
+    render = Network.render
+
+    def watched(self, pixels):
+        taken.append(type(self._module).__name__)
+        return render(self, pixels)
+
+    monkeypatch.setattr(Network, "render", watched)
+    engine.configure(replace(config, kernels=kernels))
+    engine.process(frame)
+    alone, taken[:] = taken[-1], []
+    engine.configure(replace(config, kernels=kernels, compare=True))
+    comparison = engine.process(frame).comparison
+    assert sorted(taken) == ["TransformerNetBaseline", "TransformerNetFused"]
+    assert alone in taken
+    assert comparison.frames == 0  # the first of a pairing only warms up
 
 
 @pytest.mark.parametrize(

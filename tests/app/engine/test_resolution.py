@@ -170,7 +170,7 @@ def test_while_it_is_held_the_size_stays_whatever_happens():
 def test_measuring_anew_keeps_the_size_until_there_is_something_to_decide_by():
     machine = Machine()
     before = machine.settled(8e-4)
-    machine.auto.remeasure()
+    machine.auto.reset_measurements()
     seen = machine.run(1e-5, 20)
     assert seen[0][1] == before
     assert changes(seen) == 1

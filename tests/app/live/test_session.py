@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from app.engine.engine import Engine
+from app.engine.process_mode import ProcessMode
 from app.engine.result import EngineConfig, same_choice
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
@@ -121,13 +122,13 @@ def test_frames_arrive_styled(session, qtbot):
 )
 def test_a_change_while_streaming_takes_effect_within_two_frames(session, qtbot, change):
     processed: list = []
-    process = session.engine.process
+    finish = session.engine.finish
 
-    def spy(frame, **kwargs):
-        processed.append(process(frame, **kwargs))
+    def spy(inferred, newest=None):
+        processed.append(finish(inferred, newest))
         return processed[-1]
 
-    session.engine.process = spy
+    session.engine.finish = spy
     give(session, Clockwork())
     styled_with(qtbot, session)
     wanted = replace(session.config, **change)
@@ -267,17 +268,35 @@ def test_a_source_that_ails_says_so_and_says_when_it_is_well(session, qtbot):
     assert blocker.args[0] == ""
 
 
+def test_every_stretch_of_a_frame_is_timed(session, qtbot):
+    give(session, Clockwork())
+    painted: list = []
+
+    def paint(result):
+        painted.append((result, time.perf_counter()))
+
+    session.styled.connect(paint)
+    qtbot.waitUntil(lambda: len(painted) > 3, timeout=10_000)
+    result, now = painted[-1]
+    timings = result.timings
+    finished_ms = (result.finished_at - result.source.captured_at) * 1e3
+    assert timings.wait + timings.total == pytest.approx(finished_ms, abs=0.5)
+    assert timings.network > 0
+    assert timings.resize > 0
+    assert result.finished_at <= now
+
+
 def test_an_engine_fault_is_said_once_and_the_next_choice_goes_on(session, qtbot):
     problems: list = []
     session.problem.connect(problems.append)
-    process = session.engine.process
+    infer = session.engine.infer
 
-    def failing(frame, **kwargs):
+    def failing(frame, mode):
         if session.engine.config.kernels == "norm":
             raise RuntimeError("no such kernel")
-        return process(frame, **kwargs)
+        return infer(frame, mode)
 
-    session.engine.process = failing
+    session.engine.infer = failing
     give(session, Clockwork())
     styled_with(qtbot, session)
     session.config = replace(session.config, kernels="norm")
@@ -411,9 +430,9 @@ def test_shutting_down_while_a_source_is_being_opened_is_clean(qtbot, library, c
 
 def test_an_engine_can_be_given(qtbot, library, config, native_kernels):
     class Slow(Engine):
-        def process(self, frame, **kwargs):
+        def infer(self, frame, mode=ProcessMode.LIVE):
             time.sleep(0.2)
-            return super().process(frame, **kwargs)
+            return super().infer(frame, mode)
 
     session = Session(library, config, engine=Slow(library))
     ages: list = []

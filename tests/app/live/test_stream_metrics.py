@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -99,3 +101,42 @@ def test_flicker_is_measured_and_forgotten_with_the_source(meter):
 
 def test_an_engine_busy_with_blending_is_limited_by_it(meter):
     assert feed(meter, period=0.1, network=20, blend=75).bottleneck == "limited by the blending"
+
+
+@pytest.mark.parametrize(
+    ("stretch", "said"),
+    [
+        ("resize", "resizing"),
+        ("copy", "copies for the display"),
+        ("comparison", "comparison"),
+        ("other", "program around the engine"),
+    ],
+)
+def test_what_surrounds_the_network_is_named_where_it_limits(meter, stretch, said):
+    pixels = np.zeros((16, 16, 3), np.uint8)
+    timings = replace(Timings(network=20.0), **{stretch: 75.0})
+    for n in range(20):
+        source = Frame(pixels, n, 100 + 0.1 * n)
+        running = RunInfo("Fused", Precision.fp32, "CPU")
+        styled = StyledFrame(source, source, EngineConfig(), timings, (16, 16), running)
+        meter.processed(styled, 100 + 0.1 * n)
+    assert meter.reading(102.0).bottleneck == f"limited by the {said}"
+
+
+def test_the_stretches_from_capture_to_paint_add_up_to_it(meter):
+    pixels = np.zeros((16, 16, 3), np.uint8)
+    timings = Timings(9.0, 1.0, 20.0, 2.0, (), 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
+    finished_ms = timings.wait + timings.total
+    for n in range(3):
+        source = Frame(pixels, n, 100 + 0.1 * n)
+        running = RunInfo("Fused", Precision.fp32, "CPU")
+        finished_at = source.captured_at + finished_ms / 1e3
+        styled = StyledFrame(
+            source, source, EngineConfig(), timings, (16, 16), running, finished_at=finished_at
+        )
+        meter.processed(styled, finished_at)
+        meter.displayed(styled, finished_at + 0.010, 4.0)
+    reading = meter.reading(100.3)
+    assert reading.deliver_ms == pytest.approx(6.0)
+    parts = reading.timings.wait + reading.timings.total + reading.deliver_ms + reading.paint_ms
+    assert reading.latency_ms == pytest.approx(parts)

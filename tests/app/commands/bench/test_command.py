@@ -26,7 +26,7 @@ from app.commands.bench.candidates import (
     compiled,
 )
 from app.commands.bench.frames import frame_to_frame
-from app.commands.bench.math_modes import ARITHMETICS, FP32, TF32, arithmetics_of
+from app.commands.bench.math_modes import FP32, MATH_MODES, TF32, math_modes_of
 from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
@@ -232,8 +232,8 @@ def test_a_narrow_screen_cuts_no_figure(width):
 
 
 def test_every_precision_is_an_arithmetic_and_tf32_is_one_on_a_gpu_alone():
-    assert {a.precision for a in ARITHMETICS.values()} == set(Precision)
-    assert set(ARITHMETICS) - set(arithmetics_of(CPU)) == {"tf32"}
+    assert {a.precision for a in MATH_MODES.values()} == set(Precision)
+    assert set(MATH_MODES) - set(math_modes_of(CPU)) == {"tf32"}
 
 
 @pytest.mark.parametrize("before", [False, True])
@@ -248,7 +248,7 @@ def test_an_arithmetic_decides_on_tf32_and_leaves_it_as_it_was(before, monkeypat
 
 
 def test_autocast_keeps_activations_in_half_precision():
-    taken = {name: arithmetic.activation_bytes for name, arithmetic in ARITHMETICS.items()}
+    taken = {name: arithmetic.activation_bytes for name, arithmetic in MATH_MODES.items()}
     assert taken == {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "amp": 2}
 
 
@@ -309,7 +309,7 @@ def test_on_a_gpu_all_of_it_is_measured(order, native_kernels):
     (size,) = order.report()["sizes"]
     rows = {(row["kernels"], row["precision"]): row for row in size["rows"]}
     assert not [row["not_run"] for row in size["rows"] if "not_run" in row]
-    known = arithmetics_of(torch.device("cuda:0"))
+    known = math_modes_of(torch.device("cuda:0"))
     assert {precision for _, precision in rows} == {a.title for a in known.values()}
     ways = {key for key, precision in rows if precision == "FP16"}
     assert ways == {*VARIANTS, GRAPHED, COMPILED, REWRITTEN}

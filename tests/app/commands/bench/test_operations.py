@@ -51,7 +51,7 @@ def test_the_stored_report_says_where_it_is_from(stored):
 
 def test_what_our_own_kernel_leaves_to_cudnn_says_so(stored):
     for row in stored["rows"]:
-        assert bool(row["unavailable_reason"]) == (OWN_GRAPH in row["us"]), row
+        assert bool(row["why_not"]) == (OWN_GRAPH in row["us"]), row
 
 
 @pytest.mark.gpu

@@ -26,7 +26,9 @@ def result() -> StyledFrame:
 def reading() -> StreamStats:
     timings = Timings(1.0, 0.5, 40.0, 0.7, (("encoder", 10.0), ("decoder", 12.0)), 3.5)
     bottleneck = "limited by the network"
-    return StreamStats(30.0, 24.9, 24.9, 61.0, 70.0, 3, timings, 2.0, bottleneck, Flicker(3.0, 2.0))
+    return StreamStats(
+        30.0, 24.9, 24.9, 61.0, 70.0, 3, timings, 1.5, 2.0, bottleneck, Flicker(3.0, 2.0)
+    )
 
 
 def test_the_overlay_has_a_line_for_every_figure(reading):

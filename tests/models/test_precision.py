@@ -1,0 +1,81 @@
+"""A precision is what it is called, and says what it costs and where it is not to be had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from app.engine.engine import Engine
+from app.frame import Frame
+from models.precision import Precision, tf32_allowed
+from models.transformer_net import TransformerNetBaseline
+from tests.conftest import picture
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_only_the_precision_named_for_it_multiplies_in_tf32(
+    library, config, monkeypatch, precision
+):
+    seen: list[tuple[bool, bool]] = []
+    forward = TransformerNetBaseline.forward
+
+    def watched(self, x, mark=None):
+        seen.append((torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32))
+        return forward(self, x, mark)
+
+    monkeypatch.setattr(TransformerNetBaseline, "forward", watched)
+    engine = Engine(library)
+    engine.configure(replace(config, kernels="baseline", precision=precision))
+    with tf32_allowed(precision is not Precision.tf32):  # whatever the process allows otherwise
+        before = torch.backends.cudnn.allow_tf32
+        engine.process(Frame(picture(48, 32)))
+        assert torch.backends.cudnn.allow_tf32 is before
+    allowed = precision is Precision.tf32
+    assert set(seen) == {(allowed, allowed)}
+
+
+def test_every_precision_but_fp32_steps_down_until_it_is_fp32():
+    for precision in Precision:
+        steps = [precision]
+        while (safer := steps[-1].safer) is not None:
+            assert safer.value.bits >= 8
+            steps.append(safer)
+            assert len(steps) <= len(Precision)
+        assert steps[-1] is Precision.fp32
+
+
+def test_a_mode_tells_how_many_bits_its_products_keep():
+    assert {p.name: p.value.bits for p in Precision} == {
+        "fp32": 24,
+        "tf32": 11,
+        "fp16": 11,
+        "bf16": 8,
+        "amp": 11,
+    }
+
+
+def test_what_a_precision_costs_is_said_in_bits():
+    assert Precision.fp32.cost == ""
+    assert Precision.tf32.cost == "TF32 multiplies 11 of FP32's 24 bits"
+
+
+def test_tf32_on_a_cpu_says_that_it_is_fp32():
+    assert Precision.tf32.remark(CPU) == "TF32 is FP32 on a CPU"
+    assert Precision.fp32.remark(CPU) == ""
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_fp32_is_closer_to_float64_than_tf32_is():
+    torch.manual_seed(0)
+    x, weight = torch.randn(1, 64, 64, 64).cuda(), torch.randn(64, 64, 3, 3).cuda()
+    exact = torch.nn.functional.conv2d(x.double(), weight.double())
+    errors = []
+    for precision in (Precision.fp32, Precision.tf32):
+        with tf32_allowed(precision.value.tf32):
+            got = torch.nn.functional.conv2d(x, weight)
+        errors.append(float((got - exact).abs().max()))
+    assert errors[0] < errors[1] / 10
