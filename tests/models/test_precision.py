@@ -24,7 +24,8 @@ def test_only_the_precision_named_for_it_multiplies_in_tf32(
     forward = TransformerNetBaseline.forward
 
     def watched(self, x, mark=None):
-        seen.append((torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32))
+        backends = torch.backends
+        seen.append((bool(backends.cudnn.allow_tf32), bool(backends.cuda.matmul.allow_tf32)))
         return forward(self, x, mark)
 
     monkeypatch.setattr(TransformerNetBaseline, "forward", watched)
