@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from app.styles.library import Style
 from app.version import styleforge_version
 from utils.devices import cpu_name
+
+
+def origin(device: torch.device, styles: Iterable[Style] = ()) -> dict[str, Any]:
+    """What every stored report begins with: date, machine, versions, commit and weights.
+
+    Args:
+        device: where the figures are measured.
+        styles: those that are measured; a report without styles says nothing of weights.
+
+    Returns:
+        A table that json can write. `weights` has the sha256 of each file as it is now, by
+        "<key>/<file name>".
+    """
+    files = [(s.key, path) for s in styles for path in (s.weights, s.lite) if path is not None]
+    weights = {f"{key}/{path.name}": _sha256(path) for key, path in files}
+    return {
+        "taken": datetime.now(UTC).date().isoformat(),
+        "machine": machine(device),
+        "versions": versions(),
+        "commit": commit(),
+        **({"weights": weights} if weights else {}),
+    }
 
 
 def machine(device: torch.device) -> dict[str, Any]:
@@ -52,6 +78,10 @@ def commit() -> str | None:
     files = ":/", ":(top,exclude)benchmarks", ":(top,exclude)README.md"
     changed = _output(*git, "status", "--porcelain", "--untracked-files=no", "--", *files)
     return f"{_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _driver() -> str | None:

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -32,7 +31,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import EngineConfig, StyledFrame
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.session import Session
-from app.provenance import commit, machine, versions
+from app.provenance import origin
 from app.settings import Settings
 from app.sources.scene import render
 from app.styles.library import Library
@@ -344,10 +343,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"  # for the window here and those started
     prepare()
     report = {
-        "taken": datetime.now(UTC).date().isoformat(),
-        "machine": machine(resolve("auto")),
-        "versions": versions(),
-        "commit": commit(),
+        **origin(resolve("auto"), Library.default().styles),
         "live": measure(lambda text: sys.stderr.write(f"{text}\n")),
     }
     atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+import torch
 
 from app import provenance
 
@@ -40,3 +41,11 @@ def test_a_changed_file_is_told(checkout):
 def test_the_variable_speaks_for_a_copy(checkout, monkeypatch):
     monkeypatch.setenv("STYLEFORGE_COMMIT", "abc")
     assert provenance.commit() == "abc"
+
+
+def test_a_report_names_the_weights_that_were_measured(library):
+    style = library.get("candy")
+    found = provenance.origin(torch.device("cpu"), [style])
+    assert set(found) == {"taken", "machine", "versions", "commit", "weights"}
+    assert found["weights"][f"candy/{style.weights.name}"] == style.sha256
+    assert "weights" not in provenance.origin(torch.device("cpu"))

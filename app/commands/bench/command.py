@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from app.commands.bench.network import Bench, Wanted
 from app.commands.common_flags import add_device, add_style, several, whole
 from app.commands.memory_budget import free_bytes
 from app.errors import StyleForgeError
-from app.provenance import commit, machine, versions
+from app.provenance import origin
 from app.styles.library import Library
 from kernels.ops.registry import prepare, statuses
 from models.checkpoints import load_checkpoint
@@ -113,7 +112,8 @@ def run(args: argparse.Namespace) -> int:
         return _run_operations(args)
     try:
         device = resolve(args.device)
-        state = load_checkpoint(Library.default().get(args.style).weights)
+        style = Library.default().get(args.style)
+        state = load_checkpoint(style.weights)
     except ValueError as exc:
         raise BenchError(str(exc)) from exc
     if args.json:
@@ -131,11 +131,8 @@ def run(args: argparse.Namespace) -> int:
     with Console(stderr=True).status("Preparing the native kernels ..."):
         prepare()
     report = {
-        "taken": datetime.now(UTC).date().isoformat(),
         "style": args.style,
-        "machine": machine(device),
-        "versions": versions(),
-        "commit": commit(),
+        **origin(device, [style]),
         "kernels": [asdict(status) for status in statuses(device)],
     }
     if args.frames:

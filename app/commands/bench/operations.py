@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from app.provenance import commit, machine, versions
+from app.provenance import origin
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.ops import (
     fused_conv_instancenorm_forward,
@@ -74,12 +73,9 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     finally:
         torch.backends.cudnn.allow_tf32 = before
     return {
-        "taken": datetime.now(UTC).date().isoformat(),
+        **origin(device),
         "runs": runs,
         "calls": CALLS,
-        "machine": machine(device),
-        "versions": versions(),
-        "commit": commit(),
         "kernels": [asdict(s) for s in statuses(device) if s.name.startswith("fused")],
         "rows": rows,
     }

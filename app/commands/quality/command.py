@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from app.commands.quality.inputs import photographs as load_photographs
 from app.commands.quality.inputs import subject as load_subject
 from app.commands.quality.measure import REFERENCE, Plan, Quality, Say, Shown, conditions
 from app.errors import SENTENCE, StyleForgeError
-from app.provenance import commit, machine, versions
+from app.provenance import origin
 from app.styles.library import BUILTIN, load
 from kernels.ops.registry import prepare
 from models.checkpoints import CheckpointError, load_checkpoint
@@ -251,10 +250,7 @@ def _measure(
     with _told("Preparing the native kernels ..."):
         prepare()
     report = {
-        "taken": datetime.now(UTC).date().isoformat(),
-        "machine": machine(device),
-        "versions": versions(),
-        "commit": commit(),
+        **origin(device, [subject.pack for subject in subjects]),
         "quality": {
             "size": args.size,
             "vgg": args.vgg.name if args.vgg else None,
