@@ -55,7 +55,7 @@ class Worker(QObject):
     ready = Signal()  # a doorbell: the result itself waits in `latest`
     problem = Signal(object)  # Problem
     info_changed = Signal(object)  # SourceInfo, of a new source and whenever it has changed
-    ended = Signal()  # the source cannot go on
+    ended = Signal()  # the source delivers no more frames
     status = Signal(str)  # the source's sentence, when it changes
     position_changed = Signal(float)  # the source's position, when it changes
     config_rejected = Signal(object)  # the EngineConfig that stays in force, or None
@@ -172,7 +172,7 @@ class Worker(QObject):
         except Exception as exc:
             log.info("source failed", exc_info=True)
             self.close()
-            self.problem.emit(Problem.of(exc, doing=f"go on with {source.info.title}"))
+            self.problem.emit(Problem.of(exc, doing=f"read {source.info.title}"))
             self.ended.emit()
             return
         self._set_status(source.status)

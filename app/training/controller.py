@@ -56,7 +56,7 @@ class TrainingController(QObject):
         self._runs = RunStore(library.user.parent / "training")
         self._jobs = Jobs(self)
         self._process = TrainingProcess(self)
-        self._process.said.connect(self._hear)
+        self._process.said.connect(self._on_event)
         self._process.ended.connect(self._ended)
         self._state = State()
         self._order: TrainingRequest | None = None
@@ -74,7 +74,7 @@ class TrainingController(QObject):
 
     # What the user wishes
 
-    def begin(
+    def start(
         self, order: TrainingRequest, frame: NDArray[np.uint8] | None, *, agreed_s: float = 0.0
     ) -> None:
         """Measure how long `order` takes and train it, asking first if that is long, and longer
@@ -87,10 +87,10 @@ class TrainingController(QObject):
 
         def work() -> RunDirectory:
             thumbnail = scene.render(SCENE_SECOND, *SCENE_SIZE)
-            return self._runs.begin(order, thumbnail if frame is None else frame, thumbnail)
+            return self._runs.create(order, thumbnail if frame is None else frame, thumbnail)
 
         def done(run: RunDirectory) -> None:
-            self._take_up(run)
+            self._acquire_lock(run)
             if self._cancelled:
                 self._discard()
                 return
@@ -99,18 +99,23 @@ class TrainingController(QObject):
 
         self._job(work, done, order.title)
 
-    def accept(self) -> None:
+    def confirm(self) -> None:
         """Train in spite of the time it takes."""
-        if self._state.phase is Phase.ASKING:
+        if self._state.phase is Phase.AWAITING_CONFIRMATION:
             self._train()
 
-    def begin_cheaper(self, frame: NDArray[np.uint8] | None) -> None:
+    def start_cheaper(self, frame: NDArray[np.uint8] | None) -> None:
         """Train the cheaper preset that the forecast names instead."""
         forecast, order = self._state.forecast, self._order
-        if self._state.phase is Phase.ASKING and forecast and forecast.cheaper and order:
+        if (
+            self._state.phase is Phase.AWAITING_CONFIRMATION
+            and forecast
+            and forecast.cheaper
+            and order
+        ):
             order = replace(order, preset=forecast.cheaper)
             known = forecast.cheaper_seconds
-            self._discard(then=lambda: self.begin(order, frame, agreed_s=known))
+            self._discard(then=lambda: self.start(order, frame, agreed_s=known))
 
     def pause(self) -> None:
         """Stop after the step under way, keeping everything; `resume` goes on. The process ends,
@@ -120,28 +125,28 @@ class TrainingController(QObject):
             self._show(Phase.STOPPING, doing="Pausing after this step...")
 
     def resume(self) -> None:
-        """Go on with the paused run."""
+        """Resume the paused run."""
         run = self._state.run
         if self._state.phase is not Phase.PAUSED or run is None:
             return
         self._cancelled = False
         if run.pack.is_dir():  # it had finished when something went wrong
-            self._adopt()
+            self._install_style()
         else:
             self._train()
 
     def attach(self, run: RunDirectory) -> None:
         """Make an unfinished run of an earlier sitting the paused one."""
-        if self._state.phase is Phase.IDLE and self._take_up(run):
+        if self._state.phase is Phase.IDLE and self._acquire_lock(run):
             self._show(Phase.PAUSED, problem=None)
             if run.preview.is_file():
                 self.previewed.emit(run.preview)
             self.look_for_unfinished()
 
     def cancel(self) -> None:
-        """End whatever is going on, and throw away what it made; nothing is left of it."""
+        """Stop the run and delete everything it made."""
         phase = self._state.phase
-        if phase in (Phase.ASKING, Phase.PAUSED):
+        if phase in (Phase.AWAITING_CONFIRMATION, Phase.PAUSED):
             self._discard()
         elif phase in (Phase.PREPARING, Phase.MEASURING, Phase.TRAINING, Phase.STOPPING):
             self._cancelled = True
@@ -152,7 +157,7 @@ class TrainingController(QObject):
         """Delete an unfinished run that is not the current one."""
         self._job(lambda: self._runs.delete(run), lambda _: self.look_for_unfinished(), run.title)
 
-    def show_on(self, frame: NDArray[np.uint8]) -> None:
+    def set_preview_frame(self, frame: NDArray[np.uint8]) -> None:
         """Make the next previews on `frame`, (H, W, 3) uint8 RGB."""
         run = self._state.run
         if run is not None:
@@ -198,20 +203,20 @@ class TrainingController(QObject):
                 _write_down(run, self.history)
             else:
                 self._runs.delete(run)
-        self._put_down()
+        self._release_lock()
 
     # What the process says
 
-    def _hear(self, event: dict[str, Any]) -> None:
+    def _on_event(self, event: dict[str, Any]) -> None:
         kind = event["event"]
         if kind == "note":
             self.noted.emit(str(event["text"]))
         elif kind == "loading":
             self._show_loading(str(event["what"]), int(event["done"]), int(event["total"]))
         elif kind == "estimate":
-            self._foresee(event)
+            self._on_estimate(event)
         elif kind == "resumed":
-            self._go_back(event)
+            self._on_resumed(event)
         elif kind == "progress":
             self._follow(event)
 
@@ -231,7 +236,7 @@ class TrainingController(QObject):
             doing = f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}"
         self._show(self._state.phase, doing=doing, share=done / total if total else None)
 
-    def _foresee(self, event: dict[str, Any]) -> None:
+    def _on_estimate(self, event: dict[str, Any]) -> None:
         order = self._order
         assert order is not None, "only an order is measured"
         pace = float(event["seconds_per_iteration"])
@@ -249,7 +254,7 @@ class TrainingController(QObject):
         )
         self._state = replace(self._state, forecast=forecast)
 
-    def _go_back(self, event: dict[str, Any]) -> None:
+    def _on_resumed(self, event: dict[str, Any]) -> None:
         """Take the losses that belong to the checkpoint: those noted here may end sooner or later
         than that, wherever process or window were killed."""
         points = [
@@ -293,7 +298,7 @@ class TrainingController(QObject):
         elif phase is Phase.MEASURING:
             self._decide()
         elif ending.how == "done":
-            self._adopt()
+            self._install_style()
         else:
             self._pause_here()
 
@@ -304,7 +309,7 @@ class TrainingController(QObject):
         if forecast is None:
             self._fail(ProcessExit("failed", "the training process did not say how long it takes"))
         elif forecast.seconds > max(LONG_S, AGREED * self._agreed_s):
-            self._show(Phase.ASKING, doing="", share=None)
+            self._show(Phase.AWAITING_CONFIRMATION, doing="", share=None)
         else:
             self._train()
 
@@ -325,19 +330,19 @@ class TrainingController(QObject):
         self._jobs.run(run.write, lambda _: None, self._log)
         self._show(Phase.PAUSED, doing="", share=None)
 
-    def _adopt(self) -> None:
+    def _install_style(self) -> None:
         run = self._state.run
         assert run is not None
         self._show(Phase.FINISHING, doing="Adding the style to the gallery...", share=1.0)
 
         def work() -> Style:
             style = self._library.adopt(run.pack)
-            self._put_down()  # Windows does not delete a locked file
+            self._release_lock()  # Windows does not delete a locked file
             self._runs.delete(run)
             return style
 
         def done(style: Style) -> None:
-            self._rest()
+            self._reset()
             self.finished.emit(style)
 
         self._job(work, done, run.title)
@@ -364,23 +369,23 @@ class TrainingController(QObject):
         assert run is not None
 
         def done(_: None) -> None:
-            self._rest(problem)
+            self._reset(problem)
             then()
 
         def work() -> None:
-            self._put_down()
+            self._release_lock()
             self._runs.delete(run)
 
         self._show(Phase.FINISHING, doing="Tidying up...", share=None)
-        self._jobs.run(work, done, lambda exc: self._rest(Problem.of(exc, doing="tidy up")))
+        self._jobs.run(work, done, lambda exc: self._reset(Problem.of(exc, doing="tidy up")))
 
-    def _rest(self, problem: Problem | None = None) -> None:
-        self._put_down()
+    def _reset(self, problem: Problem | None = None) -> None:
+        self._release_lock()
         self._state = State(problem=problem)
         self.changed.emit(self._state)
         self.look_for_unfinished()
 
-    def _take_up(self, run: RunDirectory) -> bool:
+    def _acquire_lock(self, run: RunDirectory) -> bool:
         """Make `run` the current one; False, with a problem, if another program has it."""
         lock = _lock_of(run)
         try:
@@ -396,7 +401,7 @@ class TrainingController(QObject):
         self.restarted.emit()
         return True
 
-    def _put_down(self) -> None:
+    def _release_lock(self) -> None:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -411,7 +416,7 @@ class TrainingController(QObject):
         def failed(exc: Exception) -> None:
             problem = Problem.of(exc, doing=f"train '{title}'")
             if self._state.phase in (Phase.PREPARING, Phase.STOPPING):
-                self._rest(problem)
+                self._reset(problem)
             elif self._state.phase is Phase.FINISHING:
                 self._broken(problem)
             else:

@@ -146,7 +146,7 @@ class RunStore:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def begin(
+    def create(
         self, order: TrainingRequest, frame: NDArray[np.uint8], scene: NDArray[np.uint8]
     ) -> RunDirectory:
         """A folder for `order`, with what the run needs of files that may move: the style
@@ -255,7 +255,7 @@ def read(path: Path) -> RunDirectory:
             raise RunError(f"'{printable(path.name)}' is not a training run") from exc
         rest = learned.pack if learned.pack.is_dir() else learned.checkpoint
         raise DamagedRunError(
-            f"the training in '{path}' cannot go on: its 'run.json' is missing or damaged; "
+            f"the training in '{path}' cannot be resumed: its 'run.json' is missing or damaged; "
             f"'{rest}' can be installed as a style, or the folder be deleted"
         ) from exc
     return run.with_history(_points(values.get("history")))

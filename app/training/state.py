@@ -17,7 +17,7 @@ class Phase(Enum):
     IDLE = auto()
     PREPARING = auto()
     MEASURING = auto()
-    ASKING = auto()
+    AWAITING_CONFIRMATION = auto()
     TRAINING = auto()
     STOPPING = auto()
     PAUSED = auto()

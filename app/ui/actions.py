@@ -57,7 +57,7 @@ ACTIONS: tuple[Entry, ...] = (
         "pause",
         "Pause",
         ("Space",),
-        "Pause and go on",
+        "Pause and resume",
         "Playback",
         "pause",
         checkable=True,

@@ -209,7 +209,7 @@ def _check_begun(output: Output, args: argparse.Namespace) -> None:
     if output.checkpoint.exists() and not args.resume:
         raise TrainingError(
             f"'{output.checkpoint}' holds an unfinished run; "
-            "pass --resume to go on with it, or delete it to start afresh"
+            "pass --resume to continue it, or delete it to start anew"
         )
     if args.resume and not output.checkpoint.exists():
         raise TrainingError(f"there is no run to resume: '{output.checkpoint}' does not exist")

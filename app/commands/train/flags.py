@@ -143,7 +143,7 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
         help="bf16 is autocast (default: auto, bf16 on a GPU that has it)",
     )
     machine.add_argument("--compile", action="store_true", help="compile the network for speed")
-    machine.add_argument("--resume", action="store_true", help="go on where the run stopped")
+    machine.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     machine.add_argument(
         "--checkpoint-interval",
         type=int,

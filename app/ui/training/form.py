@@ -171,7 +171,7 @@ class Form(QScrollArea):
 
     def order(self, init: Path | None, device: str) -> TrainingRequest | None:
         """What is chosen, or None while `lacking` says what is missing."""
-        if self.lacking or self._picture is None or self.folder.path is None:
+        if self.missing_input or self._picture is None or self.folder.path is None:
             return None
         return TrainingRequest(
             self.title.text().strip() or self._picture.stem,
@@ -186,7 +186,7 @@ class Form(QScrollArea):
         )
 
     @property
-    def lacking(self) -> str:
+    def missing_input(self) -> str:
         """What has to be done before training can start; empty when nothing is."""
         if self._picture is None:
             return "Choose a style picture"

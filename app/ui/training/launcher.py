@@ -45,7 +45,7 @@ class TrainingLauncher(QObject):
         self._quit_asked = False  # while something is trained
         self._told_of_unfinished = False
         session.studio.changed.connect(self._follow)
-        session.studio.unfinished_changed.connect(self._tell_of_unfinished)
+        session.studio.unfinished_changed.connect(self._show_unfinished)
 
     def open(self, settings: Settings) -> None:
         """Show the studio's window, at first with what `settings` say was chosen the last time."""
@@ -68,7 +68,7 @@ class TrainingLauncher(QObject):
         if self._quit_asked or studio.state.phase not in (Phase.TRAINING, Phase.STOPPING):
             return True
         title = studio.state.run.title if studio.state.run else ""
-        question = f"'{title}' is being trained. Quit, and go on with it the next time?"
+        question = f"'{title}' is being trained. Quit, and resume it the next time?"
         if self._questions.isVisible() and self._questions.accessibleDescription() == question:
             return True  # asked to close twice; what was learned is kept all the same
 
@@ -97,10 +97,11 @@ class TrainingLauncher(QObject):
         if self._quit_asked and not state.phase.busy:
             self.may_close.emit()
 
-    def _tell_of_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
+    def _show_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         if runs and not self._told_of_unfinished:
             words = tip_with_key(
-                f"The training of '{runs[0].title}' is not finished; go on in the studio", self._key
+                f"The training of '{runs[0].title}' is not finished; resume it in the studio",
+                self._key,
             )
             self._session.notice.emit(words)
         self._told_of_unfinished = True

@@ -104,20 +104,20 @@ class TrainingWindow(QDialog):
         self.start = button(
             "&Start training", "Measure how long it takes, then train (Ctrl+Enter)", self._start
         )
-        self.go_on = button("&Go on", "Train on from where it stopped (Ctrl+Enter)", self._go_on)
-        for primary in (self.start, self.go_on):
-            primary.setProperty("role", "primary")
-        self.pause = button(
-            "Pau&se", "Stop computing and keep everything; go on whenever you like", self._pause
+        self.resume = button(
+            "&Resume", "Continue from the last checkpoint (Ctrl+Enter)", self._resume
         )
+        for primary in (self.start, self.resume):
+            primary.setProperty("role", "primary")
+        self.pause = button("Pau&se", "Pause training; progress is saved", self._pause)
         self.cancel = button("Can&cel", "End it and keep nothing", self._ask_cancel)
         self.discard = button(
             "Throw awa&y", "Delete this run and what it learned", self._ask_cancel
         )
-        for each in (self.start, self.go_on, self.pause, self.cancel, self.discard):
+        for each in (self.start, self.resume, self.pause, self.cancel, self.discard):
             each.setAutoDefault(False)
         for key in ("Ctrl+Return", "Ctrl+Enter"):
-            QShortcut(QKeySequence(key), self, self._start_or_go_on)
+            QShortcut(QKeySequence(key), self, self._start_or_resume)
 
     def _lay_out(self) -> None:
         right = QVBoxLayout()
@@ -138,7 +138,7 @@ class TrainingWindow(QDialog):
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE)
         buttons.addWidget(self.doing, 1)
-        for each in (self.discard, self.cancel, self.pause, self.go_on, self.start):
+        for each in (self.discard, self.cancel, self.pause, self.resume, self.start):
             buttons.addWidget(each)
         row.addLayout(buttons)
         self.form.setFixedWidth(max(FORM_WIDTH, self.fontMetrics().averageCharWidth() * 46))
@@ -161,7 +161,7 @@ class TrainingWindow(QDialog):
         studio.restarted.connect(self._begin_curves)
         studio.previewed.connect(self._show_preview)
         studio.noted.connect(self._note)
-        studio.finished.connect(self._say_finished)
+        studio.finished.connect(self._show_finished)
         studio.unfinished_changed.connect(self._offer_unfinished)
         self.form.changed.connect(self._follow_form)
 
@@ -186,22 +186,22 @@ class TrainingWindow(QDialog):
             self._foreign = False
             self.form.show_run(None)
         self.start.setVisible(idle)
-        self.start.setEnabled(idle and not self.form.lacking)
+        self.start.setEnabled(idle and not self.form.missing_input)
         self.pause.setVisible(phase in (Phase.TRAINING, Phase.STOPPING))
         self.pause.setEnabled(phase is Phase.TRAINING)
-        self.go_on.setVisible(paused)
+        self.resume.setVisible(paused)
         self.discard.setVisible(paused)
-        self.cancel.setVisible(phase.busy and phase is not Phase.ASKING)
+        self.cancel.setVisible(phase.busy and phase is not Phase.AWAITING_CONFIRMATION)
         self.cancel.setEnabled(phase is not Phase.FINISHING)
         self.use_frame.setEnabled(
-            phase in (Phase.MEASURING, Phase.ASKING, Phase.TRAINING, Phase.PAUSED)
+            phase in (Phase.MEASURING, Phase.AWAITING_CONFIRMATION, Phase.TRAINING, Phase.PAUSED)
         )
-        self.bar.setVisible(phase.busy and phase is not Phase.ASKING)
+        self.bar.setVisible(phase.busy and phase is not Phase.AWAITING_CONFIRMATION)
         self.bar.setRange(0, 0 if state.share is None else 1000)
         if state.share is not None:
             self.bar.setValue(round(state.share * 1000))
         self.doing.setText(self._words(state))
-        self._ask_what_is_due(state)
+        self._ask_if_needed(state)
         self._show_problem(state.problem)
 
     def _show_problem(self, problem: Problem | None) -> None:
@@ -215,7 +215,7 @@ class TrainingWindow(QDialog):
     def _words(self, state: State) -> str:
         run, reading = state.run, state.reading
         if state.phase is Phase.IDLE:
-            return self.form.lacking
+            return self.form.missing_input
         if state.phase is Phase.PAUSED and run is not None:
             done = f", step {run.iteration:,} of {run.iterations:,}" if run.iteration else ""
             return f"'{run.title}' is paused{done}"
@@ -227,18 +227,18 @@ class TrainingWindow(QDialog):
             )
         return state.doing
 
-    def _ask_what_is_due(self, state: State) -> None:
+    def _ask_if_needed(self, state: State) -> None:
         forecast = state.forecast
-        if state.phase is not Phase.ASKING or forecast is None:
+        if state.phase is not Phase.AWAITING_CONFIRMATION or forecast is None:
             self.asking.withdraw("long")
         elif self.asking.topic != "long":
-            answers = [Answer("Start any&way", "Train for that long", self._studio.accept)]
+            answers = [Answer("Start any&way", "Train for that long", self._studio.confirm)]
             if forecast.cheaper is not None:
                 time = about(forecast.cheaper_seconds)
                 less = Answer(
                     f"&{forecast.cheaper.title} instead: about {time}",
                     forecast.cheaper.words,
-                    self._begin_cheaper,
+                    self._start_cheaper,
                 )
                 answers.append(less)
             answers.append(Answer("Do &not train", "Back to the order", self._studio.cancel))
@@ -271,7 +271,7 @@ class TrainingWindow(QDialog):
         if self._studio.state.reading is None and self._studio.state.phase.busy:
             self.doing.setText(text)
 
-    def _say_finished(self, style: Style) -> None:
+    def _show_finished(self, style: Style) -> None:
         self.doing.setText(f"'{style.title}' is in the gallery, and in {style.weights.parent}")
 
     def _offer_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
@@ -285,7 +285,7 @@ class TrainingWindow(QDialog):
         self.asking.ask(
             "unfinished",
             f"The training of '{run.title}' is not finished{done}.{more}",
-            Answer("&Go on", "Train on from where it stopped", lambda: self._go_on_with(run)),
+            Answer("&Resume", "Continue from the last checkpoint", lambda: self._resume_run(run)),
             Answer(
                 "Throw awa&y",
                 "Delete this run and what it learned",
@@ -299,8 +299,8 @@ class TrainingWindow(QDialog):
     def _follow_form(self) -> None:
         self._follow(self._studio.state)
 
-    def _start_or_go_on(self) -> None:
-        for each in (self.start, self.go_on):
+    def _start_or_resume(self) -> None:
+        for each in (self.start, self.resume):
             if each.isVisible() and each.isEnabled():
                 each.click()
                 return
@@ -324,29 +324,29 @@ class TrainingWindow(QDialog):
         self.form.ask_vgg()
 
     def _really_start(self) -> None:
-        order = self.form.order(self._beginning(), self._session.config.device)
+        order = self.form.order(self._initial_weights(), self._session.config.device)
         if order is None:
             return
         vgg = str(order.vgg) if order.vgg else ""
         self._keep(photographs=str(order.photographs), vgg=vgg)
-        self._studio.begin(order, self._frame())
+        self._studio.start(order, self._frame())
 
-    def _begin_cheaper(self) -> None:
+    def _start_cheaper(self) -> None:
         forecast = self._studio.state.forecast
         if forecast is not None and forecast.cheaper is not None:
             self.form.choose_preset(forecast.cheaper)
-            self._studio.begin_cheaper(self._frame())
+            self._studio.start_cheaper(self._frame())
 
-    def _beginning(self) -> Path | None:
+    def _initial_weights(self) -> Path | None:
         """The weights of a built-in style: a network learns a second style far sooner than its
         first."""
         styles = self._session.library.styles
         return next((style.weights for style in styles if style.builtin), None)
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         self._studio.resume()
 
-    def _go_on_with(self, run: RunDirectory) -> None:
+    def _resume_run(self, run: RunDirectory) -> None:
         self._studio.attach(run)
         if self._studio.state.run is not None:
             self._foreign = True
@@ -365,15 +365,17 @@ class TrainingWindow(QDialog):
             return
         self.asking.ask(
             "cancel",
-            f"Throw away what '{state.run.title}' has learned in {steps:,} steps?",
+            f"Delete the run '{state.run.title}' after {steps:,} steps?",
             Answer("&Keep it", "Do not cancel", lambda: None),
-            Answer("&Throw away", "Keep nothing of this run", self._studio.cancel),
+            Answer(
+                "&Delete run", "Delete the run and everything it has learned", self._studio.cancel
+            ),
         )
 
     def _use_current_frame(self) -> None:
         frame = self._frame()
         if frame is not None:
-            self._studio.show_on(frame)
+            self._studio.set_preview_frame(frame)
             self.doing.setText("The next preview shows the current frame")
 
     # Drop

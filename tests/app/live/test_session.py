@@ -243,7 +243,7 @@ def test_a_failing_source_ends_the_stream_with_a_problem_and_another_can_be_open
 
     with qtbot.waitSignal(session.problem, timeout=5000) as blocker:
         give(session, Unplugged())
-    assert blocker.args[0].summary == "Could not go on with clockwork: the cable is gone"
+    assert blocker.args[0].summary == "Could not read clockwork: the cable is gone"
     qtbot.waitUntil(lambda: session.info is None, timeout=2000)
     give(session, Clockwork())
     styled_with(qtbot, session)

@@ -19,7 +19,7 @@ from tests.app.training.conftest import LONG, fields, filled, learning, until
 
 def told(qtbot, studio: TrainingController, order: TrainingRequest) -> str:
     """The sentence an order ends with."""
-    studio.begin(order, None)
+    studio.start(order, None)
     problem = until(qtbot, studio, Phase.IDLE).problem
     assert problem is not None
     return problem.summary
@@ -62,7 +62,7 @@ def test_a_missing_vgg_file_is_told_in_a_sentence(studio, order, qtbot, tmp_path
 
 
 def test_a_process_that_is_killed_is_told_and_the_studio_is_ready_again(studio, order, qtbot, runs):
-    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
+    studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     process = studio._process._process
     assert process is not None

@@ -73,10 +73,10 @@ def test_two_styles_of_one_title_live_side_by_side(own_library, tmp_path):
 def test_previews_follow_the_current_frame(studio, order, qtbot):
     shapes = []
     studio.previewed.connect(lambda path: shapes.append(QImage(str(path)).size().toTuple()))
-    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), picture(80, 60))
+    studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), picture(80, 60))
     qtbot.waitUntil(lambda: bool(shapes), timeout=PATIENCE)
     assert shapes[0] == (80, 60)
-    studio.show_on(picture(40, 64))
+    studio.set_preview_frame(picture(40, 64))
     qtbot.waitUntil(lambda: shapes[-1] == (40, 64), timeout=PATIENCE)
     studio.cancel()
     until(qtbot, studio, Phase.IDLE)
@@ -119,7 +119,7 @@ def test_a_long_run_is_asked_about_and_can_be_declined(
     monkeypatch.setattr(studio_module, "LONG_S", 0.0)
     filled(window, order, qtbot)
     window.start.click()
-    state = until(qtbot, session.studio, Phase.ASKING)
+    state = until(qtbot, session.studio, Phase.AWAITING_CONFIRMATION)
     assert state.forecast is not None
     assert not state.forecast.on_gpu
     assert window.asking.question == question(state.forecast)
@@ -136,13 +136,13 @@ def test_a_long_run_can_be_started_anyway_or_made_shorter(
 ):
     monkeypatch.setattr(studio_module, "LONG_S", 0.0)
     monkeypatch.setattr(studio_module, "cheaper", lambda than: TINY if than is LONG else None)
-    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
-    until(qtbot, studio, Phase.ASKING)
+    studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
+    until(qtbot, studio, Phase.AWAITING_CONFIRMATION)
     with qtbot.waitSignal(studio.changed, timeout=PATIENCE):
-        studio.begin_cheaper(None)
-    state = until(qtbot, studio, Phase.ASKING, Phase.TRAINING)
-    if state.phase is Phase.ASKING:  # it takes longer than was foreseen
-        studio.accept()
+        studio.start_cheaper(None)
+    state = until(qtbot, studio, Phase.AWAITING_CONFIRMATION, Phase.TRAINING)
+    if state.phase is Phase.AWAITING_CONFIRMATION:  # it takes longer than was foreseen
+        studio.confirm()
     with qtbot.waitSignal(studio.finished, timeout=PATIENCE):
         pass
     assert studio.history[-1].iteration == TINY.iterations

@@ -26,7 +26,7 @@ from tests.models.training.conftest import small_files
 def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
     studio, order, own_library, qtbot, runs
 ):
-    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
+    studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     studio.pause()
     state = until(qtbot, studio, Phase.PAUSED)
@@ -53,7 +53,7 @@ def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
 
 
 def test_cancelling_leaves_nothing(studio, order, own_library, qtbot, runs):
-    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
+    studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     assert len(list(runs.iterdir())) == 1
     studio.cancel()
@@ -64,7 +64,7 @@ def test_cancelling_leaves_nothing(studio, order, own_library, qtbot, runs):
 
 
 def test_cancelling_while_measuring_leaves_nothing(studio, order, qtbot, runs):
-    studio.begin(order, None)
+    studio.start(order, None)
     until(qtbot, studio, Phase.MEASURING)
     studio.cancel()
     assert until(qtbot, studio, Phase.IDLE).problem is None
@@ -76,7 +76,7 @@ def test_a_run_that_is_no_run_is_left_alone(tmp_path, order):
     (tmp_path / "runs" / "other" / "run.json").write_text('{"format": 1, "title": 3}')
     runs = RunStore(tmp_path / "runs")
     assert runs.all() == ()
-    run = runs.begin(order, picture(), picture())
+    run = runs.create(order, picture(), picture())
     assert runs.all() == (run,)
     assert read(run.path).arguments() == run.arguments()
     assert not runs.is_stale(run)
@@ -94,7 +94,7 @@ def read_elsewhere(run, tmp_path: Path):
 
 
 def test_a_run_another_window_works_on_is_not_offered(studio, order, own_library, qtbot):
-    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
+    studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     studio.pause()
     run = until(qtbot, studio, Phase.PAUSED).run
@@ -114,7 +114,7 @@ def test_a_run_another_window_works_on_is_not_offered(studio, order, own_library
 
 def begun(runs: Path, order: TrainingRequest) -> RunDirectory:
     """A run of which a checkpoint is kept."""
-    run = RunStore(runs).begin(order, picture(), picture())
+    run = RunStore(runs).create(order, picture(), picture())
     run.checkpoint.parent.mkdir()
     run.checkpoint.write_bytes(b"a checkpoint")
     return run
@@ -132,7 +132,7 @@ def test_the_losses_of_a_killed_process_have_no_gap_and_no_duplicate(
     studio, order, qtbot, monkeypatch
 ):
     monkeypatch.setattr(studio_module, "KEEP_S", 0)  # checkpoints as often as can be
-    studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
+    studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     qtbot.waitUntil(
         lambda: studio.state.run is not None and studio.state.run.checkpoint.is_file(),
         timeout=PATIENCE,
@@ -175,7 +175,7 @@ def test_half_a_run_is_never_offered_and_goes_in_time(qtbot, order, own_library,
 
 def test_a_run_that_cannot_be_completed_leaves_no_folder(order, runs):
     with small_files(100), pytest.raises(RunError, match="could not be written"):
-        RunStore(runs).begin(order, picture(), picture())
+        RunStore(runs).create(order, picture(), picture())
     assert list(runs.iterdir()) == []
 
 
@@ -222,7 +222,7 @@ def test_a_damaged_description_is_told_with_what_can_be_used(
     assert found == ()
     assert studio.state.problem is not None
     told = studio.state.problem.summary
-    assert f"the training in '{run.path}' cannot go on: its 'run.json' is missing" in told
+    assert f"the training in '{run.path}' cannot be resumed: its 'run.json' is missing" in told
     assert str(run.checkpoint) in told
     assert run.checkpoint.is_file()
 

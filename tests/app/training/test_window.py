@@ -71,11 +71,11 @@ def test_tab_reaches_every_control_of_the_form(window, order, qtbot):
 def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
     window, session, order, qtbot, runs
 ):
-    run = RunStore(runs).begin(order, picture(), picture())
+    run = RunStore(runs).create(order, picture(), picture())
     run.checkpoint.parent.mkdir()
     run.checkpoint.write_bytes(b"damaged")
     window.form.title.setText("Mine")
-    window._go_on_with(run)
+    window._resume_run(run)
     assert window.form.title.text() == "Red stripes"
     state = until(qtbot, session.studio, Phase.PAUSED)
     assert state.problem is not None
@@ -88,11 +88,11 @@ def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
 
 
 def test_what_was_learned_is_thrown_away_only_after_asking(window, session, order, qtbot, runs):
-    session.studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
+    session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
     window.cancel.click()
     keep, _ = window.asking.buttons
-    assert "Throw away what 'Red stripes' has learned in" in window.asking.question
+    assert "Delete the run 'Red stripes' after" in window.asking.question
     assert keep.hasFocus()
     keep.click()
     assert session.studio.state.phase is Phase.TRAINING
@@ -159,7 +159,7 @@ def test_ctrl_t_opens_the_studio_beside_the_picture(main_window):
 def test_quitting_while_training_asks_and_keeps_what_was_learned(
     main_window, session, order, qtbot, runs
 ):
-    session.studio.begin(TrainingRequest(**{**fields(order), "preset": LONG}), None)
+    session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
     assert not main_window.close()
     assert main_window.isVisible()
@@ -173,7 +173,7 @@ def test_quitting_while_training_asks_and_keeps_what_was_learned(
 
 
 def test_an_unfinished_run_is_told_of_at_the_start(order, session, qtbot, runs):
-    run = RunStore(runs).begin(order, picture(), picture())
+    run = RunStore(runs).create(order, picture(), picture())
     run.checkpoint.parent.mkdir()
     run.checkpoint.touch()
     window = MainWindow(session, Settings(), lambda _: None)
