@@ -6,12 +6,13 @@ import json
 import logging
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
+from app.parameters import PARAMETERS, Parameters
 from utils.files.atomic import replacing
 from utils.files.regular import read_regular
 
@@ -27,38 +28,28 @@ def settings_path() -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """Every preference and its default; adding a field is all it takes to add one.
+class Settings(Parameters):
+    """Every preference and its default: the table of parameters and the fields below; adding a row
+    there or a field here is all it takes to add one.
 
     `source` is a spec for app.sources.open_source (a strip: one picture a line), empty for "the
-    first camera, otherwise the scene"; `size` is the long side of the network's input, 0 for
-    automatic; `budget_ms` is what the automatic size keeps capture-to-paint under; `strength`
-    and `split` are 0-1; `view` is "styled", "split" or "compare"; `theme` is "system", "light"
-    or "dark"; `geometry` is Qt's, in base64. `mix` is the key of a second style, empty for
-    none, and `mix_amount` its share (0-1); `smoothing` is 0-1. `precision`, `kernels`, `style`,
-    `device`, `network`, `strokes` and `upsampling` are the keys of their tables. `photographs`
-    is the folder styles were last trained on, `vgg` the file of VGG-19's weights, empty for
-    torchvision's. `open_folder`, `weights_folder` and `save_folder` are where pictures and videos
-    were last opened, checkpoints chosen and pictures saved; empty for the system's own folders.
+    first camera, otherwise the scene"; `precision` is the name of a models.precision.Precision;
+    `size` is the long side of the network's input, 0 for automatic; `mix` is the key of a second
+    style, empty for none; `budget_ms` is what the automatic size keeps capture-to-paint under;
+    `split` is 0-1; `view` is "styled", "split" or "compare"; `theme` is "system", "light" or
+    "dark"; `geometry` is Qt's, in base64. `photographs` is the folder styles were last trained on,
+    `vgg` the file of VGG-19's weights, empty for torchvision's. `open_folder`, `weights_folder` and
+    `save_folder` are where pictures and videos were last opened, checkpoints chosen and pictures
+    saved; empty for the system's own folders.
     """
 
-    style: str = "candy"
     source: str = ""
-    kernels: str = "fused"
     precision: str = "fp32"
-    device: str = "auto"
     size: int = 0
+    mix: str = ""
     budget_ms: float = 150.0
-    strength: float = 1.0
-    keep_colors: bool = False
     view: str = "styled"
     split: float = 0.5
-    network: str = "auto"
-    mix: str = ""
-    mix_amount: float = 0.5
-    strokes: str = "medium"
-    upsampling: str = "guided"
-    smoothing: float = 0.0
     overlay: bool = True
     theme: str = "system"
     show_gallery: bool = True
@@ -84,10 +75,10 @@ class Settings:
         stored = _parsed(text)
         if stored is None:
             complain(f"The settings file {path} is damaged; kept is what can still be read")
-            stored = _salvaged(text, [field.name for field in fields(cls)])
+            stored = _salvaged(text, _KEPT)
         kept: dict[str, Any] = {}
         damaged: list[str] = []
-        for field in fields(cls):
+        for field in (field for field in fields(cls) if field.name in _KEPT):
             value = stored.get(field.name, field.default)
             if isinstance(field.default, float) and type(value) is int and abs(value) < 2**53:
                 value = float(value)
@@ -101,21 +92,25 @@ class Settings:
 
     def save(self, path: Path) -> None:
         """Write to a temporary name beside `path`, then rename: never half a file."""
+        stored = {name: getattr(self, name) for name in _KEPT}
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
             temporary.touch(mode=0o600)  # a camera's address may hold its password
-            temporary.write_text(json.dumps(asdict(self), indent=2), "utf-8")
+            temporary.write_text(json.dumps(stored, indent=2), "utf-8")
 
 
+# The keys of the settings file.
+_KEPT = tuple(
+    field.name
+    for field in fields(Settings)
+    if field.name not in PARAMETERS or PARAMETERS[field.name].persisted
+)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "view": ("styled", "split", "compare"),
     "theme": ("system", "light", "dark"),
 }
 _RANGES = {
-    "strength": (0.0, 1.0),
     "split": (0.0, 1.0),
-    "mix_amount": (0.0, 1.0),
-    "smoothing": (0.0, 1.0),
     "size": (0, 8192),
     "budget_ms": (10.0, 10_000.0),
 }
@@ -145,6 +140,8 @@ def _salvaged(text: str, names: Sequence[str]) -> dict[str, Any]:
 def _valid(name: str, value: object, default: object) -> bool:
     if type(value) is not type(default):
         return False
+    if name in PARAMETERS:
+        return PARAMETERS[name].valid(value)
     if name in _CHOICES:
         return value in _CHOICES[name]
     if name in _RANGES:

@@ -26,8 +26,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from app.engine.config import EngineConfig
 from app.engine.resolution import fit
-from app.engine.result import EngineConfig
 from app.frame import Frame
 from app.styles.library import BUILTIN, Library
 from models.checkpoints import save_checkpoint

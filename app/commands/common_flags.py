@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 

@@ -1,4 +1,4 @@
-"""The flags of how the picture looks, which the window and the commands share.
+"""The flags of the table of parameters, which the window and the commands share.
 
 Imports nothing that takes long, since the window's flags are listed by every `--help`.
 """
@@ -9,55 +9,54 @@ import argparse
 from collections.abc import Mapping
 
 from app.mixing import parse_mix
-from app.options import NETWORKS, STROKES, UPSAMPLING, Option
-from app.settings import Settings
+from app.options import Option
+from app.parameters import PARAMETERS, ChoiceParameter, FractionParameter, Parameter, Parameters
+
+DEFAULTS = Parameters()
 
 
 def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) -> None:
-    """`kept`: what is not given is None and stays as it was the last time."""
-    defaults = Settings()
+    """A flag for every row that has one, and --mix.
 
-    def default(name: str) -> tuple[object, str]:
-        value = getattr(defaults, name)
-        return (None, "as the last time") if kept else (value, str(value))
+    Args:
+        parser: receives the flags.
+        kept: for the window, where what is not given is None and stays as it was the last time.
+    """
+    for name, row in PARAMETERS.items():
+        if name == "mix_amount":  # the style and its share are one flag
+            parser.add_argument(
+                "--mix",
+                type=_mix,
+                metavar="KEY:SHARE",
+                help="a second style and its share of 0 to 1, as in starry_night:0.4",
+            )
+        elif row.help and (row.window_flag or not kept):
+            _add(parser, name, row, kept)
 
-    value, words = default("network")
-    parser.add_argument(
-        "--network",
-        choices=list(NETWORKS),
-        default=value,
-        help=f"its size ({_listed(NETWORKS)}; default: {words})",
-    )
-    parser.add_argument(
-        "--mix",
-        type=_mix,
-        metavar="KEY:SHARE",
-        help="a second style and its share of 0 to 1, as in starry_night:0.4",
-    )
-    value, words = default("strokes")
-    parser.add_argument(
-        "--strokes",
-        choices=list(STROKES),
-        default=value,
-        help=f"how wide they are ({_listed(STROKES)}; default: {words})",
-    )
-    value, words = default("upsampling")
-    parser.add_argument(
-        "--upsampling",
-        choices=list(UPSAMPLING),
-        default=value,
-        help="how a result smaller than the picture is brought to its size "
-        f"({_listed(UPSAMPLING)}; default: {words})",
-    )
-    value, words = default("smoothing")
-    parser.add_argument(
-        "--smoothing",
-        type=lambda text: share(text, "the smoothing"),
-        default=value,
-        metavar="0-1",
-        help="how far a video, or pictures that are its frames in order, is steadied where "
-        f"nothing moves (default: {words})",
-    )
+
+def _add(parser: argparse.ArgumentParser, name: str, row: Parameter, kept: bool) -> None:
+    flag, what = f"--{name.replace('_', '-')}", name.replace("_", " ")
+    default = None if kept else getattr(DEFAULTS, name)
+    if isinstance(row, FractionParameter):
+        words = "as the last time" if kept else f"{default:g}"
+        parser.add_argument(
+            flag,
+            type=lambda text: share(text, f"the {what}"),
+            default=default,
+            metavar="0-1",
+            help=f"{row.help} (default: {words})",
+        )
+    elif isinstance(row, ChoiceParameter):
+        words = "as the last time" if kept else default
+        parser.add_argument(
+            flag,
+            choices=list(row.options),
+            default=default,
+            help=f"{row.help} ({_listed(row.options)}; default: {words})",
+        )
+    else:
+        action = "store_true" if default is False else argparse.BooleanOptionalAction
+        parser.add_argument(flag, action=action, default=default, help=row.help)
 
 
 def share(text: str, what: str) -> float:

@@ -23,15 +23,17 @@ from app.commands.common_flags import (
     whole,
 )
 from app.commands.memory_budget import bytes_per_pixel, free_bytes
-from app.commands.style_flags import add_style_options, share
+from app.commands.style_flags import add_style_options
+from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import SHORTEST, size_for
-from app.engine.result import EngineConfig, StyledFrame
+from app.engine.result import StyledFrame
 from app.errors import SENTENCE, StyleForgeError
 from app.export.image_metadata import metadata
 from app.frame import Frame
 from app.mixing import HALF
+from app.parameters import given
 from app.sources import pictures_in
 from app.styles.library import Library
 from kernels.ops.registry import prepare
@@ -97,14 +99,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         f"(default: the picture's own, at most {LARGEST['cpu']} on the CPU and "
         f"{LARGEST['cuda']} on a GPU, less where memory is short)",
     )
-    parser.add_argument(
-        "--strength",
-        type=lambda text: share(text, "the strength"),
-        default=1.0,
-        metavar="0-1",
-        help="0 is the picture, 1 the style (default: 1)",
-    )
-    parser.add_argument("--keep-colors", action="store_true", help="keep the picture's own colors")
     add_style_options(parser)
 
 
@@ -115,19 +109,14 @@ def run(args: argparse.Namespace) -> int:
     engine = Engine(library, on_notice=notices.append)
     mix, amount = args.mix or (None, HALF)
     config = EngineConfig(
+        **given(args),
         style=args.style,
         mix=mix,
         mix_amount=amount,
-        network=args.network,
         kernels=args.kernels,
         precision=Precision[args.precision],
         device=args.device,
         size=args.size,
-        strength=args.strength,
-        keep_colors=args.keep_colors,
-        strokes=args.strokes,
-        upsampling=args.upsampling,
-        smoothing=args.smoothing,
     )
     engine.configure(config)  # a bad style or device is told before anything else
     jobs, problems = plan(args.inputs, args.output)

@@ -14,26 +14,21 @@ import torch
 
 from app.engine.blending import Pixels, blend, fit_to, join_bands
 from app.engine.comparison import Comparer
+from app.engine.config import EngineConfig, same_network
 from app.engine.guided_upsampling import GuidedUpsampler
 from app.engine.network_pool import NetworkPool, Rendering
 from app.engine.network_selector import LEAST_FPS, NetworkSelector
 from app.engine.precision_fallback import PrecisionFallback
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import AdaptiveResolution, Sizes, long_side, requested_sizes
-from app.engine.result import (
-    Comparison,
-    EngineConfig,
-    RunInfo,
-    StyledFrame,
-    Timings,
-    same_network,
-)
+from app.engine.result import Comparison, RunInfo, StyledFrame, Timings
 from app.engine.run_info import network_reason, run_info
 from app.engine.style_weights import ActiveWeights, StyleWeights
 from app.engine.temporal_smoothing import TemporalSmoother
 from app.errors import StyleForgeError
 from app.frame import Frame
-from app.options import NETWORKS, STROKE_SIZE, STROKES, UPSAMPLING
+from app.options import STROKE_SIZE, STROKES
+from app.parameters import CHOICES
 from app.styles.library import Library, StyleError
 from models.checkpoints import CheckpointError
 from models.precision import Precision
@@ -112,13 +107,8 @@ class Engine:
             device = resolve(config.device)
         except ValueError as exc:
             raise EngineError(str(exc)) from exc
-        for what, name, known in (
-            ("kernels", config.kernels, VARIANTS),
-            ("network", config.network, NETWORKS),
-            ("strokes", config.strokes, STROKES),
-            ("upsampling", config.upsampling, UPSAMPLING),
-        ):
-            if name not in known:
+        for what, known in {"kernels": VARIANTS, **CHOICES}.items():
+            if (name := getattr(config, what)) not in known:
                 raise EngineError(f"there are no {what} '{name}', only {', '.join(known)}")
         try:
             self._style_weights.choose(config)

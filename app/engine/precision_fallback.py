@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import torch
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from models.precision import Precision
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.options import STROKE_SIZE, STROKES
 
 SHORTEST = 16  # the network's smallest side

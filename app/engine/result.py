@@ -1,60 +1,15 @@
-"""What the engine is asked for and what it gives back: values that may cross threads."""
+"""What the engine gives back: values that may cross threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from statistics import fmean
 
+from app.engine.config import EngineConfig
 from app.frame import Frame
-from app.mixing import HALF
 from app.options import NETWORKS
 from models.precision import Precision
-
-
-@dataclass(frozen=True, slots=True)
-class EngineConfig:
-    """Everything that changes what a frame looks like; equality means 'nothing to do'.
-
-    `kernels` is a key of models.transformer_net.VARIANTS. `size` is the long side of the
-    network's input in pixels, None for automatic; the output always has the frame's size.
-    `compare` runs baseline and fused on the same frames. `network`, `strokes` and `upsampling`
-    are keys of the tables in app.options. `mix` is the key of a second style, whose share of the
-    network is `mix_amount` (0-1). `smoothing` (0-1) steadies streams where nothing moves.
-    """
-
-    style: str = "candy"
-    kernels: str = "fused"
-    precision: Precision = Precision.fp32
-    device: str = "auto"
-    size: int | None = None
-    strength: float = 1.0
-    keep_colors: bool = False
-    compare: bool = False
-    network: str = "auto"
-    mix: str | None = None
-    mix_amount: float = HALF
-    strokes: str = "medium"
-    upsampling: str = "guided"
-    smoothing: float = 0.0
-
-
-def same_network(a: EngineConfig, b: EngineConfig) -> bool:
-    """True if `a` and `b` differ in what is done after the network at most, so that one network
-    answers both."""
-    return b == replace(
-        a,
-        strength=b.strength,
-        keep_colors=b.keep_colors,
-        upsampling=b.upsampling,
-        smoothing=b.smoothing,
-    )
-
-
-def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
-    """True if `a` and `b` differ in what sliders set at most: while one is dragged, the picture
-    of a moment ago is better than none."""
-    return b == replace(a, strength=b.strength, mix_amount=b.mix_amount, smoothing=b.smoothing)
 
 
 @dataclass(frozen=True, slots=True)

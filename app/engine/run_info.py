@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from app.engine.result import EngineConfig, RunInfo
+from app.engine.config import EngineConfig
+from app.engine.result import RunInfo
 from app.engine.style_weights import ActiveWeights
 from models.precision import Precision
 from models.transformer_net import VARIANTS

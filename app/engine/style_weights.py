@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.mixing import blend_label
 from app.styles.library import Library, Style, StyleError, check_weights
 from models.checkpoints import State, load_checkpoint

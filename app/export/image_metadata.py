@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from app.engine.result import StyledFrame
-from app.options import NETWORKS, STROKES, UPSAMPLING
+from app.options import NETWORKS
+from app.parameters import PARAMETERS
 from app.version import styleforge_version
 
 
 def metadata(styled: StyledFrame) -> dict[str, str]:
-    """For `save_image`. A mix is named with the shares of both styles."""
+    """For `save_image`: what ran, then the parameters that the table shows there. A mix is named
+    with the shares of both styles."""
     config, running = styled.config, styled.running
     return {
         "Software": f"StyleForge {styleforge_version()}",
@@ -18,8 +20,9 @@ def metadata(styled: StyledFrame) -> dict[str, str]:
         "Precision": running.precision.title,
         "Device": running.device,
         "Network size": f"{styled.size[0]}x{styled.size[1]}",
-        "Strokes": STROKES[config.strokes].title,
-        "Upsampling": UPSAMPLING[config.upsampling].title,
-        "Strength": f"{config.strength:.2f}",
-        "Keep colors": "yes" if config.keep_colors else "no",
+        **{
+            row.metadata: row.text(getattr(config, name))
+            for name, row in PARAMETERS.items()
+            if row.metadata
+        },
     }

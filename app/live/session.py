@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QObject, QThread, Signal, Slot
 
 from app.background_jobs import Jobs
+from app.engine.config import EngineConfig, same_choice
 from app.engine.engine import Engine
-from app.engine.result import EngineConfig, StyledFrame, same_choice
+from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import FrameSource, SourceInfo
 from app.live.stream_metrics import StreamMetrics

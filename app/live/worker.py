@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.process_mode import ProcessMode
-from app.engine.result import EngineConfig, StyledFrame, Timings
+from app.engine.result import StyledFrame, Timings
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.display_copy import for_display, with_preview, with_previews

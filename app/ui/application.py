@@ -17,6 +17,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.errors import Problem
+from app.parameters import given
 from app.settings import Settings, settings_path
 from app.ui.startup_view import StartupView
 from utils.system import has_display, missing, sentence
@@ -34,16 +35,16 @@ NO_DISPLAY = (
 def run(options: Namespace) -> int:
     """Open the window and stay until it is closed; the exit status.
 
-    `options.source`, `style`, `mix`, `network`, `strokes`, `upsampling` and `smoothing`, where
-    given, take the place of what was kept from the last run. Without a display: one sentence and 1.
+    `options.source`, `style`, `mix` and the flags of the table of parameters, where given, take the
+    place of what was kept from the last run. Without a display: one sentence and 1.
     """
     if not has_display():
         sys.stderr.write(NO_DISPLAY)
         return 1
     path = settings_path()
     damage: list[str] = []
-    settings = Settings.load(path, damage.append)
-    for name in ("style", "source", "network", "strokes", "upsampling", "smoothing"):
+    settings = replace(Settings.load(path, damage.append), **given(options))
+    for name in ("style", "source"):
         if (value := getattr(options, name)) is not None:
             settings = replace(settings, **{name: value})
     if options.mix:

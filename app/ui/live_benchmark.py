@@ -26,9 +26,10 @@ import psutil
 from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+from app.engine.config import EngineConfig
 from app.engine.engine import Engine, Inferred
 from app.engine.process_mode import ProcessMode
-from app.engine.result import EngineConfig, StyledFrame
+from app.engine.result import StyledFrame
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.session import Session
 from app.provenance import origin

@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.engine.result import EngineConfig, StyledFrame
+from app.engine.config import EngineConfig
+from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import SourceInfo
 from app.live.session import Session

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app.engine.config import EngineConfig
 from app.engine.process_mode import ProcessMode
-from app.engine.result import Comparison, EngineConfig, LatencyStats, RunInfo, StyledFrame, Timings
+from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from models.transformer_net import VARIANTS
 from utils.opencv import cv2

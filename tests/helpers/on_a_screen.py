@@ -22,7 +22,7 @@ from app.errors import Problem
 from app.live.session import Session
 from app.settings import Settings
 from app.sources import CameraName
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.styles.library import BUILTIN, Library
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative

@@ -16,8 +16,9 @@ import pytest
 import torch
 
 from app.engine.blending import Pixels
+from app.engine.config import EngineConfig
 from app.engine.engine import Engine, Inferred
-from app.engine.result import EngineConfig, StyledFrame
+from app.engine.result import StyledFrame
 from app.frame import Frame
 from app.styles.library import BUILTIN, Library
 from models.precision import Precision

@@ -17,7 +17,7 @@ import os, sys, psutil
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from app.live.session import Session
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.styles.library import Library
 from app.settings import Settings
 from app.ui.main_window import MainWindow

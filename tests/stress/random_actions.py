@@ -32,9 +32,9 @@ from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
+from app.engine.config import EngineConfig
 from app.engine.engine import SIZES, Engine
 from app.engine.process_mode import ProcessMode
-from app.engine.result import EngineConfig
 from app.errors import Problem
 from app.frame import Frame
 from app.live.session import Session
@@ -43,6 +43,7 @@ from app.sources.scene import render
 from app.styles.library import BUILTIN, Library
 from app.ui.application import spare_what_was_loaded
 from app.ui.main_window import MainWindow
+from app.ui.widgets.parameter_controls import CheckControl, FractionControl, ListControl
 from kernels.ops.registry import prepare
 from tests.helpers.fakes import write_video
 from tests.stress.gui_gaps import LONG_MS, Gap, Watch
@@ -406,7 +407,7 @@ class Player:
 
     def _slide(self) -> None:
         panel = self.window.panel
-        slider = self._any([panel.strength, panel.mix_amount, panel.smoothing])
+        slider = self._any([c for c in panel.controls.values() if isinstance(c, FractionControl)])
         slider.setValue(self._chance.randint(0, 100))
 
     def _choose(self) -> None:
@@ -414,8 +415,7 @@ class Player:
         box = self._any(
             [
                 panel.mix,
-                panel.strokes,
-                panel.network,
+                *self._lists(),
                 panel.network_size,
                 panel.precision,
                 panel.kernels,
@@ -430,12 +430,17 @@ class Player:
 
     def _open_list(self) -> None:
         panel = self.window.panel
-        box = self._any([panel.source, panel.mix, panel.network, panel.precision, panel.kernels])
+        box = self._any([panel.source, panel.mix, *self._lists(), panel.precision, panel.kernels])
         if box.isVisible():
             box.showPopup()
 
     def _tick(self) -> None:
-        self._any([self.window.panel.keep_colors, self.window.panel.sharpen]).click()
+        controls = self.window.panel.controls.values()
+        self._any([c for c in controls if isinstance(c, CheckControl)]).click()
+
+    def _lists(self) -> list[ListControl]:
+        controls = self.window.panel.controls.values()
+        return [c for c in controls if isinstance(c, ListControl)]
 
     def _change_view(self) -> None:
         self._act(self._any(["view_styled", "view_split", "view_compare", "cycle_view"]))()

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.engine.result import EngineConfig
-from app.options import NETWORKS, STROKES, UPSAMPLING
+from app.engine.config import EngineConfig
+from app.parameters import PARAMETERS, values
 from app.settings import Settings
 from app.sources import SCENE
 from app.styles.library import Library
@@ -23,21 +23,19 @@ def config_of(settings: Settings, library: Library) -> EngineConfig:
     style = settings.style if settings.style in known else default.style
     if known and style not in known:
         style = library.styles[0].key
+    rows = {
+        name: value if row.valid(value := getattr(settings, name)) else getattr(default, name)
+        for name, row in PARAMETERS.items()
+    }
     return EngineConfig(
+        **rows,
         style=style,
         kernels=settings.kernels if settings.kernels in VARIANTS else default.kernels,
-        precision=Precision.__members__.get(settings.precision, default.precision),
         device=settings.device,
+        precision=Precision.__members__.get(settings.precision, default.precision),
         size=settings.size or None,
-        strength=settings.strength,
-        keep_colors=settings.keep_colors,
         compare=settings.view == "compare",
-        network=settings.network if settings.network in NETWORKS else default.network,
         mix=settings.mix if settings.mix in known and settings.mix != style else None,
-        mix_amount=settings.mix_amount,
-        strokes=settings.strokes if settings.strokes in STROKES else default.strokes,
-        upsampling=settings.upsampling if settings.upsampling in UPSAMPLING else default.upsampling,
-        smoothing=settings.smoothing,
     )
 
 
@@ -62,17 +60,8 @@ def settings_of(settings: Settings, config: EngineConfig) -> Settings:
     """`settings` with what `config` says."""
     return replace(
         settings,
-        style=config.style,
-        kernels=config.kernels,
+        **values(config),
         precision=config.precision.name,
-        device=config.device,
         size=config.size or 0,
-        strength=config.strength,
-        keep_colors=config.keep_colors,
-        network=config.network,
         mix=config.mix or "",
-        mix_amount=config.mix_amount,
-        strokes=config.strokes,
-        upsampling=config.upsampling,
-        smoothing=config.smoothing,
     )

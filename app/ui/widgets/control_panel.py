@@ -7,7 +7,6 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QCheckBox,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -16,14 +15,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.engine.config import EngineConfig
 from app.engine.engine import SIZES
-from app.engine.result import EngineConfig, StyledFrame
+from app.engine.result import StyledFrame
 from app.live.session import Session
-from app.options import NETWORKS, STROKES, UPSAMPLING
+from app.options import NETWORKS
+from app.parameters import PARAMETERS, Group
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.form_layout import Form, NoWheelSlider
+from app.ui.widgets.form_layout import Form
 from app.ui.widgets.message_bars import button
 from app.ui.widgets.option_box import Choice, OptionBox
+from app.ui.widgets.parameter_controls import CheckControl, FractionControl, control_of
 from kernels.ops.registry import KernelStatus, statuses
 from models.precision import Precision
 from models.transformer_net import VARIANTS
@@ -67,30 +69,10 @@ class Panel(QScrollArea):
         self.address.setAccessibleName("Network address")
         self.address.setToolTip("The address of a network camera: http:// (MJPEG) or rtsp://")
         self.connect_button = button("Co&nnect", "Open this address (Enter)", self._enter_address)
-        self.strength = NoWheelSlider("Strength", "How much of the style: 0 % is the original")
+        self.controls = {name: control_of(row) for name, row in PARAMETERS.items()}
         self.mix = OptionBox(
             "Mix with", "A second style to mix in (M); also Shift-click one in the gallery"
         )
-        self.mix_amount = NoWheelSlider(
-            "Share of the second style", "0 % is the first style alone, 100 % the second"
-        )
-        self.keep_colors = QCheckBox("Keep &colors")
-        self.keep_colors.setAccessibleName("Keep colors")
-        self.keep_colors.setToolTip("Take the brightness of the style and the colors of the source")
-        self.strokes = OptionBox(
-            "Strokes", "How wide strokes are: the finer, the larger the picture the network sees"
-        )
-        self.strokes.offer(Choice(key, s.title, s.remark) for key, s in STROKES.items())
-        self.sharpen = QCheckBox(f"{UPSAMPLING['guided'].title.replace('frame', '&frame')}")
-        self.sharpen.setAccessibleName(UPSAMPLING["guided"].title)
-        self.sharpen.setToolTip(
-            "Where the network sees a smaller picture, take edges and fine detail from the frame"
-        )
-        self.smoothing = NoWheelSlider(
-            "Smoothing", "Steadies a stream where nothing moves, against flicker"
-        )
-        self.network = OptionBox("Network", "Its size: lite is faster, full is finer")
-        self.network.offer(Choice(key, n.title, n.remark) for key, n in NETWORKS.items())
         self.network_size = OptionBox(
             "Size",
             "Long side of the picture the network sees: smaller is faster, larger has narrower "
@@ -102,7 +84,6 @@ class Panel(QScrollArea):
         self.kernels.offer(Choice(key, network.title) for key, network in VARIANTS.items())
         self.device = OptionBox("Device", "Where the network runs")
         self.device.offer([Choice("auto", "Automatic")])
-        self.percent, self.mix_percent, self.smoothing_percent = (QLabel() for _ in range(3))
         self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
             _muted() for _ in range(4)
         )
@@ -121,20 +102,16 @@ class Panel(QScrollArea):
         self.address_row.hide()
         form.add("S&ource", self.source)
         form.below(self.address_row, whole=True)
-        form.heading("Style")
-        form.add("S&trength", self.strength, self.percent)
-        form.add("Mi&x with", self.mix)
-        form.add("Sh&are", self.mix_amount, self.mix_percent)
-        form.below(self.keep_colors)
-        form.heading("Detail")
-        form.add("Si&ze", self.network_size)
-        form.add("St&rokes", self.strokes)
-        form.below(self.sharpen)
-        form.heading("Motion")
-        form.add("Smoot&hing", self.smoothing, self.smoothing_percent)
-        form.heading("Speed")
-        form.add("Net&work", self.network)
-        form.below(self.network_remark)
+        above = {"mix_amount": ("Mi&x with", self.mix), "strokes": ("Si&ze", self.network_size)}
+        for group in Group:
+            form.heading(group)
+            names = [name for name, row in PARAMETERS.items() if row.group is group]
+            for name in sorted(names, key=lambda n: isinstance(self.controls[n], CheckControl)):
+                if name in above:
+                    form.add(*above[name])
+                self.controls[name].add_to(form)
+                if name == "network":
+                    form.below(self.network_remark)
         form.add("&Precision", self.precision)
         form.below(self.precision_remark, whole=True)
         form.add("&Kernels", self.kernels)
@@ -155,16 +132,9 @@ class Panel(QScrollArea):
         session.styles_changed.connect(self._offer_styles)
         self.source.picked.connect(self.source_picked)
         self.address.returnPressed.connect(self._enter_address)
-        self.strength.valueChanged.connect(lambda value: self._choose(strength=value / 100))
-        self.keep_colors.clicked.connect(lambda on: self._choose(keep_colors=on))
         self.mix.picked.connect(lambda key: self._choose(mix=key))
-        self.mix_amount.valueChanged.connect(lambda value: self._choose(mix_amount=value / 100))
-        self.strokes.picked.connect(lambda strokes: self._choose(strokes=strokes))
-        self.sharpen.clicked.connect(
-            lambda on: self._choose(upsampling="guided" if on else "smooth")
-        )
-        self.smoothing.valueChanged.connect(lambda value: self._choose(smoothing=value / 100))
-        self.network.picked.connect(lambda network: self._choose(network=network))
+        for name, control in self.controls.items():
+            control.picked.connect(lambda value, name=name: self._choose(**{name: value}))
         self.network_size.picked.connect(lambda size: self._choose(size=size))
         self.precision.picked.connect(lambda precision: self._choose(precision=precision))
         self.kernels.picked.connect(lambda kernels: self._choose(kernels=kernels))
@@ -177,25 +147,15 @@ class Panel(QScrollArea):
 
     def follow(self, config: EngineConfig) -> None:
         """Show `config`; silent, so nothing comes back from it."""
-        for slider, label, value in (
-            (self.strength, self.percent, config.strength),
-            (self.mix_amount, self.mix_percent, config.mix_amount),
-            (self.smoothing, self.smoothing_percent, config.smoothing),
-        ):
-            slider.show_share(value)
-            label.setText(f"{slider.value()} %")
-        if not config.smoothing:
-            self.smoothing_percent.setText("Off")
+        for name, control in self.controls.items():
+            control.show_value(getattr(config, name))
         if config.style != self._style:
             self._offer_styles()
         self.mix.show_choice(config.mix)
-        for part in (self.mix_amount, self.mix_percent):
-            part.setEnabled(config.mix is not None)
-        self.keep_colors.setChecked(config.keep_colors)
+        share = self.controls["mix_amount"]
+        assert isinstance(share, FractionControl)
+        share.enable(config.mix is not None)
         self.network_size.show_choice(config.size)
-        self.strokes.show_choice(config.strokes)
-        self.sharpen.setChecked(config.upsampling == "guided")
-        self.network.show_choice(config.network)
         self.precision.show_choice(config.precision)
         self.kernels.show_choice(config.kernels)
         if self.device.currentData() != config.device:

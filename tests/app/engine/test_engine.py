@@ -12,11 +12,11 @@ import torch
 import app.engine.network_selector
 import app.engine.resolution
 from app.engine.blending import fit_to, peak_difference
+from app.engine.config import EngineConfig
 from app.engine.engine import Engine, EngineError
 from app.engine.guided_upsampling import GuidedUpsampler
 from app.engine.network_pool import Network
 from app.engine.process_mode import ProcessMode
-from app.engine.result import EngineConfig
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.styles.library import StyleError

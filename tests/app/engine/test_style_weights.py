@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.engine.style_weights import StyleWeights
 from app.mixing import blend_label, parse_mix
 from app.styles.library import StyleError

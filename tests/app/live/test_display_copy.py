@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.result import Comparison, EngineConfig, LatencyStats, RunInfo, StyledFrame, Timings
+from app.engine.config import EngineConfig
+from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.live.display_copy import MANY_PIXELS, with_preview, with_previews
 from app.ui.viewport.viewport import fitted

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
+from app.engine.config import EngineConfig, same_choice
 from app.engine.engine import Engine
 from app.engine.process_mode import ProcessMode
-from app.engine.result import EngineConfig, same_choice
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.session import Session

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.engine.result import EngineConfig, RunInfo, StyledFrame, Timings
+from app.engine.config import EngineConfig
+from app.engine.result import RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.live.stream_metrics import StreamMetrics
 from models.precision import Precision

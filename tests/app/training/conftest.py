@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.settings import Settings
 from app.styles.library import Library

@@ -13,7 +13,7 @@ import safetensors.torch
 import torch
 from PIL import Image
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.engine.style_weights import StyleWeights
 from app.styles.library import Library
 from models.transformer_net import TransformerNetBaseline

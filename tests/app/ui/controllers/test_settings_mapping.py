@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.frame import SourceInfo
 from app.settings import Settings
 from app.ui.controllers.settings_mapping import config_of, settings_of, source_kept

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from app.engine.result import EngineConfig, RunInfo, StyledFrame, Timings
+from app.engine.config import EngineConfig
+from app.engine.result import RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.live.flicker import Flicker
 from app.live.stream_metrics import StreamStats

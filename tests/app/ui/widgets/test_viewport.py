@@ -11,7 +11,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
-from app.engine.result import Comparison, EngineConfig, LatencyStats, RunInfo, StyledFrame, Timings
+from app.engine.config import EngineConfig
+from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.ui.viewport.comparison import (
     conditions_words,

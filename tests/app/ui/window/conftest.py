@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtTest import QTest
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.settings import Settings
 from app.styles.library import Library

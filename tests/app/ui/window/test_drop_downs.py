@@ -56,7 +56,7 @@ def test_every_drop_down_shows_all_its_rows(window, studio, qtbot):
 
 
 def test_rows_whose_remarks_wrap_are_shown_whole(window, qtbot):
-    box = window.panel.strokes
+    box = window.panel.controls["strokes"]
     words = "a remark that is far too long for one line of a list as narrow as the panel"
     box.offer(Choice(n, f"Choice {n}", words) for n in range(5))
     pop_up(box, qtbot)
@@ -68,7 +68,7 @@ def test_rows_whose_remarks_wrap_are_shown_whole(window, qtbot):
 
 
 def test_a_list_longer_than_the_screen_ends_with_it_and_scrolls(window, qtbot):
-    box = window.panel.strokes
+    box = window.panel.controls["strokes"]
     box.offer(Choice(n, f"Choice {n}", "with a remark") for n in range(60))
     pop_up(box, qtbot)
     view = box.view()

@@ -70,13 +70,13 @@ def test_every_label_of_the_panel_leads_to_its_control(window):
     panel = window.panel
     assert {
         panel.source,
-        panel.strength,
+        panel.controls["strength"],
         panel.mix,
-        panel.mix_amount,
+        panel.controls["mix_amount"],
         panel.network_size,
-        panel.strokes,
-        panel.smoothing,
-        panel.network,
+        panel.controls["strokes"],
+        panel.controls["smoothing"],
+        panel.controls["network"],
         panel.precision,
         panel.kernels,
         panel.device,

@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
-from app.engine.result import EngineConfig
+from app.engine.config import EngineConfig
 from app.settings import Settings
 from app.sources import CameraName
 from app.ui.main_window import MainWindow
@@ -32,27 +32,47 @@ def enter_address(window: MainWindow, address: str, way: str = "Enter") -> None:
 
 def test_the_panel_writes_the_config(window, session):
     panel = window.panel
-    panel.strength.setValue(40)
-    panel.keep_colors.setFocus()
-    QTest.keyClick(panel.keep_colors, Qt.Key.Key_Space)
+    panel.controls["strength"].setValue(40)
+    panel.controls["keep_colors"].setFocus()
+    QTest.keyClick(panel.controls["keep_colors"], Qt.Key.Key_Space)
     QTest.keyClick(panel.precision, Qt.Key.Key_Down)
     QTest.keyClick(panel.kernels, Qt.Key.Key_Home)
     QTest.keyClick(panel.network_size, Qt.Key.Key_Down)
-    QTest.keyClick(panel.strokes, Qt.Key.Key_Home)
-    QTest.keyClick(panel.network, Qt.Key.Key_End)
-    panel.sharpen.setFocus()
-    QTest.keyClick(panel.sharpen, Qt.Key.Key_Space)
-    panel.smoothing.setValue(30)
+    QTest.keyClick(panel.controls["strokes"], Qt.Key.Key_Home)
+    QTest.keyClick(panel.controls["network"], Qt.Key.Key_End)
+    panel.controls["upsampling"].setFocus()
+    QTest.keyClick(panel.controls["upsampling"], Qt.Key.Key_Space)
+    panel.controls["smoothing"].setValue(30)
     config = session.config
     assert (config.strokes, config.network) == ("fine", "lite")
     assert (config.upsampling, config.smoothing) == ("smooth", 0.3)
-    assert panel.smoothing_percent.text() == "30 %"
+    assert panel.controls["smoothing"].percent.text() == "30 %"
     assert config.strength == 0.4
     assert config.keep_colors
     assert config.precision is list(Precision)[1]
     assert config.kernels == next(iter(VARIANTS))
     assert config.size == 128
-    assert panel.percent.text() == "40 %"
+    assert panel.controls["strength"].percent.text() == "40 %"
+
+
+def test_the_panel_is_in_groups_whose_check_boxes_come_last(window):
+    panel = window.panel
+    headings = [x for x in panel.findChildren(QLabel) if x.property("role") == "heading"]
+    controls = [panel.mix, panel.network_size, panel.precision, panel.kernels, panel.device]
+    parts = [*headings, *panel.controls.values(), *controls]
+    parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
+    assert [part.accessibleName() or part.text() for part in parts] == [
+        "Style", "Strength", "Mix with", "Share of the second style", "Keep colors",
+        "Detail", "Size", "Strokes", "Sharpen to frame",
+        "Motion", "Smoothing",
+        "Speed", "Network", "Precision", "Kernels", "Device",
+    ]  # fmt: skip
+
+
+def test_no_smoothing_is_called_off_and_no_strength_0_percent(window, session):
+    session.config = replace(session.config, strength=0.0, smoothing=0.0)
+    texts = [window.panel.controls[name].percent.text() for name in ("strength", "smoothing")]
+    assert texts == ["0 %", "Off"]
 
 
 def test_the_panel_follows_the_config_silently(window, session, qtbot):
@@ -63,7 +83,7 @@ def test_the_panel_follows_the_config_silently(window, session, qtbot):
     qtbot.wait(20)
     assert seen == [wanted]
     panel = window.panel
-    assert panel.strength.value() == 25
+    assert panel.controls["strength"].value() == 25
     assert panel.precision.currentText() == "BF16"
     assert panel.network_size.currentText() == "512 px"
 
@@ -75,12 +95,15 @@ def test_a_second_style_is_mixed_in_from_the_panel(window, session):
         "Mosaic",
         "Udnie",
     ]
-    assert not panel.mix_amount.isEnabled()
+    share = panel.controls["mix_amount"]
+    assert not share.isEnabled()
+    assert not share.percent.isEnabled()
     QTest.keyClick(panel.mix, Qt.Key.Key_End)
-    panel.mix_amount.setValue(40)
+    panel.controls["mix_amount"].setValue(40)
     assert (session.config.mix, session.config.mix_amount) == ("udnie", 0.4)
-    assert panel.mix_percent.text() == "40 %"
-    assert panel.mix_amount.isEnabled()
+    assert panel.controls["mix_amount"].percent.text() == "40 %"
+    assert share.isEnabled()
+    assert share.percent.isEnabled()
     QTest.keyClick(panel.mix, Qt.Key.Key_Home)
     assert session.config.mix is None
 
@@ -256,7 +279,7 @@ def test_a_source_that_fails_leaves_the_list_as_it_was(streaming, session, tmp_p
 
 def test_the_wheel_over_the_panel_changes_nothing(window, session):
     before = session.config
-    for control in (window.panel.strength, window.panel.precision):
+    for control in (window.panel.controls["strength"], window.panel.precision):
         turn = QWheelEvent(
             QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
             Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
