@@ -1,9 +1,9 @@
-// A convolution as one matrix product whose left side is gathered as it is read: the border is
-// mirrored (or repeated) inline, a norm and a ReLU can be applied on the way in, and statistics of
-// the output are taken on the way out. Any channels, strides, layout, odd or even kernel.
+// Convolution as an implicit GEMM: the border is reflected (or repeated) while x is gathered, a norm
+// and a ReLU can be applied to it, and statistics of the output can be written. Any channels,
+// strides, layout, odd or even kernel.
 //
 // Rows of the product are pixels, columns output channels; the depth runs over channels in slices
-// of kDepth, and inside a slice over the taps, so that neighbouring taps find x in the L1 cache.
+// of kDepth, and inside a slice over the taps, so that neighboring taps find x in the L1 cache.
 // With fewer channels than a slice holds, the depth runs over taps and channels together.
 #include "include/conv2d/gather.cuh"
 #include "include/conv2d/tiles.cuh"
@@ -17,14 +17,14 @@ namespace styleforge {
 // 16 bytes to shared memory; from sm_80 on, without passing through registers.
 __device__ __forceinline__ void fetch(void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
-    copy_async(shared_address(to), from);
+    cp_async_16B(smem_address(to), from);
 #else
     *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
 #endif
 }
 
 template <typename Tile>
-__global__ void __launch_bounds__(Tile::kThreads) convolve(const Convolution c) {
+__global__ void __launch_bounds__(Tile::kThreads) conv2d_kernel(const Convolution c) {
     using T = typename Tile::Element;
     using Stored = typename Tile::Stored;
     constexpr int kRowsSize = Tile::kDepth * Tile::kRowPitch;
@@ -57,27 +57,27 @@ __global__ void __launch_bounds__(Tile::kThreads) convolve(const Convolution c) 
             const size_t row = static_cast<size_t>(step) * Tile::kDepth + depth;
             fetch(to + depth * Tile::kColumnPitch + part, packed + row * c.padded_out + part);
         }
-        commit_copies();
+        cp_async_commit();
     };
 
-    Share<Tile> share;
-    share.find(p, first_row, shift_y, shift_x);
+    GatherOperand<Tile> operand;
+    operand.find(p, first_row, shift_y, shift_x);
     Tile tile;
     fetch_columns(0);
-    share.gather(c, x, affine, 0);
-    share.keep(rows);
-    wait_for_copies<0>();
+    operand.gather(c, x, affine, 0);
+    operand.store(rows);
+    cp_async_wait<0>();
     __syncthreads();
     for (int step = 0; step < c.steps; ++step) {
         const bool more = step + 1 < c.steps;
         if (more) {
             fetch_columns(step + 1);
-            share.gather(c, x, affine, step + 1);
+            operand.gather(c, x, affine, step + 1);
         }
         tile.multiply_slice(rows + step % 2 * kRowsSize, columns + step % 2 * kColumnsSize);
         tile.end_step(step, !more);
-        if (more) share.keep(rows + (step + 1) % 2 * kRowsSize);
-        wait_for_copies<0>();
+        if (more) operand.store(rows + (step + 1) % 2 * kRowsSize);
+        cp_async_wait<0>();
         __syncthreads();
     }
 
@@ -86,59 +86,58 @@ __global__ void __launch_bounds__(Tile::kThreads) convolve(const Convolution c) 
     for (int m = threadIdx.x; m < count; m += Tile::kThreads) {
         const int row = (first_row + m) / p.out_width * grow + shift_y;
         const int column = (first_row + m) % p.out_width * grow + shift_x;
-        offsets[m] = row * static_cast<int>(p.y_strides[2]) +
-                     column * static_cast<int>(p.y_strides[3]);
+        offsets[m] =
+            row * static_cast<int>(p.y_strides[2]) + column * static_cast<int>(p.y_strides[3]);
     }
     float* out = reinterpret_cast<float*>(shared);
     T* y = static_cast<T*>(p.y) + sample * p.y_strides[0];
-    auto* parts = static_cast<Part*>(p.parts);
-    if (parts)
-        parts += (static_cast<size_t>(blockIdx.z) * c.tiles + blockIdx.x) * p.out_channels;
+    auto* parts = static_cast<PartialMoments*>(p.parts);
+    if (parts) parts += (static_cast<size_t>(blockIdx.z) * c.tiles + blockIdx.x) * p.out_channels;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     constexpr int kWarps = Tile::kThreads / 32;
     for (int shown = 0; shown < Tile::kColumns; shown += kShown) {
-        tile.put(out, kPitch, shown, kShown);
+        tile.store_columns(out, kPitch, shown, kShown);
         __syncthreads();
         const int begin = first_column + shown;
         const int end = min(kShown, p.out_channels - begin);
         for (int o = warp; o < end; o += kWarps) {
-            const float bias = parameter(p.bias, p.type, begin + o, 0.f);
+            const float bias = load_parameter(p.bias, p.type, begin + o, 0.f);
             float* channel = out + o * kPitch;
             if (p.bias)
                 for (int m = lane; m < count; m += 32) channel[m] += bias;
             if (!parts) continue;
             float sum = 0;
             for (int m = lane; m < count; m += 32) sum += channel[m];
-            const float center = sum_of_warp(sum) / static_cast<float>(count);
+            const float center = warp_sum(sum) / static_cast<float>(count);
             float rest = 0, squares = 0;
             for (int m = lane; m < count; m += 32) {
                 const float d = channel[m] - center;
                 rest += d, squares = fmaf(d, d, squares);
             }
-            rest = sum_of_warp(rest), squares = sum_of_warp(squares);
+            rest = warp_sum(rest), squares = warp_sum(squares);
             if (lane == 0)
                 parts[begin + o] =
-                    part_about(static_cast<float>(count), center, rest, squares);
+                    moments_from_sums(static_cast<float>(count), center, rest, squares);
         }
         __syncthreads();
         const int of_channel = static_cast<int>(p.y_strides[1]);
-        if (of_channel == 1) {  // channels last: neighbouring threads, neighbouring channels
+        if (of_channel == 1) {  // channels last: neighboring threads, neighboring channels
             for (int i = threadIdx.x; i < kShown * count; i += Tile::kThreads) {
                 const int o = i % kShown, m = i / kShown;
-                if (o < end) y[offsets[m] + begin + o] = narrow<T>(out[o * kPitch + m]);
+                if (o < end) y[offsets[m] + begin + o] = from_float<T>(out[o * kPitch + m]);
             }
         } else {
             for (int o = warp; o < end; o += kWarps)
                 for (int m = lane; m < count; m += 32)
                     y[static_cast<long long>(begin + o) * of_channel + offsets[m]] =
-                        narrow<T>(out[o * kPitch + m]);
+                        from_float<T>(out[o * kPitch + m]);
         }
         __syncthreads();
     }
 }
 
-// Tap (row, column) of 2x2 of phase (a, b): the sum of those of 3x3 that meet on its pixel, per
-// axis 0 and 1+2 in phase 0, 0+1 and 2 in phase 1.
+// A tap of the 2x2 kernel of a phase of "nearest x2, 3x3": the sum of the 3x3 taps that read the same
+// pixel. Per axis, 0 and 1+2 in phase 0, 0+1 and 2 in phase 1.
 template <typename T>
 __device__ float tap_of_phase(const T* weight, int tap, int phase) {
     const auto range = [](int at, int shift) {
@@ -147,14 +146,14 @@ __device__ float tap_of_phase(const T* weight, int tap, int phase) {
     const int2 rows = range(tap / 2, phase / 2), columns = range(tap % 2, phase % 2);
     double sum = 0;
     for (int i = rows.x; i < rows.y; ++i)
-        for (int j = columns.x; j < columns.y; ++j) sum += widen(weight[i * 3 + j]);
+        for (int j = columns.x; j < columns.y; ++j) sum += to_float(weight[i * 3 + j]);
     return static_cast<float>(sum);
 }
 
 // [Cout, Cin, k, k] to [phases][steps * kDepth][padded Cout], in the order of the steps.
 template <typename Tile>
-__global__ void pack(const Convolution c, const typename Tile::Element* weight,
-                     typename Tile::Stored* to) {
+__global__ void pack_weight_kernel(const Convolution c, const typename Tile::Element* weight,
+                                   typename Tile::Stored* to) {
     const StyleforgeConvolution& p = c.p;
     const int depth = c.steps * Tile::kDepth;
     const long long size = static_cast<long long>(p.phases) * depth * c.padded_out;
@@ -164,13 +163,13 @@ __global__ void pack(const Convolution c, const typename Tile::Element* weight,
         const int k = static_cast<int>(i / c.padded_out % depth);
         const int phase = static_cast<int>(i / c.padded_out / depth), step = k / Tile::kDepth;
         const int tap = c.flat ? k / p.in_channels : step % c.taps;
-        const int channel = c.flat ? k % p.in_channels
-                                   : step / c.taps * Tile::kDepth + k % Tile::kDepth;
+        const int channel =
+            c.flat ? k % p.in_channels : step / c.taps * Tile::kDepth + k % Tile::kDepth;
         float v = 0;
         if (o < p.out_channels && channel < p.in_channels && tap < c.taps) {
             const size_t at = static_cast<size_t>(o) * p.in_channels + channel;
             v = p.phases > 1 ? tap_of_phase(weight + at * 9, tap, phase)
-                             : widen(weight[at * c.taps + tap]);
+                             : to_float(weight[at * c.taps + tap]);
         }
         to[i] = Tile::stored(v);
     }
@@ -179,11 +178,11 @@ __global__ void pack(const Convolution c, const typename Tile::Element* weight,
 static int divide_up(long long a, long long b) { return static_cast<int>((a + b - 1) / b); }
 
 template <typename Tile>
-Convolution lay_out(const StyleforgeConvolution& p) {
+Convolution layout_of(const StyleforgeConvolution& p) {
     using T = typename Tile::Element;
     Convolution c = {};
     c.p = p, c.taps = p.kernel * p.kernel;
-    // Where slices would mostly be padding, taps and channels run together.
+    // Where slices would mostly be padding, the depth runs over taps and channels together.
     c.flat = p.in_channels * 2 <= Tile::kDepth || p.in_channels < 8;
     c.steps = c.flat ? divide_up(1ll * c.taps * p.in_channels, Tile::kDepth)
                      : divide_up(p.in_channels, Tile::kDepth) * c.taps;
@@ -200,17 +199,17 @@ Convolution lay_out(const StyleforgeConvolution& p) {
 // Calls `use` with the tile that suits the shape.
 template <typename T, typename Use>
 long long with_tile(const StyleforgeConvolution& p, Use use) {
-    if (p.out_channels <= 8) return use(PlainTile<T, 512, 4, 4, 4>());
+    if (p.out_channels <= 8) return use(FmaTile<T, 512, 4, 4, 4>());
     if (p.math == STYLEFORGE_PLAIN) {
-        if (p.out_channels <= 32) return use(PlainTile<T, 256, 32, 8, 8>());
-        return use(PlainTile<T, 128, 64, 8, 8>());
+        if (p.out_channels <= 32) return use(FmaTile<T, 256, 32, 8, 8>());
+        return use(FmaTile<T, 128, 64, 8, 8>());
     }
-    if (p.out_channels <= 32) return use(TensorTile<T, 32, 8>());
+    if (p.out_channels <= 32) return use(TensorCoreTile<T, 32, 8>());
     const long long blocks = 1ll * divide_up(1ll * p.out_height * p.out_width, 128) * p.phases *
                              p.samples * divide_up(p.out_channels, 128);
     if (p.out_channels <= 64 || 2 * blocks <= p.multiprocessors)
-        return use(TensorTile<T, 64, 4>());
-    return use(TensorTile<T, 128, 4>());
+        return use(TensorCoreTile<T, 64, 4>());
+    return use(TensorCoreTile<T, 128, 4>());
 }
 
 template <typename Use>
@@ -232,7 +231,7 @@ extern "C" {
 long long styleforge_packed_bytes(const StyleforgeConvolution* p) {
     return with_type(*p, [&](auto tile) -> long long {
         using Tile = decltype(tile);
-        const Convolution c = lay_out<Tile>(*p);
+        const Convolution c = layout_of<Tile>(*p);
         return static_cast<long long>(p->phases) * c.steps * Tile::kDepth * c.padded_out *
                static_cast<long long>(sizeof(typename Tile::Stored));
     });
@@ -240,7 +239,7 @@ long long styleforge_packed_bytes(const StyleforgeConvolution* p) {
 
 int styleforge_tiles(const StyleforgeConvolution* p) {
     return static_cast<int>(with_type(*p, [&](auto tile) -> long long {
-        return lay_out<decltype(tile)>(*p).tiles * p->phases;
+        return layout_of<decltype(tile)>(*p).tiles * p->phases;
     }));
 }
 
@@ -248,9 +247,9 @@ int styleforge_pack_weight(const StyleforgeConvolution* p, const void* weight, v
                            void* stream) {
     return static_cast<int>(with_type(*p, [&](auto tile) -> long long {
         using Tile = decltype(tile);
-        const Convolution c = lay_out<Tile>(*p);
+        const Convolution c = layout_of<Tile>(*p);
         const int blocks = divide_up(1ll * p->phases * c.steps * Tile::kDepth * c.padded_out, 256);
-        pack<Tile><<<blocks, 256, 0, static_cast<cudaStream_t>(stream)>>>(
+        pack_weight_kernel<Tile><<<blocks, 256, 0, static_cast<cudaStream_t>(stream)>>>(
             c, static_cast<const typename Tile::Element*>(weight),
             static_cast<typename Tile::Stored*>(packed));
         return cudaGetLastError();
@@ -260,10 +259,10 @@ int styleforge_pack_weight(const StyleforgeConvolution* p, const void* weight, v
 int styleforge_convolve(const StyleforgeConvolution* p, void* stream) {
     return static_cast<int>(with_type(*p, [&](auto tile) -> long long {
         using Tile = decltype(tile);
-        const Convolution c = lay_out<Tile>(*p);
+        const Convolution c = layout_of<Tile>(*p);
         const dim3 grid(c.tiles, divide_up(p->out_channels, Tile::kColumns),
                         p->samples * p->phases);
-        convolve<Tile><<<grid, Tile::kThreads, 0, static_cast<cudaStream_t>(stream)>>>(c);
+        conv2d_kernel<Tile><<<grid, Tile::kThreads, 0, static_cast<cudaStream_t>(stream)>>>(c);
         return cudaGetLastError();
     }));
 }

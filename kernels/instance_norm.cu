@@ -23,7 +23,7 @@ struct Planes {
     int channels, parts, relu;
 };
 
-__device__ __forceinline__ uint32_t at_neighbour(const float* shared, int rank) {
+__device__ __forceinline__ uint32_t at_neighbor(const float* shared, int rank) {
     uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
 #if __CUDA_ARCH__ >= 900
     asm volatile("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(address) : "r"(rank));
@@ -51,20 +51,19 @@ __device__ __forceinline__ void wait_for_cluster() {
 #endif
 }
 
-// Sums over a block, or over all blocks of a cluster, the same in every thread.
+// Sums over a block, or over all blocks of a cluster; every thread gets them.
 template <int kThreads, bool kCluster, int kSums>
 __device__ __forceinline__ void total(float (&v)[kSums], float* slots, float* of_block, int parts) {
     constexpr int kWarps = kThreads / 32;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
     for (int s = 0; s < kSums; ++s) {
-        v[s] = sum_of_warp(v[s]);
+        v[s] = warp_sum(v[s]);
         if (lane == 0) slots[s * kWarps + warp] = v[s];
     }
     __syncthreads();
 #pragma unroll
-    for (int s = 0; s < kSums; ++s)
-        v[s] = sum_of_warp(lane < kWarps ? slots[s * kWarps + lane] : 0);
+    for (int s = 0; s < kSums; ++s) v[s] = warp_sum(lane < kWarps ? slots[s * kWarps + lane] : 0);
     if (!kCluster) return;
     if (threadIdx.x == 0)
 #pragma unroll
@@ -73,13 +72,13 @@ __device__ __forceinline__ void total(float (&v)[kSums], float* slots, float* of
     wait_for_cluster();
 #pragma unroll
     for (int s = 0; s < kSums; ++s)
-        v[s] = sum_of_warp(lane < parts ? load_remote(at_neighbour(of_block + s, lane)) : 0);
+        v[s] = warp_sum(lane < parts ? load_remote(at_neighbor(of_block + s, lane)) : 0);
 }
 
 // A block, or a cluster of p.parts blocks, for each plane [P]; a thread holds kElements of it.
 template <typename T, int kThreads, int kElements, bool kVector, bool kCluster>
 __global__ void __launch_bounds__(kThreads) whole_planes(const Planes p) {
-    constexpr int kWidth = kVector ? kPackOf<T> : 1, kTurns = kElements / kWidth;
+    constexpr int kWidth = kVector ? kVectorSize<T> : 1, kTurns = kElements / kWidth;
     __shared__ float slots[3][kThreads / 32], of_block[3];
     const int parts = kCluster ? p.parts : 1;
     const long long plane = blockIdx.x / parts, part = blockIdx.x % parts;
@@ -112,10 +111,11 @@ __global__ void __launch_bounds__(kThreads) whole_planes(const Planes p) {
                 sums[0] += d, sums[1] = fmaf(d, d, sums[1]);
             }
     total<kThreads, kCluster>(sums, slots[1], of_block + 1, parts);
-    if (kCluster) arrive_at_cluster();  // nobody ends while its sums are being read
+    if (kCluster) arrive_at_cluster();  // no block ends while its sums are being read
     const int channel = static_cast<int>(plane % p.channels);
-    const Affine affine = affine_of(
-        part_about(static_cast<float>(p.pixels), center, sums[0], sums[1]), p.affine, channel);
+    const Affine affine =
+        affine_of(moments_from_sums(static_cast<float>(p.pixels), center, sums[0], sums[1]),
+                  p.affine, channel);
     const float floor = p.relu ? 0.f : -INFINITY;
     const long long from = plane * p.pixels + begin;
     const T* residual = static_cast<const T*>(p.residual);
@@ -139,10 +139,10 @@ __global__ void __launch_bounds__(kThreads) whole_planes(const Planes p) {
 
 // The statistics of kPartSize elements of a plane to parts[plane][part].
 template <typename T, bool kVector>
-__global__ void __launch_bounds__(512) parts_of_planes(const T* x, Part* parts, long long pixels,
-                                                       int count_of_parts) {
+__global__ void __launch_bounds__(512)
+    parts_of_planes(const T* x, PartialMoments* parts, long long pixels, int count_of_parts) {
     constexpr int kThreads = 512, kElements = kPartSize / kThreads;
-    constexpr int kWidth = kVector ? kPackOf<T> : 1, kTurns = kElements / kWidth;
+    constexpr int kWidth = kVector ? kVectorSize<T> : 1, kTurns = kElements / kWidth;
     __shared__ float slots[3][kThreads / 32];
     const long long plane = blockIdx.x / count_of_parts, part = blockIdx.x % count_of_parts;
     const int count = static_cast<int>(min(pixels - part * kPartSize, 1ll * kPartSize));
@@ -174,11 +174,11 @@ __global__ void __launch_bounds__(512) parts_of_planes(const T* x, Part* parts, 
             }
     total<kThreads, false>(sums, slots[1], nullptr, 1);
     if (threadIdx.x == 0)
-        parts[blockIdx.x] = part_about(static_cast<float>(count), center, sums[0], sums[1]);
+        parts[blockIdx.x] = moments_from_sums(static_cast<float>(count), center, sums[0], sums[1]);
 }
 
-// How a channels-last picture [P, C] is cut: threads beside one another take neighbouring
-// channels, rows of threads take pixels in turn.
+// How a channels-last picture [P, C] is partitioned: adjacent threads take adjacent channels, rows
+// of threads take every cut.rows-th pixel.
 struct Cut {
     long long pixels;
     int channels, columns, rows, chunk, chunks;  // columns and rows of threads; pixels of a chunk
@@ -188,9 +188,9 @@ constexpr int kPixelThreads = 256;
 
 // The statistics of a chunk of pixels to parts[n][chunk][c].
 template <typename T, int kWidth>
-__global__ void __launch_bounds__(kPixelThreads) parts_of_pixels(const T* x, Part* parts,
-                                                                 const Cut cut) {
-    __shared__ Part shared[kPixelThreads * kWidth];
+__global__ void __launch_bounds__(kPixelThreads)
+    parts_of_pixels(const T* x, PartialMoments* parts, const Cut cut) {
+    __shared__ PartialMoments shared[kPixelThreads * kWidth];
     const int column = threadIdx.x % cut.columns, row = threadIdx.x / cut.columns;
     const int channel = (blockIdx.y * cut.columns + column) * kWidth;
     const long long begin = 1ll * blockIdx.x * cut.chunk, sample = blockIdx.z;
@@ -199,8 +199,8 @@ __global__ void __launch_bounds__(kPixelThreads) parts_of_pixels(const T* x, Par
     float center[kWidth] = {}, sum[kWidth] = {}, squares[kWidth] = {};
     int count = 0;
     if (mine && begin + row < end) {
-        // Differences from the median of the first three: a single outlier must not be what all
-        // others are compared with.
+        // Deviations from the median of the first three pixels: a single outlier must not be the
+        // center.
         const T* from = x + sample * cut.pixels * cut.channels + channel;
         float second[kWidth], third[kWidth];
         const long long most = end - 1, at = begin + row;
@@ -209,8 +209,8 @@ __global__ void __launch_bounds__(kPixelThreads) parts_of_pixels(const T* x, Par
         load<kWidth>(third, from + min(at + 2ll * cut.rows, most) * cut.channels);
 #pragma unroll
         for (int i = 0; i < kWidth; ++i)
-            center[i] = fmaxf(fminf(center[i], second[i]),
-                              fminf(fmaxf(center[i], second[i]), third[i]));
+            center[i] =
+                fmaxf(fminf(center[i], second[i]), fminf(fmaxf(center[i], second[i]), third[i]));
 #pragma unroll 4
         for (long long q = at; q < end; q += cut.rows) {
             float v[kWidth];
@@ -226,32 +226,34 @@ __global__ void __launch_bounds__(kPixelThreads) parts_of_pixels(const T* x, Par
 #pragma unroll
     for (int i = 0; i < kWidth; ++i)
         shared[threadIdx.x * kWidth + i] =
-            count ? part_about(static_cast<float>(count), center[i], sum[i], squares[i]) : Part{};
+            count ? moments_from_sums(static_cast<float>(count), center[i], sum[i], squares[i])
+                  : PartialMoments{};
     __syncthreads();
     const int width = cut.columns * kWidth;
     for (int c = threadIdx.x; c < width; c += kPixelThreads) {
         const int at = blockIdx.y * width + c;
         if (at >= cut.channels) continue;
-        Merging total;
-        for (int r = 0; r < cut.rows; ++r) total.see(shared[r * width + c]);
-        total.settle();
-        for (int r = 0; r < cut.rows; ++r) total.see_again(shared[r * width + c]);
+        TwoPassMoments total;
+        for (int r = 0; r < cut.rows; ++r) total.add_to_mean(shared[r * width + c]);
+        total.finish_mean();
+        for (int r = 0; r < cut.rows; ++r) total.add_to_squares(shared[r * width + c]);
         parts[(sample * cut.chunks + blockIdx.x) * cut.channels + at] = total.part();
     }
 }
 
 // A warp for each plane: its parts to affine[n][c].
-__global__ void __launch_bounds__(128) merge_planes(const Parts parts, const AffineParameters a,
-                                                    Affine* affine, int samples, int channels) {
+__global__ void __launch_bounds__(128)
+    merge_planes(const PartialMomentsView parts, const AffineParameters a, Affine* affine,
+                 int samples, int channels) {
     const int at = (blockIdx.x * 128 + threadIdx.x) / 32;
     if (at >= samples * channels) return;
-    const Part merged = merge_parts(parts, at / channels, at % channels);
+    const PartialMoments merged = merge_partial_moments(parts, at / channels, at % channels);
     if (threadIdx.x % 32 == 0) affine[at] = affine_of(merged, a, at % channels);
 }
 
 template <typename T, int kWidth>
-__global__ void __launch_bounds__(kPixelThreads) write_pixels(const Planes p, const Affine* affine,
-                                                              const Cut cut) {
+__global__ void __launch_bounds__(kPixelThreads)
+    write_pixels(const Planes p, const Affine* affine, const Cut cut) {
     const int column = threadIdx.x % cut.columns, row = threadIdx.x / cut.columns;
     const int channel = (blockIdx.y * cut.columns + column) * kWidth;
     if (row >= cut.rows || channel >= cut.channels) return;
@@ -282,13 +284,14 @@ __global__ void __launch_bounds__(kPixelThreads) write_pixels(const Planes p, co
 constexpr int kWriteSize = 8192;
 
 template <typename T, bool kVector>
-__global__ void __launch_bounds__(256) write_planes(const Planes p, const Parts parts, int blocks) {
-    constexpr int kWidth = kVector ? kPackOf<T> : 1, kTurns = kWriteSize / 256 / kWidth;
+__global__ void __launch_bounds__(256)
+    write_planes(const Planes p, const PartialMomentsView parts, int blocks) {
+    constexpr int kWidth = kVector ? kVectorSize<T> : 1, kTurns = kWriteSize / 256 / kWidth;
     __shared__ Affine shared;
     const long long plane = blockIdx.x / blocks;
     const int channel = static_cast<int>(plane % p.channels);
     if (threadIdx.x < 32) {
-        const Part merged = merge_parts(parts, plane / p.channels, channel);
+        const PartialMoments merged = merge_partial_moments(parts, plane / p.channels, channel);
         if (threadIdx.x == 0) shared = affine_of(merged, p.affine, channel);
     }
     __syncthreads();
@@ -353,8 +356,8 @@ AffineParameters parameters_of(const StyleforgeNorm& p) {
 }
 
 Planes planes_of(const StyleforgeNorm& p) {
-    return {p.x, p.residual, p.y, parameters_of(p), p.pixels, static_cast<int>(p.channels), 1,
-            p.relu};
+    return {p.x, p.residual, p.y, parameters_of(p), p.pixels, static_cast<int>(p.channels),
+            1,   p.relu};
 }
 
 template <typename T, int kThreads, int kElements, bool kVector>
@@ -382,21 +385,21 @@ int launch_planes(const StyleforgeNorm& p, cudaStream_t stream) {
     if (p.pixels <= 1024) return launch_whole<T, 128, 8, kVector>(p, stream);
     if (p.pixels <= 4096) return launch_whole<T, 512, 8, kVector>(p, stream);
     if (p.pixels <= 16384) return launch_whole<T, 1024, 16, kVector>(p, stream);
-    if (fits_on_chip(p))
-        return launch_whole<T, kPlaneThreads, kPlaneElements, kVector>(p, stream);
+    if (fits_on_chip(p)) return launch_whole<T, kPlaneThreads, kPlaneElements, kVector>(p, stream);
     const auto parts = static_cast<int>(divide_up(p.pixels, kPartSize));
     const auto planes = static_cast<unsigned>(p.samples * p.channels);
-    auto* scratch = static_cast<Part*>(p.scratch);
-    parts_of_planes<T, kVector><<<planes * parts, 512, 0, stream>>>(
-        static_cast<const T*>(p.x), scratch, p.pixels, parts);
+    auto* scratch = static_cast<PartialMoments*>(p.scratch);
+    parts_of_planes<T, kVector>
+        <<<planes * parts, 512, 0, stream>>>(static_cast<const T*>(p.x), scratch, p.pixels, parts);
     if (const int error = cudaGetLastError()) return error;
-    const Parts found = {scratch, p.channels * parts, parts, 1, parts};
+    const PartialMomentsView found = {scratch, p.channels * parts, parts, 1, parts};
     const auto blocks = static_cast<int>(divide_up(p.pixels, kWriteSize));
     write_planes<T, kVector><<<planes * blocks, 256, 0, stream>>>(planes_of(p), found, blocks);
     return cudaGetLastError();
 }
 
-int merge(const StyleforgeNorm& p, const Parts& parts, void* affine, cudaStream_t stream) {
+int merge(const StyleforgeNorm& p, const PartialMomentsView& parts, void* affine,
+          cudaStream_t stream) {
     const auto count = static_cast<int>(p.samples * p.channels);
     merge_planes<<<static_cast<unsigned>(divide_up(count, 4)), 128, 0, stream>>>(
         parts, parameters_of(p), static_cast<Affine*>(affine), static_cast<int>(p.samples),
@@ -409,22 +412,22 @@ int launch_write_pixels(const StyleforgeNorm& p, const Cut& cut, const void* aff
                         cudaStream_t stream) {
     const dim3 grid(cut.chunks, static_cast<unsigned>(divide_up(p.channels, cut.columns * kWidth)),
                     static_cast<unsigned>(p.samples));
-    write_pixels<T, kWidth><<<grid, kPixelThreads, 0, stream>>>(
-        planes_of(p), static_cast<const Affine*>(affine), cut);
+    write_pixels<T, kWidth>
+        <<<grid, kPixelThreads, 0, stream>>>(planes_of(p), static_cast<const Affine*>(affine), cut);
     return cudaGetLastError();
 }
 
 template <typename T, int kWidth>
 int launch_pixels(const StyleforgeNorm& p, cudaStream_t stream) {
     const Cut cut = cut_of(p);
-    auto* parts = static_cast<Part*>(p.scratch);
-    Part* affine = parts + p.samples * cut.chunks * p.channels;
+    auto* parts = static_cast<PartialMoments*>(p.scratch);
+    PartialMoments* affine = parts + p.samples * cut.chunks * p.channels;
     const dim3 grid(cut.chunks, static_cast<unsigned>(divide_up(p.channels, cut.columns * kWidth)),
                     static_cast<unsigned>(p.samples));
-    parts_of_pixels<T, kWidth><<<grid, kPixelThreads, 0, stream>>>(static_cast<const T*>(p.x),
-                                                                  parts, cut);
+    parts_of_pixels<T, kWidth>
+        <<<grid, kPixelThreads, 0, stream>>>(static_cast<const T*>(p.x), parts, cut);
     if (const int error = cudaGetLastError()) return error;
-    const Parts found = {parts, cut.chunks * p.channels, 1, p.channels, cut.chunks};
+    const PartialMomentsView found = {parts, cut.chunks * p.channels, 1, p.channels, cut.chunks};
     if (const int error = merge(p, found, affine, stream)) return error;
     return launch_write_pixels<T, kWidth>(p, cut, affine, stream);
 }
@@ -433,18 +436,19 @@ template <typename T>
 int launch_norm(const StyleforgeNorm& p, cudaStream_t stream) {
     const bool vector = aligned(p, sizeof(T));
     if (p.channels_last)
-        return vector ? launch_pixels<T, kPackOf<T>>(p, stream) : launch_pixels<T, 1>(p, stream);
+        return vector ? launch_pixels<T, kVectorSize<T>>(p, stream)
+                      : launch_pixels<T, 1>(p, stream);
     return vector ? launch_planes<T, true>(p, stream) : launch_planes<T, false>(p, stream);
 }
 
 // From statistics in parts[n][tile][c], as a convolution leaves them.
 template <typename T>
-int launch_finish(const StyleforgeNorm& p, const Parts& parts, cudaStream_t stream) {
+int launch_finish(const StyleforgeNorm& p, const PartialMomentsView& parts, cudaStream_t stream) {
     const bool vector = aligned(p, sizeof(T));
     if (p.channels_last) {
         if (const int error = merge(p, parts, p.scratch, stream)) return error;
         const Cut cut = cut_of(p);
-        return vector ? launch_write_pixels<T, kPackOf<T>>(p, cut, p.scratch, stream)
+        return vector ? launch_write_pixels<T, kVectorSize<T>>(p, cut, p.scratch, stream)
                       : launch_write_pixels<T, 1>(p, cut, p.scratch, stream);
     }
     const auto blocks = static_cast<int>(divide_up(p.pixels, kWriteSize));
@@ -456,8 +460,8 @@ int launch_finish(const StyleforgeNorm& p, const Parts& parts, cudaStream_t stre
     return cudaGetLastError();
 }
 
-Parts parts_of_tiles(const StyleforgeNorm& p, const void* parts, int tiles) {
-    return {static_cast<const Part*>(parts), tiles * p.channels, 1, p.channels, tiles};
+PartialMomentsView parts_of_tiles(const StyleforgeNorm& p, const void* parts, int tiles) {
+    return {static_cast<const PartialMoments*>(parts), tiles * p.channels, 1, p.channels, tiles};
 }
 
 }  // namespace styleforge
@@ -469,10 +473,10 @@ extern "C" {
 long long styleforge_norm_scratch(const StyleforgeNorm* p) {
     if (p->channels_last)
         return (p->samples * cut_of(*p).chunks + p->samples) * p->channels *
-               static_cast<long long>(sizeof(Part));
+               static_cast<long long>(sizeof(PartialMoments));
     if (fits_on_chip(*p)) return 0;
     return p->samples * p->channels * divide_up(p->pixels, kPartSize) *
-           static_cast<long long>(sizeof(Part));
+           static_cast<long long>(sizeof(PartialMoments));
 }
 
 int styleforge_norm(const StyleforgeNorm* p, void* stream) {
@@ -488,7 +492,7 @@ int styleforge_norm(const StyleforgeNorm* p, void* stream) {
 
 int styleforge_finish_norm(const StyleforgeNorm* p, const void* parts, int tiles, void* stream) {
     const auto s = static_cast<cudaStream_t>(stream);
-    const Parts found = parts_of_tiles(*p, parts, tiles);
+    const PartialMomentsView found = parts_of_tiles(*p, parts, tiles);
     switch (p->type) {
         case kFloat: return launch_finish<float>(*p, found, s);
         case kHalf: return launch_finish<__half>(*p, found, s);

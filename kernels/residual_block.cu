@@ -1,5 +1,5 @@
 // A residual block in four launches: both convolutions leave the statistics of what they store, the
-// second normalises and activates what it reads, and only its own norm, with the sum, crosses
+// second normalizes and activates what it reads, and only its own norm, with the sum, crosses
 // memory once more.
 #include <cuda_runtime.h>
 

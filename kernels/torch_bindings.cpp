@@ -1,4 +1,4 @@
-// The operations' CUDA kernels, as PyTorch's dispatcher calls them: checks, buffers, a stream.
+// Registers the operations' CUDA kernels with PyTorch's dispatcher: checks, buffers, a stream.
 //
 // What the kernels do not take (FP64, tensors beyond 2^31 elements), and convolutions that cuDNN
 // computes faster, run on PyTorch's own; kernels/ops says so in words, see `why_not` there.
@@ -30,7 +30,7 @@ namespace {
 using at::Tensor;
 using OptTensor = std::optional<Tensor>;
 
-// What the launchers ask of a GPU. Asked for once: a call must cost microseconds.
+// Properties of a GPU that the launchers need, cached: a call must cost microseconds.
 struct Gpu {
     int multiprocessors, major;
 };
@@ -48,8 +48,8 @@ Gpu gpu(int index) {
     return {packed / 256, packed % 256};
 }
 
-// Messages are put together here: a stream in a library like this one has been seen to crash, where
-// the compiler's C++ library was not the one that the process had loaded.
+// Messages are built without std::ostream: it has crashed where the compiler's C++ library was not
+// the one that the process had loaded.
 std::string part(const char* text) { return text; }
 std::string part(int64_t number) { return std::to_string(number); }
 std::string part(at::ScalarType type) { return c10::toString(type); }
@@ -60,7 +60,7 @@ std::string part(at::IntArrayRef sizes) {
     return text + "]";
 }
 
-// ValueError with the sentence that `parts` make, unless `fits`.
+// Raises ValueError with the concatenation of `parts` unless `fits`.
 template <typename... Parts>
 void expect(bool fits, const Parts&... parts) {
     if (!fits) {
@@ -377,13 +377,14 @@ Tensor fused_conv_instancenorm_forward(const Tensor& input, const Tensor& conv_w
     expect(conv.y.size(2) * conv.y.size(3) > 1,
            "instance norm: one pixel has no variance, got ", conv.y.sizes());
     if (conv.y.numel() == 0) return conv.y;
-    launched(styleforge_convolve(&conv.plan, stream));
     OptTensor gamma = norm_gamma, beta = norm_beta;
     settle(gamma, beta);
-    StyleforgeNorm norm = norm_of(conv.y, gamma, beta, eps, relu);
-    const Tensor affine = bytes_on(input, 16 * norm.samples * norm.channels);
-    norm.scratch = affine.data_ptr();
-    launched(styleforge_finish_norm(&norm, conv.plan.parts, styleforge_tiles(&conv.plan), stream));
+    StyleforgeConvNormRelu fused{};
+    fused.conv = conv.plan;
+    fused.norm = norm_of(conv.y, gamma, beta, eps, relu);
+    const Tensor affine = bytes_on(input, 16 * fused.norm.samples * fused.norm.channels);
+    fused.norm.scratch = affine.data_ptr();
+    launched(styleforge_conv_norm_relu(&fused, stream));
     return conv.y;
 }
 

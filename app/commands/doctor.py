@@ -181,6 +181,22 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
         for status in statuses(device):
             says = f"{status.name} on {device.type}: {'ready' if status.ready else status.reason}"
             yield Finding(OK if status.ready else NOTE, says)
+    yield from _backends(resolve("auto"))
+
+
+def _backends(device: torch.device) -> Iterator[Finding]:
+    """Which backend of the whole network each of its precisions gets on a GPU."""
+    from kernels.network.dispatch import BACKENDS, available
+
+    if device.type != "cuda":
+        return
+    for dtype in dict.fromkeys(dtype for backend in BACKENDS for dtype in backend.dtypes):
+        names = [backend.name for backend in available(device, dtype)]
+        kind = str(dtype).removeprefix("torch.")
+        yield Finding(
+            OK if names else NOTE,
+            f"network in {kind}: {f'backend {names[0]}' if names else 'layer by layer'}",
+        )
 
 
 def check_cameras() -> Iterator[Finding]:

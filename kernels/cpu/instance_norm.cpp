@@ -1,9 +1,11 @@
-// Instance norm, residual, ReLU and padding: one pass over memory after the one for the statistics.
+// Instance norm, residual, ReLU and padding on the CPU: one pass over memory after the one for the
+// statistics.
 //
-// Statistics are two-pass within a chunk that fits the L2 cache, around its first element and then
-// around its mean, and chunks are merged by Chan's formula in a fixed order. Chunks depend on the shape alone, never on the number of threads, so
-// two runs are bit-equal. An output row is made of `Run`s of pixels that lie evenly spaced in
-// memory, which is what makes the interleaved layout and the plain one the same code.
+// Statistics of a chunk that fits the L2 cache take two passes, around its first element and then
+// around its mean; chunks are merged by Chan's formula in a fixed order. Chunks depend on the shape
+// alone, never on the number of threads, so two runs are bit-equal. An output row is made of `Run`s
+// of pixels that are evenly spaced in memory, so that the interleaved and the plain layout share
+// their code.
 #include <ATen/core/Tensor.h>
 #include <ATen/Dispatch.h>
 #include <ATen/OpMathType.h>
@@ -40,7 +42,7 @@ struct Plan {
     int64_t padded_h() const { return h + 2 * pad; }
     int64_t padded_w() const { return w + 2 * pad; }
 
-    // The position inside [0, size) that padding shows at `i`, which may lie outside.
+    // The position inside [0, size) that padding copies to `i`, which may lie outside.
     int64_t shown(int64_t i, int64_t size) const {
         if (replicate) return std::clamp<int64_t>(i, 0, size - 1);
         i = std::abs(i);
@@ -74,8 +76,8 @@ int runs_of_row(const Plan& plan, const T* input, int64_t n, int64_t y, Run<T> (
     return 2;
 }
 
-// Asks for pixels to come, which may lie past the end: a hint cannot fault. The processor itself
-// foresees only what is next in memory; on an interleaved input this halves the time.
+// Prefetches pixels that may lie past the end: a prefetch cannot fault. The hardware prefetcher only
+// follows contiguous memory; on an interleaved input this halves the time.
 template <typename T>
 inline void fetch_ahead(const Run<T>& run, const T* x, int64_t width) {
 #if defined(__GNUC__)
@@ -104,7 +106,7 @@ inline Moments around(double center, double count, double sum, double squares) {
     return {count, center + sum / count, std::max(0.0, squares - sum * sum / count)};
 }
 
-// The moments of `width` (at most kLanes) neighbouring channels over rows [y0, y1).
+// The moments of `width` (at most kLanes) adjacent channels over rows [y0, y1).
 template <typename T, typename A>
 void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, int64_t y1,
                      int64_t channel, int64_t width, Moments* moments) {
@@ -165,7 +167,7 @@ struct Affine {
         const double factor = weight / std::sqrt(moments.m2 / moments.count + eps);
         mean[at] = static_cast<A>(moments.mean);
         scale[at] = static_cast<A>(factor);
-        // What rounding the mean took away matters where it is large beside the deviation.
+        // The rounding error of the mean matters where the mean is large beside the deviation.
         bias[at] = static_cast<A>(offset - (moments.mean - mean[at]) * factor);
     }
 };
@@ -207,7 +209,7 @@ Affine<A> affine_channels_last(const Plan& plan, const T* input, const OptTensor
     return affine;
 }
 
-// Comparisons are written so that a NaN passes through, as it does in PyTorch.
+// Written so that a NaN passes through, as in PyTorch.
 template <typename A>
 inline A floored(A y, A floor) {
     return y < floor ? floor : y;
@@ -336,7 +338,7 @@ void run_planes(const Plan& plan, const T* input, const OptTensor& weight, const
     });
 }
 
-// The rule the reference follows too: channels last where the input is, and always interleaved.
+// As in the reference: channels last where the input is, and always when interleaved.
 bool channels_last(const Tensor& x, bool interleave) {
     return interleave ||
            (!x.is_contiguous() && x.is_contiguous(at::MemoryFormat::ChannelsLast));
@@ -427,7 +429,7 @@ void fused_instance_norm_out(const Tensor& x, const OptTensor& weight, const Opt
         residual, out);
 }
 
-// The compiler vectorises here on its own, whatever `use_vectorized` says.
+// The compiler vectorizes this code; `use_vectorized` is accepted for compatibility.
 Tensor fused_instance_norm_forward(const Tensor& input, const OptTensor& gamma,
                                    const OptTensor& beta, double eps, bool /*use_vectorized*/,
                                    const OptTensor& residual, bool relu) {

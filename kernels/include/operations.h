@@ -1,5 +1,5 @@
-// What the operations' launchers are called with: plain values, addresses and a stream. All
-// launchers return a cudaError_t as int, and 0 if all went well. Nothing here allocates.
+// The C interface of the operations' launchers: plain values, addresses and a stream. Launchers
+// return a cudaError_t as int, 0 for success. None of them allocates.
 #pragma once
 
 #ifdef __cplusplus
@@ -59,9 +59,17 @@ int styleforge_convolve(const StyleforgeConvolution* p, void* stream);
 
 // The norm of a convolution's output from the statistics it left; `tiles` for each sample.
 int styleforge_finish_norm(const StyleforgeNorm* p, const void* parts, int tiles, void* stream);
-// Only the affine, [N, C] float4, for a convolution that applies it as it reads.
+// Only the affine, [N, C] float4, for a convolution that applies it to its input.
 int styleforge_merge_norm(const StyleforgeNorm* p, const void* parts, int tiles, void* affine,
                           void* stream);
+
+// relu(norm(conv(x))), or norm(conv(x)): conv.parts is set, and norm.x and norm.y are conv.y.
+typedef struct {
+    StyleforgeConvolution conv;
+    StyleforgeNorm norm;
+} StyleforgeConvNormRelu;
+
+int styleforge_conv_norm_relu(const StyleforgeConvNormRelu* p, void* stream);
 
 // x + norm(conv(relu(norm(conv(x))))): two 3x3 convolutions of equally many channels.
 typedef struct {

@@ -85,10 +85,10 @@ LIBRARIES = {
         Library("instance_norm", cpu=("cpu/instance_norm.cpp",)),
         Library(
             "operations",
-            cuda=("instance_norm.cu", "conv2d.cu", "residual_block.cu"),
+            cuda=("instance_norm.cu", "conv2d.cu", "conv_fusion.cu", "residual_block.cu"),
             binding=("torch_bindings.cpp",),
         ),
-        Library("network", cuda=("network_sm80.cu", "network_sm90.cu")),
+        Library("network", cuda=("network_sm80.cu", "network_sm90.cu", "network_abi.cu")),
     )
 }
 

@@ -1,61 +1,175 @@
-"""The door to the whole network on a CUDA device: whether it runs there, and the plan that does."""
+"""Which backend runs the whole network on a CUDA device, and why another does not."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from kernels.jit import build
+from kernels.network import abi
 from kernels.network.plan import NetworkPlan
-from kernels.network.sm80 import DTYPES, SHARED_SMALL, Sm80Plan
+from kernels.network.sm80 import DTYPES, Sm80Plan
 from kernels.network.sm90 import Sm90Plan
 from kernels.ops.registry import NETWORK
 
-HOPPER = (9, 0)  # its kernels use instructions that only this compute capability has
+HOPPER = (9, 0)  # network_sm90.cu uses instructions that only this compute capability has
+
+LAYER_BY_LAYER = "; runs layer by layer"
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """What decides which backend a GPU can run; shared memory in bytes per block."""
+
+    capability: tuple[int, int]
+    shared_bytes: int
+
+    @classmethod
+    def of(cls, device: torch.device) -> Gpu:
+        """The GPU that `device` names."""
+        found = torch.cuda.get_device_properties(device)
+        return cls((found.major, found.minor), found.shared_memory_per_block_optin)
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A way to run the network: one CUDA source, its target, and the plan that launches it."""
+
+    name: str
+    source: str  # relative to kernels/
+    target: str  # the least architecture as nvcc calls it; with "a", the only one
+    dtypes: tuple[torch.dtype, ...]
+    # Why a GPU cannot run a dtype with it; empty if it can. Without an Abi, nothing is built yet
+    # and shared memory is not considered.
+    reason: Callable[[Gpu, torch.dtype, abi.Abi | None], str]
+    # From (weights, num_residual_blocks, shape, dtype, device, library) and whether FP32 may be
+    # multiplied as TF32.
+    plan: Callable[..., NetworkPlan]
+
+
+def _why_not_sm90(gpu: Gpu, dtype: torch.dtype, _: abi.Abi | None) -> str:
+    if gpu.capability != HOPPER:
+        return "needs a Hopper GPU"
+    return "" if dtype in (*DTYPES, torch.float32) else _no_network_in(dtype)
+
+
+def _why_not_sm80(
+    gpu: Gpu,
+    dtype: torch.dtype,
+    required_shared_bytes: Callable[[abi.Sm80], int],
+    told: abi.Abi | None,
+) -> str:
+    if gpu.capability < (8, 0):
+        return f"the native kernels need a GPU of compute capability 8.0{LAYER_BY_LAYER}"
+    if dtype is torch.float32:
+        return f"the native kernels for FP32 need a Hopper GPU{LAYER_BY_LAYER}"
+    if dtype not in DTYPES:
+        return _no_network_in(dtype)
+    if told is not None and gpu.shared_bytes < required_shared_bytes(told.sm80):
+        return f"this GPU has too little shared memory for the native kernels{LAYER_BY_LAYER}"
+    return ""
+
+
+def _no_network_in(dtype: torch.dtype) -> str:
+    return f"no native network in {str(dtype).removeprefix('torch.')}{LAYER_BY_LAYER}"
+
+
+# The fastest first, the least demanding last.
+BACKENDS = (
+    Backend(
+        "sm90",
+        "network_sm90.cu",
+        "90a",
+        (*DTYPES, torch.float32),
+        _why_not_sm90,
+        lambda *arguments, tf32: Sm90Plan(*arguments, tf32=tf32),
+    ),
+    Backend(
+        "sm80",
+        "network_sm80.cu",
+        "80",
+        (*DTYPES,),
+        lambda gpu, dtype, told: _why_not_sm80(
+            gpu, dtype, lambda sm80: sm80.required_shared_bytes, told
+        ),
+        lambda *arguments, tf32: Sm80Plan(*arguments, small=False),
+    ),
+    Backend(
+        "sm80-small",
+        "network_sm80.cu",
+        "80",
+        (*DTYPES,),
+        lambda gpu, dtype, told: _why_not_sm80(
+            gpu, dtype, lambda sm80: sm80.required_shared_bytes_small, told
+        ),
+        lambda *arguments, tf32: Sm80Plan(*arguments, small=True),
+    ),
+)
+
+
+def available(
+    device: torch.device, dtype: torch.dtype, library: ctypes.CDLL | None = None
+) -> tuple[Backend, ...]:
+    """The backends that can run `dtype` on a CUDA device, the fastest first.
+
+    Args:
+        device: A CUDA device.
+        dtype: Of weights and activations.
+        library: The built network; without it, shared memory is not considered.
+    """
+    gpu, told = Gpu.of(device), None if library is None else abi.describe(library)
+    return tuple(backend for backend in BACKENDS if not backend.reason(gpu, dtype, told))
 
 
 def unavailable_reason(device: torch.device, dtype: torch.dtype) -> str:
     """Why the native network cannot run there, in words; empty if it can. Builds nothing."""
     if device.type != "cuda":
         return f"no native network for the {device.type.upper()}"
-    properties = torch.cuda.get_device_properties(device)
-    capability = (properties.major, properties.minor)
-    if capability < (8, 0):
-        return "the native kernels need a GPU of compute capability 8.0; runs layer by layer"
-    if capability != HOPPER:
-        if dtype not in DTYPES:
-            return "the native kernels for FP32 need a Hopper GPU; runs layer by layer"
-        if properties.shared_memory_per_block_optin < SHARED_SMALL:
-            return (
-                "this GPU has too little shared memory for the native kernels; runs layer by layer"
-            )
-    elif dtype not in (*DTYPES, torch.float32):
-        return f"no native network in {str(dtype).removeprefix('torch.')}; runs layer by layer"
-    return build.reason(NETWORK)
+    gpu, told = Gpu.of(device), None
+    unready = build.reason(NETWORK)
+    if not unready:
+        try:
+            told = abi.describe(build.handle(NETWORK))
+        except build.BuildError as error:
+            return str(error)
+    reasons = [backend.reason(gpu, dtype, told) for backend in BACKENDS]
+    return unready if "" in reasons else reasons[-1]
 
 
 def plan_for(
     weights: Mapping[str, Tensor],
     num_residual_blocks: int,
-    shape: tuple[int, int, int],  # N, H, W
+    shape: tuple[int, int, int],
     dtype: torch.dtype,
     device: torch.device,
     library: ctypes.CDLL | None = None,
     *,
     tf32: bool = False,
-    general: bool = False,
-    small: bool = False,
+    backend: str = "",
 ) -> NetworkPlan:
-    """The fastest plan for the GPU.
+    """Make the fastest plan for a GPU.
 
-    `tf32`: FP32 may be multiplied with the ten bits of TF32. `general`: not the plan for Hopper;
-    `small`: moreover as on a GPU with little shared memory.
+    Args:
+        weights: A published state dict, on any device.
+        num_residual_blocks: Of the network.
+        shape: N, H, W of the pictures.
+        dtype: Of activations in memory.
+        device: A CUDA device.
+        library: The built network; the loaded one by default.
+        tf32: Whether FP32 may be multiplied with the ten bits of TF32.
+        backend: The name of a row of BACKENDS to use instead of the fastest.
+
+    Raises:
+        ValueError: No backend, or not the one that was named, runs there.
+        BuildError: The library does not match this program.
     """
     library = library or build.handle(NETWORK)
-    arguments = weights, num_residual_blocks, shape, dtype, device, library
-    if torch.cuda.get_device_capability(device) == HOPPER and not (general or small):
-        return Sm90Plan(*arguments, tf32)
-    return Sm80Plan(*arguments, small)
+    for row in available(device, dtype, library):
+        if backend in ("", row.name):
+            arguments = weights, num_residual_blocks, shape, dtype, device, library
+            return row.plan(*arguments, tf32=tf32)
+    raise ValueError(f"no backend {backend or 'of the network'} runs {dtype} on {device}")

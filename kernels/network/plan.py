@@ -16,14 +16,21 @@ from torch import Tensor
 
 EPS = 1e-5
 StageCallback = Callable[[str], None]
-# What a layer does on a stream; True where frames and pictures are bytes.
+# Launches a layer on a stream; True where frames and pictures are bytes.
 Step = Callable[[c_void_p, bool], None]
 
 
 class NetworkPlan(ABC):
     """The network for pictures [N, 3, H, W] of one size, dtype and device.
 
-    `weights` are a published state dict on any device. For one thread, in inference mode.
+    For one thread, in inference mode.
+
+    Args:
+        weights: A published state dict, on any device.
+        num_residual_blocks: Of the network.
+        shape: N, H, W of the pictures.
+        dtype: Of activations in memory.
+        device: A CUDA device.
     """
 
     # As bytes: write frames here, `replay`, and read pictures there.
@@ -43,7 +50,7 @@ class NetworkPlan(ABC):
     ) -> None:
         self.samples, height, width = self.shape = shape
         self.dtype, self.device = dtype, device
-        self._kept: list[Tensor] = []  # the kernels know addresses only
+        self._kept: list[Tensor] = []  # kernels hold addresses, so the plan holds the tensors
         self._refill: list[Callable[[Mapping[str, Tensor]], None]] = []
         self._groups: dict[str, list[Step]] = {}
         self._graphs: dict[tuple[str, bool], torch.cuda.CUDAGraph] = {}
@@ -57,28 +64,37 @@ class NetworkPlan(ABC):
             self.set_weights(weights)
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Take on the weights of another network of the same shape."""
+        """Replace the weights with those of another network of the same shape."""
         for refill in self._refill:
             refill(weights)
 
     def __call__(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """[N, 3, H, W] to the same, channels last; `mark` as TransformerNetBaseline.forward."""
+        """Run the network on floating-point pictures.
+
+        Args:
+            x: [N, 3, H, W], values 0-255.
+            mark: Called with the name of each group of layers after it, as in
+                TransformerNetBaseline.forward.
+
+        Returns:
+            [N, 3, H, W] of the plan's dtype, channels last.
+        """
         with torch.cuda.device(self.device):
             self._x.copy_(x.permute(0, 2, 3, 1))
             self._replay(False, mark)
             return self._y.clone().permute(0, 3, 1, 2)
 
     def replay(self, mark: StageCallback | None = None) -> None:
-        """`frames` to `pictures` and `ranges`, on the current stream of the device."""
+        """Compute `pictures` and `ranges` from `frames`, on the current stream of the device."""
         with torch.cuda.device(self.device):
             self._replay(True, mark)
 
     def graph(self) -> torch.cuda.CUDAGraph:
-        """What `replay` replays."""
+        """The CUDA graph that `replay` launches."""
         return self._graph("", True)
 
     def steps(self) -> list[Step]:
-        """What it launches, layer by layer."""
+        """The launches of the network, layer by layer."""
         return [step for steps in self._groups.values() for step in steps]
 
     def _replay(self, in_bytes: bool, mark: StageCallback | None) -> None:
@@ -140,8 +156,8 @@ class NetworkPlan(ABC):
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
         """The last layer, to the picture."""
 
-    # Small parts. What they make holds no reference to the plan: a plan that is dropped gives its
-    # memory back at once, not when garbage is next collected.
+    # Helpers. The closures they return hold no reference to the plan, so that dropping a plan frees
+    # its memory at once rather than at the next garbage collection.
 
     def _begin(self, group: str) -> None:
         self._steps = self._groups.setdefault(group, [])
@@ -161,7 +177,7 @@ class NetworkPlan(ABC):
         shape: tuple[int, ...],
         dtype: torch.dtype = torch.float32,
     ) -> Tensor:
-        """What `pack` makes of the weight `name`, now and whenever weights are set."""
+        """A buffer that holds `pack(weights[name])`, refilled whenever weights are set."""
         to = self._keep(torch.zeros(shape, dtype=dtype, device=self.device))
 
         def refill(weights: Mapping[str, Tensor]) -> None:

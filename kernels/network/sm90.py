@@ -1,20 +1,22 @@
-"""The network's plan for Hopper: persistent, warp-specialised layers of network_sm90.cu."""
+"""The network's plan for Hopper: persistent, warp-specialized layers of network_sm90.cu."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from ctypes import byref
+from ctypes import POINTER, byref, c_int, c_void_p
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from kernels.network import abi
 from kernels.network import sm90_layout as layout
 from kernels.network.plan import EPS, NetworkPlan, norm_after
 
-KINDS = {(32, 64): layout.DOWN_1, (64, 128): layout.DOWN_2, (128, 64): layout.UP_1,
-         (64, 32): layout.UP_2}  # fmt: skip
+# The layers by input and output channels; those of 128 channels depend on the size.
+CONVS = {(32, 64): "down1", (64, 128): "down2", (128, 64): "up1", (64, 32): "up2"}
 
 
 class Sm90Plan(NetworkPlan):
@@ -30,34 +32,35 @@ class Sm90Plan(NetworkPlan):
         library: ctypes.CDLL,
         tf32: bool = False,  # whether FP32 may be multiplied as TF32
     ) -> None:
-        self._library = layout.declared(library)
-        self._mode = {
-            torch.float16: layout.HALF,
-            torch.bfloat16: layout.BRAIN,
-            torch.float32: layout.SINGLE if tf32 else layout.EXACT,
+        self._library = _declared(library)
+        self._traits = abi.describe(library).sm90
+        name = {
+            torch.float16: "fp16",
+            torch.bfloat16: "bf16",
+            torch.float32: "tf32" if tf32 else "fp32",
         }[dtype]
-        # What weights are multiplied as.
-        self._operand = torch.bfloat16 if dtype is torch.bfloat16 else torch.float16
+        self._precision = self._traits.precisions[name]
         self._blocks = torch.cuda.get_device_properties(device).multi_processor_count
-        self._norms: dict[str, layout.Norm] = {}
+        self._norms: dict[str, abi.NormParams] = {}
         super().__init__(weights, num_residual_blocks, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
-        strips = layout.Strips.of(padded, layout.strip_width(self._mode), self._blocks)
-        weight = self._weight("conv1", partial(layout.first_weight, mode=self._mode), 10 * 64 * 32)
+        strips = layout.Strips.of(padded, self._precision.first.width, self._blocks)
+        weight = self._edge_weight("conv1", layout.first_weight)
         statistics = self._statistics("in1", 32, strips.blocks)
-        launch, mode, samples = self._library.styleforge_hopper_first, self._mode, self.samples
+        launch, samples = self._library.styleforge_sm90_first, self.samples
+        number = self._precision.number
         sources = self._x.data_ptr(), self.frames.data_ptr()
         arguments = [
-            layout.Ends(
-                x, layout.Norm(), weight.data_ptr(), None, y.data_ptr(), statistics,
+            abi.EdgeConvParams(
+                x, abi.NormParams(), weight.data_ptr(), None, y.data_ptr(), statistics,
                 self.ranges.data_ptr(), *size, *padded, strips.count, strips.rows,
             )
             for x in sources
         ]  # fmt: skip
         self._launch(
             lambda stream, in_bytes: launch(
-                mode, in_bytes, byref(arguments[in_bytes]), strips.blocks, samples, stream
+                number, in_bytes, byref(arguments[in_bytes]), strips.blocks, samples, stream
             )
         )
 
@@ -75,51 +78,59 @@ class Sm90Plan(NetworkPlan):
     ) -> None:
         into, out = x.shape[-1], y.shape[-1]
         size, tiled = (x.shape[1], x.shape[2]), (x.shape[1] // stride, x.shape[2] // stride)
-        kind = KINDS.get((into, out))
-        if kind is None:
-            kind = layout.residual_kind(size, self._blocks)
-        tiles = layout.Tiles.of(tiled, layout.tile_side(kind, self._mode), self._blocks)
-        rows = 64 if kind == layout.DOWN_1 else 128
-        taps = {layout.UP_1: 2 * 4, layout.UP_2: 6}.get(kind, 9)
-        pack = partial(layout.layer_weight, kind=kind, mode=self._mode)
-        weight = self._weight(conv, pack, rows * into * taps)
-        arguments = layout.Layer(
+        name, precision = CONVS.get((into, out)), self._precision
+        if name is None:
+            traits = layout.residual_conv(size, self._blocks, precision)
+        else:
+            traits = precision.convs[name]
+        tiles = layout.Tiles.of(tiled, traits.tile_long, self._blocks)
+        order = self._traits.weight_order
+        pack = partial(layout.layer_weight, conv=traits, precision=precision, order=order)
+        weight = self._weight(conv, pack, layout.weight_elements(traits, into, precision))
+        arguments = abi.Sm90ConvParams(
             x.data_ptr(), self._norms[norm],
             None if residual is None else residual.data_ptr(),
             None if activated is None else activated.data_ptr(),
             weight.data_ptr(), y.data_ptr(), self._statistics(norm_after(conv), out, tiles.blocks),
             *size, *tiled, tiles.long, tiles.short, tiles.across,
         )  # fmt: skip
-        launch, mode, samples = self._library.styleforge_hopper_conv, self._mode, self.samples
+        launch, samples = self._library.styleforge_sm90_conv, self.samples
+        kind, number = traits.kind, precision.number
         self._launch(
-            lambda stream, _: launch(kind, mode, byref(arguments), tiles.blocks, samples, stream)
+            lambda stream, _: launch(kind, number, byref(arguments), tiles.blocks, samples, stream)
         )
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
-        strips = layout.Strips.of(size, layout.strip_width(self._mode), self._blocks)
-        weight = self._weight("deconv3", partial(layout.last_weight, mode=self._mode), 10 * 64 * 32)
+        strips = layout.Strips.of(size, self._precision.last.width, self._blocks)
+        weight = self._edge_weight("deconv3", layout.last_weight)
         bias = self._filled("deconv3.conv2d.bias", lambda b: b, (3,))
-        launch, mode, samples = self._library.styleforge_hopper_last, self._mode, self.samples
+        launch, samples = self._library.styleforge_sm90_last, self.samples
+        number = self._precision.number
         arguments = [
-            layout.Ends(
+            abi.EdgeConvParams(
                 x.data_ptr(), self._norms[norm], weight.data_ptr(), bias.data_ptr(), y.data_ptr(),
-                layout.Entries(), self.ranges.data_ptr(), *size, x.shape[1], x.shape[2],
+                abi.Sm90StatisticsParams(), self.ranges.data_ptr(), *size, x.shape[1], x.shape[2],
                 strips.count, strips.rows,
             )
             for y in (self._y, self.pictures)
         ]  # fmt: skip
         self._launch(
             lambda stream, in_bytes: launch(
-                mode, in_bytes, byref(arguments[in_bytes]), strips.blocks, samples, stream
+                number, in_bytes, byref(arguments[in_bytes]), strips.blocks, samples, stream
             )
         )
 
     def _weight(self, conv: str, pack: Callable[[Tensor], Tensor], elements: int) -> Tensor:
-        copies = 2 if self._mode == layout.EXACT else 1
-        return self._filled(f"{conv}.conv2d.weight", pack, (elements * copies,), self._operand)
+        operand = layout.OPERANDS[self._precision.operand]
+        return self._filled(f"{conv}.conv2d.weight", pack, (elements,), operand)
 
-    def _statistics(self, name: str, channels: int, blocks: int) -> layout.Entries:
-        group = -(-blocks // layout.MOST_GROUPS)
+    def _edge_weight(self, conv: str, pack: Callable[..., Tensor]) -> Tensor:
+        rows, precision = self._traits.kernel_rows, self._precision
+        packed = partial(pack, precision=precision, kernel_rows=rows)
+        return self._weight(conv, packed, rows * 64 * 32 * precision.operand_copies)
+
+    def _statistics(self, name: str, channels: int, blocks: int) -> abi.Sm90StatisticsParams:
+        group = -(-blocks // self._traits.max_groups)
         groups, n = -(-blocks // group), self.samples
         entries = self._keep(torch.zeros(n, blocks, 128, 4, device=self.device))
         merged = self._keep(torch.zeros(n, groups, channels, 4, device=self.device))
@@ -127,7 +138,22 @@ class Sm90Plan(NetworkPlan):
         gamma, beta = (
             self._filled(f"{name}.{part}", lambda w: w, (channels,)) for part in ("weight", "bias")
         )
-        self._norms[name] = layout.Norm(
+        self._norms[name] = abi.NormParams(
             merged.data_ptr(), gamma.data_ptr(), beta.data_ptr(), groups, EPS
         )
-        return layout.Entries(entries.data_ptr(), merged.data_ptr(), tickets.data_ptr(), group)
+        return abi.Sm90StatisticsParams(
+            entries.data_ptr(), merged.data_ptr(), tickets.data_ptr(), group
+        )
+
+
+def _declared(library: ctypes.CDLL) -> Any:
+    """`library` with the argument types of its launchers."""
+    for name, numbers, params in (
+        ("styleforge_sm90_conv", 2, abi.Sm90ConvParams),
+        ("styleforge_sm90_first", 2, abi.EdgeConvParams),
+        ("styleforge_sm90_last", 2, abi.EdgeConvParams),
+    ):
+        function = getattr(library, name)
+        function.restype = c_int
+        function.argtypes = [*[c_int] * numbers, POINTER(params), c_int, c_int, c_void_p]
+    return library

@@ -41,8 +41,8 @@ class Op:
     samples: Callable[[], Iterable[tuple[Any, ...]]]
     mutates: tuple[str, ...] = ()
     cuda: str = ""  # its library on a GPU; without one, the reference runs there
-    composed: bool = False  # of other operations, on the CPU
-    sums: float = 1.0  # how much more rounding its sums bring than a norm's
+    is_composite: bool = False  # on the CPU, made of other operations
+    tolerance_scale: float = 1.0  # of the self-test's tolerance; 1 is that of a norm
 
     @property
     def overload(self) -> Any:
@@ -114,13 +114,13 @@ def fused(
     mutates: tuple[str, ...] = (),
     cpu: Callable[P, R] | None = None,
     cuda: str = "",
-    sums: float = 1.0,
+    tolerance_scale: float = 1.0,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation built from `library`.
 
     Where the fast path on the CPU is made of other operations, `cpu` is that path, and `library`
     what they are built from (empty for PyTorch's own). `cuda` is the library of the kernel on a
-    GPU, if there is one. `sums` widens what the self-test puts down to rounding.
+    GPU, if there is one. `tolerance_scale` multiplies what the self-test allows for rounding.
 
     The arguments named in `mutates` are written to; such an operation returns nothing, is for
     inference only, and raises RuntimeError where a gradient would be needed.
@@ -154,8 +154,19 @@ def fused(
             return launch(*args, **kwargs)
 
         group = signature.__module__.rpartition(".")[2]
-        composed = cpu is not None
-        row = (group, name, library, native, reference, samples, mutates, cuda, composed, sums)
+        is_composite = cpu is not None
+        row = (
+            group,
+            name,
+            library,
+            native,
+            reference,
+            samples,
+            mutates,
+            cuda,
+            is_composite,
+            tolerance_scale,
+        )
         OPS[name] = Op(*row)
         return operation
 

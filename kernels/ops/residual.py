@@ -91,7 +91,14 @@ def _samples() -> Iterator[tuple[Any, ...]]:
                 yield (x, *unit, 1e-5, True)
 
 
-@fused("instance_norm", reference=_reference, samples=_samples, cpu=_cpu, cuda=OPERATIONS, sums=8)
+@fused(
+    "instance_norm",
+    reference=_reference,
+    samples=_samples,
+    cpu=_cpu,
+    cuda=OPERATIONS,
+    tolerance_scale=8,
+)
 def fused_residual_block_forward(
     input: Tensor,
     conv1_weight: Tensor,

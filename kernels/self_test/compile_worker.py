@@ -31,7 +31,7 @@ def main(name: str, folder: Path, sources: list[str]) -> None:
         library = _compile(name, folder, sources)
         if name == NETWORK:
             _test_network(library)
-        self_test([op for op in OPS.values() if op.library == name and not op.composed])
+        self_test([op for op in OPS.values() if op.library == name and not op.is_composite])
         self_test([op for op in OPS.values() if op.cuda == name], "cuda")
         result = {"reason": "", "library": str(library)}
     except build.BuildError as error:
@@ -69,7 +69,7 @@ def _difference(op: Op, arguments: tuple[Any, ...]) -> float:
         results = [copy[at] for copy in copies]
     got, expected = (result.double() for result in results)
     # The reference rounds in a different order, so the last bit may differ either way.
-    allowed = 4 * op.sums * torch.finfo(results[0].dtype).eps * (expected.abs() + 8)
+    allowed = 4 * op.tolerance_scale * torch.finfo(results[0].dtype).eps * (expected.abs() + 8)
     worst = ((got - expected).abs() / allowed).nan_to_num(nan=float("inf")).max()
     return float(worst)
 

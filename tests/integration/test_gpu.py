@@ -175,7 +175,7 @@ def test_every_style_is_right_end_to_end(style, weights, size, native_kernels, f
         assert 10 * np.log10(255**2 / error) >= least_db, dtype
 
 
-PLANS = {"fastest": {}, "general": {"general": True}, "small": {"small": True}}
+PLANS = {"fastest": {}, "sm80": {"backend": "sm80"}, "sm80-small": {"backend": "sm80-small"}}
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -208,8 +208,8 @@ def test_a_broken_picture_is_told_from_its_range(native_kernels, plan, bad):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("shape", [(1, 17, 35), (3, 64, 96), (1, 480, 640)], ids=str)
-@pytest.mark.parametrize("plan", ["general", "small"])
-def test_the_general_network_is_as_near_to_float64_as_pytorch(
+@pytest.mark.parametrize("plan", ["sm80", "sm80-small"])
+def test_the_sm80_network_is_as_near_to_float64_as_pytorch(
     candy, native_kernels, plan, shape, dtype
 ):
     state, x = candy("baseline", torch.float32).state_dict(), pictures(*shape)

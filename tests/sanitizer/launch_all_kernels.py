@@ -20,10 +20,12 @@ from unittest.mock import patch
 import torch
 from torch import Tensor
 
-from kernels.network import sm90, sm90_layout
-from kernels.network.dispatch import HOPPER, plan_for
+from kernels.jit import build
+from kernels.network import sm90
+from kernels.network.abi import Sm90Conv, Sm90Precision
+from kernels.network.dispatch import BACKENDS, available, plan_for
 from kernels.network.plan import NetworkPlan
-from kernels.ops.registry import OPS, prepare
+from kernels.ops.registry import NETWORK, OPS, prepare
 from models.transformer_net import TransformerNetBaseline
 
 SHAPE = 2, 37, 54  # pictures, height, width: nothing is a multiple of a tile
@@ -46,22 +48,27 @@ def operations() -> int:
 
 
 def plans() -> Iterator[NetworkPlan]:
-    """Every plan for this GPU, in every arithmetic; on Hopper also with the tiles that only large
-    pictures have."""
+    """Every backend of this GPU in each of its precisions; on Hopper also with the tiles that only
+    large pictures have."""
     torch.manual_seed(0)
     weights = TransformerNetBaseline(num_residual_blocks=BLOCKS).state_dict()
-    device = torch.device("cuda")
-    for dtype in (torch.float16, torch.bfloat16):
-        yield plan_for(weights, BLOCKS, SHAPE, dtype, device)
-        yield plan_for(weights, BLOCKS, SHAPE, dtype, device, general=True)
-        yield plan_for(weights, BLOCKS, SHAPE, dtype, device, small=True)
-    if torch.cuda.get_device_capability() != HOPPER:
-        return
-    for tf32 in (False, True):
-        yield plan_for(weights, BLOCKS, SHAPE, torch.float32, device, tf32=tf32)
-    with patch.object(sm90.layout, "residual_kind", lambda *_: sm90_layout.SAME_LARGE):
-        for dtype, tf32 in ((torch.float16, False), (torch.float32, False), (torch.float32, True)):
-            yield plan_for(weights, BLOCKS, SHAPE, dtype, device, tf32=tf32)
+    device, library = torch.device("cuda"), build.handle(NETWORK)
+    precisions = [
+        (backend.name, dtype, tf32)
+        for dtype in dict.fromkeys(dtype for backend in BACKENDS for dtype in backend.dtypes)
+        for backend in available(device, dtype, library)
+        for tf32 in ((False, True) if dtype is torch.float32 else (False,))
+    ]
+    for name, dtype, tf32 in precisions:
+        yield plan_for(weights, BLOCKS, SHAPE, dtype, device, tf32=tf32, backend=name)
+    with patch.object(sm90.layout, "residual_conv", _large_tiles):
+        for name, dtype, tf32 in precisions:
+            if name == "sm90":
+                yield plan_for(weights, BLOCKS, SHAPE, dtype, device, tf32=tf32, backend=name)
+
+
+def _large_tiles(_size: tuple[int, int], _blocks: int, precision: Sm90Precision) -> Sm90Conv:
+    return precision.convs["same_large"]
 
 
 def main() -> int:

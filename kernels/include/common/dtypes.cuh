@@ -1,60 +1,45 @@
-// Elements of any floating type, read and written as FP32, one by one or 16 bytes at a time.
+// Element types by number, and vectorized loads and stores of up to 16 bytes that convert to FP32.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <stdint.h>
+#include "convert.cuh"
 
 namespace styleforge {
 
-// What the launchers call the types.
-enum Type { kFloat = 0, kHalf = 1, kBFloat16 = 2 };
+// The numbering of dtypes in operations.h.
+enum DataType { kFloat = 0, kHalf = 1, kBFloat16 = 2 };
 
-__device__ __forceinline__ float widen(float v) { return v; }
-__device__ __forceinline__ float widen(__half v) { return __half2float(v); }
-__device__ __forceinline__ float widen(__nv_bfloat16 v) { return __bfloat162float(v); }
-
-template <typename T>
-__device__ __forceinline__ T narrow(float v);
-template <>
-__device__ __forceinline__ float narrow<float>(float v) { return v; }
-template <>
-__device__ __forceinline__ __half narrow<__half>(float v) { return __float2half_rn(v); }
-template <>
-__device__ __forceinline__ __nv_bfloat16 narrow<__nv_bfloat16>(float v) {
-    return __float2bfloat16_rn(v);
-}
-
-// kCount elements that lie together: one, or as many as 16 bytes hold.
 template <typename T, int kCount>
-struct alignas(kCount * sizeof(T)) Pack {
+struct alignas(kCount * sizeof(T)) AlignedVector {
     T element[kCount];
 };
 
+// Elements in 16 bytes.
 template <typename T>
-constexpr int kPackOf = 16 / static_cast<int>(sizeof(T));
+constexpr int kVectorSize = 16 / static_cast<int>(sizeof(T));
 
 template <int kCount, typename T>
 __device__ __forceinline__ void load(float* to, const T* from) {
-    const auto pack = *reinterpret_cast<const Pack<T, kCount>*>(from);
+    const auto vector = *reinterpret_cast<const AlignedVector<T, kCount>*>(from);
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) to[i] = widen(pack.element[i]);
+    for (int i = 0; i < kCount; ++i) to[i] = to_float(vector.element[i]);
 }
 
 template <int kCount, typename T>
 __device__ __forceinline__ void store(T* to, const float* from) {
-    Pack<T, kCount> pack;
+    AlignedVector<T, kCount> vector;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) pack.element[i] = narrow<T>(from[i]);
-    *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
+    for (int i = 0; i < kCount; ++i) vector.element[i] = from_float<T>(from[i]);
+    *reinterpret_cast<AlignedVector<T, kCount>*>(to) = vector;
 }
 
-// Element `at` of a small array whose type is known only at run time; `otherwise` if there is none.
-__device__ __forceinline__ float parameter(const void* from, int type, int at, float otherwise) {
+// Element `index` of an array whose DataType is known only at run time; `otherwise` if the array
+// is null.
+__device__ __forceinline__ float load_parameter(const void* from, int type, int index,
+                                                float otherwise) {
     if (from == nullptr) return otherwise;
-    if (type == kHalf) return widen(static_cast<const __half*>(from)[at]);
-    if (type == kBFloat16) return widen(static_cast<const __nv_bfloat16*>(from)[at]);
-    return static_cast<const float*>(from)[at];
+    if (type == kHalf) return to_float(static_cast<const __half*>(from)[index]);
+    if (type == kBFloat16) return to_float(static_cast<const __nv_bfloat16*>(from)[index]);
+    return static_cast<const float*>(from)[index];
 }
 
 }  // namespace styleforge

@@ -1,5 +1,5 @@
-// The mean and variance of planes, taken in parts and merged in a fixed order: two runs are
-// bit-equal. A mean is kept as the sum of two floats, so that one a thousand times the deviation
+// Mean and variance of planes, computed in parts and merged in a fixed order: two runs are
+// bit-equal. A mean is kept as the sum of two floats, so that a mean a thousand times the deviation
 // costs no accuracy.
 #pragma once
 
@@ -7,14 +7,14 @@
 
 namespace styleforge {
 
-// What one part of a plane says of it: (count, mean rounded, what the rounding left, M2).
-// An empty part is all zeros.
-using Part = float4;
+// The moments of a part of a plane: (count, mean rounded, rounding error of the mean, M2). An empty
+// part is all zeros.
+using PartialMoments = float4;
 
-// Where the parts of plane (n, c) lie, of which there are `count`.
-struct Parts {
-    const Part* parts;
-    long long of_sample, of_channel, of_part;  // distances between neighbours
+// The `count` parts of plane (n, c), as strides over an array.
+struct PartialMomentsView {
+    const PartialMoments* parts;
+    long long of_sample, of_channel, of_part;  // distances between neighbors
     int count;
 };
 
@@ -29,57 +29,60 @@ struct AffineParameters {
 };
 
 template <typename T>
-__device__ __forceinline__ T sum_of_warp(T v) {
+__device__ __forceinline__ T warp_sum(T v) {
 #pragma unroll
     for (int step = 16; step; step /= 2) v += __shfl_xor_sync(~0u, v, step);
     return v;
 }
 
 // From a rounded mean and the sums of (x - mean) and its square.
-__device__ __forceinline__ Part part_about(float count, float center, float sum, float squares) {
+__device__ __forceinline__ PartialMoments moments_from_sums(float count, float center, float sum,
+                                                            float squares) {
     const float rest = sum / count;
     return {count, center, rest, fmaxf(squares - sum * rest, 0.f)};
 }
 
-__device__ __forceinline__ Affine affine_of(const Part& p, const AffineParameters& a, int channel) {
-    const float scale = parameter(a.gamma, a.type, channel, 1.f) * rsqrtf(p.w / p.x + a.eps);
-    return {p.y, scale, fmaf(-p.z, scale, parameter(a.beta, a.type, channel, 0.f)), 0.f};
+__device__ __forceinline__ Affine affine_of(const PartialMoments& p, const AffineParameters& a,
+                                            int channel) {
+    const float scale = load_parameter(a.gamma, a.type, channel, 1.f) * rsqrtf(p.w / p.x + a.eps);
+    return {p.y, scale, fmaf(-p.z, scale, load_parameter(a.beta, a.type, channel, 0.f)), 0.f};
 }
 
 __device__ __forceinline__ float normalize(float x, const Affine& a) {
     return fmaf(x - a.x, a.y, a.z);
 }
 
-// Parts merged, in FP64 (once per part, not per element): all are seen twice, first for the mean
-// and then for the squares about it, as then no division waits for the one before.
-struct Merging {
+// Merges parts in FP64 (once per part, not per element) in two passes, first the mean and then the
+// squared deviations from it, which avoids the chain of dependent divisions of Welford's update.
+struct TwoPassMoments {
     double count = 0, sum = 0, mean = 0, squares = 0;
 
-    static __device__ double mean_of(const Part& p) {
+    static __device__ double mean_of(const PartialMoments& p) {
         return static_cast<double>(p.y) + static_cast<double>(p.z);
     }
-    __device__ void see(const Part& p) { count += p.x, sum += p.x * mean_of(p); }
-    __device__ void settle() { mean = sum / count; }
-    __device__ void see_again(const Part& p) {
+    __device__ void add_to_mean(const PartialMoments& p) { count += p.x, sum += p.x * mean_of(p); }
+    __device__ void finish_mean() { mean = sum / count; }
+    __device__ void add_to_squares(const PartialMoments& p) {
         const double d = mean_of(p) - mean;
         squares += p.w + p.x * d * d;
     }
-    __device__ Part part() const {
+    __device__ PartialMoments part() const {
         const float high = static_cast<float>(mean);
         return {static_cast<float>(count), high, static_cast<float>(mean - high),
                 static_cast<float>(squares)};
     }
 };
 
-// Called by a whole warp: the parts of a plane merged, the same in every lane.
-__device__ __forceinline__ Part merge_parts(const Parts& p, long long sample, int channel) {
-    const Part* from = p.parts + sample * p.of_sample + channel * p.of_channel;
-    Merging total;
-    for (int i = threadIdx.x % 32; i < p.count; i += 32) total.see(from[i * p.of_part]);
-    total.count = sum_of_warp(total.count), total.sum = sum_of_warp(total.sum);
-    total.settle();
-    for (int i = threadIdx.x % 32; i < p.count; i += 32) total.see_again(from[i * p.of_part]);
-    total.squares = sum_of_warp(total.squares);
+// Merges the parts of a plane. Called by a whole warp; every lane gets the result.
+__device__ __forceinline__ PartialMoments merge_partial_moments(const PartialMomentsView& p,
+                                                                long long sample, int channel) {
+    const PartialMoments* from = p.parts + sample * p.of_sample + channel * p.of_channel;
+    TwoPassMoments total;
+    for (int i = threadIdx.x % 32; i < p.count; i += 32) total.add_to_mean(from[i * p.of_part]);
+    total.count = warp_sum(total.count), total.sum = warp_sum(total.sum);
+    total.finish_mean();
+    for (int i = threadIdx.x % 32; i < p.count; i += 32) total.add_to_squares(from[i * p.of_part]);
+    total.squares = warp_sum(total.squares);
     return total.part();
 }
 

@@ -1,5 +1,5 @@
 // Tensor-core building blocks for sm_80 and up: asynchronous copies, matrix loads and products.
-// Older architectures compile, but are never launched on: see kernels/network/dispatch.py.
+// Older architectures compile, but are never launched on: add_to_mean kernels/network/dispatch.py.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -8,33 +8,34 @@
 
 namespace styleforge {
 
-__device__ __forceinline__ uint32_t shared_address(const void* pointer) {
+__device__ __forceinline__ uint32_t smem_address(const void* pointer) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// 16 bytes from global to shared memory, past the L1 cache.
-__device__ __forceinline__ void copy_async(uint32_t to, const void* from) {
+// Copies 16 bytes from global to shared memory, bypassing the L1 cache.
+__device__ __forceinline__ void cp_async_16B(uint32_t to, const void* from) {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from)
                  : "memory");
 #endif
 }
 
-__device__ __forceinline__ void commit_copies() {
+__device__ __forceinline__ void cp_async_commit() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;");
 #endif
 }
 
 template <int kPending>
-__device__ __forceinline__ void wait_for_copies() {
+__device__ __forceinline__ void cp_async_wait() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 #endif
 }
 
-// Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void load_matrices(uint32_t (&to)[4], uint32_t from) {
+// Loads four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l
+// / 8.
+__device__ __forceinline__ void ldmatrix_x4(uint32_t (&to)[4], uint32_t from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(from));
@@ -42,12 +43,12 @@ __device__ __forceinline__ void load_matrices(uint32_t (&to)[4], uint32_t from) 
 
 // acc[16x8] += a[16x16] b[16x8], accumulated in FP32.
 template <typename T>
-__device__ __forceinline__ void multiply(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0,
-                                         uint32_t b1);
+__device__ __forceinline__ void mma_m16n8k16(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0,
+                                             uint32_t b1);
 
 template <>
-__device__ __forceinline__ void multiply<__half>(float (&acc)[4], const uint32_t (&a)[4],
-                                                 uint32_t b0, uint32_t b1) {
+__device__ __forceinline__ void mma_m16n8k16<__half>(float (&acc)[4], const uint32_t (&a)[4],
+                                                     uint32_t b0, uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
@@ -58,8 +59,8 @@ __device__ __forceinline__ void multiply<__half>(float (&acc)[4], const uint32_t
 }
 
 template <>
-__device__ __forceinline__ void multiply<__nv_bfloat16>(float (&acc)[4], const uint32_t (&a)[4],
-                                                        uint32_t b0, uint32_t b1) {
+__device__ __forceinline__ void mma_m16n8k16<__nv_bfloat16>(float (&acc)[4], const uint32_t (&a)[4],
+                                                            uint32_t b0, uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
@@ -68,31 +69,5 @@ __device__ __forceinline__ void multiply<__nv_bfloat16>(float (&acc)[4], const u
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #endif
 }
-
-// Pairs of elements, as they lie in a 32-bit word.
-template <typename T>
-struct Pair;
-
-template <>
-struct Pair<__half> {
-    static __device__ __forceinline__ float2 open(uint32_t word) {
-        return __half22float2(reinterpret_cast<const __half2&>(word));
-    }
-    static __device__ __forceinline__ uint32_t close(float a, float b) {
-        const __half2 pair = __floats2half2_rn(a, b);
-        return reinterpret_cast<const uint32_t&>(pair);
-    }
-};
-
-template <>
-struct Pair<__nv_bfloat16> {
-    static __device__ __forceinline__ float2 open(uint32_t word) {
-        return __bfloat1622float2(reinterpret_cast<const __nv_bfloat162&>(word));
-    }
-    static __device__ __forceinline__ uint32_t close(float a, float b) {
-        const __nv_bfloat162 pair = __floats2bfloat162_rn(a, b);
-        return reinterpret_cast<const uint32_t&>(pair);
-    }
-};
 
 }  // namespace styleforge

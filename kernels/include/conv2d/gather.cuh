@@ -1,5 +1,5 @@
-// The left side of a convolution's product: found in x, mirrored or repeated at its border, then
-// normalised and activated on the way into shared memory.
+// The left operand of the implicit GEMM: gathered from x, reflected or repeated at the border,
+// normalized and activated, and written to shared memory.
 #pragma once
 
 #include "../common/dtypes.cuh"
@@ -13,22 +13,22 @@ struct Convolution {
     int taps, steps, flat, vector, padded_out, tiles;
 };
 
-__device__ __forceinline__ int place(int i, int size, int border) {
+__device__ __forceinline__ int border_index(int i, int size, int border) {
     if (border == STYLEFORGE_REPLICATE) return max(0, min(size - 1, i));
     i = abs(i);
     return size - 1 - abs(size - 1 - i);
 }
 
-// What of the left side a thread gathers in one step: kItems pixels, or pairs of neighbouring
-// ones, kEach of the slice's depth.
+// A thread's share of the left operand in one step: kItems pixels, or pairs of neighboring ones,
+// kEach of the slice's depth.
 template <typename Tile>
-struct Share {
+struct GatherOperand {
     using T = typename Tile::Element;
     static constexpr int kPixels = Tile::kPairs ? 2 : 1, kSlots = Tile::kRows / kPixels;
     static constexpr int kItems = kSlots > Tile::kThreads ? kSlots / Tile::kThreads : 1;
     static constexpr int kGroups = Tile::kThreads > kSlots ? Tile::kThreads / kSlots : 1;
     static constexpr int kEach = Tile::kDepth / kGroups;
-    static constexpr int kWidth = kPackOf<T> < kEach ? kPackOf<T> : kEach;
+    static constexpr int kWidth = kVectorSize<T> < kEach ? kVectorSize<T> : kEach;
     int y[kItems][kPixels], x[kItems][kPixels];
     float v[kItems][kPixels][kEach];
 
@@ -45,14 +45,14 @@ struct Share {
 #pragma unroll
             for (int k = 0; k < kPixels; ++k) {
                 int at = first + slot(i) * kPixels + k;
-                if (at >= p.out_height * p.out_width) at = 0;  // computed, and left out at the end
+                if (at >= p.out_height * p.out_width) at = 0;  // computed, but not stored
                 y[i][k] = at / p.out_width * p.stride_h - p.pad + shift_y;
                 x[i][k] = at % p.out_width * p.stride_w - p.pad + shift_x;
             }
     }
     __device__ int offset(const StyleforgeConvolution& p, int i, int k, int tap) const {
-        const int row = place(y[i][k] + tap / p.kernel, p.height, p.border);
-        const int column = place(x[i][k] + tap % p.kernel, p.width, p.border);
+        const int row = border_index(y[i][k] + tap / p.kernel, p.height, p.border);
+        const int column = border_index(x[i][k] + tap % p.kernel, p.width, p.border);
         return row * static_cast<int>(p.x_strides[2]) + column * static_cast<int>(p.x_strides[3]);
     }
 
@@ -68,9 +68,10 @@ struct Share {
                 for (int i = 0; i < kItems; ++i)
 #pragma unroll
                     for (int k = 0; k < kPixels; ++k)
-                        v[i][k][d] = tap < c.taps
-                                         ? widen(from[offset(p, i, k, tap) + channel * of_channel])
-                                         : 0.f;
+                        v[i][k][d] =
+                            tap < c.taps
+                                ? to_float(from[offset(p, i, k, tap) + channel * of_channel])
+                                : 0.f;
                 if (affine && tap < c.taps) normalize_depth(d, affine[channel]);
             }
             return;
@@ -95,7 +96,7 @@ struct Share {
 #pragma unroll
                     for (int d = 0; d < kEach; ++d)
                         v[i][k][d] =
-                            first + d < p.in_channels ? widen(pixel[d * of_channel]) : 0.f;
+                            first + d < p.in_channels ? to_float(pixel[d * of_channel]) : 0.f;
                 }
             }
         if (affine)
@@ -113,16 +114,16 @@ struct Share {
             }
     }
 
-    __device__ void keep(typename Tile::Stored* rows) const {
+    __device__ void store(typename Tile::Stored* rows) const {
 #pragma unroll
         for (int i = 0; i < kItems; ++i)
 #pragma unroll
             for (int d = 0; d < kEach; ++d) {
-                Pack<typename Tile::Stored, kPixels> pack;
+                AlignedVector<typename Tile::Stored, kPixels> vector;
 #pragma unroll
-                for (int k = 0; k < kPixels; ++k) pack.element[k] = Tile::stored(v[i][k][d]);
-                *reinterpret_cast<decltype(pack)*>(rows + (first_depth() + d) * Tile::kRowPitch +
-                                                   slot(i) * kPixels) = pack;
+                for (int k = 0; k < kPixels; ++k) vector.element[k] = Tile::stored(v[i][k][d]);
+                *reinterpret_cast<decltype(vector)*>(rows + (first_depth() + d) * Tile::kRowPitch +
+                                                     slot(i) * kPixels) = vector;
             }
     }
 };

@@ -1,5 +1,5 @@
-// Tiles of a product whose two sides lie in shared memory, depth outermost: taken on the ordinary
-// units, or on tensor cores.
+// Tiles of a matrix product whose operands lie in shared memory, depth outermost: computed with FMA
+// or on tensor cores.
 #pragma once
 
 #include "../common/dtypes.cuh"
@@ -17,9 +17,9 @@ __device__ __forceinline__ float round_to_tf32(float v) {
 #endif
 }
 
-// Products of FP32 numbers on the ordinary units; kM x kN of them a thread.
+// FP32 with FMA; kM x kN results per thread.
 template <typename T, int kRows_, int kColumns_, int kM, int kN>
-struct PlainTile {
+struct FmaTile {
     using Element = T;
     using Stored = float;
     static constexpr bool kPairs = false;
@@ -67,7 +67,7 @@ struct PlainTile {
         }
     }
     // Columns [first, first + count) of the accumulators to out[column - first][row].
-    __device__ void put(float* out, int pitch, int first, int count) {
+    __device__ void store_columns(float* out, int pitch, int first, int count) {
 #pragma unroll
         for (int j = 0; j < kN; ++j) {
             const int at = column(j) - first;
@@ -78,22 +78,24 @@ struct PlainTile {
     }
 };
 
-// Tensor cores: eight warps share the tile out, kWarpsM across its rows.
+// Tensor cores: eight warps share the tile, kWarpsM across its rows.
 template <typename T, int kColumns_, int kWarpsM>
-struct TensorTile {
+struct TensorCoreTile {
     using Element = T;
     using Stored = T;
     static constexpr bool kPairs = sizeof(T) == 2;
     static constexpr int kRows = 128, kColumns = kColumns_, kDepth = kPairs ? 32 : 16, kAlign = 8;
     static constexpr int kThreads = 256, kWarpsN = 8 / kWarpsM;
     static constexpr int kTilesM = kRows / kWarpsM / 16, kTilesN = kColumns / kWarpsN / 8;
-    // Eight more elements: rows of neighbouring depth fall on different banks.
+    // Eight more elements: rows of neighboring depth fall on different banks.
     static constexpr int kRowPitch = kRows + 8, kColumnPitch = kColumns + 8;
     float acc[kTilesM][kTilesN][4] = {};
 
     static __device__ Stored stored(float v) {
-        if constexpr (kPairs) return narrow<T>(v);
-        else return round_to_tf32(v);
+        if constexpr (kPairs)
+            return from_float<T>(v);
+        else
+            return round_to_tf32(v);
     }
     static __device__ int first_row() { return threadIdx.x / 32 % kWarpsM * (kTilesM * 16); }
     static __device__ int first_column() { return threadIdx.x / 32 / kWarpsM * (kTilesN * 8); }
@@ -102,9 +104,9 @@ struct TensorTile {
     __device__ void multiply_slice(const T* rows, const T* columns) {
         const int lane = threadIdx.x % 32;
         if constexpr (kPairs) {
-            // Both sides lie with depth outermost, so the loads transpose.
-            const T* a_from = rows + (lane / 16 * 8 + lane % 8) * kRowPitch + first_row() +
-                              lane / 8 % 2 * 8;
+            // Both operands lie with depth outermost, so the loads transpose.
+            const T* a_from =
+                rows + (lane / 16 * 8 + lane % 8) * kRowPitch + first_row() + lane / 8 % 2 * 8;
             const T* b_from = columns + lane % 16 * kColumnPitch + first_column() + lane / 16 * 8;
 #pragma unroll
             for (int k = 0; k < kDepth; k += 16) {
@@ -119,7 +121,8 @@ struct TensorTile {
                 for (int i = 0; i < kTilesM; ++i)
 #pragma unroll
                     for (int j = 0; j < kTilesN; ++j)
-                        multiply<T>(acc[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+                        mma_m16n8k16<T>(acc[i][j], a[i], b[j / 2][j % 2 * 2],
+                                        b[j / 2][j % 2 * 2 + 1]);
             }
         } else {
             const float* a_from = rows + lane % 4 * kRowPitch + first_row() + lane / 4;
@@ -144,7 +147,7 @@ struct TensorTile {
             }
         }
     }
-    __device__ void put(float* out, int pitch, int first, int count) {
+    __device__ void store_columns(float* out, int pitch, int first, int count) {
         const int lane = threadIdx.x % 32;
 #pragma unroll
         for (int j = 0; j < kTilesN; ++j)
@@ -163,7 +166,7 @@ struct TensorTile {
     static __device__ void load_transposed(uint32_t (&to)[4], const T* from) {
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                     : "r"(shared_address(from)));
+                     : "r"(smem_address(from)));
     }
     static __device__ void multiply_tf32(float (&acc)[4], const float (&a)[4],
                                          const float (&b)[2]) {

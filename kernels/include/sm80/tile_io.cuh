@@ -1,56 +1,51 @@
-// What the layers of network_sm80.cu have in common: where a patch lies in x, its norm, ReLU and
-// residual, and a tile of results on its way out, with its statistics.
+// What the layers of network_sm80.cu share: where a patch lies in x, its norm, ReLU and residual,
+// and a tile of results on its way out, with its statistics.
 #pragma once
 
 #include <type_traits>
-
-#include "../common/statistics.cuh"
+#include "../common/convert.cuh"
 #include "../common/ptx.cuh"
+#include "statistics.cuh"
 
-namespace styleforge {
+namespace styleforge::sm80 {
 
-// Mirror at the border, then stay inside: tiles may reach beyond the mirror image.
-__device__ __forceinline__ int reflect(int i, int size) {
-    i = abs(i);
-    i = size - 1 - abs(size - 1 - i);
-    return max(0, min(size - 1, i));
-}
-
-// Where the rows and columns of a patch lie in x, mirrored or repeated at its border.
+// The indices in x of the rows and columns of a patch, reflected or repeated at the border.
 template <int kPatchH, int kPatchW, int kThreads, typename Place>
-__device__ __forceinline__ void place_patch(int (&places)[kPatchH + kPatchW], Place place) {
+__device__ __forceinline__ void compute_patch_offsets(int (&patch_offsets)[kPatchH + kPatchW],
+                                                      Place place) {
     for (int i = threadIdx.x; i < kPatchH + kPatchW; i += kThreads)
-        places[i] = i < kPatchH ? place(i, true) : place(i - kPatchH, false);
+        patch_offsets[i] = i < kPatchH ? place(i, true) : place(i - kPatchH, false);
     __syncthreads();
 }
 
-// One 16-byte part: norm, ReLU and residual in FP32, rounded once.
+// Eight channels: norm, ReLU and residual in FP32, rounded once.
 template <typename T, bool kAdd>
-__device__ __forceinline__ uint4 activate(const uint4& raw, const float2 (&affine)[8], float floor,
-                                          const uint4& add) {
+__device__ __forceinline__ uint4 normalize_activate(const uint4& raw, const float2 (&affine)[8],
+                                                    float floor, const uint4& add) {
     uint32_t word[4] = {raw.x, raw.y, raw.z, raw.w};
     const uint32_t more[4] = {add.x, add.y, add.z, add.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        float2 v = Pair<T>::open(word[i]);
+        float2 v = Pair<T>::unpack(word[i]);
         v.x = fmaxf(fmaf(v.x, affine[2 * i].x, affine[2 * i].y), floor);
         v.y = fmaxf(fmaf(v.y, affine[2 * i + 1].x, affine[2 * i + 1].y), floor);
         if (kAdd) {
-            const float2 r = Pair<T>::open(more[i]);
+            const float2 r = Pair<T>::unpack(more[i]);
             v.x += r.x, v.y += r.y;
         }
-        word[i] = Pair<T>::close(v.x, v.y);
+        word[i] = Pair<T>::pack(v.x, v.y);
     }
     return {word[0], word[1], word[2], word[3]};
 }
 
-// The accumulators of a warp, kTilesM x kTilesN products of 16 x 8, hold the raw outputs: leave
-// their statistics, and the outputs themselves in `out`, [kPixels][kCout] rounded.
+// The accumulators of a warp, kTilesM x kTilesN products of 16 x 8, hold the raw outputs:
+// writes their statistics to memory, and the outputs, rounded, to `out` [kPixels][kCout].
 template <typename T, typename S>
-__device__ __forceinline__ void keep_tile(float (&acc)[S::kTilesM][S::kTilesN][4],
-                                          unsigned char* out, const Statistics& statistics,
-                                          const Tiling& tiling, int sample, int tile, int rows,
-                                          int columns) {
+__device__ __forceinline__ void write_tile_statistics(float (&acc)[S::kTilesM][S::kTilesN][4],
+                                                      unsigned char* out,
+                                                      const StatisticsParams& statistics,
+                                                      const Tiling& tiling, int sample, int tile,
+                                                      int rows, int columns) {
     __shared__ float sums[S::kWarpsM][S::kCout];
     __shared__ float means[S::kCout];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -66,7 +61,7 @@ __device__ __forceinline__ void keep_tile(float (&acc)[S::kTilesM][S::kTilesN][4
 #pragma unroll
         for (int half = 0; half < 2; ++half) valid[i][half] = inside(pixel(i, half));
 
-    // Twice over the registers: the mean of the tile first, then squares about it.
+    // Two passes over the registers: the mean of the tile, then squared deviations from it.
     const auto reduce = [&](auto squared) {
         constexpr bool kSquared = decltype(squared)::value;
 #pragma unroll
@@ -104,8 +99,8 @@ __device__ __forceinline__ void keep_tile(float (&acc)[S::kTilesM][S::kTilesN][4
     for (int c = threadIdx.x; c < S::kCout; c += S::kThreads) means[c] = total(c) / count;
     __syncthreads();
     reduce(std::true_type{});
-    float2* to = statistics.tiles +
-                 (static_cast<size_t>(sample) * tiling.tiles() + tile) * S::kCout;
+    float2* to =
+        statistics.tiles + (static_cast<size_t>(sample) * tiling.tiles() + tile) * S::kCout;
     for (int c = threadIdx.x; c < S::kCout; c += S::kThreads) to[c] = {means[c], total(c)};
 
 #pragma unroll
@@ -116,11 +111,11 @@ __device__ __forceinline__ void keep_tile(float (&acc)[S::kTilesM][S::kTilesN][4
             for (int j = 0; j < S::kTilesN; ++j)
                 *reinterpret_cast<uint32_t*>(out + pixel(i, half) * (S::kCout * 2 + 16) +
                                              channel(j) * 2) =
-                    Pair<T>::close(acc[i][j][2 * half], acc[i][j][2 * half + 1]);
+                    Pair<T>::pack(acc[i][j][2 * half], acc[i][j][2 * half + 1]);
     __syncthreads();
 }
 
-// `out` to memory, 16 bytes a thread; pixel (i, j) of the tile goes to `place(i, j)`.
+// Stores `out`, 16 bytes a thread; pixel (i, j) of the tile goes to index `place(i, j)`.
 template <typename S, typename Place>
 __device__ __forceinline__ void store_tile(const unsigned char* out, void* y, int rows, int columns,
                                            Place place) {
@@ -133,4 +128,4 @@ __device__ __forceinline__ void store_tile(const unsigned char* out, void* y, in
     }
 }
 
-}  // namespace styleforge
+}  // namespace styleforge::sm80

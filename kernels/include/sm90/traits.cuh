@@ -1,191 +1,174 @@
-// Operands of Hopper's layers (sm_90a): what is read from memory, normalised, rounded and left for
-// the tensor cores, and results on their way out.
+// Tile shapes, stages, threads and shared memory of every layer on Hopper, the numbering of layers
+// and precisions. Stated here once: network_abi.cu tells Python.
 #pragma once
 
-#include <type_traits>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
 
-#include "pipeline.cuh"
-#include "warpgroup.cuh"
-#include "wgmma.cuh"
+namespace styleforge::sm90 {
 
-namespace styleforge {
+constexpr int kConsumers = 256;          // consumer threads: two warpgroups
+constexpr int kStripProducers = 256;     // producer threads of the first and the last layer
+constexpr int kKernelRows = 10;          // 9 rows of a kernel serve two rows of pixels
+constexpr int kMaxGroups = 12;           // groups of blocks whose statistics a layer merges
+constexpr int kStagingBytes = 9216;      // per warpgroup, where accumulators wait to be stored
+constexpr int kMaxSharedBytes = 232448;  // that a block can have
 
-constexpr int kStagingBytes = 9216;  // of one warpgroup, where results wait to be stored
-constexpr int kMostShared = 232448;  // bytes of shared memory that a block can have
+// The `precision` of the launchers.
+enum Precision { kFp16, kBf16, kTf32, kFp32 };
 
+// The `kind` of styleforge_sm90_conv: 32-64 and 64-128 with stride 2; 128-128 with small and with
+// large tiles; 128-64 and 64-32 after nearest-neighbor upsampling by two.
+enum ConvKind { kDown1, kDown2, kSame, kSameLarge, kUp1, kUp2 };
+
+enum class Sampling { kSame, kDown, kUp };
+
+// The axes of a 3x3 layer's weights in memory, outermost first: a step reads the taps of one block of
+// kBlockK input channels as parts of eight channels, for the 64 rows of a warpgroup.
+constexpr const char* kWeightOrder = "group pass block tap part row channel";
+
+// How a precision is stored in memory and what the tensor cores multiply. With kSplit, an operand
+// is the sum of two FP16 numbers (22 bits), of which three of the four products are taken.
 template <typename Storage, typename Operand, bool kSplit_>
-struct Mode {
+struct PrecisionPolicy {
     using S = Storage;
     using O = Operand;
-    static constexpr bool kSplit = kSplit_, kWide = sizeof(S) == 4;
-    static constexpr int kCopies = kSplit ? 2 : 1;
-    static constexpr int kChunk = kWide ? 32 : 64;  // pixels staged at a time
+    static constexpr bool kSplit = kSplit_, kStoresFp32 = sizeof(S) == 4;
+    static constexpr int kOperandCopies = kSplit ? 2 : 1;
+    static constexpr int kChunk = kStoresFp32 ? 32 : 64;  // pixels staged at a time
     static constexpr int kPitch = 64 * sizeof(S) + 16;
     static_assert(kChunk * kPitch <= kStagingBytes);
 };
 
-__device__ __forceinline__ int clamp(int i, int size) { return max(0, min(size - 1, i)); }
-
-// Mirror at the border, then stay inside: tiles may reach beyond the mirror image.
-__device__ __forceinline__ int mirror(int i, int size) {
-    i = abs(i);
-    return clamp(size - 1 - abs(size - 1 - i), size);
-}
-
-template <typename O>
-__device__ __forceinline__ uint32_t pair_of(float a, float b) {
-    return Pair<O>::close(a, b);
-}
-
-// The same after a ReLU, which costs no instruction here. NaN stays.
-template <typename O>
-__device__ __forceinline__ uint32_t pair_of_relu(float a, float b) {
-    uint32_t pair = 0;
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    if constexpr (std::is_same_v<O, __half>)
-        asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
-    else
-        asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
-#endif
-    return pair;
-}
-
-__device__ __forceinline__ float relu(float v) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm("max.NaN.f32 %0, %0, 0f00000000;" : "+f"(v));  // NaN stays
-#endif
-    return v;
-}
-
-// What a pair leaves after its first rounding.
-__device__ __forceinline__ uint32_t rest_of(uint32_t pair, float a, float b) {
-    const float2 rounded = Pair<__half>::open(pair);
-    return Pair<__half>::close(a - rounded.x, b - rounded.y);
-}
-
-// Eight channels of a pixel as they lie in memory.
-template <typename S>
-struct Eight {
-    uint4 all;
-    __device__ __forceinline__ void load(const void* from) {
-        all = __ldcg(static_cast<const uint4*>(from));
-    }
-    __device__ __forceinline__ void open(float (&v)[8]) const {
-        const uint32_t word[4] = {all.x, all.y, all.z, all.w};
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            const float2 pair = Pair<S>::open(word[i]);
-            v[2 * i] = pair.x, v[2 * i + 1] = pair.y;
-        }
-    }
-    static __device__ __forceinline__ void store(void* to, const float (&)[8], const uint4& packed) {
-        __stcg(static_cast<uint4*>(to), packed);
-    }
+// A 3x3 layer: what a block computes at a time, kBlockN pixels of 64 rows for each of two consumer
+// warpgroups. Rows are output channels or phases. A step multiplies kTapsPerStep taps of kBlockK
+// input channels.
+template <typename M_, Sampling kSampling_, int kCin_, int kCout_, int kBlockN_, int kBlockK_,
+          int kTapsPerStep_, int kWeightStages_, int kPixelStages_>
+struct ConvTraits {
+    using M = M_;
+    static constexpr Sampling kSampling = kSampling_;
+    static constexpr int kCin = kCin_, kCout = kCout_, kBlockN = kBlockN_, kBlockK = kBlockK_;
+    static constexpr int kTapsPerStep = kTapsPerStep_, kWeightStages = kWeightStages_,
+                         kPixelStages = kPixelStages_;
+    // Accumulators of 256 columns take 128 registers per thread, which leaves fewer threads. All
+    // producer warps load pixels but the last, which loads weights.
+    static constexpr bool kReallocRegisters = kBlockN > 128;
+    static constexpr int kConsumerRegisters = 176, kProducerRegisters = 152;
+    static constexpr int kProducers = kReallocRegisters ? 128 : 256,
+                         kPixelProducers = kProducers - 32;
+    static constexpr int kThreads = kConsumers + kProducers;
+    static constexpr int kStride = kSampling == Sampling::kDown ? 2 : 1;
+    // Consumer warpgroups split the channels or phases; with only 64 rows they split the pixels.
+    static constexpr bool kSplitPixels = kSampling == Sampling::kDown && kCout == 64;
+    static constexpr int kGroupLong = kBlockN / 8, kTileLong = kGroupLong * (kSplitPixels ? 2 : 1);
+    // With stride 2, even and odd rows and columns lie apart, in quarters of the patch.
+    static constexpr int kPitch = kStride == 2 ? 9 : 10;
+    static constexpr int kQuarter = (kTileLong + 1) * kPitch;
+    static constexpr int kPositions = kStride == 2 ? 4 * kQuarter : (kTileLong + 2) * kPitch;
+    static constexpr int kParts = kBlockK / 8, kAllParts = kParts * M::kOperandCopies;
+    static constexpr int kPartStride = (kPositions | 1) * 16;  // odd: parts fall on different banks
+    static constexpr int kSlotBytes = (kAllParts * kPartStride + 127) / 128 * 128;
+    static constexpr int kBlocksK = kCin / kBlockK,
+                         kPasses = kSampling == Sampling::kUp && kCout == 64 ? 2 : 1;
+    static constexpr int kTaps = kSampling == Sampling::kUp ? (kCout == 64 ? 4 : 6) : 9;
+    // A step has to last longer than it takes to issue the next one. A weight stage holds the
+    // weights of a step, 64 rows; where all of them fit, they are loaded once and stay.
+    static constexpr int kStepsPerBlockK = kTaps / kTapsPerStep,
+                         kSteps = kBlocksK * kStepsPerBlockK;
+    static constexpr int kTapBytes = 64 * kAllParts * 16, kStageBytes = kTapsPerStep * kTapBytes;
+    static constexpr bool kResident = kWeightStages == kSteps * kPasses * (kSplitPixels ? 1 : 2);
+    static constexpr int kStagingAt = kPixelStages * kSlotBytes + kWeightStages * kStageBytes;
+    static constexpr int kBytes = kStagingAt + 2 * kStagingBytes;
+    // More than half of what a multiprocessor has: one block on each, so that no block of a group
+    // waits for one that has not started.
+    static constexpr int kSharedBytes = kBytes > 120000 ? kBytes : 120000;
+    static constexpr int kTableBytes =
+        2 * kPositions * 4 + kCin * 8 + (kPixelStages + kWeightStages) * 16;
+    // A tile's pixels stay in the ring until both warpgroups have gone through all of them.
+    static_assert(kPixelStages >= kBlocksK && kTaps % kTapsPerStep == 0);
+    static_assert(kSharedBytes + kTableBytes + 64 <= kMaxSharedBytes);
 };
 
+// The first or the last layer: kBlockN pixels of a strip side by side; a stage holds two rows.
+template <typename M_, int kBlockN_, int kPixelStages_, bool kFirst>
+struct StripTraits {
+    using M = M_;
+    static constexpr int kBlockN = kBlockN_, kPixelStages = kPixelStages_;
+    static constexpr int kAllParts = 4 * M::kOperandCopies, kPartStride = (kBlockN | 1) * 16;
+    static constexpr int kRowBytes = kAllParts * kPartStride;
+    static constexpr int kSlotBytes = (2 * kRowBytes + 127) / 128 * 128;
+    static constexpr int kWeightRow = kAllParts * 1024, kWeightBytes = kKernelRows * kWeightRow;
+    static constexpr int kWidth = kFirst ? kBlockN : kBlockN - 8;  // of a strip
+    static constexpr int kChunk = M::kStoresFp32 ? 64 : 128;       // pixels staged at a time
+    static constexpr int kStagingOfGroup = kChunk * M::kPitch;
+    static constexpr int kStaging = kFirst ? 2 * kStagingOfGroup : 54 * kBlockN * 4;
+    static constexpr int kStagingSpace = (kStaging + 127) / 128 * 128;
+    // First layer: a row of colors twice, the second shifted by one element, so that 32-bit words
+    // can be read at even and odd positions.
+    static constexpr int kColorElements = kBlockN * 3 + 32, kSources = M::kOperandCopies;
+    static constexpr int kColorBytes = kFirst ? 2 * 2 * 2 * kSources * kColorElements * 2 : 0;
+    static constexpr int kThreads = kConsumers + kStripProducers;
+    static constexpr int kSharedBytes =
+        kWeightBytes + kStagingSpace + kPixelStages * kSlotBytes + kColorBytes;
+    static_assert(kPixelStages >= 6 && kSharedBytes + 1024 <= kMaxSharedBytes);
+};
+
+using Fp16 = PrecisionPolicy<__half, __half, false>;
+using Bf16 = PrecisionPolicy<__nv_bfloat16, __nv_bfloat16, false>;
+using Tf32ViaFp16 = PrecisionPolicy<float, __half, false>;
+using Fp32Split = PrecisionPolicy<float, __half, true>;
+
+// Tuned on an H200; docs/kernels.md says how.
+//                              Cin  Cout BlockN BlockK TapsPerStep WeightStages PixelStages
+template <typename M>
+struct TraitsFor {
+    using Down1 = ConvTraits<M, Sampling::kDown, 32, 64, 128, 32, 9, 1, 2>;
+    using Down2 = ConvTraits<M, Sampling::kDown, 64, 128, 128, 32, 3, 8, 2>;
+    using Same = ConvTraits<M, Sampling::kSame, 128, 128, 128, 64, 3, 4, 4>;
+    using SameLarge = ConvTraits<M, Sampling::kSame, 128, 128, 256, 64, 1, 8, 3>;
+    using Up1 = ConvTraits<M, Sampling::kUp, 128, 64, 128, 64, 2, 5, 4>;
+    using Up2 = ConvTraits<M, Sampling::kUp, 64, 32, 256, 64, 6, 2, 2>;
+    using First = StripTraits<M, 128, 8, true>;
+    using Last = StripTraits<M, 136, 8, false>;
+};
 template <>
-struct Eight<float> {
-    float4 low, high;
-    __device__ __forceinline__ void load(const void* from) {
-        low = __ldcg(static_cast<const float4*>(from));
-        high = __ldcg(static_cast<const float4*>(from) + 1);
-    }
-    __device__ __forceinline__ void open(float (&v)[8]) const {
-        v[0] = low.x, v[1] = low.y, v[2] = low.z, v[3] = low.w;
-        v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
-    }
-    static __device__ __forceinline__ void store(void* to, const float (&v)[8], const uint4&) {
-        __stcg(static_cast<float4*>(to), float4{v[0], v[1], v[2], v[3]});
-        __stcg(static_cast<float4*>(to) + 1, float4{v[4], v[5], v[6], v[7]});
-    }
+struct TraitsFor<Fp32Split> {
+    using M = Fp32Split;
+    using Down1 = ConvTraits<M, Sampling::kDown, 32, 64, 128, 16, 3, 3, 2>;
+    using Down2 = ConvTraits<M, Sampling::kDown, 64, 128, 128, 16, 3, 4, 4>;
+    using Same = ConvTraits<M, Sampling::kSame, 128, 128, 128, 32, 1, 7, 6>;
+    using SameLarge = ConvTraits<M, Sampling::kSame, 128, 128, 256, 32, 1, 4, 4>;
+    using Up1 = ConvTraits<M, Sampling::kUp, 128, 64, 128, 32, 1, 6, 6>;
+    using Up2 = ConvTraits<M, Sampling::kUp, 64, 32, 128, 32, 1, 12, 4>;
+    using First = StripTraits<M, 64, 6, true>;
+    using Last = StripTraits<M, 72, 6, false>;
 };
 
-// Norm, then ReLU or residual, rounded once (or twice, for two operands) into shared memory.
-template <typename M, bool kAdd>
-__device__ __forceinline__ void activate(unsigned char* to, int rest, const Eight<typename M::S>& raw,
-                                         const Eight<typename M::S>& add, const float2 (&own)[8],
-                                         void* keep, bool kept) {
-    using O = typename M::O;
-    float v[8];
-    raw.open(v);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] = fmaf(v[i], own[i].x, own[i].y);
-    if constexpr (kAdd) {
-        float more[8];
-        add.open(more);
-#pragma unroll
-        for (int i = 0; i < 8; ++i) v[i] += more[i];
-    } else if constexpr (M::kWide) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) v[i] = relu(v[i]);
+// Calls `call` with a value of the policy or the traits that a number stands for.
+template <typename Call>
+int with_precision(int precision, Call call) {
+    switch (precision) {
+        case kFp16: return call(Fp16{});
+        case kBf16: return call(Bf16{});
+        case kTf32: return call(Tf32ViaFp16{});
+        case kFp32: return call(Fp32Split{});
     }
-    uint4 packed;
-    if constexpr (kAdd || M::kWide)
-        packed = {pair_of<O>(v[0], v[1]), pair_of<O>(v[2], v[3]), pair_of<O>(v[4], v[5]),
-                  pair_of<O>(v[6], v[7])};
-    else
-        packed = {pair_of_relu<O>(v[0], v[1]), pair_of_relu<O>(v[2], v[3]),
-                  pair_of_relu<O>(v[4], v[5]), pair_of_relu<O>(v[6], v[7])};
-    *reinterpret_cast<uint4*>(to) = packed;
-    if constexpr (M::kSplit)
-        *reinterpret_cast<uint4*>(to + rest) = {
-            rest_of(packed.x, v[0], v[1]), rest_of(packed.y, v[2], v[3]),
-            rest_of(packed.z, v[4], v[5]), rest_of(packed.w, v[6], v[7])};
-    if (kept) Eight<typename M::S>::store(keep, v, packed);
+    return cudaErrorInvalidValue;
 }
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
-// One step of kDeep x 16 channels; with two operands, the three products that matter.
-template <typename M, int kColumns, int kDeep>
-__device__ __forceinline__ void multiply_step(float (&acc)[kColumns / 2], uint32_t a,
-                                              int a_along_k, uint32_t b, int b_along_k,
-                                              int b_along_columns) {
-    const auto product = [&](int i, int j) {
-        Group<typename M::O, kColumns>::multiply(
-            acc, matrix_at(a + i * 2 * a_along_k, a_along_k, 128),
-            matrix_at(b + j * 2 * b_along_k, b_along_k, b_along_columns));
-    };
-#pragma unroll
-    for (int k = 0; k < kDeep; ++k) {
-        product(k, k);
-        if constexpr (M::kSplit) product(k, k + kDeep), product(k + kDeep, k);
+template <typename M, typename Call>
+int with_conv_traits(int kind, Call call) {
+    switch (kind) {
+        case kDown1: return call(typename TraitsFor<M>::Down1{});
+        case kDown2: return call(typename TraitsFor<M>::Down2{});
+        case kSame: return call(typename TraitsFor<M>::Same{});
+        case kSameLarge: return call(typename TraitsFor<M>::SameLarge{});
+        case kUp1: return call(typename TraitsFor<M>::Up1{});
+        case kUp2: return call(typename TraitsFor<M>::Up2{});
     }
+    return cudaErrorInvalidValue;
 }
 
-// The kChunk pixels from chunk * kChunk of a warpgroup's accumulators into `staging`,
-// [pixel][row].
-template <typename M, int kColumns, int kChunk>
-__device__ __forceinline__ void stage(const float (&acc)[kColumns / 2], unsigned char* staging,
-                                      int chunk) {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    constexpr int kOf = kChunk / 8;
-#pragma unroll
-    for (int c = 0; c < kColumns / kChunk; ++c) {
-        if (c != chunk) continue;
-        if constexpr (M::kWide) {
-            float* to = reinterpret_cast<float*>(staging) + warp * 16 + lane / 4 +
-                        lane % 4 * 2 * (M::kPitch / 4);
-#pragma unroll
-            for (int j = 0; j < kOf; ++j)
-#pragma unroll
-                for (int k = 0; k < 4; ++k)
-                    to[(j * 8 + k % 2) * (M::kPitch / 4) + k / 2 * 8] = acc[(c * kOf + j) * 4 + k];
-        } else {
-            const uint32_t to = shared_address(staging) + (lane / 16 * 8 + lane % 8) * M::kPitch +
-                                warp * 32 + lane / 8 % 2 * 16;
-#pragma unroll
-            for (int j = 0; j < kOf; j += 2) {
-                const float* v = acc + (c * kOf + j) * 4;
-                using S = typename M::S;
-                store_matrices_aside(to + j * 8 * M::kPitch, pair_of<S>(v[0], v[1]),
-                                     pair_of<S>(v[2], v[3]), pair_of<S>(v[4], v[5]),
-                                     pair_of<S>(v[6], v[7]));
-            }
-        }
-    }
-}
-
-#endif
-
-}  // namespace styleforge
+}  // namespace styleforge::sm90

@@ -1,20 +1,55 @@
-// wgmma (sm_90a) for the widths that the layers use: acc[64 x N] += a[64 x 16] b[16 x N], both
-// operands in shared memory, accumulated in FP32. A warp holds 16 rows, laid out as N / 8 products
-// of mma.m16n8k16 side by side.
+// wgmma (sm_90a): acc[64 x N] += a[64 x 16] b[16 x N] for the N that the layers use, both operands
+// in shared memory, accumulated in FP32. A warp holds 16 rows, laid out as N / 8 results of
+// mma.m16n8k16 side by side.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-namespace styleforge {
+namespace styleforge::sm90 {
 
-template <typename T, int kColumns>
-struct Group;
+// A matrix in shared memory as 8x8 core matrices of 128 contiguous bytes, without swizzling:
+// `along_k` and `along_rows` are the bytes from one to the next.
+__device__ __forceinline__ uint64_t make_smem_descriptor(uint32_t address, int along_k,
+                                                         int along_rows) {
+    return static_cast<uint64_t>((address & 0x3FFFF) >> 4) |
+           static_cast<uint64_t>(along_k >> 4) << 16 |
+           static_cast<uint64_t>(along_rows >> 4) << 32;
+}
+
+// Makes what ordinary stores and cp.async wrote to shared memory visible to wgmma.
+__device__ __forceinline__ void fence_proxy_async() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void wgmma_fence() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void wgmma_commit() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+}
+
+template <int kPending>
+__device__ __forceinline__ void wgmma_wait() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+#endif
+}
+
+template <typename T, int kBlockN>
+struct Wgmma;
 
 template <>
-struct Group<__half, 64> {
-    static __device__ __forceinline__ void multiply(float (&acc)[32], uint64_t a, uint64_t b) {
+struct Wgmma<__half, 64> {
+    static __device__ __forceinline__ void mma(float (&acc)[32], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
@@ -34,8 +69,8 @@ struct Group<__half, 64> {
 };
 
 template <>
-struct Group<__nv_bfloat16, 64> {
-    static __device__ __forceinline__ void multiply(float (&acc)[32], uint64_t a, uint64_t b) {
+struct Wgmma<__nv_bfloat16, 64> {
+    static __device__ __forceinline__ void mma(float (&acc)[32], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
@@ -55,8 +90,8 @@ struct Group<__nv_bfloat16, 64> {
 };
 
 template <>
-struct Group<__half, 72> {
-    static __device__ __forceinline__ void multiply(float (&acc)[36], uint64_t a, uint64_t b) {
+struct Wgmma<__half, 72> {
+    static __device__ __forceinline__ void mma(float (&acc)[36], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n72k16.f32.f16.f16 {"
@@ -77,8 +112,8 @@ struct Group<__half, 72> {
 };
 
 template <>
-struct Group<__nv_bfloat16, 72> {
-    static __device__ __forceinline__ void multiply(float (&acc)[36], uint64_t a, uint64_t b) {
+struct Wgmma<__nv_bfloat16, 72> {
+    static __device__ __forceinline__ void mma(float (&acc)[36], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n72k16.f32.bf16.bf16 {"
@@ -99,8 +134,8 @@ struct Group<__nv_bfloat16, 72> {
 };
 
 template <>
-struct Group<__half, 128> {
-    static __device__ __forceinline__ void multiply(float (&acc)[64], uint64_t a, uint64_t b) {
+struct Wgmma<__half, 128> {
+    static __device__ __forceinline__ void mma(float (&acc)[64], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
@@ -128,8 +163,8 @@ struct Group<__half, 128> {
 };
 
 template <>
-struct Group<__nv_bfloat16, 128> {
-    static __device__ __forceinline__ void multiply(float (&acc)[64], uint64_t a, uint64_t b) {
+struct Wgmma<__nv_bfloat16, 128> {
+    static __device__ __forceinline__ void mma(float (&acc)[64], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
@@ -157,8 +192,8 @@ struct Group<__nv_bfloat16, 128> {
 };
 
 template <>
-struct Group<__half, 136> {
-    static __device__ __forceinline__ void multiply(float (&acc)[68], uint64_t a, uint64_t b) {
+struct Wgmma<__half, 136> {
+    static __device__ __forceinline__ void mma(float (&acc)[68], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n136k16.f32.f16.f16 {"
@@ -188,8 +223,8 @@ struct Group<__half, 136> {
 };
 
 template <>
-struct Group<__nv_bfloat16, 136> {
-    static __device__ __forceinline__ void multiply(float (&acc)[68], uint64_t a, uint64_t b) {
+struct Wgmma<__nv_bfloat16, 136> {
+    static __device__ __forceinline__ void mma(float (&acc)[68], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n136k16.f32.bf16.bf16 {"
@@ -219,8 +254,8 @@ struct Group<__nv_bfloat16, 136> {
 };
 
 template <>
-struct Group<__half, 256> {
-    static __device__ __forceinline__ void multiply(float (&acc)[128], uint64_t a, uint64_t b) {
+struct Wgmma<__half, 256> {
+    static __device__ __forceinline__ void mma(float (&acc)[128], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {"
@@ -266,8 +301,8 @@ struct Group<__half, 256> {
 };
 
 template <>
-struct Group<__nv_bfloat16, 256> {
-    static __device__ __forceinline__ void multiply(float (&acc)[128], uint64_t a, uint64_t b) {
+struct Wgmma<__nv_bfloat16, 256> {
+    static __device__ __forceinline__ void mma(float (&acc)[128], uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
             "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
@@ -312,4 +347,24 @@ struct Group<__nv_bfloat16, 256> {
     }
 };
 
-}  // namespace styleforge
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+// One step of kStepsK x 16 channels; with two operands, the three products that matter.
+template <typename M, int kBlockN, int kStepsK>
+__device__ __forceinline__ void wgmma_step(float (&acc)[kBlockN / 2], uint32_t a, int a_along_k,
+                                           uint32_t b, int b_along_k, int b_along_columns) {
+    const auto product = [&](int i, int j) {
+        Wgmma<typename M::O, kBlockN>::mma(
+            acc, make_smem_descriptor(a + i * 2 * a_along_k, a_along_k, 128),
+            make_smem_descriptor(b + j * 2 * b_along_k, b_along_k, b_along_columns));
+    };
+#pragma unroll
+    for (int k = 0; k < kStepsK; ++k) {
+        product(k, k);
+        if constexpr (M::kSplit) product(k, k + kStepsK), product(k + kStepsK, k);
+    }
+}
+
+#endif
+
+}  // namespace styleforge::sm90

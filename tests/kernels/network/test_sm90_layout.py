@@ -8,50 +8,54 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.network import sm90_layout as layout
+from kernels.network.abi import Abi
 from kernels.network.sm90_layout import Strips, Tiles
 
-MODES = {
-    "FP16": layout.HALF,
-    "BF16": layout.BRAIN,
-    "TF32": layout.SINGLE,
-    "FP32": layout.EXACT,
-}
-ROUNDING = {"FP16": 1e-3, "BF16": 8e-3, "TF32": 1e-3, "FP32": 1e-6}
+ROUNDING = {"fp16": 1e-3, "bf16": 8e-3, "tf32": 1e-3, "fp32": 1e-6}
 SIZES = [(4, 4), (16, 16), (33, 50), (128, 128), (180, 320), (270, 480), (540, 960), (2, 4000)]
 
 
-def dense(packed: Tensor, mode: int) -> Tensor:
+def dense(packed: Tensor, copies: int) -> Tensor:
     """[warpgroup, pass, slice, tap, part, row, 8] back to [pass, row, channel, tap], in float64."""
     packed = packed.double()
-    if mode == layout.EXACT:  # what was rounded, and what rounding took
+    if copies == 2:  # what was rounded, and the rounding error
         high, low = packed.chunk(2, dim=4)
         packed = high + low
     return packed.permute(1, 0, 5, 2, 4, 6, 3).flatten(1, 2).flatten(2, 4)
 
 
-@pytest.mark.parametrize("name", MODES)
+def packed_layer(weight: Tensor, conv: str, name: str, described: Abi) -> Tensor:
+    sm90 = described.sm90
+    precision = sm90.precisions[name]
+    traits = precision.convs[conv]
+    packed = layout.layer_weight(weight, traits, precision, sm90.weight_order)
+    assert packed.numel() == layout.weight_elements(traits, weight.shape[1], precision)
+    return dense(packed, precision.operand_copies)
+
+
+@pytest.mark.parametrize("name", ROUNDING)
 @pytest.mark.parametrize(
-    ("kind", "into", "out"),
-    [(layout.DOWN_1, 32, 64), (layout.DOWN_2, 64, 128), (layout.SAME, 128, 128)],
+    ("conv", "into", "out"),
+    [("down1", 32, 64), ("down2", 64, 128), ("same", 128, 128), ("same_large", 128, 128)],
 )
-def test_a_layer_of_nine_taps_keeps_its_weights(kind, into, out, name):
+def test_a_layer_of_nine_taps_keeps_its_weights(conv, into, out, name, described):
     weight = torch.randn(out, into, 3, 3)
-    packed = dense(layout.layer_weight(weight, kind, MODES[name]), MODES[name])
+    packed = packed_layer(weight, conv, name, described)
     assert torch.allclose(packed[0].view_as(weight), weight.double(), ROUNDING[name], 1e-7)
 
 
-@pytest.mark.parametrize("name", MODES)
-@pytest.mark.parametrize(("kind", "into", "out"), [(layout.UP_1, 128, 64), (layout.UP_2, 64, 32)])
-def test_phases_are_the_enlarged_convolution(kind, into, out, name):
+@pytest.mark.parametrize("name", ROUNDING)
+@pytest.mark.parametrize(("conv", "into", "out"), [("up1", 128, 64), ("up2", 64, 32)])
+def test_phases_are_the_enlarged_convolution(conv, into, out, name, described):
     weight, x = torch.randn(out, into, 3, 3), torch.randn(1, into, 5, 6, dtype=torch.float64)
-    packed = dense(layout.layer_weight(weight, kind, MODES[name]), MODES[name])
+    packed = packed_layer(weight, conv, name, described)
     enlarged = F.pad(F.interpolate(x, scale_factor=2), (1, 1, 1, 1), mode="reflect")
     expected = F.conv2d(enlarged, weight.double())
     actual = torch.empty_like(expected)
     patch = F.pad(x, (1, 1, 1, 1), mode="replicate")
     for a in (0, 1):
         for b in (0, 1):
-            if kind == layout.UP_1:  # a pass for each row, warpgroups for the columns
+            if conv == "up1":  # a pass for each row, warpgroups for the columns
                 taps, place = packed[a, b * 64 : b * 64 + 64].unflatten(-1, (2, 2)), (a, b)
             else:  # warpgroups for the rows, all three columns for both phases
                 rows = slice((a * 2 + b) * 32, (a * 2 + b) * 32 + 32)
@@ -61,23 +65,27 @@ def test_phases_are_the_enlarged_convolution(kind, into, out, name):
     assert (actual - expected).abs().max() <= ROUNDING[name] * expected.abs().max()
 
 
-@pytest.mark.parametrize("name", MODES)
-def test_ten_rows_of_the_kernel_serve_two_rows_of_the_first_layer(name):
+@pytest.mark.parametrize("name", ROUNDING)
+def test_ten_rows_of_the_kernel_serve_two_rows_of_the_first_layer(name, described):
     weight = torch.randn(32, 3, 9, 9)
-    packed = dense(layout.first_weight(weight, MODES[name])[None, None, :, None], MODES[name])
-    rows = packed[0].unflatten(0, (2, 32)).unflatten(2, (layout.KERNEL_ROWS, 32))
+    precision, rows_of_kernel = described.sm90.precisions[name], described.sm90.kernel_rows
+    packed = layout.first_weight(weight, precision, rows_of_kernel)[None, None, :, None]
+    packed = dense(packed, precision.operand_copies)
+    rows = packed[0].unflatten(0, (2, 32)).unflatten(2, (rows_of_kernel, 32))
     for below in (0, 1):
-        own = rows[below].flatten(1, 2).view(32, layout.KERNEL_ROWS, 32)
+        own = rows[below].flatten(1, 2).view(32, rows_of_kernel, 32)
         values = own[:, below : below + 9, :27].unflatten(2, (9, 3)).permute(0, 3, 1, 2)
         assert torch.allclose(values, weight.double(), ROUNDING[name], 1e-7)
         assert own.count_nonzero() == weight.count_nonzero()
 
 
-@pytest.mark.parametrize("name", MODES)
-def test_ten_rows_of_the_kernel_serve_two_rows_of_the_last_layer(name):
+@pytest.mark.parametrize("name", ROUNDING)
+def test_ten_rows_of_the_kernel_serve_two_rows_of_the_last_layer(name, described):
     weight = torch.randn(3, 32, 9, 9)
-    packed = dense(layout.last_weight(weight, MODES[name])[None, None, :, None], MODES[name])
-    rows = packed[0].flatten(1).view(64, layout.KERNEL_ROWS, 32)
+    precision, rows_of_kernel = described.sm90.precisions[name], described.sm90.kernel_rows
+    packed = layout.last_weight(weight, precision, rows_of_kernel)[None, None, :, None]
+    packed = dense(packed, precision.operand_copies)
+    rows = packed[0].flatten(1).view(64, rows_of_kernel, 32)
     for below in (0, 1):
         own = rows[below * 27 : below * 27 + 27]
         values = own[:, below : below + 9].unflatten(0, (9, 3)).permute(1, 3, 2, 0)
@@ -111,6 +119,8 @@ def test_strips_cover_a_picture(size, blocks):
     assert strips.blocks <= max(blocks, strips.count)
 
 
-def test_small_pictures_get_small_tiles():
-    assert layout.residual_kind((128, 128), 132) == layout.SAME
-    assert layout.residual_kind((270, 480), 132) == layout.SAME_LARGE
+def test_small_pictures_get_small_tiles(described):
+    precision = described.sm90.precisions["fp16"]
+    small = layout.residual_conv((128, 128), 132, precision)
+    large = layout.residual_conv((270, 480), 132, precision)
+    assert (small, large) == (precision.convs["same"], precision.convs["same_large"])

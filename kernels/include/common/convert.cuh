@@ -1,0 +1,62 @@
+// Conversions between FP32 and the types that lie in memory, one element or a packed pair at a
+// time.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <stdint.h>
+
+namespace styleforge {
+
+__device__ __forceinline__ float to_float(float v) { return v; }
+__device__ __forceinline__ float to_float(uint8_t v) { return v; }
+__device__ __forceinline__ float to_float(__half v) { return __half2float(v); }
+__device__ __forceinline__ float to_float(__nv_bfloat16 v) { return __bfloat162float(v); }
+
+// Rounds to nearest. A byte is clamped to 0-255 first.
+template <typename T>
+__device__ __forceinline__ T from_float(float v);
+template <>
+__device__ __forceinline__ float from_float<float>(float v) {
+    return v;
+}
+template <>
+__device__ __forceinline__ uint8_t from_float<uint8_t>(float v) {
+    return static_cast<uint8_t>(fminf(fmaxf(v, 0.f), 255.f) + 0.5f);
+}
+template <>
+__device__ __forceinline__ __half from_float<__half>(float v) {
+    return __float2half_rn(v);
+}
+template <>
+__device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v) {
+    return __float2bfloat16_rn(v);
+}
+
+// Two 16-bit elements in a 32-bit word, the first in the low half.
+template <typename T>
+struct Pair;
+
+template <>
+struct Pair<__half> {
+    static __device__ __forceinline__ float2 unpack(uint32_t word) {
+        return __half22float2(reinterpret_cast<const __half2&>(word));
+    }
+    static __device__ __forceinline__ uint32_t pack(float a, float b) {
+        const __half2 pair = __floats2half2_rn(a, b);
+        return reinterpret_cast<const uint32_t&>(pair);
+    }
+};
+
+template <>
+struct Pair<__nv_bfloat16> {
+    static __device__ __forceinline__ float2 unpack(uint32_t word) {
+        return __bfloat1622float2(reinterpret_cast<const __nv_bfloat162&>(word));
+    }
+    static __device__ __forceinline__ uint32_t pack(float a, float b) {
+        const __nv_bfloat162 pair = __floats2bfloat162_rn(a, b);
+        return reinterpret_cast<const uint32_t&>(pair);
+    }
+};
+
+}  // namespace styleforge

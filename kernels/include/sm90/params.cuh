@@ -1,0 +1,44 @@
+// What the launchers of network_sm90.cu are called with. kernels/network/abi.py mirrors these
+// structs, and network_abi.cu describes them, so that loading a library that differs fails.
+#pragma once
+
+#include "../common/welford.cuh"
+
+namespace styleforge::sm90 {
+
+// Where a layer leaves its statistics, for one sample after another.
+struct StatisticsParams {
+    float4* entries;    // [N, blocks, 128 / C, C] count, mean and M2
+    float4* groups;     // [N, groups, C] count, mean and M2 of each group of blocks
+    unsigned* tickets;  // [N, groups], zero before and after every launch
+    int group;          // blocks in a group
+};
+
+struct ConvParams {
+    const void* x;         // [N, H, W, Cin] raw
+    NormParams norm;       // of x
+    const void* residual;  // [N, H, W, Cin], or null: added after norm, with no ReLU then
+    void* activated;       // [N, H, W, Cin], or null: where what was loaded is kept
+    const void* weight;    // [warpgroup][pass][Cin / kBlockK][tap][part][64 rows][8]
+    void* y;               // [N, H', W', Cout] raw
+    StatisticsParams statistics;
+    int height, width;          // of x
+    int out_height, out_width;  // of what is tiled: of y, or of x where that is enlarged
+    int tiles_long, tiles_short;
+    int across;  // the long side of tiles lies along the width
+};
+
+struct EdgeConvParams {
+    const void* x;                    // first: [N, H, W, 3]; last: [N, H', W', 32] raw
+    NormParams norm;                  // last: of x
+    const void* weight;               // [10 rows][part][64][8]
+    const float* bias;                // last: [3]
+    void* y;                          // first: [N, H', W', 32] raw; last: [N, H, W, 3]
+    StatisticsParams statistics;      // first
+    int* range;                       // [N, 3] see OutputRange
+    int height, width;                // of the picture
+    int padded_height, padded_width;  // H' and W': rounded up to multiples of 4
+    int strips, rows;                 // strips side by side; rows of a block, an even number
+};
+
+}  // namespace styleforge::sm90

@@ -1,0 +1,300 @@
+"""What the network's library says of itself, and the ctypes mirror of its structs.
+
+Tile shapes, thread counts, shared memory and the numbering of layers, dtypes and precisions are
+stated in the C++ headers; `describe` reads them from the library. It refuses a library whose
+structs differ from the classes here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+from collections.abc import Mapping
+from ctypes import Structure, c_char_p, c_float, c_int, c_void_p
+from dataclasses import dataclass
+from typing import Any
+
+from kernels.jit.build import BuildError
+
+
+class NormParams(Structure):
+    """Mirror of NormParams in include/common/welford.cuh."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("groups", "gamma", "beta")),
+        ("count", c_int),
+        ("eps", c_float),
+    ]
+
+
+class Tiling(Structure):
+    """Mirror of sm80::Tiling."""
+
+    _fields_ = [
+        (name, c_int)
+        for name in ("height", "width", "tile_h", "tile_w", "rows", "columns", "copies")
+    ]
+
+
+class Sm80StatisticsParams(Structure):
+    """Mirror of sm80::StatisticsParams."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("tiles", "groups", "tickets")),
+        ("group", c_int),
+    ]
+
+
+class Sm80ConvParams(Structure):
+    """Mirror of sm80::ConvParams."""
+
+    _fields_ = [
+        ("x", c_void_p),
+        ("norm", NormParams),
+        *((name, c_void_p) for name in ("residual", "activated", "weight", "y")),
+        ("statistics", Sm80StatisticsParams),
+        ("tiling", Tiling),
+        *((name, c_int) for name in ("height", "width", "relu")),
+    ]
+
+
+class FirstLayerParams(Structure):
+    """Mirror of sm80::FirstLayerParams."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("x", "weight", "y")),
+        ("statistics", Sm80StatisticsParams),
+        ("tiling", Tiling),
+        *((name, c_int) for name in ("height", "width")),
+        ("range", c_void_p),
+    ]
+
+
+class LastLayerParams(Structure):
+    """Mirror of sm80::LastLayerParams."""
+
+    _fields_ = [
+        ("x", c_void_p),
+        ("norm", NormParams),
+        *((name, c_void_p) for name in ("weight", "bias", "y")),
+        *((name, c_int) for name in ("height", "width", "padded_h", "padded_w")),
+        ("range", c_void_p),
+    ]
+
+
+class Sm90StatisticsParams(Structure):
+    """Mirror of sm90::StatisticsParams."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("entries", "groups", "tickets")),
+        ("group", c_int),
+    ]
+
+
+class Sm90ConvParams(Structure):
+    """Mirror of sm90::ConvParams."""
+
+    _fields_ = [
+        ("x", c_void_p),
+        ("norm", NormParams),
+        *((name, c_void_p) for name in ("residual", "activated", "weight", "y")),
+        ("statistics", Sm90StatisticsParams),
+        *((name, c_int) for name in ("height", "width", "out_height", "out_width")),
+        *((name, c_int) for name in ("tiles_long", "tiles_short", "across")),
+    ]
+
+
+class EdgeConvParams(Structure):
+    """Mirror of sm90::EdgeConvParams."""
+
+    _fields_ = [
+        ("x", c_void_p),
+        ("norm", NormParams),
+        *((name, c_void_p) for name in ("weight", "bias", "y")),
+        ("statistics", Sm90StatisticsParams),
+        ("range", c_void_p),
+        *((name, c_int) for name in ("height", "width", "padded_height", "padded_width")),
+        *((name, c_int) for name in ("strips", "rows")),
+    ]
+
+
+# By the library's name for a struct.
+STRUCTURES: dict[str, type[Structure]] = {
+    "common.NormParams": NormParams,
+    "sm80.Tiling": Tiling,
+    "sm80.StatisticsParams": Sm80StatisticsParams,
+    "sm80.ConvParams": Sm80ConvParams,
+    "sm80.FirstLayerParams": FirstLayerParams,
+    "sm80.LastLayerParams": LastLayerParams,
+    "sm90.StatisticsParams": Sm90StatisticsParams,
+    "sm90.ConvParams": Sm90ConvParams,
+    "sm90.EdgeConvParams": EdgeConvParams,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sm80Conv:
+    """A 3x3 layer of network_sm80.cu; tiles in pixels, shared memory in bytes."""
+
+    kind: int
+    tile_h: int
+    tile_w: int
+    block_k: int  # input channels of a step
+    taps: int
+    phases: int  # 4 after upsampling
+    threads: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sm80Edge:
+    """The first or the last layer of network_sm80.cu."""
+
+    tile_h: int
+    tile_w: int
+    depth: int  # of the matrix product, padded
+    threads: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sm80:
+    """Everything network_sm80.cu says of itself."""
+
+    dtypes: Mapping[str, int]
+    convs: Mapping[str, Sm80Conv]
+    weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
+    first: Sm80Edge
+    last: Sm80Edge
+    required_shared_bytes: int
+    required_shared_bytes_small: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sm90Conv:
+    """A 3x3 layer of network_sm90.cu in one precision."""
+
+    kind: int
+    tile_long: int  # pixels; the short side has 8
+    block_k: int
+    groups: int  # warpgroups that have weights of their own
+    passes: int
+    taps: int
+    threads: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sm90Strip:
+    """The first or the last layer of network_sm90.cu; `width` in pixels."""
+
+    width: int
+    threads: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sm90Precision:
+    """The layers of network_sm90.cu in one precision."""
+
+    number: int
+    operand: str  # dtype that the tensor cores multiply
+    operand_copies: int  # 2 where an operand is the sum of two
+    convs: Mapping[str, Sm90Conv]
+    first: Sm90Strip
+    last: Sm90Strip
+
+
+@dataclass(frozen=True, slots=True)
+class Sm90:
+    """Everything network_sm90.cu says of itself."""
+
+    precisions: Mapping[str, Sm90Precision]
+    weight_order: tuple[str, ...]
+    kernel_rows: int
+    max_groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class Abi:
+    """What a library describes, by backend."""
+
+    sm80: Sm80
+    sm90: Sm90
+
+
+@functools.lru_cache(maxsize=8)
+def describe(library: ctypes.CDLL) -> Abi:
+    """Read the description of a loaded library.
+
+    Args:
+        library: The built network, or any library that contains network_abi.cu.
+
+    Returns:
+        The numbers its C++ headers state.
+
+    Raises:
+        BuildError: A struct has another layout than its mirror here; the message names it.
+    """
+    function = library.styleforge_network_abi
+    function.restype = c_char_p
+    told = json.loads(function())
+    _check(told["structs"])
+    return Abi(_sm80(told["sm80"]), _sm90(told["sm90"]))
+
+
+def _check(structs: Mapping[str, Mapping[str, Any]]) -> None:
+    told = {
+        f"{namespace}.{name}": layout
+        for namespace, layouts in structs.items()
+        for name, layout in layouts.items()
+    }
+    if told.keys() != STRUCTURES.keys():
+        odd = ", ".join(sorted(told.keys() ^ STRUCTURES.keys()))
+        raise BuildError(f"the library and kernels/network/abi.py differ in structs: {odd}")
+    for name, mirror in STRUCTURES.items():
+        offsets = {field[0]: getattr(mirror, field[0]).offset for field in mirror._fields_}
+        theirs, size = told[name]["offsets"], told[name]["size"]
+        if offsets != theirs or ctypes.sizeof(mirror) != size:
+            different = sorted(
+                field
+                for field in offsets.keys() | theirs.keys()
+                if offsets.get(field) != theirs.get(field)
+            )
+            raise BuildError(
+                f"the library's struct {name} has {size} bytes, its mirror in "
+                f"kernels/network/abi.py has {ctypes.sizeof(mirror)}; "
+                f"fields that differ: {', '.join(different) or 'none'}"
+            )
+
+
+def _sm80(told: Mapping[str, Any]) -> Sm80:
+    return Sm80(
+        dtypes=told["dtypes"],
+        convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
+        weight_order=tuple(told["weight_order"].split()),
+        first=Sm80Edge(**told["first"]),
+        last=Sm80Edge(**told["last"]),
+        required_shared_bytes=told["required_shared_bytes"],
+        required_shared_bytes_small=told["required_shared_bytes_small"],
+    )
+
+
+def _sm90(told: Mapping[str, Any]) -> Sm90:
+    return Sm90(
+        precisions={
+            name: Sm90Precision(
+                number=precision["number"],
+                operand=precision["operand"],
+                operand_copies=precision["operand_copies"],
+                convs={conv: Sm90Conv(**row) for conv, row in precision["convs"].items()},
+                first=Sm90Strip(**precision["first"]),
+                last=Sm90Strip(**precision["last"]),
+            )
+            for name, precision in told["precisions"].items()
+        },
+        weight_order=tuple(told["weight_order"].split()),
+        kernel_rows=told["kernel_rows"],
+        max_groups=told["max_groups"],
+    )

@@ -1,0 +1,85 @@
+"""The library describes itself, and one that differs from Python's mirror is refused."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+
+import pytest
+
+from kernels.jit import build
+from kernels.jit.build import BuildError
+from kernels.network import abi
+
+STATIC_SHARED_BYTES = 7_000  # at most, beside the dynamic shared memory of a layer of sm_80
+PARAMS = ["include/common/welford.cuh", "include/sm80/params.cuh", "include/sm90/params.cuh"]
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    abi.describe.cache_clear()
+
+
+def test_the_library_and_its_mirror_agree(described_library):
+    told = abi.describe(described_library)
+    assert told.sm80.dtypes == {"float16": 0, "bfloat16": 1}
+    assert [row.number for row in told.sm90.precisions.values()] == [0, 1, 2, 3]
+
+
+def test_every_struct_of_the_launchers_is_described():
+    structs = {
+        name
+        for path in PARAMS
+        for name in re.findall(r"^struct (\w+) ", (build.HERE / path).read_text("utf-8"), re.M)
+        if not name.startswith("Welford")
+    }
+    assert structs == {name.partition(".")[2] for name in abi.STRUCTURES}
+
+
+@pytest.mark.parametrize("name", abi.STRUCTURES)
+def test_a_struct_whose_fields_are_swapped_is_refused(name, described_library, monkeypatch):
+    fields = list(abi.STRUCTURES[name]._fields_)
+    first, second = fields[:2]
+    fields[:2] = [(second[0], first[1]), (first[0], second[1])]
+    swapped = type("Swapped", (ctypes.Structure,), {"_fields_": fields})
+    monkeypatch.setitem(abi.STRUCTURES, name, swapped)
+    with pytest.raises(
+        BuildError, match=rf"struct {name} has .*{sorted((first[0], second[0]))[0]}"
+    ):
+        abi.describe(described_library)
+
+
+def test_a_struct_of_another_size_is_refused(described_library, monkeypatch):
+    fields = [*abi.Tiling._fields_, ("more", ctypes.c_int)]
+    longer = type("Longer", (ctypes.Structure,), {"_fields_": fields})
+    monkeypatch.setitem(abi.STRUCTURES, "sm80.Tiling", longer)
+    with pytest.raises(BuildError, match=r"sm80.Tiling has 28 bytes.* has 32; .*: more"):
+        abi.describe(described_library)
+
+
+def test_a_struct_without_a_mirror_is_refused(described_library, monkeypatch):
+    monkeypatch.delitem(abi.STRUCTURES, "sm90.EdgeConvParams")
+    with pytest.raises(BuildError, match=r"differ in structs: sm90\.EdgeConvParams"):
+        abi.describe(described_library)
+
+
+def test_layers_have_numbers_of_their_own(described):
+    kinds = [conv.kind for conv in described.sm80.convs.values()]
+    assert sorted(kinds) == list(range(len(kinds)))
+    for precision in described.sm90.precisions.values():
+        kinds = [conv.kind for conv in precision.convs.values()]
+        assert sorted(kinds) == list(range(len(kinds)))
+
+
+def test_the_layers_fit_into_the_shared_memory_that_is_required(described):
+    sm80 = described.sm80
+    edges = max(sm80.first.shared_bytes, sm80.last.shared_bytes)
+    small = [
+        conv for name, conv in sm80.convs.items() if name not in ("down2", "same", "same_wide")
+    ]
+    for convs, required in (
+        (sm80.convs.values(), sm80.required_shared_bytes),
+        (small, sm80.required_shared_bytes_small),
+    ):
+        most = max(edges, *(conv.shared_bytes for conv in convs))
+        assert most + STATIC_SHARED_BYTES <= required

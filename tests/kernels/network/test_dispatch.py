@@ -1,0 +1,99 @@
+"""Which backend a GPU gets, and the reason it gets none; decided without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from kernels.jit import build
+from kernels.network import dispatch
+from kernels.network.dispatch import BACKENDS, Gpu
+from kernels.ops.registry import NETWORK
+
+T4 = Gpu((7, 5), 65_536)
+A100 = Gpu((8, 0), 166_912)
+RTX_4090 = Gpu((8, 9), 101_376)
+TINY = Gpu((8, 9), 65_536)
+H200 = Gpu((9, 0), 232_448)
+FP16, BF16, FP32, FP64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    def present(found: Gpu) -> torch.device:
+        monkeypatch.setattr(Gpu, "of", lambda _device: found)
+        return torch.device("cuda")
+
+    return present
+
+
+@pytest.mark.parametrize(
+    ("found", "dtype", "names"),
+    [
+        (H200, FP16, ["sm90", "sm80", "sm80-small"]),
+        (H200, FP32, ["sm90"]),
+        (A100, BF16, ["sm80", "sm80-small"]),
+        (A100, FP32, []),
+        (RTX_4090, FP16, ["sm80-small"]),
+        (TINY, FP16, []),
+        (T4, FP16, []),
+        (H200, FP64, []),
+    ],
+    ids=str,
+)
+def test_a_gpu_gets_the_backends_it_can_run(gpu, described_library, found, dtype, names):
+    ready = dispatch.available(gpu(found), dtype, described_library)
+    assert [backend.name for backend in ready] == names
+
+
+@pytest.mark.parametrize(
+    ("found", "dtype", "reason"),
+    [
+        (H200, FP16, ""),
+        (A100, FP32, "FP32 need a Hopper GPU"),
+        (TINY, FP16, "too little shared memory"),
+        (T4, FP16, "compute capability 8.0"),
+        (H200, FP64, "no native network in float64"),
+    ],
+    ids=str,
+)
+def test_a_gpu_that_cannot_run_it_is_told_why(
+    gpu, described_library, monkeypatch, found, dtype, reason
+):
+    monkeypatch.setattr(build, "reason", lambda _name: "")
+    monkeypatch.setattr(build, "handle", lambda _name: described_library)
+    said = dispatch.unavailable_reason(gpu(found), dtype)
+    assert reason in said
+    assert bool(said) == bool(reason)
+
+
+def test_what_is_not_built_yet_is_the_reason_where_a_backend_could_run(gpu, monkeypatch):
+    monkeypatch.setattr(build, "reason", lambda _name: "not built yet")
+    assert dispatch.unavailable_reason(gpu(H200), FP16) == "not built yet"
+    assert "compute capability 8.0" in dispatch.unavailable_reason(gpu(T4), FP16)
+
+
+def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch, described_library):
+    def mismatch(_library):
+        raise build.BuildError("the library's struct differs")
+
+    monkeypatch.setattr(build, "reason", lambda _name: "")
+    monkeypatch.setattr(build, "handle", lambda _name: described_library)
+    monkeypatch.setattr(dispatch.abi, "describe", mismatch)
+    assert dispatch.unavailable_reason(gpu(H200), FP16) == "the library's struct differs"
+
+
+def test_a_backend_that_cannot_run_is_refused_by_name(gpu, described_library):
+    arguments = {}, 5, (1, 16, 16), FP32, gpu(H200), described_library
+    with pytest.raises(ValueError, match=r"no backend sm80 runs torch\.float32"):
+        dispatch.plan_for(*arguments, backend="sm80")
+
+
+def test_the_library_is_built_from_every_backends_source():
+    sources = {backend.source for backend in BACKENDS}
+    assert sources | {"network_abi.cu"} == set(build.LIBRARIES[NETWORK].cuda)
+
+
+def test_names_of_backends_are_unique():
+    names = [backend.name for backend in BACKENDS]
+    assert len(names) == len(set(names))

@@ -1,0 +1,58 @@
+"""The weights of network_sm80.cu in the order its kernels read them, which needs no GPU."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from kernels.network import sm80
+
+
+@pytest.mark.parametrize(
+    "name", ["down1", "down2", "same", "same_wide", "down2_small", "same_small"]
+)
+def test_a_layer_of_nine_taps_keeps_its_weights(name, described):
+    conv = described.sm80.convs[name]
+    weight = torch.randn(24, 2 * conv.block_k, 3, 3)
+    packed = sm80.layer_weight(weight, conv, described.sm80.weight_order)
+    # As conv3x3.cuh reads them: phase, tap, block of channels, output, channel.
+    phases, taps, blocks, outputs, channels = packed.shape
+    assert (phases, taps, blocks, outputs, channels) == (1, 9, 2, 24, conv.block_k)
+    assert torch.equal(packed[0].permute(2, 1, 3, 0).reshape(weight.shape), weight)
+
+
+@pytest.mark.parametrize("name", ["up1", "up2"])
+def test_phases_are_the_enlarged_convolution(name, described):
+    conv = described.sm80.convs[name]
+    weight = torch.randn(8, conv.block_k, 3, 3)
+    x = torch.randn(1, conv.block_k, 5, 6, dtype=torch.float64)
+    packed = sm80.layer_weight(weight, conv, described.sm80.weight_order).double()
+    enlarged = F.pad(F.interpolate(x, scale_factor=2), (1, 1, 1, 1), mode="reflect")
+    expected = F.conv2d(enlarged, weight.double())
+    actual = torch.empty_like(expected)
+    patch = F.pad(x, (1, 1, 1, 1), mode="replicate")
+    for phase in range(4):
+        a, b = divmod(phase, 2)
+        taps = packed[phase].permute(2, 1, 3, 0).reshape(8, conv.block_k, 2, 2)
+        actual[..., a::2, b::2] = F.conv2d(patch, taps)[..., a : a + 5, b : b + 6]
+    assert torch.allclose(actual, expected, atol=1e-4)
+
+
+def test_the_first_layer_has_two_taps_in_sixteen_bytes(described):
+    weight, depth = torch.randn(32, 3, 9, 9), described.sm80.first.depth
+    packed = sm80.first_weight(weight, depth)
+    assert packed.shape == (32, depth)
+    assert depth % 16 == 0
+    taps = packed[:, :360].view(32, 9, 10, 4)
+    assert torch.equal(taps[:, :, :9, :3].permute(0, 3, 1, 2), weight)
+    assert packed.count_nonzero() == weight.count_nonzero()
+
+
+def test_the_last_layer_has_its_columns_as_outputs(described):
+    weight = torch.randn(3, 32, 9, 9)
+    packed = sm80.last_weight(weight)
+    assert packed.shape == (32, described.sm80.last.depth)
+    taps = packed[:27].view(9, 3, 9, 32)  # column, color, row, channel
+    assert torch.equal(taps.permute(1, 3, 2, 0), weight)
+    assert packed[27:].count_nonzero() == 0
