@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn, TextIO
@@ -39,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     limit_openmp_spin()
+    # The window and the commands prepare the kernels and say in their own places what is missing.
+    warnings.filterwarnings("ignore", "StyleForge's native kernels")
     try:
         status = _run(argv)
         sys.stdout.flush()  # here, where a full disk or a reader that left can still be told

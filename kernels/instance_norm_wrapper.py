@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from kernels.ops import fused_instance_norm_forward
@@ -11,12 +13,32 @@ class FusedInstanceNorm2d(nn.InstanceNorm2d):
     """Drop-in for `nn.InstanceNorm2d`: same state dict, same result.
 
     Takes [N, C, H, W] or [C, H, W] of any floating dtype and layout; raises ValueError for
-    another number of channels or planes of a single pixel. Unlike its model it is affine unless
-    told otherwise, and never keeps running statistics.
+    another number of channels or planes of a single pixel. The statistics are always those of
+    the instance.
+
+    Args:
+        num_channels: C.
+        eps: Added to the variance.
+        affine: Whether there are a weight and a bias; unlike its model's, True by default.
+        track_running_stats: Taken for the sake of published code. No running statistics are
+            kept, and those in a state dict are dropped.
     """
 
-    def __init__(self, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
+    def __init__(
+        self,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        track_running_stats: bool = False,
+    ) -> None:
         super().__init__(num_channels, eps=eps, affine=affine)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
+        for name in ("running_mean", "running_var", "num_batches_tracked"):
+            state_dict.pop(f"{prefix}{name}", None)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def forward(self, input: Tensor) -> Tensor:
         shape = input.shape

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,12 +21,10 @@ from torch import Tensor
 from models.network_config import (
     FULL,
     MAX_RESIDUAL_BLOCKS,
-    NetworkConfig,
     network_config,
     num_residual_blocks,
 )
 from models.safe_load import UnsafeFileError, is_weight, load_tensors
-from models.transformer_net import TransformerNetBaseline
 from utils.files.atomic import atomic_write
 from utils.files.regular import open_regular
 from utils.text import printable
@@ -250,11 +248,11 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         shape = network_config(usable)
     except ValueError:
         shape = FULL
-    expected = _expected(shape)
+    expected = shape.state_shapes()
     faults = _faults(found, usable, expected)
     if any(faults.values()):
         # Widths read from weights that do not fit together would blame the wrong ones.
-        expected = _expected(replace(FULL, num_residual_blocks=max(count, 1)))
+        expected = replace(FULL, num_residual_blocks=max(count, 1)).state_shapes()
         faults = _faults(found, usable, expected)
     faults["given twice"] = twice
     if any(faults.values()):
@@ -276,23 +274,19 @@ def _listed(keys: list[str]) -> str:
     return f"{named} and {len(keys) - NAMED} more" if len(keys) > NAMED else named
 
 
-def _expected(shape: NetworkConfig) -> State:
-    """The state dict of such a network, without memory behind it."""
-    with torch.device("meta"):
-        return TransformerNetBaseline(**asdict(shape)).state_dict()
-
-
 def _faults(
-    found: Mapping[str, Any], usable: Mapping[str, Tensor], expected: State
+    found: Mapping[str, Any],
+    usable: Mapping[str, Tensor],
+    expected: Mapping[str, tuple[int, ...]],
 ) -> dict[str, list[str]]:
     return {
         "missing": [key for key in expected if key not in found],
         "unexpected": [key for key in found if key not in expected],
         "not floating-point tensors": [k for k in found if k in expected and k not in usable],
         "wrongly shaped": [
-            f"{key} ({_shape(usable[key])} instead of {_shape(expected[key])})"
+            f"{key} ({_by(usable[key].shape)} instead of {_by(expected[key])})"
             for key in expected
-            if key in usable and usable[key].shape != expected[key].shape
+            if key in usable and usable[key].shape != expected[key]
         ],
     }
 
@@ -301,5 +295,5 @@ def _not_finite(state: Mapping[str, Tensor]) -> list[str]:
     return [key for key, value in state.items() if not bool(value.isfinite().all())]
 
 
-def _shape(x: Tensor) -> str:
-    return "x".join(map(str, x.shape))
+def _by(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))

@@ -37,6 +37,40 @@ class NetworkConfig:
         if self.end_kernel % 2 == 0 or not 1 <= self.end_kernel <= 15:
             raise ValueError(f"expected an odd end kernel from 1 to 15, got {self.end_kernel}")
 
+    def __str__(self) -> str:
+        blocks = f"{self.num_residual_blocks} residual block{'s'[: self.num_residual_blocks != 1]}"
+        widths = "/".join(map(str, self.widths))
+        return f"{blocks}, {widths} channels and a first kernel of {self.end_kernel}"
+
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The published state dict: the shape of each parameter, by its key, in order."""
+        outer, middle, inner = self.widths
+        shapes: dict[str, tuple[int, ...]] = {}
+
+        def conv(name: str, out_channels: int, in_channels: int, kernel: int = 3) -> None:
+            shapes[f"{name}.conv2d.weight"] = (out_channels, in_channels, kernel, kernel)
+            shapes[f"{name}.conv2d.bias"] = (out_channels,)
+
+        def norm(name: str, channels: int) -> None:
+            shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (channels,)
+
+        conv("conv1", outer, 3, self.end_kernel)
+        norm("in1", outer)
+        conv("conv2", middle, outer)
+        norm("in2", middle)
+        conv("conv3", inner, middle)
+        norm("in3", inner)
+        for number in range(1, self.num_residual_blocks + 1):
+            for part in (1, 2):
+                conv(f"res{number}.conv{part}", inner, inner)
+                norm(f"res{number}.in{part}", inner)
+        conv("deconv1", middle, inner)
+        norm("in4", middle)
+        conv("deconv2", outer, middle)
+        norm("in5", outer)
+        conv("deconv3", 3, outer, self.end_kernel)
+        return shapes
+
     def multiply_adds(self, width: int, height: int) -> int:
         """Of the convolutions as published, for a picture of `width` x `height` pixels."""
         outer, middle, inner = self.widths

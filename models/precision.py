@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 import torch
+from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +103,9 @@ def tf32_allowed(allowed: bool) -> Iterator[None]:
         yield
     finally:
         backends.cudnn.allow_tf32, backends.cuda.matmul.allow_tf32 = before
+
+
+def compute_dtype(x: Tensor) -> torch.dtype:
+    """The dtype to compute in where `x` is: that of autocast, where it is on."""
+    kind = x.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype

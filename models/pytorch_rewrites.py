@@ -13,7 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kernels.weight_transforms import phase_weight
-from models.transformer_net import ConvLayer, TransformerNetBaseline
+from models.layers import ConvLayer
+from models.transformer_net import TransformerNetBaseline
 
 
 class PhaseConv(nn.Module):

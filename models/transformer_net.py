@@ -7,59 +7,27 @@ and compute the same picture.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
-from kernels.jit import build
-from kernels.network.dispatch import plan_for, unavailable_reason
-from kernels.network.plan import NetworkPlan
-from kernels.ops import fused_instance_norm, fused_instance_norm_out
-from kernels.ops.registry import OPERATIONS, OPS, statuses
-from kernels.weight_transforms import can_write_into, column_weights, convolve, phase_weight
+from kernels.network.plan import NetworkPlan, StageCallback
+from kernels.ops.registry import OPS, statuses
+from models.checkpoints import CheckpointError, load_checkpoint
 from models.inference import layerwise
-from models.inference.buffers import PreparedWeights, Workspace
-from models.network_config import FULL, NetworkConfig
+from models.inference.cpu import CpuExecutor
+from models.inference.cuda import PlanCache, unavailable_reason
+from models.layers import ConvLayer, ResidualBlock, UpsampleConvLayer
+from models.network_config import FULL, NetworkConfig, network_config
+from models.precision import compute_dtype
+from utils.profiling import nvtx_range
+from utils.text import printable
 
 MIN_SIDE = 16  # pixels; below, there is nothing left to reflect at a quarter of the size
-PLANS_KEPT = 2  # of sizes on a GPU; each holds its buffers
-
-StageCallback = Callable[[str], None]
-
-
-class ConvLayer(nn.Module):
-    """Reflection pad and convolution, after a nearest-neighbour enlargement if asked for."""
-
-    def __init__(self, cin: int, cout: int, kernel: int, stride: int = 1, upsample: int = 1):
-        super().__init__()
-        self.upsample = upsample
-        self.reflection_pad = nn.ReflectionPad2d(kernel // 2)
-        self.conv2d = nn.Conv2d(cin, cout, kernel, stride)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.upsample > 1:
-            x = F.interpolate(x, mode="nearest", scale_factor=self.upsample)
-        return self.conv2d(self.reflection_pad(x))
-
-
-class ResidualBlock(nn.Module):
-    """x + norm(conv(relu(norm(conv(x))))), without a ReLU after the sum."""
-
-    def __init__(self, channels: int, norm_type: type[nn.InstanceNorm2d]):
-        super().__init__()
-        self.conv1 = ConvLayer(channels, channels, 3)
-        self.in1 = norm_type(channels, affine=True)
-        self.conv2 = ConvLayer(channels, channels, 3)
-        self.in2 = norm_type(channels, affine=True)
-        self.relu = nn.ReLU()
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.relu(self.in1(self.conv1(x)))
-        return self.in2(self.conv2(y)) + x
 
 
 class TransformerNetBaseline(nn.Module):
@@ -92,9 +60,9 @@ class TransformerNetBaseline(nn.Module):
         self.in3 = norm(inner, affine=True)
         for number in range(1, num_residual_blocks + 1):
             self.add_module(f"res{number}", ResidualBlock(inner, norm))
-        self.deconv1 = ConvLayer(inner, middle, 3, upsample=2)
+        self.deconv1 = UpsampleConvLayer(inner, middle, 3, upsample=2)
         self.in4 = norm(middle, affine=True)
-        self.deconv2 = ConvLayer(middle, outer, 3, upsample=2)
+        self.deconv2 = UpsampleConvLayer(middle, outer, 3, upsample=2)
         self.in5 = norm(outer, affine=True)
         self.deconv3 = ConvLayer(outer, 3, end_kernel)
         self.relu = nn.ReLU()
@@ -112,6 +80,26 @@ class TransformerNetBaseline(nn.Module):
             self.get_submodule(f"res{number}") for number in range(1, self.num_residual_blocks + 1)
         )
         return [block for block in blocks if isinstance(block, ResidualBlock)]
+
+    def load_checkpoint(self, path: Path | str) -> Self:
+        """Take on the weights in a file; all of them or none.
+
+        Args:
+            path: Any checkpoint that models.checkpoints reads, of a network of this shape.
+
+        Returns:
+            This network.
+
+        Raises:
+            CheckpointError: The file is missing, damaged, incomplete or of another network.
+        """
+        state = load_checkpoint(path)
+        found = network_config(state)
+        if found != self.shape:
+            name = printable(Path(path).name)
+            raise CheckpointError(f"'{name}' has {found}; this network has {self.shape}")
+        self.load_state_dict(state)
+        return self
 
     def forward(
         self,
@@ -133,7 +121,8 @@ class TransformerNetBaseline(nn.Module):
             ("residual blocks", self.transform),
             ("decoder", self.decode),
         ):
-            x = run(x)
+            with nvtx_range(group):
+                x = run(x)
             if mark is not None:
                 mark(group)
         return x[..., :height, :width]
@@ -176,17 +165,11 @@ class TransformerNet(TransformerNetBaseline):
 
 
 class TransformerNetFused(TransformerNet):
-    """The network as fused units: one convolution, then norm, residual, ReLU and the next
-    layer's padding in one pass.
+    """The network as fused units, by exact rewrites only, each device by its own executor.
 
-    Exact rewrites only: biases that the norm removes are not added, an upsampling convolution
-    is one small convolution before the enlargement, and on the CPU the last layer is computed
-    column by column, everything channels last. Under `torch.inference_mode` on a CPU the
-    activations live in buffers that are kept, and on a GPU the native network of
-    kernels.network.dispatch runs instead; one network is then for one thread. Where that cannot
-    run, models.inference.layerwise does.
-
-    On the CPU, activations between the groups are padded, by what the next layer needs.
+    models.inference.cpu runs it on the CPU. On a GPU, where gradients are disabled, the native
+    network of kernels.network.dispatch does, and where that cannot run, models.inference.layerwise.
+    One network is for one thread: its executors keep buffers.
     """
 
     title = "Fused"
@@ -198,64 +181,7 @@ class TransformerNetFused(TransformerNet):
         end_kernel: int = FULL.end_kernel,
     ) -> None:
         super().__init__(num_residual_blocks, widths, end_kernel)
-        self._workspace = Workspace()
-        self._prepared = PreparedWeights()
-        # Collecting the weights takes as long as running the network on a GPU.
-        self._weights_seen: dict[str, Tensor] | None = None
-        self._plans: dict[Hashable, tuple[Hashable, NetworkPlan]] = {}
-
-    def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        _check(x)
-        plan = self._plan(x)
-        return super().forward(x, mark) if plan is None else plan(x, mark)
-
-    def _plan(self, x: Tensor) -> NetworkPlan | None:
-        """The native network for pictures like `x`; None where it cannot run."""
-        if x.dtype != self.conv1.conv2d.weight.dtype and not torch.is_autocast_enabled("cuda"):
-            return None
-        return self.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
-
-    def plan(self, shape: tuple[int, int, int], device: torch.device) -> NetworkPlan | None:
-        """The native network for N pictures of H x W, which also takes them as bytes; None where
-        it cannot run. It is kept until the sizes of a few others were asked for."""
-        dtype = self.conv1.conv2d.weight.dtype
-        autocast = torch.is_autocast_enabled("cuda")
-        if (
-            device.type != "cuda"
-            or not torch.is_inference_mode_enabled()
-            or (autocast and torch.get_autocast_dtype("cuda") is not torch.float16)
-            or _other_shape(self.shape)
-            or unavailable_reason(device, dtype)
-        ):
-            return None
-        # What autocast multiplies in FP16 has fewer bits than TF32 only where it is stored.
-        tf32 = dtype is torch.float32 and (autocast or torch.backends.cudnn.allow_tf32)
-        if self._weights_seen is None:
-            self._weights_seen = dict(self.state_dict(keep_vars=True))
-        weights = self._weights_seen
-        # Tensors made in inference mode count no versions: a change to them could not be seen.
-        counted = not any(w.is_inference() for w in weights.values())
-        version = tuple((w.data_ptr(), w._version) for w in weights.values()) if counted else None
-        key = (shape, dtype, device, tf32)
-        made, plan = self._plans.pop(key, (None, None))
-        if plan is None:
-            plan = plan_for(weights, self.num_residual_blocks, shape, dtype, device, tf32=tf32)
-        elif version is None or made != version:
-            plan.set_weights(weights)
-        self._plans[key] = version, plan
-        while len(self._plans) > PLANS_KEPT:
-            self._plans.pop(next(iter(self._plans)))
-        return plan
-
-    # Both may put other tensors in the place of the weights.
-
-    def _apply(self, *args: Any, **kwargs: Any) -> TransformerNetFused:
-        self._weights_seen = None
-        return super()._apply(*args, **kwargs)
-
-    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        self._weights_seen = None
-        return super().load_state_dict(*args, **kwargs)
+        self._cpu, self._cuda = CpuExecutor(), PlanCache()
 
     @classmethod
     def limitations(
@@ -263,106 +189,55 @@ class TransformerNetFused(TransformerNet):
     ) -> tuple[str, ...]:
         if device.type != "cuda":
             return super().limitations(device, dtype, shape)
-        reason = _other_shape(shape) or unavailable_reason(device, dtype)
+        reason = unavailable_reason(shape, device, dtype)
         return (reason,) if reason else ()
 
+    def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
+        _check(x)
+        plan = self._plan(x)
+        return super().forward(x, mark) if plan is None else plan(x, mark)
+
+    def plan(self, shape: tuple[int, int, int], device: torch.device) -> NetworkPlan | None:
+        """The native network for N pictures of H x W, which also takes them as bytes; None where
+        it cannot run. It is kept until the sizes of a few others were asked for."""
+        dtype = self.conv1.conv2d.weight.dtype
+        return self._cuda.plan(self.shape, self._state, dtype, shape, device)
+
+    def _plan(self, x: Tensor) -> NetworkPlan | None:
+        """The native network for pictures like `x`; None where it cannot run."""
+        if x.dtype != self.conv1.conv2d.weight.dtype and not torch.is_autocast_enabled("cuda"):
+            return None
+        return self.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
+
+    def _state(self) -> dict[str, Tensor]:
+        return dict(self.state_dict(keep_vars=True))
+
+    # Both may put other tensors in the place of the weights.
+
+    def _apply(self, *args: Any, **kwargs: Any) -> TransformerNetFused:
+        self._cuda.forget_weights()
+        return super()._apply(*args, **kwargs)
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        self._cuda.forget_weights()
+        return super().load_state_dict(*args, **kwargs)
+
     def encode(self, x: Tensor) -> Tensor:
-        if x.device.type != "cpu":
-            native = _native(x)
-            # Autocast does not know our operations, and casts for PyTorch's by itself.
-            return layerwise.encode(self, x.to(_dtype(x)) if native else x, native)
-        x = F.pad(x.to(_dtype(x)), (self.shape.end_kernel // 2,) * 4, mode="reflect")
-        x = x.contiguous(memory_format=torch.channels_last)
-        x = self._unit("a", x, self.conv1, self.in1)
-        x = self._unit("b", x, self.conv2, self.in2)
-        return self._unit("a", x, self.conv3, self.in3)
+        if x.device.type == "cpu":
+            return self._cpu.encode(self, x)
+        native = layerwise.is_native(x)
+        # Autocast does not know our operations, and casts for PyTorch's by itself.
+        return layerwise.encode(self, x.to(compute_dtype(x)) if native else x, native)
 
     def transform(self, x: Tensor) -> Tensor:
-        if x.device.type != "cpu":
-            return layerwise.transform(self, x, _native(x))
-        here, there = "a", "b"
-        last = self.num_residual_blocks - 1
-        for number, block in enumerate(self.residual_blocks):
-            y = self._unit("inside", x, block.conv1, block.in1)
-            # What enlarges next looks past the border at a repeated pixel, not a mirrored one.
-            mode = "replicate" if number == last else "reflect"
-            inner = x[..., 1:-1, 1:-1]
-            x = self._unit(
-                there, y, block.conv2, block.in2, residual=inner, relu=False, pad_mode=mode
-            )
-            here, there = there, here
-        return x
+        if x.device.type == "cpu":
+            return self._cpu.transform(self, x)
+        return layerwise.transform(self, x, layerwise.is_native(x))
 
     def decode(self, x: Tensor) -> Tensor:
-        if x.device.type != "cpu":
-            return layerwise.decode(self, x, _native(x))
-        # The residual blocks end in "a" or "b", by their number.
-        here, there = ("b", "a") if self.num_residual_blocks % 2 else ("a", "b")
-        x = self._unit(there, x, self.deconv1, self.in4, pad_mode="replicate")
-        x = self._unit(here, x, self.deconv2, self.in5, pad=self.shape.end_kernel // 2)
-        return self._last(x)
-
-    def _unit(
-        self,
-        to: str,
-        x: Tensor,  # [N, C, H, W], padded
-        layer: ConvLayer,
-        norm: nn.InstanceNorm2d,
-        *,
-        residual: Tensor | None = None,
-        relu: bool = True,
-        pad: int = 1,
-        pad_mode: str = "reflect",
-    ) -> Tensor:
-        """Convolution, norm, residual, ReLU and padding; in buffer `to` where one is owned."""
-        upsample, stride = layer.upsample > 1, layer.conv2d.stride[0]
-        make = _phase if upsample else _plain
-        owned = self._owned(x)
-        (weight,) = self._weights(layer, x.dtype, make)
-        # A bias before an instance norm changes nothing; a gradient of zero is still one.
-        bias = layer.conv2d.bias if torch.is_grad_enabled() else None
-        if bias is not None:
-            bias = bias.to(x.dtype).repeat(4 if upsample else 1)
-        n, _, height, width = x.shape
-        out, _, high, wide = weight.shape
-        shape = (n, out, (height - high) // stride + 1, (width - wide) // stride + 1)
-        raw = self._workspace.take("raw", shape, x) if owned and can_write_into(x) else None
-        y = convolve(x, weight, bias, stride, raw)
-        affine = (norm.weight, norm.bias, residual, norm.eps, relu, pad, pad_mode, upsample)
-        if not owned:
-            return fused_instance_norm(y, *affine)
-        if upsample:
-            shape = (n, out // 4, 2 * (shape[2] - 1), 2 * (shape[3] - 1))
-        padded = (n, shape[1], shape[2] + 2 * pad, shape[3] + 2 * pad)
-        result = self._workspace.take(to, padded, x)
-        fused_instance_norm_out(y, *affine, result)
-        return result
-
-    def _last(self, x: Tensor) -> Tensor:
-        conv = self.deconv3.conv2d
-        bias = None if conv.bias is None else conv.bias.to(x.dtype)
-        # In half precision the columns would be rounded before they are added up.
-        if x.dtype not in (torch.float32, torch.float64):
-            (weight,) = self._weights(self.deconv3, x.dtype, _plain)
-            return F.conv2d(x, weight, bias)
-        columns, picks = self._weights(self.deconv3, x.dtype, column_weights)
-        n, _, height, width = x.shape
-        shape = (n, columns.shape[0], height - columns.shape[2] + 1, width)
-        owned = self._owned(x) and can_write_into(x)
-        raw = self._workspace.take("raw", shape, x) if owned else None
-        return F.conv2d(convolve(x, columns, out=raw), picks, bias)
-
-    def _weights(
-        self, layer: ConvLayer, dtype: torch.dtype, make: Callable[[Tensor], tuple[Tensor, ...]]
-    ) -> tuple[Tensor, ...]:
-        source = layer.conv2d.weight
-        if torch.is_inference_mode_enabled():
-            return self._prepared.get(layer, source, dtype, make)
-        return tuple(weight.to(dtype) for weight in make(source))
-
-    @staticmethod
-    def _owned(x: Tensor) -> bool:
-        return torch.is_inference_mode_enabled() and x.device.type == "cpu"
+        if x.device.type == "cpu":
+            return self._cpu.decode(self, x)
+        return layerwise.decode(self, x, layerwise.is_native(x))
 
 
 VARIANTS: dict[str, type[TransformerNetBaseline]] = {
@@ -370,32 +245,6 @@ VARIANTS: dict[str, type[TransformerNetBaseline]] = {
     "norm": TransformerNet,
     "fused": TransformerNetFused,
 }
-
-
-def _plain(weight: Tensor) -> tuple[Tensor, ...]:
-    return (weight,)
-
-
-def _phase(weight: Tensor) -> tuple[Tensor, ...]:
-    return (phase_weight(weight),)
-
-
-def _other_shape(shape: NetworkConfig) -> str:
-    """Why the native network is not for `shape`, in words; empty if it is."""
-    if (shape.widths, shape.end_kernel) == (FULL.widths, FULL.end_kernel):
-        return ""
-    return "the native kernels are for networks as wide as the full one; runs layer by layer"
-
-
-def _native(x: Tensor) -> bool:
-    """Whether the operations of layerwise have native kernels where `x` is."""
-    return x.device.type == "cuda" and not build.reason(OPERATIONS)
-
-
-def _dtype(x: Tensor) -> torch.dtype:
-    """The dtype to compute in: that of autocast, where it is on."""
-    kind = x.device.type
-    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
 
 def _check(x: Tensor) -> None:

@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if torch.cuda.is_available():
         return
     for item in items:
-        if item.get_closest_marker("gpu"):
+        if item.get_closest_marker("gpu") or item.get_closest_marker("cuda"):
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
 
 

@@ -179,8 +179,9 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
             prepare()
     for device in dict.fromkeys((torch.device("cpu"), resolve("auto"))):
         for status in statuses(device):
-            says = f"{status.name} on {device.type}: {'ready' if status.ready else status.reason}"
-            yield Finding(OK if status.ready else NOTE, says)
+            why = f" ({status.reason})" if status.reason else ""
+            says = f"{status.name} on {device.type} runs on {status.runs}{why}"
+            yield Finding(OK if status.ready or status.by_choice else NOTE, says)
     yield from _backends(resolve("auto"))
 
 

@@ -39,7 +39,9 @@ from app.styles.library import Library
 from kernels.ops.registry import prepare
 from models.precision import Precision
 from utils.devices import resolve
-from utils.image_utils import KEEPS_ALPHA, SAVED, ImageError, load_picture, save_image
+from utils.images.opening import ImageError
+from utils.images.reading import read_picture
+from utils.images.writing import KEEPS_ALPHA, SAVED, write_pixels
 from utils.text import printable
 
 # The long side the network works at when none is asked for. Larger pictures are scaled down for
@@ -172,7 +174,7 @@ def run(args: argparse.Namespace) -> int:
 def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame, str]:
     """Style one picture and save it; returns what was made and a remark, empty where there is
     none. Raises ImageError, StyleForgeError or OSError, and then leaves no file."""
-    picture = load_picture(job.source)
+    picture = read_picture(job.source)
     frame = Frame(picture.pixels, alpha=picture.alpha)
     long_side = max(frame.width, frame.height)
     room = size_for(config, affordable(frame, resolve(config.device), config.precision))
@@ -187,7 +189,7 @@ def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame
     follow = config.smoothing > 0  # pictures given in order are frames of a film
     styled = engine.process(frame, ProcessMode.SEQUENCE if follow else ProcessMode.REFINE)
     job.target.parent.mkdir(parents=True, exist_ok=True)
-    save_image(job.target, styled.frame.pixels, metadata(styled), alpha=picture.alpha)
+    write_pixels(job.target, styled.frame.pixels, metadata(styled), alpha=picture.alpha)
     limitations = [picture.loss] if picture.loss else []
     if picture.alpha is not None and job.target.suffix.lower() not in KEEPS_ALPHA:
         limitations.append("its transparent parts became white, since JPEG has none")

@@ -14,11 +14,12 @@ from app.engine.blending import Pixels
 from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
+from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.two_resolution import TwoResolutionRunner
 from models.network_config import NetworkConfig
 from models.precision import Precision, tf32_allowed
-from models.transformer_net import PLANS_KEPT, VARIANTS, TransformerNetFused
+from models.transformer_net import VARIANTS, TransformerNetFused
 
 NETWORKS_KEPT = 4  # their buffers are what fills memory
 Size = tuple[int, int]  # width, height

@@ -9,7 +9,7 @@ from app.version import styleforge_version
 
 
 def metadata(styled: StyledFrame) -> dict[str, str]:
-    """For `save_image`: what ran, then the parameters that the table shows there. A mix is named
+    """For `write_pixels`: what ran, then the parameters that the table shows there. A mix is named
     with the shares of both styles."""
     config, running = styled.config, styled.running
     return {

@@ -13,7 +13,7 @@ from app.sources.pictures import Pictures
 from app.sources.video import Video
 from app.sources.video_decoder import AnimationReader, VideoReader
 from utils.files.signatures import what_is
-from utils.image_utils import ImageError, kind_of, picture_endings
+from utils.images.opening import ImageError, kind_of, picture_endings
 from utils.text import printable
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
-from utils.image_utils import ImageError, load_picture
+from utils.images.opening import ImageError
+from utils.images.reading import read_picture
 from utils.text import printable
 
 
@@ -100,7 +101,7 @@ class Pictures(FrameSource):
             at = (index + offset * direction) % len(self._paths)
             start = time.perf_counter()
             try:
-                picture = load_picture(self._paths[at])
+                picture = read_picture(self._paths[at])
             except ImageError as exc:
                 fault = fault or str(exc)
                 continue

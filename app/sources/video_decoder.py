@@ -14,7 +14,8 @@ from PIL import Image
 
 from app.errors import StyleForgeError
 from app.sources.opencv_frames import retrieved
-from utils.image_utils import MALFORMED, opened, to_rgb
+from utils.images.conversion import to_rgb
+from utils.images.opening import MALFORMED, opened
 from utils.opencv import cv2, place
 from utils.text import printable
 

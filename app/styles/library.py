@@ -176,7 +176,8 @@ class _Found:
 def _read(path: Path) -> _Found:
     """StyleError if `path` is nothing that can be installed."""
     from models.checkpoints import CheckpointError, load_checkpoint
-    from utils.image_utils import ImageError, load_image
+    from utils.images.opening import ImageError
+    from utils.images.reading import read_pixels
 
     name = printable(path.name, NAME)
     try:
@@ -191,7 +192,7 @@ def _read(path: Path) -> _Found:
             load_checkpoint(spec.weights),
             spec,
             load_checkpoint(spec.lite) if spec.lite else None,
-            load_image(spec.thumbnail) if spec.thumbnail else None,
+            read_pixels(spec.thumbnail) if spec.thumbnail else None,
         )
     except FileNotFoundError:
         raise StyleError(f"'{name}' does not exist") from None
@@ -279,7 +280,8 @@ class Library:
 
     def _write(self, found: _Found, title: str) -> Style:
         from models.checkpoints import save_checkpoint
-        from utils.image_utils import ImageError, save_image
+        from utils.images.opening import ImageError
+        from utils.images.writing import write_pixels
 
         spec = found.spec
         staging: Path | None = None
@@ -291,7 +293,7 @@ class Library:
             thumbnail = ""
             if found.picture is not None:
                 thumbnail = "thumbnail.png"
-                save_image(staging / thumbnail, found.picture)
+                write_pixels(staging / thumbnail, found.picture)
             lines = {
                 "title": title,
                 "credit": spec.credit if spec else "",

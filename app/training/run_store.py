@@ -25,7 +25,8 @@ from app.training.request import TrainingRequest
 from models.training.run import fit
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
-from utils.image_utils import load_image, save_image
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
 from utils.text import printable
 
 FORMAT = 1
@@ -122,7 +123,7 @@ class RunDirectory:
     def keep_frame(self, frame: NDArray[np.uint8]) -> None:
         """Make the next previews on `frame`, (H, W, 3) uint8 RGB; ImageError if it cannot be
         written."""
-        save_image(self.preview_source, fit(frame, min(FRAME_SIDE, max(frame.shape[:2]))))
+        write_pixels(self.preview_source, fit(frame, min(FRAME_SIDE, max(frame.shape[:2]))))
 
     def with_history(self, history: tuple[LossPoint, ...]) -> RunDirectory:
         return replace(self, history=history)
@@ -153,7 +154,7 @@ class RunStore:
         picture, the `frame` previews are made on and the `scene` of the thumbnail, both
         (H, W, 3) uint8 RGB. RunError, and no folder, if it cannot be made."""
         try:
-            picture = load_image(order.picture)
+            picture = read_pixels(order.picture)
         except ValueError as exc:  # ImageError is one
             raise RunError(str(exc)) from exc
         folder = None
@@ -164,9 +165,9 @@ class RunStore:
             stem = order.picture.stem
             run = RunDirectory(folder, order.title, stem, order.flags(), order.preset.iterations)
             run.style_picture.parent.mkdir()
-            save_image(run.style_picture, fit(picture, min(PICTURE_SIDE, max(picture.shape[:2]))))
+            write_pixels(run.style_picture, fit(picture, min(PICTURE_SIDE, max(picture.shape[:2]))))
             run.keep_frame(frame)
-            save_image(run.thumbnail_source, scene)
+            write_pixels(run.thumbnail_source, scene)
             run.write()
             path = folder.with_name(folder.name.removeprefix(BEGUN))
             folder.rename(path)

@@ -105,6 +105,7 @@ class Toolchain:
 
 _handles: dict[str, ctypes.CDLL] = {}  # of the CUDA libraries in use
 _reasons: dict[str, str] = {}  # by library: why it is not in use; empty once it is
+_looked: set[str] = set()  # of the libraries that `load_built` has looked for
 _loading = threading.RLock()
 _children: set[subprocess.Popen[bytes]] = set()
 _stopped = threading.Event()
@@ -124,19 +125,42 @@ def load(name: str, *, force: bool = False) -> bool:
         if reason(name) == "":
             return True
         _reasons[name] = BUILDING
-        try:
-            _load(LIBRARIES[name], force)
-        except BuildError as error:
-            log.info("%s: %s", name, error)
-            _reasons[name] = str(error)
-        except OSError as error:
-            _reasons[name] = f"cannot use the kernel cache {cache()}: {error.strerror or error}"
-        except BaseException:
-            _reasons[name] = NOT_BUILT
-            raise
-        else:
-            _reasons[name] = ""
-        return _reasons[name] == ""
+        return _attempt(name, force=force, compiles=True)
+
+
+def load_built(name: str) -> bool:
+    """Load `name` if the cache has a build of it; whether it is now in use.
+
+    Compiles nothing, and waits for no build. It looks once; what is built later, `load` loads.
+    """
+    if reason(name) == "":
+        return True
+    if name in _looked or not _loading.acquire(blocking=False):
+        return False  # not built, or being built on another thread
+    try:
+        if reason(name) != NOT_BUILT or name in _looked:
+            return reason(name) == ""
+        _looked.add(name)
+        return _attempt(name, force=False, compiles=False)
+    finally:
+        _loading.release()
+
+
+def _attempt(name: str, *, force: bool, compiles: bool) -> bool:
+    """Load `name` and note why it is not in use, if it is not."""
+    try:
+        _load(LIBRARIES[name], force, compiles)
+    except BuildError as error:
+        log.info("%s: %s", name, error)
+        _reasons[name] = str(error)
+    except OSError as error:
+        _reasons[name] = f"cannot use the kernel cache {cache()}: {error.strerror or error}"
+    except BaseException:
+        _reasons[name] = NOT_BUILT
+        raise
+    else:
+        _reasons[name] = ""
+    return _reasons[name] == ""
 
 
 def handle(name: str) -> ctypes.CDLL:
@@ -238,7 +262,7 @@ def nvcc() -> str | None:
     return shutil.which("nvcc") or shutil.which("nvcc", path=str(Path(home) / "bin"))
 
 
-def _load(library: Library, force: bool) -> None:
+def _load(library: Library, force: bool, compiles: bool) -> None:
     tools = toolchain()
     if library.cuda:
         extra = cuda_environment()
@@ -248,6 +272,8 @@ def _load(library: Library, force: bool) -> None:
     folder = cache()
     built = folder / f"{library.name}-{key[:16]}{SUFFIX}"
     fresh = not built.exists()
+    if fresh and not compiles:
+        raise BuildError(_recall(folder / f"{library.name}.failed.json", key) or NOT_BUILT)
     if fresh:
         _build_locked(library, tools, key, built, force)
     try:
@@ -260,7 +286,7 @@ def _load(library: Library, force: bool) -> None:
         built.unlink(missing_ok=True)
         if fresh:
             raise BuildError(load_error(error)) from error
-        _load(library, force)
+        _load(library, force, compiles)
 
 
 def _build_locked(library: Library, tools: Toolchain, key: str, built: Path, force: bool) -> None:

@@ -126,18 +126,22 @@ def available(
 
 
 def unavailable_reason(device: torch.device, dtype: torch.dtype) -> str:
-    """Why the native network cannot run there, in words; empty if it can. Builds nothing."""
+    """Why the native network does not run there, in words; empty if it does. Builds nothing."""
+    return unsupported(device, dtype) or build.reason(NETWORK)
+
+
+def unsupported(device: torch.device, dtype: torch.dtype) -> str:
+    """Why the native network cannot run there, built or not, in words; empty if it can."""
     if device.type != "cuda":
         return f"no native network for the {device.type.upper()}"
     gpu, told = Gpu.of(device), None
-    unready = build.reason(NETWORK)
-    if not unready:
+    if not build.reason(NETWORK):
         try:
             told = abi.describe(build.handle(NETWORK))
         except build.BuildError as error:
             return str(error)
     reasons = [backend.reason(gpu, dtype, told) for backend in BACKENDS]
-    return unready if "" in reasons else reasons[-1]
+    return "" if "" in reasons else reasons[-1]
 
 
 def plan_for(

@@ -14,6 +14,8 @@ from ctypes import c_void_p
 import torch
 from torch import Tensor
 
+from utils.profiling import nvtx_range
+
 EPS = 1e-5
 StageCallback = Callable[[str], None]
 # Launches a layer on a stream; True where frames and pictures are bytes.
@@ -99,10 +101,12 @@ class NetworkPlan(ABC):
 
     def _replay(self, in_bytes: bool, mark: StageCallback | None) -> None:
         if mark is None:
-            self._graph("", in_bytes).replay()
+            with nvtx_range("network"):
+                self._graph("", in_bytes).replay()
             return
         for name in self._groups:
-            self._graph(name, in_bytes).replay()
+            with nvtx_range(name):
+                self._graph(name, in_bytes).replay()
             mark(name)
 
     # Layout

@@ -189,7 +189,14 @@ def _samples_normalized() -> Iterator[tuple[Any, ...]]:
             yield x, weight, None, gamma, None, 1e-5, 1, 1, False, True, True
 
 
-@fused("", reference=_convolve, samples=_samples, cuda=OPERATIONS, tolerance_scale=8)
+@fused(
+    "",
+    reference=_convolve,
+    samples=_samples,
+    on_cpu="PyTorch's oneDNN convolution",
+    cuda=OPERATIONS,
+    tolerance_scale=8,
+)
 def fused_conv_reflection_pad_forward(
     input: Tensor,
     weight: Tensor,
@@ -205,8 +212,8 @@ def fused_conv_reflection_pad_forward(
     are taken to its dtype. The result is [N, O, (H + 2p - k) // s + 1, ...], dense, channels last
     where the input is. FP32 on CUDA uses TF32 where `torch.backends.cudnn.allow_tf32` says so.
 
-    On CUDA, cuDNN computes some convolutions faster than our kernel (see `unavailable_reason`); those run
-    there, unless `own_kernel` asks for ours.
+    On CUDA, cuDNN computes some convolutions faster than our kernel (see `unavailable_reason`);
+    those run there, unless `own_kernel` asks for ours.
 
     Raises ValueError for shapes that do not fit; the padding must be below H and W.
     """
@@ -218,6 +225,7 @@ def fused_conv_reflection_pad_forward(
     reference=_convolve_normalize,
     samples=_samples_normalized,
     cpu=_convolve_normalize_cpu,
+    on_cpu="PyTorch's oneDNN convolution + {norm}",
     cuda=OPERATIONS,
     tolerance_scale=8,
 )

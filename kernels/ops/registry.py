@@ -2,13 +2,15 @@
 
 A fused operation is one function: its signature is the schema, its `reference` is what it
 means, and its library makes it fast. PyTorch's dispatcher picks the native kernel where one
-is loaded for the device, and the reference everywhere else. Calling an operation never
-compiles anything; `prepare` does.
+is loaded for the device, and the reference everywhere else. What is built already is loaded by the
+first call; calling an operation never compiles anything, `prepare` does.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
@@ -23,6 +25,13 @@ R = TypeVar("R")
 NAMESPACE = "styleforge"
 NETWORK = "network"  # the library of the whole network on a GPU, see kernels.network.dispatch
 OPERATIONS = "operations"  # that of the operations there
+PREPARE = 'python -c "import kernel_fusion; kernel_fusion.prepare()"'
+NATIVE = "the native kernel"
+REFERENCE = "its PyTorch reference"
+
+
+class NativeKernelWarning(UserWarning):
+    """Native kernels are not in use, and PyTorch's run instead; said once for each library."""
 
 
 class KernelUnavailable(RuntimeError):
@@ -41,8 +50,17 @@ class Op:
     samples: Callable[[], Iterable[tuple[Any, ...]]]
     mutates: tuple[str, ...] = ()
     cuda: str = ""  # its library on a GPU; without one, the reference runs there
-    is_composite: bool = False  # on the CPU, made of other operations
+    on_cpu: str = ""  # what runs on the CPU, where that is PyTorch's or made of other operations
     tolerance_scale: float = 1.0  # of the self-test's tolerance; 1 is that of a norm
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether it has no kernel of its own on the CPU."""
+        return bool(self.on_cpu)
+
+    def library_on(self, device: str) -> str:
+        """The library that is used on devices of this type; empty where there is none."""
+        return {"cpu": self.library, "cuda": self.cuda}.get(device, "")
 
     @property
     def overload(self) -> Any:
@@ -52,19 +70,32 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class KernelStatus:
-    """Whether the native kernel of an operation is in use; if not, `reason` says why in words."""
+    """What an operation runs on.
+
+    Attributes:
+        name: The operation.
+        ready: Whether its native kernel is in use.
+        reason: If not, why, in words.
+        runs: What a call runs, in words.
+        by_choice: Not native because PyTorch's kernels are faster there: nothing is missing.
+    """
 
     name: str
     ready: bool
     reason: str = ""
+    runs: str = NATIVE
+    by_choice: bool = False
 
 
 OPS: dict[str, Op] = {}
 
 
 def statuses(device: torch.device | str = "cpu") -> tuple[KernelStatus, ...]:
-    """What calling each operation on `device` would run, without building anything."""
+    """What calling each operation on `device` runs. Loads what is built, and builds nothing."""
     kind = torch.device(device).type
+    libraries = [op.library_on(kind) for op in OPS.values()] + [NETWORK] * (kind == "cuda")
+    for library in dict.fromkeys(filter(None, libraries)):
+        build.load_built(library)
     network = (_network_status(),) if kind == "cuda" else ()
     return (*(_status(op, kind) for op in OPS.values()), *network)
 
@@ -90,20 +121,42 @@ def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple
     return tuple(found)
 
 
+def use_native(library: str) -> bool:
+    """Load `library` if it is built; whether it is in use. Where it is not, warn once."""
+    if build.load_built(library):
+        return True
+    reason = build.reason(library)
+    if library not in _warned and reason != build.BUILDING:
+        _warned.add(library)
+        warnings.warn(
+            f"StyleForge's native kernels '{library}' are not in use: {reason}. PyTorch's run "
+            f"instead, which takes longer. To build them once: {PREPARE}",
+            NativeKernelWarning,
+            stacklevel=2,
+        )
+    return False
+
+
+_warned: set[str] = set()
+
+
 def _network_status() -> KernelStatus:
     reason = build.reason(NETWORK)
-    return KernelStatus(NETWORK, not reason, reason)
+    runs = "its operations, one after another" if reason else "the native network"
+    return KernelStatus(NETWORK, not reason, reason, runs)
 
 
 def _status(op: Op, device: str) -> KernelStatus:
-    library = {"cpu": op.library, "cuda": op.cuda}.get(device)
-    if library is None or (device == "cuda" and not library):
+    library = op.library_on(device)
+    reason = build.reason(library) if library else ""
+    if device == "cpu" and op.on_cpu:
+        runs = op.on_cpu.format(norm="the reference norm" if reason else "the native norm")
+        why = reason or "no native convolution for the CPU: PyTorch's is faster there"
+        return KernelStatus(op.name, False, why, runs, by_choice=not reason)
+    if not library:
         kind = "CUDA" if device == "cuda" else device
         reason = f"no native {kind} kernel; runs on its PyTorch reference"
-        return KernelStatus(op.name, False, reason)
-    # Without a library there is nothing to build: PyTorch's own kernels are the best known.
-    reason = build.reason(library) if library else ""
-    return KernelStatus(op.name, not reason, reason)
+    return KernelStatus(op.name, not reason, reason, REFERENCE if reason else NATIVE)
 
 
 def fused(
@@ -113,14 +166,17 @@ def fused(
     samples: Callable[[], Iterable[tuple[Any, ...]]],
     mutates: tuple[str, ...] = (),
     cpu: Callable[P, R] | None = None,
+    on_cpu: str = "",
     cuda: str = "",
     tolerance_scale: float = 1.0,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation built from `library`.
 
-    Where the fast path on the CPU is made of other operations, `cpu` is that path, and `library`
-    what they are built from (empty for PyTorch's own). `cuda` is the library of the kernel on a
-    GPU, if there is one. `tolerance_scale` multiplies what the self-test allows for rounding.
+    Where the fast path on the CPU is made of PyTorch's and other operations, `on_cpu` names it
+    ("{norm}" stands for the norm that is in use), `cpu` is that path if it is not the reference,
+    and `library` what the operations are built from (empty for PyTorch's own). `cuda` is the
+    library of the kernel on a GPU, if there is one. `tolerance_scale` multiplies what the
+    self-test allows for rounding.
 
     The arguments named in `mutates` are written to; such an operation returns nothing, is for
     inference only, and raises RuntimeError where a gradient would be needed.
@@ -130,7 +186,7 @@ def fused(
         name = signature.__name__
         qualified = f"{NAMESPACE}::{name}"
         torch.library.define(qualified, torch.library.infer_schema(signature, mutates_args=mutates))
-        torch.library.impl(qualified, "CompositeExplicitAutograd")(reference)
+        torch.library.impl(qualified, "CompositeExplicitAutograd")(_fallback(name, reference))
         if cpu is not None:
             torch.library.impl(qualified, "CPU")(cpu)
         launch = getattr(getattr(torch.ops, NAMESPACE), name).default
@@ -145,32 +201,56 @@ def fused(
         def operation(*args: P.args, **kwargs: P.kwargs) -> R:
             return launch(*args, **kwargs)
 
+        arguments = inspect.signature(signature)
+
         @functools.wraps(signature)
         def native(*args: P.args, **kwargs: P.kwargs) -> R:
-            tensors = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
-            status = _status(OPS[name], tensors[0].device.type if tensors else "cpu")
-            if not status.ready:
-                raise KernelUnavailable(f"{name}: {status.reason}")
-            return launch(*args, **kwargs)
+            bound = arguments.bind(*args, **kwargs)
+            _demand_native(OPS[name], bound.arguments)
+            return launch(*bound.args, **bound.kwargs)
 
         group = signature.__module__.rpartition(".")[2]
-        is_composite = cpu is not None
-        row = (
-            group,
-            name,
-            library,
-            native,
-            reference,
-            samples,
-            mutates,
-            cuda,
-            is_composite,
-            tolerance_scale,
-        )
-        OPS[name] = Op(*row)
+        row = (group, name, library, native, reference, samples, mutates, cuda, on_cpu)
+        OPS[name] = Op(*row, tolerance_scale)
         return operation
 
     return register
+
+
+def _fallback(name: str, reference: Callable[P, R]) -> Callable[P, R]:
+    """What runs where no kernel is loaded: loads what is built, and is the reference otherwise."""
+
+    @functools.wraps(reference)
+    def fallback(*args: P.args, **kwargs: P.kwargs) -> R:
+        op = OPS[name]
+        x = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
+        # Others than plain tensors are traced, and run nothing.
+        if x is not None and type(x) in (Tensor, torch.nn.Parameter):
+            library = op.library_on(x.device.type)
+            if library and build.reason(library) and use_native(library):
+                return op.overload(*args, **kwargs)  # which is native now
+        return reference(*args, **kwargs)
+
+    return fallback
+
+
+def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
+    """Have the native kernel run with these arguments, or raise KernelUnavailable."""
+    tensors = [x for x in arguments.values() if isinstance(x, Tensor)]
+    device = tensors[0].device.type if tensors else "cpu"
+    if library := op.library_on(device):
+        build.load_built(library)
+    status = _status(op, device)
+    if not status.ready:
+        raise KernelUnavailable(f"{op.name}: {status.reason}")
+    if device != "cuda":
+        return
+    if tensors[0].dtype not in (torch.float32, torch.float16, torch.bfloat16):
+        raise KernelUnavailable(f"{op.name}: no native CUDA kernel in {tensors[0].dtype}")
+    if any(x.numel() >= 1 << 31 for x in tensors):
+        raise KernelUnavailable(f"{op.name}: the native CUDA kernels take 2^31 elements at most")
+    if any(argument.name == "own_kernel" for argument in op.overload._schema.arguments):
+        arguments["own_kernel"] = True  # cuDNN's is not ours
 
 
 def _inference_only(

@@ -96,6 +96,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
     reference=_reference,
     samples=_samples,
     cpu=_cpu,
+    on_cpu="PyTorch's oneDNN convolutions + {norm}",
     cuda=OPERATIONS,
     tolerance_scale=8,
 )

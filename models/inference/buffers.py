@@ -12,7 +12,7 @@ from torch import Tensor
 class Workspace:
     """Named buffers, each as large as the largest tensor asked of it. For one thread.
 
-    Only within `torch.inference_mode`: autograd would not see that a buffer was overwritten.
+    Only where gradients are disabled: autograd would keep a buffer that is overwritten later.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,10 @@ class Workspace:
             self._flat.clear()  # another precision or device: nothing of the old fits
             flat = None
         if flat is None or flat.numel() < size:
-            flat = self._flat[name] = torch.zeros(size, dtype=like.dtype, device=like.device)
+            # A tensor made in inference mode could not be written to outside of it.
+            with torch.inference_mode(False):
+                flat = torch.zeros(size, dtype=like.dtype, device=like.device)
+            self._flat[name] = flat
         n, c, h, w = shape
         return flat[:size].view(n, h, w, c).permute(0, 3, 1, 2)
 

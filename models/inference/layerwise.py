@@ -7,32 +7,34 @@ the fastest there are: our operations' references care for being right.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kernels.ops import fused_conv_instancenorm_forward, fused_conv_reflection_pad_forward
+from kernels.ops.registry import OPERATIONS, use_native
 from kernels.residual_block_wrapper import residual_block
-
-if TYPE_CHECKING:
-    from models.transformer_net import ConvLayer, ResidualBlock, TransformerNetBaseline
+from models.layers import ConvLayer, PublishedNetwork, ResidualBlock
 
 
-def encode(network: TransformerNetBaseline, x: Tensor, native: bool) -> Tensor:
+def is_native(x: Tensor) -> bool:
+    """Whether the operations have native kernels where `x` is."""
+    return x.device.type == "cuda" and use_native(OPERATIONS)
+
+
+def encode(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
     x = x.contiguous()  # faster in every precision, see benchmarks/operations.json
     for number in (1, 2, 3):
         x = _unit(x, getattr(network, f"conv{number}"), getattr(network, f"in{number}"), native)
     return x
 
 
-def transform(network: TransformerNetBaseline, x: Tensor, native: bool) -> Tensor:
+def transform(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
     for block in network.residual_blocks:
         x = _block(x, block, native)
     return x
 
 
-def decode(network: TransformerNetBaseline, x: Tensor, native: bool) -> Tensor:
+def decode(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
     x = _unit(x, network.deconv1, network.in4, native)
     x = _unit(x, network.deconv2, network.in5, native)
     if not native:

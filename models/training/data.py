@@ -17,7 +17,8 @@ from torch import Tensor
 
 from models.training.config import SQUARE
 from models.training.errors import TrainingError
-from utils.image_utils import ImageError, load_image, picture_endings
+from utils.images.opening import ImageError, picture_endings
+from utils.images.reading import read_pixels
 from utils.text import printable
 
 PORTION = 0.4  # of a GPU's free memory that photographs may fill
@@ -95,7 +96,7 @@ def load_photographs(
 
     def read(place: int) -> str:
         try:
-            squares[place] = square(load_image(paths[place]), side)
+            squares[place] = square(read_pixels(paths[place]), side)
         except (ImageError, OSError) as exc:
             return str(exc)
         name = printable(paths[place].name)

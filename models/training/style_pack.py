@@ -21,7 +21,8 @@ from models.training.data import square
 from models.training.errors import TrainingError
 from utils.files import toml
 from utils.files.atomic import sync
-from utils.image_utils import ImageError, save_image
+from utils.images.opening import ImageError
+from utils.images.writing import write_pixels
 
 # Beside a pack called "wave": ".wave.new-x1y2z3ab" while it is written, ".wave.replaced" while the
 # older pack makes room for it. Libraries pass over names that begin with a dot.
@@ -65,8 +66,8 @@ def write_pack(
     with _staged(folder) as staging:
         weights = staging / "weights.safetensors"
         save_checkpoint(weights, dict(state), {"title": texts.title})
-        save_image(staging / "thumbnail.png", square(preview, THUMBNAIL))
-        save_image(staging / "preview.jpg", preview)
+        write_pixels(staging / "thumbnail.png", square(preview, THUMBNAIL))
+        write_pixels(staging / "preview.jpg", preview)
         spec = {
             "title": texts.title,
             "credit": texts.credit,

@@ -20,7 +20,7 @@ import pytest
 from app.engine.config import EngineConfig, same_choice, same_network
 from app.engine.engine import Engine, EngineError
 from app.parameters import CHOICES, PARAMETERS, FractionParameter, Parameters, Stage
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -175,7 +175,7 @@ def run_with_rows(folder: Path, script: str, *arguments: str) -> str:
 def found(tmp_path_factory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("rows")
     noise = np.random.default_rng(0).integers(0, 256, (32, 40, 3))
-    save_image(folder / "photo.png", noise.astype(np.uint8))
+    write_pixels(folder / "photo.png", noise.astype(np.uint8))
     return json.loads(run_with_rows(folder, FIND, str(folder)).splitlines()[-1])
 
 

@@ -25,7 +25,7 @@ from models.checkpoints import CheckpointError
 from models.training.errors import TrainingError
 from tests.fuzz.case import MARKER, Broken, Target
 from tests.fuzz.judging import fault
-from utils.image_utils import ImageError
+from utils.images.opening import ImageError
 
 OWN_ERRORS = (StyleForgeError, CheckpointError, ImageError, TrainingError)
 MADE = "made"  # sent when a case lies in its folder, before the program reads it

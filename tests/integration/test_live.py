@@ -17,7 +17,8 @@ from app.ui.main_window import MainWindow
 from models.precision import Precision
 from tests.conftest import picture
 from tests.helpers.fakes import NetworkCamera, write_video
-from utils.image_utils import read_metadata, save_image
+from utils.images.metadata import read_metadata
+from utils.images.writing import write_pixels
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def press(window, key):
 
 
 def test_a_dropped_picture_is_on_screen_as_a_painting(window, qtbot, tmp_path):
-    save_image(tmp_path / "kitchen.png", picture(160, 120))
+    write_pixels(tmp_path / "kitchen.png", picture(160, 120))
     drop(window, tmp_path / "kitchen.png")
     qtbot.waitUntil(lambda: on_screen(window, style="candy"), timeout=10_000)
     styled = window.viewport.styled
@@ -169,7 +170,7 @@ def test_a_corrupt_file_is_one_sentence_and_the_stream_goes_on(
 
 def test_a_picture_that_vanishes_while_shown_stays_on_screen(window, qtbot, tmp_path):
     path = tmp_path / "short.png"
-    save_image(path, picture())
+    write_pixels(path, picture())
     drop(window, path)
     qtbot.waitUntil(lambda: on_screen(window), timeout=10_000)
     path.unlink()

@@ -7,9 +7,10 @@ from dataclasses import asdict
 import pytest
 import torch
 
+from models.layers import ConvLayer
 from models.network_config import FULL, LITE, NetworkConfig
 from models.pytorch_rewrites import PhaseConv, with_rewrites
-from models.transformer_net import ConvLayer, TransformerNetBaseline
+from models.transformer_net import TransformerNetBaseline
 
 
 def network_of(shape: NetworkConfig) -> TransformerNetBaseline:

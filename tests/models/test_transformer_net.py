@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from models.checkpoints import CheckpointError
 from models.inference.buffers import PreparedWeights, Workspace
 from models.network_config import FULL, LITE, NetworkConfig
 from models.transformer_net import (
@@ -180,13 +181,17 @@ def test_a_frame_of_nans_does_not_spoil_the_next():
     assert torch.equal(net(x), expected)
 
 
-@torch.inference_mode()
-def test_buffers_are_kept_from_frame_to_frame():
-    net = TransformerNetFused(3)
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad], ids=lambda m: m.__name__)
+def test_buffers_are_kept_from_frame_to_frame(mode):
+    with mode():
+        buffers_are_kept(TransformerNetFused(3))
+
+
+def buffers_are_kept(net: TransformerNetFused) -> None:
     net(pictures(64, 64))
 
     def addresses() -> dict[str, int]:
-        return {name: flat.data_ptr() for name, flat in net._workspace._flat.items()}
+        return {name: flat.data_ptr() for name, flat in net._cpu.workspace._flat.items()}
 
     before = addresses()
     assert before
@@ -410,3 +415,73 @@ def test_on_a_gpu_the_picture_is_the_same(key):
     assert float((got - expected).abs().max()) < 0.05
     half = nets(5)[key].cuda().half()(x.cuda().half()).cpu()
     assert psnr(half, expected) > 33
+
+
+@pytest.mark.parametrize("shape", [FULL, LITE, NetworkConfig(3, (8, 12, 20), 5)], ids=str)
+def test_the_shapes_of_the_state_dict_are_known_without_a_network(shape):
+    state = TransformerNetBaseline(**asdict(shape)).state_dict()
+    assert shape.state_shapes() == {key: tuple(value.shape) for key, value in state.items()}
+    assert list(shape.state_shapes()) == list(state)
+
+
+@pytest.mark.parametrize("key", VARIANTS)
+def test_a_checkpoint_is_taken_on_whole(key, tmp_path):
+    torch.save(trained(2), tmp_path / "weights.pth")
+    net = VARIANTS[key](2)
+    assert net.load_checkpoint(str(tmp_path / "weights.pth")) is net
+    for name, weight in trained(2).items():
+        assert torch.equal(net.state_dict()[name], weight)
+
+
+def test_a_checkpoint_that_does_not_fit_changes_nothing(tmp_path):
+    net = TransformerNet(2)
+    before = {name: weight.clone() for name, weight in net.state_dict().items()}
+    torch.save(trained(3), tmp_path / "other.pth")
+    torch.save(dict(list(trained(2).items())[:-1]), tmp_path / "cut.pth")
+    for name, message in (
+        ("other.pth", "'other.pth' has 3 residual blocks, .*; this network has 2 residual blocks"),
+        ("cut.pth", "missing: deconv3.conv2d.bias"),
+        ("none.pth", "'none.pth' does not exist"),
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            net.load_checkpoint(tmp_path / name)
+    assert all(torch.equal(weight, before[name]) for name, weight in net.state_dict().items())
+
+
+def test_one_network_serves_training_and_both_ways_without_gradients_in_any_order():
+    net, plain, x = nets()["fused"], nets()["baseline"], pictures(32, 40)
+    with torch.inference_mode():
+        expected = net(x)
+    with torch.no_grad():
+        without = net(x)
+    assert torch.equal(without, expected)
+    assert not without.is_inference()
+    with_gradient = net(x)
+    with torch.no_grad():
+        net(pictures(32, 40, seed=1))  # writes into every buffer
+    with torch.inference_mode():
+        net(pictures(32, 40, seed=2))
+    with_gradient.square().mean().backward()
+    plain(x).square().mean().backward()
+    for got, wanted in ((net.conv1, plain.conv1), (net.deconv3, plain.deconv3)):
+        gradient = wanted.conv2d.weight.grad
+        assert gradient is not None
+        torch.testing.assert_close(got.conv2d.weight.grad, gradient, rtol=1e-2, atol=1e-2)
+    without.requires_grad_().sum().backward()  # an ordinary tensor, for whatever comes next
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_no_grad_is_enough_for_the_native_network():
+    net, x = nets(5)["fused"].cuda(), pictures(64, 80).cuda()
+    assert isinstance(net, TransformerNetFused)
+    size = (1, 64, 80)
+    assert net.plan(size, x.device) is None
+    with torch.inference_mode():
+        expected = net(x)
+    with torch.no_grad():
+        assert net.plan(size, x.device) is not None
+        got = net(x)
+        assert torch.equal(got, expected)
+        net.load_state_dict(trained(5, seed=3))
+        assert not torch.equal(net(x), expected)
+    assert not got.is_inference()

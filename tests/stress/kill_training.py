@@ -26,7 +26,7 @@ from safetensors.torch import save_file
 from app.styles.library import Library
 from app.training.process import ROOT
 from tests.conftest import picture, random_vgg
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 ITERATIONS, INTERVAL = 10, 2
 MOST = 3  # times as many processes are started as are to be killed
@@ -69,8 +69,8 @@ class _Killer:
         self._place, self._chance, self.report = place, chance, Report()
         (place / "photos").mkdir()
         for n in range(5):
-            save_image(place / "photos" / f"{n}.png", picture(60 + n, 50, seed=n))
-        save_image(place / "wave.png", picture(64, 48, seed=9))
+            write_pixels(place / "photos" / f"{n}.png", picture(60 + n, 50, seed=n))
+        write_pixels(place / "wave.png", picture(64, 48, seed=9))
         save_file(random_vgg(), place / "vgg.safetensors", {"input": "BGR, 0-255, minus a mean"})
         self._out = place / "out"
         self._overwrites = False

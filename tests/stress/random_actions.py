@@ -47,7 +47,7 @@ from app.ui.widgets.parameter_controls import CheckControl, FractionControl, Lis
 from kernels.ops.registry import prepare
 from tests.helpers.fakes import write_video
 from tests.stress.gui_gaps import LONG_MS, Gap, Watch
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 PAUSES_MS = (0, 0, 10, 30, 60, 120)  # between two actions
 SLOW_S = 90.0  # a picture that is not there by then is not coming
@@ -158,7 +158,7 @@ class Files:
             self.pictures += [folder / "photograph.jpg", folder / "phone.jpg"]
             sizes += [(4000, 3000), (6000, 4000)]
         for path, (width, height) in zip(self.pictures, sizes, strict=True):
-            save_image(path, _pixels(width, height))
+            write_pixels(path, _pixels(width, height))
         self.films = [
             write_video(folder / "film.mp4", 100),
             write_video(folder / "medium.mp4", 60, size=(640, 480)),
@@ -169,7 +169,7 @@ class Files:
         self.strip = folder / "strip"
         self.strip.mkdir()
         for number in range(6):
-            save_image(self.strip / f"{number}.png", _pixels(200 + 100 * number, 300))
+            write_pixels(self.strip / f"{number}.png", _pixels(200 + 100 * number, 300))
         self.broken = [folder / "missing.png"]
         for name, content in (
             ("empty.png", b""),
@@ -289,7 +289,7 @@ class Player:
         self.session.config = config
         frame = Frame(_pixels(640, 480))
         path = self._files.folder / "last.png"
-        save_image(path, frame.pixels)
+        write_pixels(path, frame.pixels)
         self.session.open(str(path))
 
         def came() -> bool:

@@ -141,7 +141,8 @@ def run(args: argparse.Namespace) -> int:
     console.print(where(report), soft_wrap=True)
     for status in statuses(device):
         if not status.ready:
-            console.print(f"{status.name}: {status.reason}", style="yellow")
+            says = f"{status.name} runs on {status.runs}: {status.reason}"
+            console.print(says, style="" if status.by_choice else "yellow")
     for width, height in args.sizes:
         size = _measure(Bench(state, device, width, height), wanted)
         report["sizes"].append({"width": width, "height": height, **size})

@@ -38,7 +38,8 @@ from models.training.features import INPUTS, load_vgg
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.files.writable import write_error
-from utils.image_utils import SAVED, ImageError
+from utils.images.opening import ImageError
+from utils.images.writing import SAVED
 from utils.tables import quality_markdown, where
 from utils.text import printable
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from models.training.run import fit
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
@@ -53,4 +53,4 @@ def save_sheet(
     path: Path, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Pixels]]], cell: int
 ) -> None:
     """Write the sheet as PNG, JPEG or WebP; ImageError if it cannot be."""
-    save_image(path, sheet(columns, rows, cell))
+    write_pixels(path, sheet(columns, rows, cell))

@@ -20,7 +20,7 @@ from models.training.data import find_photographs
 from models.training.run import fit
 from utils.files import toml
 from utils.files.lists import entries
-from utils.image_utils import load_image
+from utils.images.reading import read_pixels
 
 RECIPE = ("content_weight", "style_weight", "tv_weight", "style_size", "style_scales")
 SCENE_SECOND = 1.0  # the moment of the scene that is measured
@@ -73,7 +73,7 @@ def photographs(places: Sequence[Path], only: Path | None, size: int) -> list[Ph
         raise QualityError(f"the list '{only}' names no photograph")
     found = []
     for path in paths:
-        pixels = load_image(path)
+        pixels = read_pixels(path)
         fitted = fit(pixels, size)
         if min(fitted.shape[:2]) < SMALLEST:
             raise QualityError(
@@ -107,7 +107,7 @@ def subject(
     before = None if without is None else load_checkpoint(_without(without, key))
     if paintings is None:
         return StyleUnderTest(pack, None, None, states, before)
-    painting = load_image(_painting(paintings, key))
+    painting = read_pixels(_painting(paintings, key))
     return StyleUnderTest(pack, painting, _recipe(folder / key), states, before)
 
 

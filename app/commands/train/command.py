@@ -36,7 +36,9 @@ from utils.devices import resolve, title
 from utils.files.lists import entries
 from utils.files.locks import LockedError, locked
 from utils.files.writable import write_error
-from utils.image_utils import ImageError, load_image, save_image
+from utils.images.opening import ImageError
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
 
 PREVIEW_SIDE = 512  # long side, in pixels
 STOPPED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
@@ -94,7 +96,7 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     weights = load_checkpoint(args.init) if args.init else None
     config = _config(args, device, _shape(args, weights))
     teacher = _teacher(args)
-    style = load_image(args.style_image)
+    style = read_pixels(args.style_image)
     thumbnail = _shown(args.thumbnail, args, report)
     preview_path = None if _shown(args.preview, args, report) is None else args.preview
     paths = find_photographs(args.dataset, _excluded(args.exclude))
@@ -219,7 +221,7 @@ def _shown(path: Path | None, args: argparse.Namespace, report: Report) -> NDArr
     """A picture that the style is shown on. A run that goes on does without one that cannot be
     read any more, and says so."""
     try:
-        return None if path is None else load_image(path)
+        return None if path is None else read_pixels(path)
     except ImageError as exc:
         if not args.resume:
             raise
@@ -323,7 +325,7 @@ def _keep(path: Path, preview: NDArray[np.uint8], report: Report) -> Path | None
     """Save a preview; failing that says so, for a run is worth more than its preview."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_image(path, preview)
+        write_pixels(path, preview)
     except (ImageError, OSError) as exc:
         report.note(f"The preview could not be saved: {exc}")
         return None

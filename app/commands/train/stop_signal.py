@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.training.run import fit
-from utils.image_utils import ImageError, load_image
+from utils.images.opening import ImageError
+from utils.images.reading import read_pixels
 
 
 @contextmanager
@@ -54,14 +55,14 @@ class PreviewImage:
     def __init__(self, path: Path | None, otherwise: NDArray[np.uint8], long_side: int) -> None:
         self._path, self._side = path, long_side
         self._stamp = self._stamped()
-        self._picture = self._fit(load_image(path) if path else otherwise)
+        self._picture = self._fit(read_pixels(path) if path else otherwise)
 
     def __call__(self) -> NDArray[np.uint8]:
         """(H, W, 3) uint8 RGB, of at most the long side."""
         stamp = self._stamped()
         if self._path is not None and stamp != self._stamp:
             try:
-                self._picture = self._fit(load_image(self._path))
+                self._picture = self._fit(read_pixels(self._path))
             except ImageError:
                 return self._picture  # gone, or just being replaced: the next preview tries again
             self._stamp = stamp

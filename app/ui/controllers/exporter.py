@@ -24,7 +24,7 @@ from app.ui.file_dialogs import SAVED as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.viewport import as_image
 from app.ui.widgets.prompt_bar import PromptBar
-from utils.image_utils import SAVED, save_image
+from utils.images.writing import SAVED, write_pixels
 
 Pixels = NDArray[np.uint8]
 
@@ -204,7 +204,7 @@ class Exporter:
     def _write(self, styled: StyledFrame, path: Path) -> None:
         def work() -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
-            save_image(path, full_size(styled), metadata(styled), alpha=styled.frame.alpha)
+            write_pixels(path, full_size(styled), metadata(styled), alpha=styled.frame.alpha)
             return path
 
         def done(written: Path) -> None:

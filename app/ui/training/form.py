@@ -32,7 +32,8 @@ from app.ui.widgets.option_box import Choice, OptionBox
 from models.training.download import SIZE_MB, vgg_cache
 from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHTS, Preset
 from models.training.run import fit
-from utils.image_utils import ImageError, load_image
+from utils.images.opening import ImageError
+from utils.images.reading import read_pixels
 
 SHOWN_SIDE = 560  # pixels of the style picture on screen, for scaled displays too
 STEPS_PER_UNIT = 4  # of the slider of the style's weight
@@ -317,7 +318,7 @@ class Form(QScrollArea):
 def _read(path: Path) -> NDArray[np.uint8] | str:
     """The picture, made small, or the sentence on why it is none."""
     try:
-        pixels = load_image(path)
+        pixels = read_pixels(path)
     except ImageError as exc:
         return str(exc)
     return fit(pixels, min(SHOWN_SIDE, max(pixels.shape[:2])))

@@ -226,11 +226,13 @@ class Panel(QScrollArea):
             return "Plain PyTorch, to compare with"
         missing: dict[str, list[str]] = {}
         for status in self._statuses:
-            if not status.ready:
+            if not (status.ready or status.by_choice):
                 missing.setdefault(status.reason, []).append(status.name)
         if not missing:
-            return "Native kernels: ready" if self._statuses else ""
-        if len(missing) == 1 and all(not status.ready for status in self._statuses):
+            chosen = sum(status.by_choice for status in self._statuses)
+            on_pytorch = f"; {chosen} operations run on PyTorch, which is faster" if chosen else ""
+            return f"Native kernels: ready{on_pytorch}" if self._statuses else ""
+        if len(missing) == 1 and not any(status.ready for status in self._statuses):
             return f"Native kernels: {next(iter(missing))}"
         return "\n".join(
             f"{', '.join(names) if len(names) <= FEW else f'{len(names)} kernels'}: {reason}"

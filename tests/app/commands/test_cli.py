@@ -24,7 +24,9 @@ from models.checkpoints import save_checkpoint
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
-from utils.image_utils import load_image, read_metadata, save_image
+from utils.images.metadata import read_metadata
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
 from utils.opencv import cv2
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,7 +55,7 @@ def style(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.fixture
 def photo(tmp_path: Path) -> Path:
     path = tmp_path / "photo.png"
-    save_image(path, picture(37, 26))
+    write_pixels(path, picture(37, 26))
     return path
 
 
@@ -152,8 +154,8 @@ def test_a_window_that_cannot_be_loaded_says_what_is_missing(monkeypatch, capsys
 def test_one_picture_becomes_one_file_of_its_own_size(style, photo, tmp_path, capsys):
     out = tmp_path / "new" / "result.webp"
     assert stylized(photo, "-o", out) == 0
-    assert load_image(out).shape == (26, 37, 3)
-    assert not np.array_equal(load_image(out), load_image(photo))
+    assert read_pixels(out).shape == (26, 37, 3)
+    assert not np.array_equal(read_pixels(out), read_pixels(photo))
     about = read_metadata(out)
     assert about["Style"] == "Sketch"
     assert about["Network size"] == "37x26"
@@ -171,7 +173,7 @@ def test_two_styles_are_mixed_and_the_result_names_both(style, photo, tmp_path, 
     assert "Sketch 70 %, Wash 30 %; Fused, FP32, CPU" in capsys.readouterr().err
     plain = tmp_path / "plain.png"
     assert stylized(photo, "-o", plain, "--size", "32") == 0
-    assert not np.array_equal(load_image(out), load_image(plain))
+    assert not np.array_equal(read_pixels(out), read_pixels(plain))
 
 
 def test_a_second_style_that_is_not_there_is_told_before_anything_is_done(style, photo, capsys):
@@ -186,7 +188,7 @@ def test_strokes_are_said_in_words(style, photo, tmp_path, strokes, size):
     assert stylized(photo, "-o", out, "--strokes", strokes, "--size", "32") == 0
     about = read_metadata(out)
     assert (about["Strokes"], about["Network size"]) == (strokes.title(), size)
-    assert load_image(out).shape == (26, 37, 3)
+    assert read_pixels(out).shape == (26, 37, 3)
 
 
 def test_a_small_result_is_sharpened_or_not(photo, tmp_path):
@@ -195,7 +197,7 @@ def test_a_small_result_is_sharpened_or_not(photo, tmp_path):
         out = tmp_path / f"{how}.png"
         small = ("--upsampling", how, "--size", "18")
         assert stylized(photo, "-o", out, *small, style="candy") == 0
-        made.append((load_image(out), read_metadata(out)["Upsampling"]))
+        made.append((read_pixels(out), read_metadata(out)["Upsampling"]))
     assert [words for _, words in made] == ["Sharpen to frame", "Smooth"]
     assert not np.array_equal(made[0][0], made[1][0])
 
@@ -213,12 +215,12 @@ def test_the_frames_of_a_video_are_steadied_in_their_order(style, tmp_path):
     frames.mkdir()
     for n in range(6):
         noisy = np.clip(picture(40, 32) + rng.normal(0, 5, (32, 40, 3)), 0, 255)
-        save_image(frames / f"{n}.png", noisy.astype(np.uint8))
+        write_pixels(frames / f"{n}.png", noisy.astype(np.uint8))
 
     def change(smoothing):
         out = tmp_path / smoothing
         assert stylized(frames, "-o", out, "--smoothing", smoothing) == 0
-        made = [load_image(path).astype(int) for path in sorted(out.iterdir())]
+        made = [read_pixels(path).astype(int) for path in sorted(out.iterdir())]
         return np.abs(made[-1] - made[-2]).mean()
 
     assert change("1") < 0.5 * change("0")
@@ -227,11 +229,11 @@ def test_the_frames_of_a_video_are_steadied_in_their_order(style, tmp_path):
 def test_a_folder_keeps_its_names_and_subfolders(style, tmp_path):
     album = tmp_path / "album"
     (album / "day one").mkdir(parents=True)
-    save_image(album / "a.png", picture(20, 16))
-    save_image(album / "day one" / "b.jpg", picture(16, 20))
+    write_pixels(album / "a.png", picture(20, 16))
+    write_pixels(album / "day one" / "b.jpg", picture(16, 20))
     Image.fromarray(picture(18, 18)).save(album / "c.bmp")
     (album / "notes.txt").write_text("not a picture")
-    save_image(album / ".hidden.png", picture(16, 16))
+    write_pixels(album / ".hidden.png", picture(16, 16))
     out = album / "styled"  # inside the input: a second run must not style its own results
     for _ in range(2):
         assert stylized(album, "-o", out, "--overwrite") == 0
@@ -244,7 +246,7 @@ def test_what_exists_is_not_overwritten_unless_asked(style, photo, tmp_path, cap
     out.mkdir()
     (out / photo.name).write_bytes(b"mine")
     other = tmp_path / "other.png"
-    save_image(other, picture(16, 16))
+    write_pixels(other, picture(16, 16))
     assert stylized(photo, other, "-o", out) == 1
     err = capsys.readouterr().err
     assert f"'{out / photo.name}' exists; pass --overwrite to replace or --skip-existing" in err
@@ -252,7 +254,7 @@ def test_what_exists_is_not_overwritten_unless_asked(style, photo, tmp_path, cap
     assert [(p.name, p.read_bytes()) for p in out.iterdir()] == [(photo.name, b"mine")]
     assert stylized(photo, "-o", out / photo.name) == 1
     assert stylized(photo, other, "-o", out, "--overwrite") == 0
-    assert load_image(out / photo.name).shape == (26, 37, 3)
+    assert read_pixels(out / photo.name).shape == (26, 37, 3)
     assert stylized(photo, other, "-o", out) == 1
     assert "photo.png' exists, and so do 1 more results;" in capsys.readouterr().err
     assert stylized(photo, "-o", out, "--overwrite", "--skip-existing") == 2
@@ -263,12 +265,12 @@ def test_an_interrupted_folder_is_continued(style, tmp_path, capsys):
     album.mkdir()
     out.mkdir()
     for name in ("a.png", "b.png", "c.png"):
-        save_image(album / name, picture(16, 16))
+        write_pixels(album / name, picture(16, 16))
     (out / "b.png").write_bytes(b"made before")
     assert stylized(album, "-o", out, "--skip-existing") == 0
     assert "Skipped 1 picture whose result exists" in capsys.readouterr().err
     assert (out / "b.png").read_bytes() == b"made before"
-    assert load_image(out / "a.png").shape == load_image(out / "c.png").shape == (16, 16, 3)
+    assert read_pixels(out / "a.png").shape == read_pixels(out / "c.png").shape == (16, 16, 3)
     assert stylized(album, "-o", out, "--skip-existing") == 0
     assert "Skipped 3 pictures" in capsys.readouterr().err
 
@@ -333,7 +335,7 @@ def test_a_name_in_brackets_is_no_markup_on_a_terminal(style, tmp_path):
     import pty
 
     source = tmp_path / "[bold].png"
-    save_image(source, picture(16, 16))
+    write_pixels(source, picture(16, 16))
     command = [sys.executable, "-m", "app", "stylize", str(source), "-o", str(tmp_path / "out")]
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -351,7 +353,7 @@ def test_a_name_in_brackets_is_no_markup_on_a_terminal(style, tmp_path):
 
 def test_patterns_are_expanded_where_the_shell_did_not(style, tmp_path):
     for name in ("a.png", "b.png", "c.jpg"):
-        save_image(tmp_path / name, picture(16, 16))
+        write_pixels(tmp_path / name, picture(16, 16))
     assert stylized(tmp_path / "*.png", "-o", tmp_path / "out") == 0
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a.png", "b.png"]
 
@@ -383,7 +385,7 @@ def test_an_input_is_never_overwritten(style, photo, tmp_path, capsys):
 def test_two_inputs_never_share_a_result(style, tmp_path, capsys):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
-        save_image(tmp_path / folder / "same.png", picture(16, 16))
+        write_pixels(tmp_path / folder / "same.png", picture(16, 16))
     out = tmp_path / "out"
     assert stylized(tmp_path / "one" / "same.png", tmp_path / "two" / "same.png", "-o", out) == 1
     assert "would both become" in capsys.readouterr().err
@@ -392,7 +394,7 @@ def test_two_inputs_never_share_a_result(style, tmp_path, capsys):
 
 def test_several_pictures_need_a_folder(style, photo, tmp_path, capsys):
     other = tmp_path / "other.png"
-    save_image(other, picture(16, 16))
+    write_pixels(other, picture(16, 16))
     file = tmp_path / "result.png"
     file.write_bytes(b"mine")
     assert stylized(photo, other, "-o", file) == 1
@@ -436,7 +438,7 @@ def test_a_large_picture_is_worked_on_smaller_and_says_so(
     monkeypatch.setitem(stylize.LARGEST, "cpu", 24)
     assert stylized(photo, "-o", tmp_path / "out") == 0
     assert "37x26 is large; it was stylized at 24x17 and scaled back" in capsys.readouterr().err
-    assert load_image(tmp_path / "out" / "photo.png").shape == (26, 37, 3)
+    assert read_pixels(tmp_path / "out" / "photo.png").shape == (26, 37, 3)
     assert stylized(photo, "-o", tmp_path / "asked", "--size", "32") == 0
     assert "is large" not in capsys.readouterr().err
 
@@ -459,7 +461,7 @@ def test_short_memory_means_a_smaller_network_or_a_refusal(
 
 def test_strength_zero_is_the_picture_itself(style, photo, tmp_path):
     assert stylized(photo, "-o", tmp_path / "out", "--strength", "0") == 0
-    assert np.array_equal(load_image(tmp_path / "out" / "photo.png"), load_image(photo))
+    assert np.array_equal(read_pixels(tmp_path / "out" / "photo.png"), read_pixels(photo))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT as a POSIX shell does")
@@ -467,7 +469,7 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
     album, out = tmp_path / "album", tmp_path / "out"
     album.mkdir()
     for n in range(400):
-        save_image(album / f"{n:03}.png", picture(224, 160))
+        write_pixels(album / f"{n:03}.png", picture(224, 160))
     command = [sys.executable, "-m", "app", "stylize", str(album), "-o", str(out)]
     command += ["--style", style, "--kernels", "baseline", "--device", "cpu"]
     with subprocess.Popen(
@@ -492,7 +494,7 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
     assert "Traceback" not in err
     made = list(out.iterdir())
     assert 3 <= len(made) < 400
-    assert {load_image(path).shape for path in made} == {(160, 224, 3)}
+    assert {read_pixels(path).shape for path in made} == {(160, 224, 3)}
 
 
 # Streams

@@ -17,7 +17,7 @@ from app.live.session import Session
 from app.settings import Settings
 from app.ui.main_window import MainWindow
 from tests.conftest import picture
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 from utils.opencv import cv2
 
 SIZES = {1.0: (1250, 800), 4.1: (2480, 1654), 8.3: (3840, 2160), 24.0: (6000, 4000)}
@@ -66,7 +66,7 @@ def on_screen(window) -> bool:
 
 
 def open_picture(window, qtbot, path, size):
-    save_image(path, picture(*size))
+    write_pixels(path, picture(*size))
     window.session.open(str(path))
     qtbot.waitUntil(lambda: on_screen(window), timeout=30_000)
     styled = window.viewport.styled

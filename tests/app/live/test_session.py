@@ -383,10 +383,10 @@ def test_opening_names_what_it_opens_and_a_missing_file_is_one_sentence(session,
 
 
 def test_the_last_of_two_sources_opened_at_once_wins(session, qtbot, tmp_path):
-    from utils.image_utils import save_image
+    from utils.images.writing import write_pixels
 
     for name in ("first.png", "second.png"):
-        save_image(tmp_path / name, picture())
+        write_pixels(tmp_path / name, picture())
     session.open(str(tmp_path / "first.png"))
     with qtbot.waitSignal(session.source_changed, timeout=5000) as blocker:
         session.open(str(tmp_path / "second.png"))

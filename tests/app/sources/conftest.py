@@ -10,11 +10,11 @@ import pytest
 
 from app.frame import Frame, FrameSource
 from tests.helpers.fakes import number_of, numbered
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 
 def write_picture(path: Path, number: int = 1) -> Path:
-    save_image(path, numbered(number))
+    write_pixels(path, numbered(number))
     return path
 
 

@@ -20,7 +20,7 @@ from app.ui.training.window import TrainingWindow
 from models.training.presets import Preset, Stroke
 from tests.conftest import picture
 from tests.helpers.fakes import Negative
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 TINY = Preset("tiny", "Tiny", "For tests", iterations=4, image_size=32, batch_size=2)
 LONG = Preset("long", "Long", "For tests", iterations=100_000, image_size=32, batch_size=2)
@@ -33,13 +33,13 @@ def photographs(tmp_path: Path) -> Path:
     folder = tmp_path / "photos"
     folder.mkdir()
     for n in range(5):
-        save_image(folder / f"{n}.png", picture(60 + n, 50, seed=n))
+        write_pixels(folder / f"{n}.png", picture(60 + n, 50, seed=n))
     return folder
 
 
 @pytest.fixture
 def painting(tmp_path: Path) -> Path:
-    save_image(tmp_path / "red_stripes.png", picture(64, 48, seed=9))
+    write_pixels(tmp_path / "red_stripes.png", picture(64, 48, seed=9))
     return tmp_path / "red_stripes.png"
 
 

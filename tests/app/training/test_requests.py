@@ -22,7 +22,8 @@ from models.training.presets import PRESETS, STROKES, cheaper
 from models.training.style_pack import THUMBNAIL
 from tests.app.training.conftest import LONG, PATIENCE, TINY, fields, filled, until
 from tests.conftest import picture
-from utils.image_utils import load_image, save_image
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
 
 # From the order to the gallery
 
@@ -44,7 +45,7 @@ def test_a_picture_becomes_a_style_of_the_gallery(window, session, order, qtbot,
     assert trained == [style]
     assert session.config == before  # the stream goes on as it was
     assert style.thumbnail is not None
-    assert load_image(style.thumbnail).shape == (THUMBNAIL, THUMBNAIL, 3)
+    assert read_pixels(style.thumbnail).shape == (THUMBNAIL, THUMBNAIL, 3)
     assert [point.iteration for point in session.studio.history] == [1, 2, 3, 4]
     assert previews
     assert not list(runs.iterdir())
@@ -84,10 +85,10 @@ def test_previews_follow_the_current_frame(studio, order, qtbot):
 
 def test_a_picture_that_changes_is_read_again(tmp_path):
     path = tmp_path / "frame.png"
-    save_image(path, picture(40, 30))
+    write_pixels(path, picture(40, 30))
     shown = PreviewImage(path, np.zeros((8, 8, 3), np.uint8), 512)
     assert shown().shape == (30, 40, 3)
-    save_image(path, picture(64, 48))
+    write_pixels(path, picture(64, 48))
     assert shown().shape == (48, 64, 3)
     path.unlink()
     assert shown().shape == (48, 64, 3)
@@ -102,7 +103,7 @@ def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_pa
         "6 photographs; 1 cannot be used and will be left out. That is few"
     )
     for n in range(120):
-        save_image(photographs / f"more{n}.png", picture(24, 24, seed=n))
+        write_pixels(photographs / f"more{n}.png", picture(24, 24, seed=n))
     assert (
         scan_dataset(photographs).words == "126 photographs; 1 cannot be used and will be left out"
     )

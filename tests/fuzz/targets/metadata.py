@@ -11,7 +11,8 @@ import numpy as np
 from tests.fuzz.case import Broken, Case
 from tests.fuzz.mutations import damaged, damaged_png
 from tests.fuzz.targets.base import Basis, named
-from utils.image_utils import SAVED, read_metadata, save_image
+from utils.images.metadata import read_metadata
+from utils.images.writing import SAVED, write_pixels
 
 ABOUT = {"Software": "StyleForge 1", "Style": "Candy", "Size": "64x48", "Strength": "0.50"}
 
@@ -26,7 +27,7 @@ class Metadata(Basis):
         with tempfile.TemporaryDirectory() as folder:
             for ending in SAVED:
                 path = Path(folder) / f"saved{ending}"
-                save_image(path, pixels, ABOUT)
+                write_pixels(path, pixels, ABOUT)
                 if read_metadata(path) != ABOUT:
                     raise Broken(f"the metadata of a {ending} is not what is read again")
                 self._seeds.append((ending, path.read_bytes()))

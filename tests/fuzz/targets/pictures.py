@@ -18,7 +18,8 @@ from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import damaged, damaged_png
 from tests.fuzz.targets.base import Basis, attempt, named, special
-from utils.image_utils import kind_of, load_image
+from utils.images.opening import kind_of
+from utils.images.reading import read_pixels
 
 WIDTH, HEIGHT = 24, 16
 # Format, mode, what else the writer is told.
@@ -76,7 +77,7 @@ class PictureFiles(Basis):
 
 def _load(path: Path) -> None:
     kind_of(path)
-    pixels = load_image(path)
+    pixels = read_pixels(path)
     assert pixels.dtype == np.uint8
     assert pixels.ndim == 3
     assert pixels.shape[2] == 3

@@ -10,7 +10,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import as_json
 from tests.fuzz.targets.base import Basis, attempt, special
-from utils.image_utils import load_image
+from utils.images.reading import read_pixels
 
 
 class TrainingRuns(Basis):
@@ -42,7 +42,7 @@ class TrainingRuns(Basis):
             run.arguments("--estimate")
             _ = run.iteration, run.worth_keeping, runs.is_stale(run)
             if len(run.picture) < 200:  # beyond it, the whole path in the sentence is longer
-                attempt(lambda run=run: load_image(run.style_picture), said)
+                attempt(lambda run=run: read_pixels(run.style_picture), said)
             run.write()
             if read(run.path) != run:
                 said.append("what was written of the run is not what is read again")

@@ -1,5 +1,13 @@
 from __future__ import annotations
 
+import importlib
+import os
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -9,9 +17,17 @@ import kernel_fusion as kf
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.jit import build
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
-from kernels.ops.registry import OPS, KernelStatus, KernelUnavailable, prepare, statuses
+from kernels.ops.registry import (
+    OPS,
+    KernelStatus,
+    KernelUnavailable,
+    prepare,
+    statuses,
+    use_native,
+)
 from kernels.weight_transforms import can_write_into, column_weights, convolve, phase_weight
 
+ROOT = Path(__file__).resolve().parents[3]
 CONFIGS = [(1, 1, 1, 2), (1, 3, 7, 13), (2, 32, 5, 2), (3, 40, 33, 17), (1, 128, 40, 52)]
 LAYOUTS = [torch.contiguous_format, torch.channels_last]
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
@@ -26,7 +42,7 @@ def loaded(native_kernels: tuple[KernelStatus, ...]) -> None:
     """Without a compiler, the operations are their references; doing without is tested too."""
     if "no C++ compiler" in native_kernels[0].reason:
         pytest.skip(native_kernels[0].reason)
-    assert all(status.ready for status in native_kernels), native_kernels
+    assert all(status.ready or status.by_choice for status in native_kernels), native_kernels
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -291,6 +307,20 @@ def test_the_module_is_a_drop_in():
         ours(normal(1, 6, 1, 1))
 
 
+def test_running_statistics_are_taken_dropped_and_never_used():
+    theirs = nn.InstanceNorm2d(64, affine=True, track_running_stats=True)
+    theirs(normal(2, 64, 5, 6) * 9)
+    ours = FusedInstanceNorm2d(64, affine=True, track_running_stats=True)
+    whole = nn.Sequential(nn.Sequential(ours))
+    whole.load_state_dict({f"0.0.{key}": value for key, value in theirs.state_dict().items()})
+    assert list(ours.state_dict()) == ["weight", "bias"]
+    x = normal(2, 64, 9, 7, seed=1)
+    for module in (ours.train(), ours.eval()):
+        torch.testing.assert_close(module(x), F.instance_norm(x))
+    with pytest.raises(RuntimeError, match="Unexpected"):
+        ours.load_state_dict({**ours.state_dict(), "other": normal(1)})
+
+
 def test_the_module_learns_like_its_model():
     theirs, ours = nn.InstanceNorm2d(6, affine=True), FusedInstanceNorm2d(6)
     for norm in (theirs, ours):
@@ -341,7 +371,7 @@ def test_a_kernel_says_why_it_cannot_run(monkeypatch):
     assert torch.equal(kf.kernels.normalization.fused_instance_norm(x), expected)
     monkeypatch.setitem(build._reasons, "instance_norm", "no C++ compiler found: install g++")
     assert not kf.EXTENSION_LOADED
-    reasons = {s.reason for s in statuses() if not s.ready}
+    reasons = {s.reason for s in statuses() if not s.ready and not s.by_choice}
     assert reasons == {"no C++ compiler found: install g++"}
     with pytest.raises(KernelUnavailable, match=r"fused_instance_norm: no C\+\+ compiler found"):
         kf.kernels.normalization.fused_instance_norm(x)
@@ -357,16 +387,97 @@ def test_where_there_is_no_kernel_the_references_run_and_the_status_says_so():
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels are built where there is a GPU")
 def test_without_a_gpu_the_status_of_its_kernels_says_so():
     for status in statuses("cuda:0")[: len(OPS)]:
-        assert (status.ready, status.reason) == (False, "not built yet")
+        assert (status.ready, status.reason) == (False, "no CUDA device")
 
 
 def test_the_public_door_knows_what_is_loaded():
     assert kf.EXTENSION_LOADED is True
     assert torch.cuda.is_available() == kf.CUDA_AVAILABLE
-    groups = (vars(group) for group in vars(kf.kernels).values())
-    assert {name for group in groups for name in group} == set(OPS)
+    groups = [vars(getattr(kf.kernels, group)) for group in dir(kf.kernels)]
+    assert {name for group in groups for name in group} == set(OPS) == set(dir(kf.ops))
+    assert all(callable(getattr(kf.ops, name)) for name in OPS)
     with pytest.raises(AttributeError, match="no attribute 'NOTHING'"):
         _ = kf.NOTHING
+
+
+@pytest.mark.parametrize("name", ["ops", "kernels"])
+def test_the_doors_rooms_are_modules(name):
+    module = importlib.import_module(f"kernel_fusion.{name}")
+    assert module is getattr(kf, name)
+    with pytest.raises(AttributeError, match="'NOTHING'"):
+        _ = module.NOTHING
+
+
+CONVOLUTIONS = {
+    "fused_conv_reflection_pad_forward": "PyTorch's oneDNN convolution",
+    "fused_conv_instancenorm_forward": "PyTorch's oneDNN convolution + the native norm",
+    "fused_residual_block_forward": "PyTorch's oneDNN convolutions + the native norm",
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_what_is_not_native_on_the_cpu_is_refused_by_the_kernels_and_named_by_the_status(name):
+    (status,) = (s for s in statuses("cpu") if s.name == name)
+    assert (status.ready, status.by_choice, status.runs) == (False, True, CONVOLUTIONS[name])
+    arguments = next(iter(OPS[name].samples()))
+    with pytest.raises(KernelUnavailable, match="no native convolution for the CPU"):
+        OPS[name].native(*arguments)
+    assert bool(getattr(kf.ops, name)(*arguments).isfinite().all())
+
+
+def test_without_the_norm_a_convolution_runs_on_the_reference_norm_and_lacks_it(monkeypatch):
+    monkeypatch.setitem(build._reasons, "instance_norm", "not built yet")
+    (status,) = (s for s in statuses("cpu") if s.name == "fused_conv_instancenorm_forward")
+    assert status.runs == "PyTorch's oneDNN convolution + the reference norm"
+    assert (status.ready, status.by_choice, status.reason) == (False, False, "not built yet")
+
+
+def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+FIRST_CALL = """
+import torch, kernel_fusion as kf
+from kernels.jit import build
+assert build._reasons == {} and not torch.cuda.is_initialized()
+x = torch.randn(1, 3, 8, 8)
+y = kf.ops.%s
+torch.testing.assert_close(y, torch.nn.functional.instance_norm(x))
+print(kf.EXTENSION_LOADED, *{s.runs for s in kf.statuses() if "norm" in s.name and s.ready})
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["fused_instance_norm(x)", "fused_instance_norm_forward(x.requires_grad_(), None, None)"],
+)
+def test_what_is_built_is_loaded_by_the_first_call_and_not_by_importing(call):
+    done = run_python("import warnings; warnings.simplefilter('error')" + FIRST_CALL % call)
+    assert (done.stderr, done.stdout) == ("", "True the native kernel\n")
+
+
+def test_what_is_not_built_is_said_once_with_the_reason_and_the_command(tmp_path):
+    code = FIRST_CALL % "fused_instance_norm(x)" + "kf.ops.fused_instance_norm(x)"
+    done = run_python(code, STYLEFORGE_CACHE=str(tmp_path))
+    assert done.stdout == "False\n"
+    assert done.stderr.count("NativeKernelWarning") == 1
+    assert "'instance_norm' are not in use: not built yet" in done.stderr
+    assert 'python -c "import kernel_fusion; kernel_fusion.prepare()"' in done.stderr
+    assert not list(tmp_path.rglob("*.so"))
+
+
+def test_a_build_under_way_on_another_thread_is_not_waited_for(monkeypatch):
+    monkeypatch.setitem(build._reasons, "instance_norm", build.BUILDING)
+    with ThreadPoolExecutor(1) as pool, build._loading, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pool.submit(use_native, "instance_norm").result(timeout=30) is False
 
 
 def test_preparing_is_idempotent_and_names_what_it_prepared():

@@ -19,7 +19,7 @@ from models.training.objective import Objective
 from models.training.style_pack import PackTexts, add_lite, write_pack
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 CPU = torch.device("cpu")
 
@@ -78,12 +78,12 @@ def place(tmp_path: Path, vgg_file: Path) -> Path:
             picture(64, 64),
             {**RECIPE, "stability_weight": 0.5},
         )
-        save_image(tmp_path / "paintings" / f"{key}.png", painting())
+        write_pixels(tmp_path / "paintings" / f"{key}.png", painting())
         save_checkpoint(tmp_path / "before" / f"{key}.safetensors", state(seed + 2))
     lite = state(5, widths=LITE.widths, end_kernel=LITE.end_kernel)
     add_lite(tmp_path / "packs" / "candy", lite, {})
     for n in range(3):
-        save_image(tmp_path / "photos" / f"{n}.webp", picture(60 + n, 50, seed=n))
+        write_pixels(tmp_path / "photos" / f"{n}.webp", picture(60 + n, 50, seed=n))
     (tmp_path / "held.txt").write_text("# kept out of training\n2.webp\n\n0.webp\n")
     shutil.copy(vgg_file, tmp_path / "vgg.safetensors")
     return tmp_path

@@ -16,7 +16,7 @@ from models.training.data import Photographs
 from models.training.features import Vgg19Features
 from models.training.run import Run
 from tests.conftest import picture
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 CPU = torch.device("cpu")
 TINY = TrainingConfig(
@@ -41,13 +41,13 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "photos" / "more").mkdir(parents=True)
     for n in range(6):
         place = tmp_path / "photos" / ("more" if n == 5 else "")
-        save_image(place / f"{n}.png", picture(60 + n, 50, seed=n))
+        write_pixels(place / f"{n}.png", picture(60 + n, 50, seed=n))
     return tmp_path / "photos"
 
 
 @pytest.fixture
 def style_file(tmp_path: Path) -> Path:
-    save_image(tmp_path / "Great Wave.png", style())
+    write_pixels(tmp_path / "Great Wave.png", style())
     return tmp_path / "Great Wave.png"
 
 

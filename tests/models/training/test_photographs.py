@@ -16,7 +16,7 @@ from models.training.features import Vgg19Features
 from models.training.run import Run
 from tests.conftest import picture
 from tests.models.training.conftest import CPU, TINY, photographs, style
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 
 def test_every_photograph_comes_once_before_any_comes_again() -> None:
@@ -59,8 +59,8 @@ def test_the_crops_of_a_step_depend_on_seed_and_step_alone() -> None:
 
 def test_what_is_said_of_photographs_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    save_image(tmp_path / "a" / "\x1b[2J.png", np.zeros((40, 40, 3), np.uint8))
-    save_image(tmp_path / "a" / "b.png", picture(60, 50))
+    write_pixels(tmp_path / "a" / "\x1b[2J.png", np.zeros((40, 40, 3), np.uint8))
+    write_pixels(tmp_path / "a" / "b.png", picture(60, 50))
     with pytest.raises(TrainingError, match=r"is not in '.*': \\x1b\[2Jy+") as caught:
         find_photographs(tmp_path / "a", [f"\x1b[2J{'y' * 9000}"])
     assert str(caught.value).isprintable()
@@ -87,7 +87,7 @@ def test_a_photograph_of_one_colour_is_skipped_for_it_would_end_the_run(
     wall = np.full((TINY.square, TINY.square, 3), (250, 240, 200), np.uint8)
     noise = np.random.default_rng(0).integers(0, 256, wall.shape, np.uint8)
     noise[margin : TINY.square - margin, margin : TINY.square - margin] = (250, 240, 200)
-    save_image(folder / "7.png", noise)  # some crops of it show the wall alone
+    write_pixels(folder / "7.png", noise)  # some crops of it show the wall alone
     paths = find_photographs(folder)
     loaded = load_photographs(paths, TINY.square, limit=100)
     assert loaded.skipped == ("'7.png' is of one colour",)

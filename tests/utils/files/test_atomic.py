@@ -14,7 +14,8 @@ from models.checkpoints import load_checkpoint, save_checkpoint
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
 from utils.files.atomic import atomic_write, replacing, temporary_name
-from utils.image_utils import load_image, save_image
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
 
 LONGEST = 255  # bytes of a name on almost every file system
 
@@ -33,7 +34,7 @@ def film(path: Path) -> None:
 WRITERS: dict[str, Callable[[Path], object]] = {
     ".json": lambda path: Settings().save(path),
     ".txt": lambda path: atomic_write(path, b"text"),
-    ".png": lambda path: save_image(path, picture()),
+    ".png": lambda path: write_pixels(path, picture()),
     ".safetensors": weights,
     ".mp4": film,
 }
@@ -76,5 +77,5 @@ def test_what_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path
 
 def test_a_saved_picture_under_a_long_name_is_the_picture(tmp_path: Path) -> None:
     path = tmp_path / ("p" * 251 + ".png")
-    save_image(path, picture())
-    assert (load_image(path) == picture()).all()
+    write_pixels(path, picture())
+    assert (read_pixels(path) == picture()).all()

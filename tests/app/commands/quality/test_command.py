@@ -17,7 +17,8 @@ from app.commands.quality.command import _store
 from app.commands.quality.contact_sheet import sheet
 from tests.conftest import picture
 from tests.models.evaluation.conftest import RECIPE, arguments
-from utils.image_utils import load_image, save_image
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
 from utils.tables import markdown
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -78,7 +79,7 @@ def test_quality_measures_every_style_size_and_precision(place: Path, capsys) ->
         assert words in table
     assert table.splitlines()[0] in capsys.readouterr().out
     for name in ("sheet.png", "sheet-candy.png", "sheet-mosaic.png"):
-        assert load_image(place / name).shape[1] > 3 * 256
+        assert read_pixels(place / name).shape[1] > 3 * 256
 
 
 def test_without_a_file_to_store_in_the_table_is_printed(place: Path, capsys) -> None:
@@ -156,7 +157,7 @@ def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:
     nothing = ("--json", None, "--vgg", None, "--styles-images", None)
     only = ("--photos", place / "photos" / "1.webp", "--size", 384)
     assert main(arguments(place, *mixing, *nothing, *only)) == 0
-    page = load_image(place / "mix.png").astype(int)
+    page = read_pixels(place / "mix.png").astype(int)
     height = (page.shape[0] - 34 - 2 * 8) // 2  # below the head, two rows and their gaps
     above, below = page[34 : 34 + height], page[34 + height + 8 : 34 + 2 * height + 8]
     left = page.shape[1] - 5 * 384 - 4 * 8
@@ -222,7 +223,7 @@ def test_a_pack_that_does_not_say_its_recipe_is_refused(place: Path, capsys) -> 
 
 
 def test_a_photograph_too_narrow_for_its_size_is_refused(place: Path, capsys) -> None:
-    save_image(place / "photos" / "strip.png", picture(300, 60))
+    write_pixels(place / "photos" / "strip.png", picture(300, 60))
     assert main(arguments(place)) == 1
     assert "'strip.png' is too narrow: at --size 80" in capsys.readouterr().err
 

@@ -15,7 +15,7 @@ from app.settings import Settings
 from app.styles.library import Library
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative, write_video
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 KEYS = ("candy", "mosaic", "udnie")
 
@@ -55,7 +55,7 @@ def picture(tmp_path) -> Path:
     path = tmp_path / "waves.png"
     pixels = np.zeros((48, 64, 3), np.uint8)
     pixels[..., 0] = 255
-    save_image(path, pixels)
+    write_pixels(path, pixels)
     return path
 
 

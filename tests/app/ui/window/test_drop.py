@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.ui.training.window import TrainingWindow
 from models.transformer_net import TransformerNetBaseline
 from tests.app.ui.window.conftest import press
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 COPY, MOVE = Qt.DropAction.CopyAction, Qt.DropAction.MoveAction
 
@@ -89,7 +89,7 @@ def test_a_drop_into_the_studio_is_a_copy_too(window, session, picture, qtbot):
 
 def test_dropped_pictures_make_a_strip_to_step_through(window, session, picture, tmp_path, qtbot):
     second = tmp_path / "second.png"
-    save_image(second, np.zeros((48, 64, 3), np.uint8))
+    write_pixels(second, np.zeros((48, 64, 3), np.uint8))
     with qtbot.waitSignal(session.styled, timeout=5000):
         drop(window, files(picture, second))
     qtbot.waitUntil(window.transport.isVisible)

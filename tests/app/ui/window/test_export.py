@@ -14,7 +14,8 @@ from app.ui.controllers.exporter import NOTHING_MOVED, STILL
 from app.ui.main_window import MainWindow
 from app.ui.viewport.viewport import as_image
 from tests.app.ui.window.conftest import press
-from utils.image_utils import load_image, read_metadata
+from utils.images.metadata import read_metadata
+from utils.images.reading import read_pixels
 from utils.opencv import cv2
 
 
@@ -48,7 +49,7 @@ def test_saving_keeps_the_picture_and_how_it_was_made(streaming, tmp_path, qtbot
     path = tmp_path / name
     streaming.exporter.save(streaming.viewport.styled, path)
     qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
-    assert np.abs(load_image(path).astype(int) - [0, 255, 255]).max() <= 4
+    assert np.abs(read_pixels(path).astype(int) - [0, 255, 255]).max() <= 4
     assert read_metadata(path)["Precision"] == "FP32"
 
 

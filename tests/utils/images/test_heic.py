@@ -14,9 +14,10 @@ from app.errors import StyleForgeError
 from app.sources import open_source, pictures_in
 from tests.conftest import picture
 from utils.files.signatures import what_is
-from utils.image_utils import ImageError, kind_of, load_picture
+from utils.images.opening import ImageError, kind_of
+from utils.images.reading import read_picture
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 NEEDS = "'photo.heic' is a HEIC photo, which needs the extra \"heif\": pip install"
 
 
@@ -48,7 +49,7 @@ def test_without_the_extra_a_sentence_names_it(
     assert kind_of(path) == "picture"
     assert pictures_in(tmp_path) == (path,)
     with pytest.raises(ImageError, match=NEEDS):
-        load_picture(path)
+        read_picture(path)
     with pytest.raises(StyleForgeError, match=NEEDS):
         open_source(str(path))
 
@@ -56,7 +57,7 @@ def test_without_the_extra_a_sentence_names_it(
 def test_the_extra_is_loaded_only_for_a_heic_photo(tmp_path: Path) -> None:
     Image.fromarray(picture()).save(tmp_path / "a.png")
     check = (
-        "import sys; from utils.image_utils import load_image; load_image(sys.argv[1]); "
+        "import sys; from utils.images.reading import read_pixels; read_pixels(sys.argv[1]); "
         "sys.exit('pillow_heif' in sys.modules)"
     )
     command = [sys.executable, "-c", check, str(tmp_path / "a.png")]
@@ -71,14 +72,14 @@ def test_a_heic_photo_is_read_upright_with_its_transparency(tmp_path: Path) -> N
     exif = Image.Exif()
     exif[0x0112] = 6  # held upright: shown, it is as wide as it was high
     Image.fromarray(pixels).save(path, format="HEIF", quality=-1, chroma=444, exif=exif.tobytes())
-    read = load_picture(path)
+    read = read_picture(path)
     assert read.pixels.shape == (64, 48, 3)
     assert np.abs(read.pixels.astype(int) - np.rot90(pixels, -1)).mean() < 3
     assert (read.alpha, read.bits, read.loss) == (None, 8, "")
     alpha = np.full((48, 64), 255, np.uint8)
     alpha[:, :32] = 0
     Image.fromarray(np.dstack([pixels, alpha])).save(path, format="HEIF", quality=-1)
-    cut_out = load_picture(path)
+    cut_out = read_picture(path)
     assert cut_out.alpha is not None
     assert np.array_equal(cut_out.alpha, alpha)
     source = open_source(str(path))
@@ -93,4 +94,4 @@ def test_a_damaged_heic_photo_says_so(tmp_path: Path) -> None:
     path = tmp_path / "photo.heic"
     path.write_bytes(box(b"heic", b"mif1"))
     with pytest.raises(ImageError, match=r"'photo\.heic' is a HEIC photo that is truncated or"):
-        load_picture(path)
+        read_picture(path)

@@ -21,9 +21,10 @@ from app.errors import StyleForgeError
 from app.sources import open_source
 from app.sources.video_decoder import AnimationReader
 from tests.conftest import picture
-from utils.image_utils import ImageError, kind_of, load_image, load_picture
+from utils.images.opening import ImageError, kind_of
+from utils.images.reading import read_picture, read_pixels
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LENGTH = 50_000_000  # bytes of a hostile file
 SECONDS = 60  # against hanging, on a busy machine; what is refused takes 1 or 2
 MEMORY = 3 << 30
@@ -32,10 +33,11 @@ MEMORY = 3 << 30
 READ = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
-from utils.image_utils import ImageError, kind_of, load_image
+from utils.images.opening import ImageError, kind_of
+from utils.images.reading import read_pixels
 kind_of(sys.argv[1])
 try:
-    print(load_image(sys.argv[1]).shape)
+    print(read_pixels(sys.argv[1]).shape)
 except ImageError as exc:
     print(exc)
 """
@@ -106,7 +108,7 @@ def test_a_length_in_a_file_takes_no_memory(tmp_path: Path) -> None:
     tracemalloc.start()
     kind_of(path)
     with pytest.raises(ImageError):
-        load_image(path)
+        read_pixels(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10 << 20
@@ -115,7 +117,7 @@ def test_a_length_in_a_file_takes_no_memory(tmp_path: Path) -> None:
 def test_numbers_that_are_none_are_read_without_a_warning(tmp_path: Path) -> None:
     signalling = struct.pack("<I", 0x7F800001) * 16  # a NaN that warns when it is converted
     (tmp_path / "odd.pfm").write_bytes(b"Pf\n4 4\n-1.0\n" + signalling)
-    assert load_image(tmp_path / "odd.pfm").shape == (4, 4, 3)
+    assert read_pixels(tmp_path / "odd.pfm").shape == (4, 4, 3)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def assert_readable_or_told(path: Path) -> None:
     """The picture in `path` has pixels, or its fault is one sentence for people."""
     fault = ""
     try:
-        assert load_picture(path).pixels.dtype == np.uint8
+        assert read_picture(path).pixels.dtype == np.uint8
     except ImageError as exc:
         fault = str(exc)
     if fault:
@@ -156,7 +158,7 @@ def assert_readable_or_told(path: Path) -> None:
 def test_a_dds_picture_of_an_unknown_kind_says_so(tmp_path: Path) -> None:
     (tmp_path / "odd.dds").write_bytes(dds(b"ABCD"))
     with pytest.raises(ImageError, match=r"'odd\.dds' is a DDS picture of a kind that cannot be"):
-        load_image(tmp_path / "odd.dds")
+        read_pixels(tmp_path / "odd.dds")
 
 
 def test_a_damaged_avif_picture_is_called_one(tmp_path: Path) -> None:
@@ -204,7 +206,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.png"
     os.mkfifo(pipe)
     assert kind_of(pipe) == ""
-    for read in (load_image, lambda path: open_source(str(path))):
+    for read in (read_pixels, lambda path: open_source(str(path))):
         with pytest.raises((ImageError, StyleForgeError), match="is not a file but a device or"):
             read(pipe)
 
@@ -214,7 +216,7 @@ def test_a_name_that_cannot_be_is_a_file_that_is_not_there(name: str) -> None:
     with pytest.raises(StyleForgeError, match=r"does not exist|name too long"):
         open_source(name)
     with pytest.raises(ImageError, match=r"does not exist|name too long"):
-        load_image(name)
+        read_pixels(name)
 
 
 def tiff(entries: dict[int, tuple[int, int]], more: bytes = b"") -> bytes:
@@ -245,7 +247,7 @@ RAW = {
 def test_a_camera_raw_photo_is_refused_in_one_sentence(tmp_path: Path, what: str) -> None:
     path = tmp_path / "shot.raw"
     path.write_bytes(RAW[what])
-    for read in (load_image, lambda path: open_source(str(path))):
+    for read in (read_pixels, lambda path: open_source(str(path))):
         with pytest.raises((ImageError, StyleForgeError)) as caught:
             read(path)
         assert str(caught.value) == (
@@ -256,14 +258,14 @@ def test_a_camera_raw_photo_is_refused_in_one_sentence(tmp_path: Path, what: str
 
 def test_an_ordinary_tiff_is_no_raw_photo(tmp_path: Path) -> None:
     (tmp_path / "plain.tif").write_bytes(tiff({}))
-    assert load_image(tmp_path / "plain.tif").shape == (4, 4, 3)
+    assert read_pixels(tmp_path / "plain.tif").shape == (4, 4, 3)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="memory is bounded as on POSIX")
 def test_pillows_warnings_do_not_reach_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "odd.tif"
     path.write_bytes(tiff({270: (2, 77), 700: (9999, 3), 305: (12, 2**31)}))
-    assert load_image(path).shape == (4, 4, 3)
+    assert read_pixels(path).shape == (4, 4, 3)
     done = read_by_a_child(path)
     assert (done.stdout, done.stderr) == ("(4, 4, 3)\n", "")
 
@@ -271,7 +273,7 @@ def test_pillows_warnings_do_not_reach_the_terminal(tmp_path: Path) -> None:
 def test_a_name_with_escape_codes_is_shown_visibly(tmp_path: Path) -> None:
     path = tmp_path / "red\x1b[31m\nline.png"
     path.write_bytes(b"<html>")
-    for read in (load_image, lambda path: open_source(str(path))):
+    for read in (read_pixels, lambda path: open_source(str(path))):
         with pytest.raises((ImageError, StyleForgeError)) as caught:
             read(path)
         assert "'red\\x1b[31m\\nline.png' is" in str(caught.value)

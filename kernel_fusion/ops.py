@@ -1,0 +1,19 @@
+"""The fused operations as functions: native where a kernel is built, reference elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kernels import ops
+from kernels.ops.registry import OPS
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name in OPS:
+        return getattr(ops, name)
+    raise AttributeError(f"module {__name__!r} has no operation {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(OPS)

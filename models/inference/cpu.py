@@ -1,0 +1,142 @@
+"""The network on the CPU as fused units: one convolution, then norm, residual, ReLU and the next
+layer's padding in one pass.
+
+Exact rewrites only: biases that the norm removes are not added, an upsampling convolution is one
+small convolution before the enlargement, and the last layer is computed column by column,
+everything channels last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from kernels.ops import fused_instance_norm, fused_instance_norm_out
+from kernels.weight_transforms import can_write_into, column_weights, convolve, phase_weight
+from models.inference.buffers import PreparedWeights, Workspace
+from models.layers import ConvLayer, PublishedNetwork
+from models.precision import compute_dtype
+
+
+class CpuExecutor:
+    """Runs a network on the CPU. For one network, which is then for one thread.
+
+    Where gradients are disabled (`torch.no_grad`, `torch.inference_mode`) the activations live in
+    buffers that are kept from frame to frame, and the prepared weights are kept too. Activations
+    between `encode`, `transform` and `decode` are padded, by what the next layer needs.
+    """
+
+    def __init__(self) -> None:
+        self.workspace = Workspace()
+        self._prepared = PreparedWeights()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()  # a copy of the network makes buffers of its own
+
+    def encode(self, network: PublishedNetwork, x: Tensor) -> Tensor:
+        """[N, 3, H, W], floating, to [N, C, H/4 + 2, W/4 + 2]."""
+        pad = (network.shape.end_kernel // 2,) * 4
+        x = F.pad(x.to(compute_dtype(x)), pad, mode="reflect")
+        x = x.contiguous(memory_format=torch.channels_last)
+        x = self._unit("a", x, network.conv1, network.in1)
+        x = self._unit("b", x, network.conv2, network.in2)
+        return self._unit("a", x, network.conv3, network.in3)
+
+    def transform(self, network: PublishedNetwork, x: Tensor) -> Tensor:
+        """[N, C, H/4 + 2, W/4 + 2] to the same."""
+        here, there = "a", "b"
+        last = network.num_residual_blocks - 1
+        for number, block in enumerate(network.residual_blocks):
+            y = self._unit("inside", x, block.conv1, block.in1)
+            # What enlarges next looks past the border at a repeated pixel, not a mirrored one.
+            mode = "replicate" if number == last else "reflect"
+            inner = x[..., 1:-1, 1:-1]
+            x = self._unit(
+                there, y, block.conv2, block.in2, residual=inner, relu=False, pad_mode=mode
+            )
+            here, there = there, here
+        return x
+
+    def decode(self, network: PublishedNetwork, x: Tensor) -> Tensor:
+        """[N, C, H/4 + 2, W/4 + 2] to [N, 3, H, W]."""
+        # The residual blocks end in "a" or "b", by their number.
+        here, there = ("b", "a") if network.num_residual_blocks % 2 else ("a", "b")
+        x = self._unit(there, x, network.deconv1, network.in4, pad_mode="replicate")
+        end = network.shape.end_kernel // 2
+        x = self._unit(here, x, network.deconv2, network.in5, pad=end)
+        return self._last(x, network.deconv3)
+
+    def _unit(
+        self,
+        to: str,
+        x: Tensor,  # [N, C, H, W], padded
+        layer: ConvLayer,
+        norm: nn.InstanceNorm2d,
+        *,
+        residual: Tensor | None = None,
+        relu: bool = True,
+        pad: int = 1,
+        pad_mode: str = "reflect",
+    ) -> Tensor:
+        """Convolution, norm, residual, ReLU and padding; in buffer `to` where one is owned."""
+        upsample, stride = layer.upsample > 1, layer.conv2d.stride[0]
+        make = _phase if upsample else _plain
+        owned = _owned()
+        (weight,) = self._weights(layer, x.dtype, make)
+        # A bias before an instance norm changes nothing; a gradient of zero is still one.
+        bias = layer.conv2d.bias if torch.is_grad_enabled() else None
+        if bias is not None:
+            bias = bias.to(x.dtype).repeat(4 if upsample else 1)
+        n, _, height, width = x.shape
+        out, _, high, wide = weight.shape
+        shape = (n, out, (height - high) // stride + 1, (width - wide) // stride + 1)
+        raw = self.workspace.take("raw", shape, x) if owned and can_write_into(x) else None
+        y = convolve(x, weight, bias, stride, raw)
+        affine = (norm.weight, norm.bias, residual, norm.eps, relu, pad, pad_mode, upsample)
+        if not owned:
+            return fused_instance_norm(y, *affine)
+        if upsample:
+            shape = (n, out // 4, 2 * (shape[2] - 1), 2 * (shape[3] - 1))
+        padded = (n, shape[1], shape[2] + 2 * pad, shape[3] + 2 * pad)
+        result = self.workspace.take(to, padded, x)
+        fused_instance_norm_out(y, *affine, result)
+        return result
+
+    def _last(self, x: Tensor, layer: ConvLayer) -> Tensor:
+        conv = layer.conv2d
+        bias = None if conv.bias is None else conv.bias.to(x.dtype)
+        # In half precision the columns would be rounded before they are added up.
+        if x.dtype not in (torch.float32, torch.float64):
+            (weight,) = self._weights(layer, x.dtype, _plain)
+            return F.conv2d(x, weight, bias)
+        columns, picks = self._weights(layer, x.dtype, column_weights)
+        n, _, height, width = x.shape
+        shape = (n, columns.shape[0], height - columns.shape[2] + 1, width)
+        owned = _owned() and can_write_into(x)
+        raw = self.workspace.take("raw", shape, x) if owned else None
+        return F.conv2d(convolve(x, columns, out=raw), picks, bias)
+
+    def _weights(
+        self, layer: ConvLayer, dtype: torch.dtype, make: Callable[[Tensor], tuple[Tensor, ...]]
+    ) -> tuple[Tensor, ...]:
+        source = layer.conv2d.weight
+        if _owned():
+            return self._prepared.get(layer, source, dtype, make)
+        return tuple(weight.to(dtype) for weight in make(source))
+
+
+def _owned() -> bool:
+    """Whether activations may live in buffers that are overwritten, and weights be kept."""
+    return not torch.is_grad_enabled()
+
+
+def _plain(weight: Tensor) -> tuple[Tensor, ...]:
+    return (weight,)
+
+
+def _phase(weight: Tensor) -> tuple[Tensor, ...]:
+    return (phase_weight(weight),)

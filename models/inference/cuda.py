@@ -1,0 +1,98 @@
+"""The network on a CUDA device as one native plan for a size; keeps the plans of a few sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.network import dispatch
+from kernels.network.plan import NetworkPlan
+from kernels.ops.registry import NETWORK, use_native
+from models.network_config import FULL, NetworkConfig
+
+PLANS_KEPT = 2  # of sizes; each holds its buffers
+
+Weights = Callable[[], Mapping[str, Tensor]]
+
+
+class PlanCache:
+    """The native plans of one network, which is then for one thread."""
+
+    def __init__(self) -> None:
+        # Collecting the weights takes as long as running the network.
+        self._weights: Mapping[str, Tensor] | None = None
+        self._plans: dict[Hashable, tuple[Hashable, NetworkPlan]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()  # a copy of the network makes plans of its own
+
+    def plan(
+        self,
+        network: NetworkConfig,
+        weights: Weights,
+        dtype: torch.dtype,
+        shape: tuple[int, int, int],  # N, H, W
+        device: torch.device,
+    ) -> NetworkPlan | None:
+        """The plan for N pictures of H x W, made if there is none.
+
+        Args:
+            network: The shape of the network.
+            weights: Gives its state dict; called once until `forget_weights`.
+            dtype: Of the weights.
+            shape: Number, height and width of the pictures, in pixels.
+            device: Where to run.
+
+        Returns:
+            The plan, or None where it cannot run or gradients are enabled. It is kept until the
+            sizes of PLANS_KEPT others were asked for.
+        """
+        autocast = torch.is_autocast_enabled("cuda")
+        if (
+            device.type != "cuda"
+            or torch.is_grad_enabled()
+            or (autocast and torch.get_autocast_dtype("cuda") is not torch.float16)
+            or _other_shape(network)
+            or dispatch.unsupported(device, dtype)
+            or not use_native(NETWORK)
+        ):
+            return None
+        # What autocast multiplies in FP16 has fewer bits than TF32 only where it is stored.
+        tf32 = dtype is torch.float32 and (autocast or torch.backends.cudnn.allow_tf32)
+        if self._weights is None:
+            self._weights = weights()
+        # Tensors made in inference mode count no versions: a change to them could not be seen.
+        held = self._weights.values()
+        counted = not any(w.is_inference() for w in held)
+        version = tuple((w.data_ptr(), w._version) for w in held) if counted else None
+        key = (shape, dtype, device, tf32)
+        made, plan = self._plans.pop(key, (None, None))
+        # Buffers made in inference mode could be written to only there, and by no one else.
+        with torch.inference_mode(False), torch.no_grad():
+            if plan is None:
+                blocks = network.num_residual_blocks
+                plan = dispatch.plan_for(self._weights, blocks, shape, dtype, device, tf32=tf32)
+            elif version is None or made != version:
+                plan.set_weights(self._weights)
+        self._plans[key] = version, plan
+        while len(self._plans) > PLANS_KEPT:
+            self._plans.pop(next(iter(self._plans)))
+        return plan
+
+    def forget_weights(self) -> None:
+        """Other tensors may have taken the place of the weights."""
+        self._weights = None
+
+
+def unavailable_reason(network: NetworkConfig, device: torch.device, dtype: torch.dtype) -> str:
+    """Why no plan runs such a network there, in words; empty if one does."""
+    return _other_shape(network) or dispatch.unavailable_reason(device, dtype)
+
+
+def _other_shape(network: NetworkConfig) -> str:
+    if (network.widths, network.end_kernel) == (FULL.widths, FULL.end_kernel):
+        return ""
+    return "the native kernels are for networks as wide as the full one; runs layer by layer"

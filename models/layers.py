@@ -1,0 +1,107 @@
+"""The layers of the published network, and what an executor may ask of a network made of them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.network_config import NetworkConfig
+
+
+class ConvLayer(nn.Module):
+    """Reflection padding by half the kernel, then a convolution.
+
+    Args:
+        in_channels: Channels of the input.
+        out_channels: Channels of the result.
+        kernel_size: Side of the kernel, odd.
+        stride: Step of the kernel; the result is [N, out_channels, ceil(H / stride), ...].
+    """
+
+    upsample = 1
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1
+    ) -> None:
+        super().__init__()
+        self.reflection_pad = nn.ReflectionPad2d(kernel_size // 2)
+        self.conv2d = nn.Conv2d(in_channels, out_channels, kernel_size, stride)
+
+    def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W]
+        return self.conv2d(self.reflection_pad(x))
+
+
+class UpsampleConvLayer(ConvLayer):
+    """A nearest-neighbor enlargement, then a ConvLayer.
+
+    Args:
+        in_channels: Channels of the input.
+        out_channels: Channels of the result.
+        kernel_size: Side of the kernel, odd.
+        stride: Step of the kernel.
+        upsample: Factor of the enlargement; None or 1 leaves it out.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        upsample: int | None = None,
+    ) -> None:
+        super().__init__(in_channels, out_channels, kernel_size, stride)
+        self.upsample = upsample or 1
+
+    def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W]
+        if self.upsample > 1:
+            x = F.interpolate(x, mode="nearest", scale_factor=self.upsample)
+        return super().forward(x)
+
+
+class ResidualBlock(nn.Module):
+    """x + norm(conv(relu(norm(conv(x))))), without a ReLU after the sum.
+
+    Args:
+        channels: Channels of the input and the result.
+        norm_type: The instance norm to use, a drop-in for PyTorch's.
+    """
+
+    def __init__(
+        self, channels: int, norm_type: type[nn.InstanceNorm2d] = nn.InstanceNorm2d
+    ) -> None:
+        super().__init__()
+        self.conv1 = ConvLayer(channels, channels, 3)
+        self.in1 = norm_type(channels, affine=True)
+        self.conv2 = ConvLayer(channels, channels, 3)
+        self.in2 = norm_type(channels, affine=True)
+        self.relu = nn.ReLU()
+
+    def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W]
+        y = self.relu(self.in1(self.conv1(x)))
+        return self.in2(self.conv2(y)) + x
+
+
+class PublishedNetwork(Protocol):
+    """The layers of a transformer network by their published names, as executors read them."""
+
+    shape: NetworkConfig
+    num_residual_blocks: int
+    conv1: ConvLayer
+    in1: nn.InstanceNorm2d
+    conv2: ConvLayer
+    in2: nn.InstanceNorm2d
+    conv3: ConvLayer
+    in3: nn.InstanceNorm2d
+    deconv1: UpsampleConvLayer
+    in4: nn.InstanceNorm2d
+    deconv2: UpsampleConvLayer
+    in5: nn.InstanceNorm2d
+    deconv3: ConvLayer
+
+    @property
+    def residual_blocks(self) -> list[ResidualBlock]:
+        """From the first to the last."""
+        ...

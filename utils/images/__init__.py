@@ -1,0 +1,1 @@
+"""Reading picture files into arrays and writing arrays into picture files."""

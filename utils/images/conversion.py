@@ -1,0 +1,138 @@
+"""Turns loaded Pillow images of any mode into 8-bit arrays in sRGB."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageCms
+
+from utils.images.opening import MALFORMED
+
+BAND = 1_000_000  # pixels that Pillow converts at once, a few milliseconds' work
+# EXIF orientation -> how to turn the array upright (transpose rows and columns, then flip axes).
+_UPRIGHT: Mapping[int, tuple[bool, tuple[int, ...]]] = {
+    2: (False, (1,)),
+    3: (False, (0, 1)),
+    4: (False, (0,)),
+    5: (True, ()),
+    6: (True, (1,)),
+    7: (True, (0, 1)),
+    8: (True, (0,)),
+}
+_ORIENTATION = 0x0112
+
+
+def to_rgb(image: Image.Image) -> NDArray[np.uint8]:
+    """A loaded picture of any mode as uint8 [H, W, 3], as `read_pixels` promises, not turned."""
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        grey = _eight_bits(_array(image))
+        return np.repeat(grey[..., None], 3, axis=2)
+    profile = image.info.get("icc_profile")
+    if image.has_transparency_data:
+        image = _in_bands(image, _on_paper)
+    return _array(_in_srgb(image, profile)).astype(np.uint8, copy=False)
+
+
+def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
+    """The alpha [H, W] of a loaded picture, not turned; None where all of it is opaque."""
+    if not image.has_transparency_data or image.mode.startswith("I"):
+        return None
+    bands = (image.crop(box).convert("RGBA").getchannel("A") for box in _bands(image))
+    alpha = np.concatenate([np.asarray(band) for band in bands])
+    return None if alpha.min() == 255 else alpha
+
+
+def bits_per_channel(image: Image.Image) -> int:
+    """How many bits a channel has in the file; to be asked before the picture is loaded, as
+    Pillow makes 8 of 16 in colour pictures."""
+    arguments = [tile[3] for tile in getattr(image, "tile", ())]
+    if image.mode.startswith("I;16") or any(";16" in str(argument) for argument in arguments):
+        return 16
+    if image.format == "PPM" and any(a[1] > 255 for a in arguments if isinstance(a, tuple)):
+        return 16
+    if image.mode in ("I", "F"):
+        return 32
+    return max(8, int(image.info.get("bit_depth", 8)))  # of HEIC
+
+
+def orientation_of(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(_ORIENTATION, 1))
+    except MALFORMED:  # damaged EXIF costs only itself
+        return 1
+
+
+def upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
+    transpose, flips = _UPRIGHT.get(orientation, (False, ()))
+    return (
+        np.flip(pixels.swapaxes(0, 1) if transpose else pixels, flips)
+        if (transpose or flips)
+        else pixels
+    )
+
+
+def _on_paper(image: Image.Image) -> Image.Image:
+    image = image.convert("RGBA")
+    paper = Image.new("RGBA", image.size, "white")
+    paper.alpha_composite(image)
+    return paper.convert("RGB")
+
+
+def _bands(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
+    """Boxes that make up `image`. Pillow keeps every other thread waiting, the window's too, for
+    as long as one call takes, so what is asked of it at once is bounded."""
+    rows = max(1, BAND // max(1, image.width))
+    for top in range(0, image.height, rows):
+        yield 0, top, image.width, min(top + rows, image.height)
+
+
+def _in_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
+    """`image` converted to RGB, band by band."""
+    done = Image.new("RGB", image.size)
+    for box in _bands(image):
+        done.paste(convert(image.crop(box)), box)
+    return done
+
+
+def _array(image: Image.Image) -> NDArray[np.generic]:
+    """Its pixels, copied band by band."""
+    return np.concatenate([np.asarray(image.crop(box)) for box in _bands(image)])
+
+
+def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
+    if image.mode == "P":
+        image = _in_bands(image, lambda band: band.convert("RGB"))
+    srgb = ImageCms.createProfile("sRGB")
+    if profile and image.mode in ("RGB", "CMYK", "L"):
+        try:
+            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            converted = ImageCms.profileToProfile(image, source, srgb, outputMode="RGB")
+        except (ImageCms.PyCMSError, OSError):  # a damaged profile costs only itself
+            converted = None
+        if converted is not None:
+            return converted
+    if image.mode == "LAB":
+        lab = ImageCms.createProfile("LAB")
+        converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
+        assert converted is not None  # it returns None only when told to work in place
+        return converted
+    return image if image.mode == "RGB" else _in_bands(image, lambda band: band.convert("RGB"))
+
+
+def _eight_bits(grey: NDArray[np.generic]) -> NDArray[np.uint8]:
+    """16-bit by its full range; wider integers and floats by the range that they occupy."""
+    if grey.dtype == np.uint16:
+        return ((grey.astype(np.uint32) + 128) // 257).astype(np.uint8)
+    with np.errstate(invalid="ignore"):  # of which NaN it is, nothing depends
+        values = np.nan_to_num(grey.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1 and grey.dtype.kind == "f":
+        low, high = 0.0, 1.0
+    elif low >= 0 and high <= 255:
+        low, high = 0.0, 255.0
+    elif low >= 0 and high <= 65535 and grey.dtype.kind != "f":
+        low, high = 0.0, 65535.0
+    return np.rint((values - low) * (255.0 / ((high - low) or 1.0))).astype(np.uint8)
