@@ -5,7 +5,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 
-.PHONY: run test lint check bench fuzz clean
+.PHONY: run test lint check bench fuzz docs wheels clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
 run: $(VENV)/.installed
@@ -24,17 +24,25 @@ lint: $(VENV)/.installed-dev
 
 check: lint test
 
-# Measures on this machine, stores the figures and puts them into the README.
+# Measures on this machine, stores the figures and writes them into docs/benchmarks.md.
 bench: $(VENV)/.installed
 	@mkdir -p benchmarks
 	$(PYTHON) -m app bench --json benchmarks/cpu.json --device cpu --sizes 640x480 $(ARGS)
 	$(PYTHON) -m app.ui.live_benchmark benchmarks/live.json
-	$(PYTHON) -m utils.tables README.md
+	$(PYTHON) -m utils.tables docs/benchmarks.md
 
 # Feeds everything the program reads with hostile input, until Ctrl+C.
 fuzz: $(VENV)/.installed-test
 	@$(PYTHON) -m utils.system --tests
 	$(PYTHON) -m tests.fuzz $(ARGS)
+
+# The pages and the reference, into build/docs; a warning is an error.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+
+# The program, and the fused operations alone, into dist.
+wheels: $(VENV)/.installed
+	$(PIP) wheel --no-deps --wheel-dir dist . ./wheels/kernel_fusion
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache
@@ -52,6 +60,10 @@ $(VENV)/.installed-test: pyproject.toml | $(PYTHON)
 $(VENV)/.installed-dev: pyproject.toml | $(PYTHON)
 	$(PIP) install --editable ".[dev]"
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-test
+
+$(VENV)/.installed-docs: pyproject.toml | $(PYTHON)
+	$(PIP) install --editable ".[docs]"
+	@touch $@ $(VENV)/.installed
 
 # The newest Python that will do; Debian keeps venv in a package of its own.
 $(PYTHON):

@@ -1,0 +1,1 @@
+"""The application: one engine, a window and a command line around it."""

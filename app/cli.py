@@ -75,7 +75,7 @@ def _run(argv: Sequence[str]) -> int:
     except SystemExit as exc:  # argparse has said why
         return exc.code if isinstance(exc.code, int) else 2
     if command:
-        return import_module(f"app.commands.{command}").run(args)
+        return import_module(f"{__package__}.commands.{command}").run(args)
     if args.command:
         sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
         return 2
@@ -127,7 +127,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         if name == command:
-            import_module(f"app.commands.{name}").add_parser(commands)
+            import_module(f"{__package__}.commands.{name}").add_parser(commands)
         else:
             commands.add_parser(name, help=summary)
     return parser

@@ -74,8 +74,8 @@ def commit() -> str | None:
     git = "git", "-C", str(Path(__file__).parent)
     if _output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None  # installed, perhaps inside somebody else's repository
-    # Reports and the README's tables are what measuring writes, not what is measured.
-    files = ":/", ":(top,exclude)benchmarks", ":(top,exclude)README.md"
+    # Reports and their tables are what measuring writes, not what is measured.
+    files = ":/", ":(top,exclude)benchmarks", ":(top,exclude)docs/benchmarks.md"
     changed = _output(*git, "status", "--porcelain", "--untracked-files=no", "--", *files)
     return f"{_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
 

@@ -1,0 +1,1 @@
+"""The networks: definition, files, execution, training and evaluation."""

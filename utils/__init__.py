@@ -1,0 +1,1 @@
+"""What every other package stands on, and which knows none of them."""

@@ -50,9 +50,11 @@ class Benchmark:
 
     @property
     def fps(self) -> float:
+        """Calls a second, by the mean."""
         return 1000.0 / self.mean_ms if self.mean_ms else 0.0
 
     def keys(self) -> Iterator[str]:
+        """The names of the figures, so that `dict(benchmark)` holds them."""
         yield from asdict(self)
         yield "fps"
 

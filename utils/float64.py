@@ -24,6 +24,7 @@ class StripedConv2d(nn.Module):
         self.conv = conv
 
     def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W]
+        """The convolution of `x`, strip by strip."""
         kernel, _ = self.conv.kernel_size
         stride, _ = self.conv.stride
         dilation, _ = self.conv.dilation

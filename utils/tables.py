@@ -1,7 +1,8 @@
-"""Writes stored benchmark reports as Markdown, and keeps README.md in step with them.
+"""Writes stored benchmark reports as Markdown, and keeps docs/benchmarks.md in step.
 
-A block `<!-- figures: benchmarks/cpu.json -->` ... `<!-- end of figures -->` is filled from the
-report it names: `python -m utils.tables README.md`. Nobody types a figure.
+A block `<!-- figures: ../benchmarks/cpu.json -->` ... `<!-- end of figures -->` is filled from the
+report it names, relative to the page: `python -m utils.tables
+docs/benchmarks.md`. Nobody types a figure.
 """
 
 from __future__ import annotations

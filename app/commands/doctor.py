@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+import app
 from app.settings import settings_path
 from app.styles.library import Library, user_folder
 from app.version import styleforge_version
@@ -162,7 +163,7 @@ def check_compiler() -> Iterator[Finding]:
 
 
 def check_kernels(*, build: bool) -> Iterator[Finding]:
-    spec = find_spec("kernels")
+    spec = find_spec(f"{app.__name__.removesuffix('app')}kernels")
     imported = Path(spec.origin).parent if spec and spec.origin else None
     if imported != ROOT / "kernels":
         yield Finding(

@@ -15,9 +15,11 @@ from typing import Any
 import psutil
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
+import app
+
 log = logging.getLogger(__name__)
 
-ROOT = Path(__file__).resolve().parents[2]  # where `-m app` finds the program
+ROOT = Path(__file__).resolve().parents[__name__.count(".")]  # where `-m` finds the program
 STOPPED = 128 + 2  # the exit status of a run that was asked to stop
 KEPT_LINES = 200  # of what the process wrote last, for "Copy details"
 PREFIX = "styleforge: "  # of the sentence the program ends with
@@ -58,7 +60,7 @@ class TrainingProcess(QObject):
         self._errors, self._asked_to_stop = [], False
         process = self._process = QProcess(self)
         process.setProgram(sys.executable)
-        process.setArguments(["-m", "app", *arguments, "--json-progress", "--listen"])
+        process.setArguments(["-m", app.__name__, *arguments, "--json-progress", "--listen"])
         process.setWorkingDirectory(str(ROOT))
         environment = QProcessEnvironment.systemEnvironment()
         environment.insert("PYTHONUTF8", "1")  # its words are read as UTF-8, whatever the locale

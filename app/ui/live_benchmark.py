@@ -26,6 +26,7 @@ import psutil
 from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+import app
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, Inferred
 from app.engine.process_mode import ProcessMode
@@ -322,7 +323,7 @@ def engine_fps(frames: int = 60) -> dict[str, float]:
 
 def start(runs: int = 3) -> list[float]:
     """Seconds from starting the program to its first styled picture on screen, each run."""
-    command = [sys.executable, "-m", "app", "--source", "scene", "--pictures", "1"]
+    command = [sys.executable, "-m", app.__name__, "--source", "scene", "--pictures", "1"]
     seconds = []
     with tempfile.TemporaryDirectory() as folder:  # the user's own settings stay as they are
         environment = {**os.environ, "XDG_CONFIG_HOME": folder}

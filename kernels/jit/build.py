@@ -33,6 +33,8 @@ from filelock import FileLock, Timeout
 log = logging.getLogger("styleforge.kernels")
 
 HERE = Path(__file__).resolve().parent.parent  # where the sources are
+ROOT = Path(__file__).resolve().parents[__name__.count(".")]  # where `-m` finds this package
+WORKER = f"{__name__.removesuffix('jit.build')}self_test.compile_worker"
 TIME_LIMIT = 300.0  # seconds for one build; the slowest machine we know needs 60
 LOCK_LIMIT = 330.0  # seconds to wait for another process that is building the same library
 SUFFIX = ".pyd" if sys.platform == "win32" else ".so"
@@ -62,6 +64,7 @@ class Library:
 
     @property
     def sources(self) -> list[Path]:
+        """The files that are compiled."""
         return [HERE / path for path in self.cpu + self.cuda + self.binding]
 
     @property
@@ -322,7 +325,7 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "kernels.self_test.compile_worker",
+        WORKER,
         library.name,
         str(temporary),
     ]
@@ -330,7 +333,7 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
     environment = dict(os.environ, PATH=_search_path(), CXX=tools.compiler)
     environment |= tools.environment
     # The child imports the same `kernels` as this process, wherever either was started.
-    paths = [str(HERE.parent), environment.get("PYTHONPATH", "")]
+    paths = [str(ROOT), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     try:
         code = _run(command, environment, logfile)
@@ -351,7 +354,7 @@ def _run(command: list[str], environment: dict[str, str], logfile: Path) -> int:
         child = subprocess.Popen(
             command,
             env=environment,
-            cwd=HERE.parent,
+            cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -102,6 +102,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
+        """Whether the last step has been made."""
         return self.iteration >= self.config.iterations
 
     def step(self) -> Tensor:

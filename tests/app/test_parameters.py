@@ -89,7 +89,7 @@ from app.styles.library import BUILTIN, Library
 from app.ui.controllers.settings_mapping import config_of, settings_of
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative
-from utils.image_utils import read_metadata
+from utils.images.metadata import read_metadata
 
 told = {}
 folder = Path(sys.argv[1])

@@ -1,4 +1,4 @@
-"""Stored reports, old ones too, read as tables, and the README shows them."""
+"""Stored reports, old ones too, read as tables, and the page of benchmarks shows them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ OLD = {
 }
 
 
-def test_the_readme_shows_the_stored_figures():
-    readme = ROOT / "README.md"
-    assert refreshed(readme.read_text("utf-8"), ROOT) == readme.read_text("utf-8")
+def test_the_page_of_benchmarks_shows_the_stored_figures():
+    page = ROOT / "docs" / "benchmarks.md"
+    text = page.read_text("utf-8")
+    assert text.count("<!-- figures: ") == 5
+    assert refreshed(text, page.parent) == text
 
 
 def test_a_report_of_before_a_column_was_added_still_reads():

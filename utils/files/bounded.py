@@ -32,11 +32,13 @@ class BoundedFile(io.BufferedReader):
         self._left += pieces
 
     def read(self, size: int | None = -1, /) -> bytes:
+        """Read at most `size` bytes; TooManyPiecesError once all pieces are used up."""
         self._count()
         # Python takes the memory first and reads then; a length in a file may be any number.
         return super().read(size if size is None else min(size, self._length))
 
     def readline(self, size: int | None = -1, /) -> bytes:
+        """Read at most one line; TooManyPiecesError once all pieces are used up."""
         self._count()
         return super().readline(size)
 

@@ -59,6 +59,7 @@ def bits_per_channel(image: Image.Image) -> int:
 
 
 def orientation_of(image: Image.Image) -> int:
+    """The EXIF orientation, 1 to 8; 1, upright, where the picture names none."""
     try:
         return int(image.getexif().get(_ORIENTATION, 1))
     except MALFORMED:  # damaged EXIF costs only itself
@@ -66,6 +67,7 @@ def orientation_of(image: Image.Image) -> int:
 
 
 def upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
+    """Pixels [H, W, ...] turned and flipped as the EXIF `orientation` asks for; a view."""
     transpose, flips = _UPRIGHT.get(orientation, (False, ()))
     return (
         np.flip(pixels.swapaxes(0, 1) if transpose else pixels, flips)

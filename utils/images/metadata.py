@@ -34,6 +34,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def png_info(metadata: Mapping[str, str]) -> PngInfo:
+    """The metadata as text chunks of a PNG file."""
     info = PngInfo()
     for key, value in metadata.items():
         info.add_text(key, value)
@@ -41,6 +42,7 @@ def png_info(metadata: Mapping[str, str]) -> PngInfo:
 
 
 def exif_of(metadata: Mapping[str, str]) -> Image.Exif:
+    """The metadata as EXIF: readable in ImageDescription, as JSON in UserComment."""
     exif = Image.Exif()
     if metadata:
         exif[_DESCRIPTION] = "; ".join(f"{key}: {value}" for key, value in metadata.items())

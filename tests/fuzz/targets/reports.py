@@ -1,4 +1,4 @@
-"""Stored reports of measurements: what the README's figures and added styles are read from."""
+"""Stored reports of measurements: what the page of benchmarks and added styles are read from."""
 
 from __future__ import annotations
 

@@ -1,0 +1,61 @@
+"""Gives the reference a page for every package; mkdocs runs this as a hook.
+
+No page is typed, so none is forgotten when a module is added.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("kernel_fusion", "models", "kernels", "utils", "app")
+
+
+def packages() -> dict[str, list[str]]:
+    """The modules of every package, by the package's name; a package itself comes first."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[-1] == "__main__":
+            continue
+        modules = found.setdefault(".".join(parts[:-1]), [])
+        if parts[-1] != "__init__":
+            modules.append(".".join(parts))
+        elif path.stat().st_size:
+            modules.insert(0, ".".join(parts[:-1]))
+    return {package: modules for package, modules in sorted(found.items(), key=_order) if modules}
+
+
+def _order(item: tuple[str, list[str]]) -> tuple[int, str]:
+    return ROOMS.index(item[0].partition(".")[0]), item[0]
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the pages of the reference to the navigation."""
+    pages = [f"reference/{name}.md" for name in ("index", *packages())]
+    config.nav = [*(config.nav or []), {"Reference": pages}]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a page for every package, and one that lists them."""
+    listed = packages()
+    for package, modules in listed.items():
+        parts = [f"# {package}", *(directive(module) for module in modules)]
+        add(files, config, f"{package}.md", "\n\n".join(parts))
+    lines = [f"- [{package}]({package}.md)" for package in listed]
+    add(files, config, "index.md", "# Reference\n\n" + "\n".join(lines))
+    return files
+
+
+def directive(module: str) -> str:
+    """What mkdocstrings replaces by the documentation of `module`, without its sub-packages."""
+    return f"::: {module}\n    options:\n      show_submodules: false"
+
+
+def add(files: Files, config: MkDocsConfig, name: str, text: str) -> None:
+    """Add the page `name` of the reference."""
+    files.append(File.generated(config, f"reference/{name}", content=f"{text}\n"))

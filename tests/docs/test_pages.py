@@ -1,0 +1,81 @@
+"""The pages agree with the code and with each other."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("app", "models", "kernels", "kernel_fusion", "utils")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+GENERATED = "reference/"  # pages that only `make docs` writes
+VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|PATH|DISPLAY|CXX|PYTHON[A-Z0-9]+")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    links = LINK.findall(page.read_text("utf-8"))
+    dead = [link for link in links if not link.startswith(GENERATED)]
+    assert not [link for link in dead if not (page.parent / link).exists()]
+
+
+def test_the_readme_is_a_front_page():
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert len(lines) <= 125
+    assert any(line.startswith("make run") for line in lines)
+    assert any(line.startswith("make test") for line in lines)
+    assert not [line for line in lines if "figures:" in line], "figures are in docs/benchmarks.md"
+
+
+def test_every_page_is_in_the_navigation_and_linked_from_the_readme():
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8")
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name in navigation
+        assert page.name == "index.md" or f"(docs/{page.name})" in readme
+
+
+def variables() -> Iterator[str]:
+    """The environment variables that modules using the environment name in a text."""
+    for path in (path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
+        source = path.read_text("utf-8")
+        if "nviron" not in source and "getenv" not in source:
+            continue
+        tree = ast.parse(source)
+        other: set[ast.AST] = set()
+        for node in ast.walk(tree):
+            attribute = isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr"
+            if attribute or (isinstance(node, ast.Assign) and "__all__" in ast.unparse(node)):
+                other |= set(ast.walk(node))
+        for node in ast.walk(tree):
+            if node in other or not isinstance(node, ast.Constant):
+                continue
+            if isinstance(node.value, str) and VARIABLE.fullmatch(node.value):
+                yield node.value
+
+
+def test_every_environment_variable_has_a_row_and_every_row_a_variable():
+    page = (ROOT / "docs" / "environment.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([A-Z0-9_]+)` \|", page, re.MULTILINE)
+    assert len(rows) == len(set(rows))
+    assert set(rows) == set(variables())
+
+
+def test_the_glossary_is_short():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    assert 10 < len(page.partition("## Glossary\n")[2].splitlines()) <= 40
+
+
+def test_the_changelog_knows_the_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    sections = re.findall(r"^## (.+)$", changelog, re.MULTILINE)
+    assert sections
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d|Unreleased", s) for s in sections)
+    assert any(section.startswith(project["version"]) for section in sections)

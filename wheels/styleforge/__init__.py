@@ -1,0 +1,1 @@
+"""StyleForge as it is installed: `styleforge.app`, `.models`, `.kernels`, `.utils`, `.assets`."""
