@@ -5,7 +5,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 
-.PHONY: run test lint check bench fuzz docs wheels clean
+.PHONY: run test lint check bench fuzz mutants docs wheels clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
 run: $(VENV)/.installed
@@ -43,6 +43,11 @@ docs: $(VENV)/.installed-docs
 # The program, and the fused operations alone, into dist.
 wheels: $(VENV)/.installed
 	$(PIP) wheel --no-deps --wheel-dir dist . ./wheels/kernel_fusion
+
+# Breaks the program in one line at a time; the tests have to notice each.
+mutants: $(VENV)/.installed-test
+	@$(PYTHON) -m utils.system --tests
+	$(PYTHON) -m tests.mutants $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache

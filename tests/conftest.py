@@ -8,7 +8,6 @@ import logging
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -34,6 +33,7 @@ from models.checkpoints import save_checkpoint
 from models.network_config import FULL, NetworkConfig
 from models.training.features import CHANNELS, LAYERS
 from models.transformer_net import TransformerNetBaseline
+from tests.helpers import threads
 from utils.files import toml
 
 # The compiled kernels are the one thing tests share with the user: building them takes long.
@@ -69,10 +69,11 @@ def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_stray_threads() -> Iterator[None]:
-    before = set(threading.enumerate())
+    """A thread that a test began ends with it, daemons and QThreads too."""
+    before = threads.running()
     yield
-    stray = {t for t in set(threading.enumerate()) - before if not t.daemon}
-    assert not stray, f"still running: {stray}"
+    left = threads.stray(before)
+    assert not left, f"still running: {', '.join(left)}"
 
 
 @pytest.fixture(scope="session")

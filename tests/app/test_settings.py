@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from dataclasses import fields
 
@@ -72,6 +73,15 @@ def test_saving_leaves_nothing_else_behind(tmp_path):
     for strength in (0.1, 0.2):
         Settings(strength=strength).save(path)
     assert [p.name for p in tmp_path.iterdir()] == ["settings.json"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps other users out of the folder itself")
+def test_only_the_user_may_read_the_settings_file(tmp_path):
+    """The address of a camera may hold its password."""
+    path = tmp_path / "settings.json"
+    for _ in range(2):  # written anew, and replaced
+        Settings(source="http://me:s3cret@camera/").save(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_the_file_is_in_the_users_own_folder_never_the_working_one(tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from models.transformer_net import VARIANTS
+from tests.helpers import threads
 from utils.opencv import cv2
 
 BITS = 12
@@ -63,12 +64,10 @@ def write_video(
 @contextmanager
 def no_thread_left(within: float = 3.0) -> Iterator[None]:
     """Check that the threads begun inside have ended at most `within` seconds after it."""
-    before = set(threading.enumerate())
+    before = threads.running()
     yield
-    end = time.perf_counter() + within
-    while (left := set(threading.enumerate()) - before) and time.perf_counter() < end:
-        time.sleep(0.01)
-    assert not left, f"still running: {[thread.name for thread in left]}"
+    left = threads.stray(before, within)
+    assert not left, f"still running: {', '.join(left)}"
 
 
 class FakeCamera:

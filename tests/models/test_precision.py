@@ -25,7 +25,8 @@ def test_only_the_precision_named_for_it_multiplies_in_tf32(
 
     def watched(self, x, mark=None):
         backends = torch.backends
-        seen.append((bool(backends.cudnn.allow_tf32), bool(backends.cuda.matmul.allow_tf32)))
+        allowed = (backends.cudnn.allow_tf32, backends.cuda.matmul.allow_tf32)
+        seen.append((bool(allowed[0]), bool(allowed[1])))
         return forward(self, x, mark)
 
     monkeypatch.setattr(TransformerNetBaseline, "forward", watched)
@@ -67,6 +68,27 @@ def test_what_a_precision_costs_is_said_in_bits():
 def test_tf32_on_a_cpu_says_that_it_is_fp32():
     assert Precision.tf32.remark(CPU) == "TF32 is FP32 on a CPU"
     assert Precision.fp32.remark(CPU) == ""
+
+
+def test_a_precision_the_cpu_has_no_instructions_for_says_so(monkeypatch):
+    for present in (False, True):
+        monkeypatch.setattr(torch.cpu, "_is_amx_fp16_supported", lambda present=present: present)
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda present=present: present)
+        remarks = [p.remark(CPU) for p in (Precision.fp16, Precision.bf16, Precision.amp)]
+        assert ["slower than FP32 on this CPU" in remark for remark in remarks] == [not present] * 3
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_pictures_agree_up_to_the_bound_and_not_beyond(precision):
+    most, least = precision.value.max_difference, precision.value.min_psnr
+    if most is not None:  # then the PSNR does not count
+        assert precision.agree(most, 0.0)[0]
+        assert not precision.agree(most * 1.01, 99.0)[0]
+        assert f"{most:g} of 255" in precision.agree(0.0, 99.0)[1]
+    else:
+        assert precision.agree(255.0, least)[0]
+        assert not precision.agree(0.0, least - 0.01)[0]
+        assert f"{least:g} dB" in precision.agree(0.0, 99.0)[1]
 
 
 @pytest.mark.gpu

@@ -15,6 +15,8 @@ import torch
 
 from app.cli import main
 from app.commands import doctor
+from kernels.jit import build
+from kernels.ops.registry import OPS
 from utils import system
 from utils.system import Missing
 
@@ -54,6 +56,16 @@ def test_every_operation_says_what_it_runs_on_and_why(native_kernels):
     for status in native_kernels:
         assert f"{status.name} on cpu runs on {status.runs}" in told
         assert status.reason in told
+
+
+def test_a_kernel_that_cannot_run_is_a_note_with_its_reason(native_kernels, monkeypatch):
+    reason = "no C++ compiler found: install g++"
+    monkeypatch.setitem(build._reasons, "instance_norm", reason)
+    found = doctor.examine(lambda: doctor.check_kernels(build=False))
+    without = [finding for finding in found if finding.says.endswith(f" on cpu: {reason}")]
+    assert {finding.state for finding in without} == {doctor.NOTE}
+    assert len(without) == sum(op.library == "instance_norm" for op in OPS.values())
+    assert not any("ready" in finding.says for finding in without)
 
 
 def test_another_package_named_kernels_is_recognised(tmp_path):

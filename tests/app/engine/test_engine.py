@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -405,6 +406,7 @@ def test_strokes_change_the_networks_size_and_not_the_results(engine, config, st
 
 
 def test_smoothing_steadies_a_stream_and_begins_anew_after_a_cut(engine, config):
+    config = replace(config, network="full")  # on a busy machine "auto" would change meanwhile
     rng = np.random.default_rng(5)
     noisy = [
         Frame(np.clip(picture() + rng.normal(0, 6, (48, 64, 3)), 0, 255).astype(np.uint8))
@@ -426,10 +428,15 @@ def test_smoothing_steadies_a_stream_and_begins_anew_after_a_cut(engine, config)
 
 
 def test_a_single_picture_is_never_smoothed(engine, config, frame):
+    noise = np.random.default_rng(5).normal(0, 6, frame.pixels.shape)
+    before = Frame(np.clip(frame.pixels + noise, 0, 255).astype(np.uint8))  # no cut lies between
     plain = shown(engine, config, frame).frame.pixels
     engine.configure(replace(config, smoothing=1.0))
-    engine.process(Frame(picture(seed=3)), ProcessMode.SINGLE)
-    np.testing.assert_array_equal(engine.process(frame, ProcessMode.SINGLE).frame.pixels, plain)
+    for mode in (ProcessMode.SINGLE, ProcessMode.REFINE):
+        engine.process(before, mode)
+        np.testing.assert_array_equal(engine.process(frame, mode).frame.pixels, plain)
+    engine.process(before, ProcessMode.SEQUENCE)
+    assert (engine.process(frame, ProcessMode.SEQUENCE).frame.pixels != plain).any()
 
 
 @pytest.mark.parametrize("what", ["network", "strokes", "upsampling"])
@@ -509,6 +516,89 @@ def test_a_comparison_times_each_network_by_the_path_that_a_stream_takes(
     assert sorted(taken) == ["TransformerNetBaseline", "TransformerNetFused"]
     assert alone in taken
     assert comparison.frames == 0  # the first of a pairing only warms up
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    """The class of every network that ran, in order."""
+    ran: list[type] = []
+    render = Network.render
+
+    def watched(self, pixels):
+        ran.append(type(self._module))
+        return render(self, pixels)
+
+    monkeypatch.setattr(Network, "render", watched)
+    return ran
+
+
+@pytest.mark.parametrize("kernels", VARIANTS)
+def test_the_network_that_was_chosen_is_the_one_that_runs(engine, config, frame, modules, kernels):
+    engine.configure(replace(config, kernels=kernels))
+    engine.process(frame)
+    assert modules == [VARIANTS[kernels]]
+
+
+@pytest.mark.parametrize("precision", list(Precision), ids=lambda p: p.name)
+def test_a_network_computes_in_the_precision_that_was_chosen(
+    engine, config, frame, monkeypatch, precision
+):
+    seen: list = []
+    forward = TransformerNetBaseline.forward
+
+    def watched(self, x, mark=None):
+        seen.append((x.dtype, next(self.parameters()).dtype, torch.is_autocast_enabled("cpu")))
+        return forward(self, x, mark)
+
+    monkeypatch.setattr(TransformerNetBaseline, "forward", watched)
+    engine.configure(replace(config, kernels="baseline", precision=precision))
+    engine.process(frame)
+    dtype = precision.value.dtype
+    assert seen == [(dtype, dtype, precision.value.autocast)]
+
+
+def test_another_style_is_another_picture(engine, library, config, frame):
+    candy = engine.process(frame).frame.pixels
+    mosaic = replace(config, style="mosaic")
+    engine.configure(mosaic)
+    changed = engine.process(frame).frame.pixels
+    fresh = Engine(library)
+    fresh.configure(mosaic)
+    np.testing.assert_array_equal(changed, fresh.process(frame).frame.pixels)
+    engine.configure(config)
+    np.testing.assert_array_equal(engine.process(frame).frame.pixels, candy)
+    assert (changed != candy).any()
+
+
+def test_what_runs_is_said_with_the_remark_of_its_precision(engine, config, frame):
+    engine.configure(replace(config, precision=Precision.tf32))
+    assert "TF32 is FP32 on a CPU" in engine.process(frame).running.limitations
+
+
+def test_a_comparison_measures_how_far_the_two_pictures_are_apart(
+    engine, config, frame, monkeypatch
+):
+    raw = Network._raw
+
+    def three_too_bright(self, pixels, mark):
+        return raw(self, pixels, mark) + 3.0 * isinstance(self._module, VARIANTS["fused"])
+
+    monkeypatch.setattr(Network, "_raw", three_too_bright)
+    engine.configure(replace(config, compare=True))
+    comparison = engine.process(frame).comparison
+    assert comparison.difference == pytest.approx(3.0, abs=0.05)
+    assert comparison.psnr == pytest.approx(20 * math.log10(255 / 3), abs=0.1)
+    assert not comparison.agrees
+    assert comparison.ratio is None
+
+
+def test_the_networks_of_a_comparison_take_turns_in_going_first(engine, config, frame, modules):
+    engine.configure(replace(config, compare=True))
+    for _ in range(4):
+        engine.process(frame)
+    first = modules[::2]
+    assert len(modules) == 8
+    assert first[0] is first[2] is not first[1] is first[3]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,22 @@ def test_every_variant_is_measured_and_where_and_how_is_stored(measured, capsys)
     out = capsys.readouterr().out
     assert "Baseline" in out
     assert "BF16" in out
+
+
+def test_a_network_that_errs_has_its_error_told(measured, monkeypatch):
+    fused = VARIANTS["fused"]
+    forward = fused.forward
+
+    def five_too_bright(self, x, mark=None):
+        return forward(self, x, mark) + 5.0
+
+    monkeypatch.setattr(fused, "forward", five_too_bright)
+    report = measured("--sizes", "32x24", "--runs", "2")
+    errors = {row["kernels"]: (row["difference"], row["psnr"]) for row in rows_of(report)}
+    difference, psnr = errors.pop("fused")
+    assert difference == pytest.approx(5.0, abs=0.05)
+    assert psnr == pytest.approx(20 * math.log10(255 / 5), abs=1.0)  # what is clamped differs less
+    assert all(difference < 0.05 and psnr > 80 for difference, psnr in errors.values())
 
 
 def test_what_is_compiled_is_compared_with_what_runs_as_it_is(measured, monkeypatch):

@@ -54,3 +54,19 @@ def test_older_settings_never_replace_newer_ones():
     jobs.wait()
     assert written[-1] == 0.4
     assert written == sorted(written)
+
+
+def test_a_write_whose_turn_comes_late_is_left_out():
+    waiting: list[Callable[[], object]] = []
+    written: list[float] = []
+
+    def run(work: Callable[[], object], done: Callable, *, doing: str) -> None:
+        waiting.append(work)
+
+    saver = SettingsSaver(run, lambda settings: written.append(settings.split))
+    for split in (0.1, 0.2):
+        saver.save(Settings(split=split))
+    older, newer = waiting
+    newer()
+    older()
+    assert written == [0.2]

@@ -1,0 +1,79 @@
+"""The worker gives away the newest result, made with the newest config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.engine.engine import Engine
+from app.engine.result import EngineConfig, StyledFrame
+from app.frame import Frame
+from app.live.stream_metrics import StreamMetrics
+from app.live.worker import LatestValue, Worker
+from app.sources.pictures import Pictures
+from app.styles.library import Library
+from tests.conftest import picture
+from utils.image_utils import save_image
+
+
+@pytest.fixture
+def latest() -> LatestValue:
+    return LatestValue()
+
+
+@pytest.fixture
+def engine(library: Library, native_kernels) -> Engine:
+    return Engine(library)
+
+
+@pytest.fixture
+def worker(qtbot, engine: Engine, latest: LatestValue, config: EngineConfig) -> Iterator[Worker]:
+    """On the test's own thread, configured and without a source."""
+    worker = Worker(engine, latest, StreamMetrics())
+    worker.wanted = config
+    worker.configure(config)
+    yield worker
+    worker.close()
+
+
+def test_the_newest_value_wins_and_is_taken_once(latest, engine, config):
+    engine.configure(config)
+    results = [engine.process(Frame(picture(seed=seed), seed)) for seed in range(3)]
+    told = [latest.put(result) for result in results]
+    assert told == [True, False, False]  # the reader is told once
+    assert latest.take() is results[-1]
+    assert latest.take() is None
+    assert latest.put(results[0])
+
+
+def test_a_slider_moved_during_a_frame_is_in_that_frame(
+    worker, engine, latest, config, qtbot, tmp_path, monkeypatch
+):
+    moved = replace(config, strength=0.0)
+    infer = engine.infer
+
+    def infer_while_it_moves(frame, mode):
+        inferred = infer(frame, mode)
+        worker.wanted = moved
+        return inferred
+
+    monkeypatch.setattr(engine, "infer", infer_while_it_moves)
+    save_image(tmp_path / "a.png", picture())
+    with qtbot.waitSignal(worker.ready, timeout=10_000):
+        worker.open(Pictures([tmp_path / "a.png"]))
+    result: StyledFrame | None = latest.take()
+    assert result is not None
+    assert result.config == moved
+    np.testing.assert_array_equal(result.frame.pixels, picture())
+
+
+def test_only_the_newest_of_several_configs_takes_effect(worker, engine, config):
+    older, newest = replace(config, strength=0.5), replace(config, strength=0.25)
+    worker.wanted = newest
+    worker.configure(older)
+    assert engine.config == config
+    worker.configure(newest)
+    assert engine.config == newest

@@ -1,0 +1,40 @@
+"""Which threads of ours run: Python's, daemons too, and Qt's."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection
+
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QThread
+
+Thread = threading.Thread | QThread
+
+GRACE_S = 10.0  # a thread that was told to end may take so long on a busy machine
+
+
+def running() -> set[Thread]:
+    """Every Python thread and every QThread that Python has seen, as long as they run. Threads
+    that libraries start outside Python (OpenMP's, PyTorch's, Qt's own) are not among them."""
+    # Python invents an object for a foreign thread that runs Python, and some versions keep it
+    # when that has ended; those of Qt are asked themselves.
+    python = {t for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
+    application = QCoreApplication.instance()
+    main = application.thread() if application else None
+    wrapped = [w for w in shiboken6.getAllValidWrappers() if isinstance(w, QThread)]
+    return python | {thread for thread in wrapped if thread is not main and thread.isRunning()}
+
+
+def stray(before: Collection[Thread], within: float = GRACE_S) -> list[str]:
+    """The names of the threads that were not running `before` and do not end `within` seconds."""
+    end = time.perf_counter() + within
+    while (left := running().difference(before)) and time.perf_counter() < end:
+        time.sleep(0.01)
+    return sorted(_name(thread) for thread in left)
+
+
+def _name(thread: Thread) -> str:
+    if isinstance(thread, QThread):
+        return f"QThread '{thread.objectName()}'"
+    return f"{'daemon' if thread.daemon else 'thread'} '{thread.name}'"

@@ -1,0 +1,1 @@
+"""One-line faults in the program, each with the tests that must notice it."""

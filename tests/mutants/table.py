@@ -1,0 +1,521 @@
+"""The mutants: for each promise that people rely on, a line that breaks it."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_ENGINE = "tests/app/engine/test_engine.py"
+_SESSION = "tests/app/live/test_session.py"
+_CHECKPOINTS = "tests/models/test_checkpoints.py"
+_CLI = "tests/app/commands/test_cli.py"
+
+_COMPARISON = (
+    Mutant(
+        "two pictures always agree, whatever their largest difference",
+        "models/precision.py",
+        'return difference <= bound, f"largest',
+        'return True, f"largest',
+        ("tests/models/test_precision.py::test_pictures_agree_up_to_the_bound_and_not_beyond",),
+    ),
+    Mutant(
+        "two pictures always agree, whatever their PSNR",
+        "models/precision.py",
+        "return psnr >= self.value.min_psnr, f",
+        "return True, f",
+        ("tests/models/test_precision.py::test_pictures_agree_up_to_the_bound_and_not_beyond",),
+    ),
+    Mutant(
+        "a comparison always says that its pictures differ by 0",
+        "app/engine/comparison.py",
+        "difference, psnr = max(d for d, _ in apart), min(p for _, p in apart)",
+        "difference, psnr = 0.0, min(p for _, p in apart)",
+        (f"{_ENGINE}::test_a_comparison_measures_how_far_the_two_pictures_are_apart",),
+    ),
+    Mutant(
+        "the two networks of a comparison never take turns in going first",
+        "app/engine/comparison.py",
+        "self._baseline_first = not self._baseline_first",
+        "self._baseline_first = True",
+        (f"{_ENGINE}::test_the_networks_of_a_comparison_take_turns_in_going_first",),
+    ),
+    Mutant(
+        "the first frame of a comparison, which only warms up, is timed",
+        "app/engine/comparison.py",
+        "else:\n            for kept",
+        "if True:\n            for kept",
+        (f"{_ENGINE}::test_comparing_shows_both_pictures_their_paces_and_the_ratio",),
+    ),
+    Mutant(
+        "a ratio is given although the pictures differ",
+        "app/engine/result.py",
+        "/ self.fused_pace.median if self.agrees else None",
+        "/ self.fused_pace.median",
+        (f"{_ENGINE}::test_the_ratio_is_withheld_when_the_pictures_differ",),
+    ),
+    Mutant(
+        "figures of pictures that agreed stay on screen once they differ",
+        "app/ui/viewport/viewport.py",
+        " or kept.agrees != newest.agrees:",
+        ":",
+        ("tests/app/ui/widgets/test_viewport.py::test_a_ratio_is_withheld_at_once",),
+    ),
+    Mutant(
+        "`bench` reports a difference of 0",
+        "app/commands/bench/network.py",
+        '"difference": difference,',
+        '"difference": 0.0,',
+        ("tests/app/commands/bench/test_command.py::test_a_network_that_errs_has_its_error_told",),
+    ),
+    Mutant(
+        "`bench` reports a PSNR of 99 dB",
+        "app/commands/bench/network.py",
+        '"psnr": psnr if math.isfinite(psnr) else None,',
+        '"psnr": 99.0,',
+        ("tests/app/commands/bench/test_command.py::test_a_network_that_errs_has_its_error_told",),
+    ),
+)
+
+_ENGINES = (
+    Mutant(
+        "the pool builds the baseline whatever was chosen",
+        "app/engine/network_pool.py",
+        "module = VARIANTS[kernels](**asdict(shape))",
+        'module = VARIANTS["baseline"](**asdict(shape))',
+        (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
+    ),
+    Mutant(
+        "the engine asks the pool for the baseline whatever was chosen",
+        "app/engine/engine.py",
+        "network = self._networks.get(kernels, precision",
+        'network = self._networks.get("baseline", precision',
+        (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
+    ),
+    Mutant(
+        "a network computes in FP32 whatever precision was chosen",
+        "app/engine/network_pool.py",
+        "module.to(device, precision.value.dtype)",
+        "module.to(device, torch.float32)",
+        (f"{_ENGINE}::test_a_network_computes_in_the_precision_that_was_chosen",),
+    ),
+    Mutant(
+        "a network keeps the weights of the first style",
+        "app/engine/network_pool.py",
+        "if active.key != self._loaded:",
+        "if self._loaded is None:",
+        (f"{_ENGINE}::test_another_style_is_another_picture",),
+    ),
+    Mutant(
+        "a precision is never remarked upon",
+        "models/precision.py",
+        "if self is Precision.fp32:",
+        "if True:",
+        ("tests/models/test_precision.py",),
+    ),
+    Mutant(
+        "FP16 is said to be fast on a CPU without FP16 instructions",
+        "models/precision.py",
+        "if self is Precision.fp16 and not torch.cpu._is_amx_fp16_supported():",
+        "if False:",
+        (
+            "tests/models/test_precision.py::test_a_precision_the_cpu_has_no_instructions_for_says_so",
+        ),
+    ),
+    Mutant(
+        "the status line leaves out what is to be said of the precision",
+        "app/engine/run_info.py",
+        "limitations.append(precision.remark(device))",
+        'limitations.append("")',
+        (f"{_ENGINE}::test_what_runs_is_said_with_the_remark_of_its_precision",),
+    ),
+    Mutant(
+        "a broken picture is shown instead of one in a safer precision",
+        "app/engine/engine.py",
+        "if not broken or precision.safer is None:",
+        "if True:",
+        (f"{_ENGINE}::test_a_broken_half_precision_picture_steps_down_and_says_so_once",),
+    ),
+    Mutant(
+        "strength 0 is not quite the source",
+        "app/engine/blending.py",
+        "cv2.addWeighted(out, strength, source, 1 - strength, 0)",
+        "cv2.addWeighted(out, strength + 0.05, source, 0.95 - strength, 0)",
+        ("tests/app/engine/test_blending.py", f"{_ENGINE}::test_strength_zero_is_the_source"),
+    ),
+    Mutant(
+        "the colors of the source are not kept",
+        "app/engine/blending.py",
+        "if keep_colors:",
+        "if False:",
+        ("tests/app/engine/test_blending.py",),
+    ),
+    Mutant(
+        "a single picture is smoothed with the one before",
+        "app/engine/process_mode.py",
+        "return self in (ProcessMode.LIVE, ProcessMode.SEQUENCE)",
+        "return True",
+        (f"{_ENGINE}::test_a_single_picture_is_never_smoothed",),
+    ),
+    Mutant(
+        "the size and the network change in the middle of a recording",
+        "app/engine/engine.py",
+        "self._held = held",
+        "self._held = False",
+        (f"{_ENGINE}::test_while_it_is_held_neither_size_nor_network_changes",),
+    ),
+    Mutant(
+        "weights that are not the file their pack describes are used",
+        "app/styles/library.py",
+        "if path and sha256 and hashlib",
+        "if False and hashlib",
+        (f"{_ENGINE}::test_weights_that_were_tampered_with_are_refused",),
+    ),
+)
+
+_LIVE = (
+    Mutant(
+        "a grabber keeps the oldest frame instead of the newest",
+        "app/sources/grabber.py",
+        "self._fresh = frame\n",
+        "self._fresh = self._fresh or frame\n",
+        ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
+    ),
+    Mutant(
+        "frames that nobody read are not counted as dropped",
+        "app/sources/grabber.py",
+        "self._dropped += self._fresh is not None",
+        "self._dropped += 0",
+        ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
+    ),
+    Mutant(
+        "the window gets the oldest result it has not taken instead of the newest",
+        "app/live/worker.py",
+        "self._value = value\n",
+        "self._value = self._value or value\n",
+        ("tests/app/live/test_worker.py::test_the_newest_value_wins_and_is_taken_once",),
+    ),
+    Mutant(
+        "a slider moved while a frame is computed waits for the next frame",
+        "app/live/worker.py",
+        "self._engine.finish(inferred, self.wanted)",
+        "self._engine.finish(inferred)",
+        ("tests/app/live/test_worker.py::test_a_slider_moved_during_a_frame_is_in_that_frame",),
+    ),
+    Mutant(
+        "the engine takes an older config although a newer one is on its way",
+        "app/live/worker.py",
+        "return  # a newer one is already on its way",
+        "pass",
+        ("tests/app/live/test_worker.py::test_only_the_newest_of_several_configs_takes_effect",),
+    ),
+    Mutant(
+        "a picture of a choice given up is shown",
+        "app/live/session.py",
+        "if result is not None and same_choice(result.config, self._config):",
+        "if result is not None:",
+        (f"{_SESSION}::test_no_picture_of_a_choice_given_up_is_ever_shown",),
+    ),
+    Mutant(
+        "a source that is replaced stays open",
+        "app/live/worker.py",
+        "self._source.close()",
+        "pass",
+        (f"{_SESSION}::test_everything_on_a_source_happens_on_the_engines_thread",),
+    ),
+    Mutant(
+        "a source that failed is still said to be open",
+        "app/live/worker.py",
+        "self.ended.emit()",
+        "pass",
+        (
+            f"{_SESSION}::"
+            "test_a_failing_source_ends_the_stream_with_a_problem_and_another_can_be_opened",
+        ),
+    ),
+    Mutant(
+        "the metrics count no dropped frame",
+        "app/live/stream_metrics.py",
+        "self._dropped += frame.index - self._last_index - 1",
+        "self._dropped += 0",
+        ("tests/app/live/test_stream_metrics.py",),
+    ),
+    Mutant(
+        "the shortest stretch of a frame is called the bottleneck",
+        "app/live/stream_metrics.py",
+        "max(parts, key=",
+        "min(parts, key=",
+        ("tests/app/live/test_stream_metrics.py",),
+    ),
+)
+
+_FILES = (
+    Mutant(
+        "keys that the network does not have are ignored",
+        "models/checkpoints.py",
+        '"unexpected": [key for key in found if key not in expected],',
+        '"unexpected": [],',
+        (f"{_CHECKPOINTS}::test_every_key_that_does_not_fit_is_named",),
+    ),
+    Mutant(
+        "a key that a checkpoint gives twice is taken",
+        "models/checkpoints.py",
+        'faults["given twice"] = twice',
+        'faults["given twice"] = []',
+        (f"{_CHECKPOINTS}::test_a_key_given_in_both_layouts_is_refused",),
+    ),
+    Mutant(
+        "weights that are not finite are used",
+        "models/checkpoints.py",
+        "if broken := _not_finite(state):",
+        "if broken := []:",
+        (f"{_CHECKPOINTS}::test_weights_that_are_not_finite_are_refused",),
+    ),
+    Mutant(
+        "code in a checkpoint is run",
+        "models/safe_load.py",
+        "weights_only=True",
+        "weights_only=False",
+        (f"{_CHECKPOINTS}::test_code_in_a_checkpoint_is_never_run",),
+    ),
+    Mutant(
+        "a write that fails half way destroys the old file",
+        "utils/files/atomic.py",
+        "temporary = temporary_name(path)",
+        "temporary = path",
+        ("tests/utils/files/test_atomic.py",),
+    ),
+    Mutant(
+        "one bad picture ends the whole folder",
+        "app/commands/stylize.py",
+        "except (StyleForgeError, ImageError, OSError) as exc:",
+        "except KeyError as exc:",
+        (f"{_CLI}::test_bad_files_are_named_and_the_others_are_done",),
+    ),
+    Mutant(
+        "a result that exists is overwritten without being asked",
+        "app/commands/stylize.py",
+        "if existing and not args.skip_existing:",
+        "if False:",
+        (f"{_CLI}::test_what_exists_is_not_overwritten_unless_asked",),
+    ),
+    Mutant(
+        "a result overwrites its own input",
+        "app/commands/stylize.py",
+        "if target in sources:",
+        "if False:",
+        (f"{_CLI}::test_an_input_is_never_overwritten",),
+    ),
+    Mutant(
+        "a saved picture loses its transparency",
+        "app/commands/stylize.py",
+        "metadata(styled), alpha=picture.alpha)",
+        "metadata(styled))",
+        (f"{_CLI}::test_transparency_is_kept_where_the_format_has_it",),
+    ),
+    Mutant(
+        "a photograph is not turned upright",
+        "utils/image_utils.py",
+        "orientation = _orientation(image)",
+        "orientation = 1",
+        ("tests/utils/test_image_utils.py::test_a_picture_is_turned_upright",),
+    ),
+    Mutant(
+        "a picture too large for memory is read",
+        "utils/image_utils.py",
+        "if image.width * image.height > MAX_PIXELS:",
+        "if False:",
+        (
+            "tests/utils/test_image_utils.py::"
+            "test_a_picture_too_large_for_memory_is_refused_by_its_header",
+        ),
+    ),
+    Mutant(
+        "a bad picture of a strip is skipped in silence",
+        "app/sources/pictures.py",
+        'status = f"{fault[0].upper()}{fault[1:]}; skipped." if fault else ""',
+        'status = ""',
+        ("tests/app/sources/test_pictures.py::test_a_bad_picture_in_a_strip_is_skipped_aloud",),
+    ),
+    Mutant(
+        "one bad value in the settings file costs them all",
+        "app/settings.py",
+        "value = field.default\n",
+        "return cls()\n",
+        ("tests/app/test_settings.py::test_a_bad_value_costs_only_itself",),
+    ),
+    Mutant(
+        "everybody may read the settings file, which may hold a password",
+        "app/settings.py",
+        "temporary.touch(mode=0o600)",
+        "temporary.touch(mode=0o644)",
+        ("tests/app/test_settings.py::test_only_the_user_may_read_the_settings_file",),
+    ),
+    Mutant(
+        "older settings replace newer ones",
+        "app/ui/controllers/settings_saver.py",
+        "if number == self._newest:",
+        "if True:",
+        (
+            "tests/app/ui/controllers/test_settings_saver.py::test_a_write_whose_turn_comes_late_is_left_out",
+        ),
+    ),
+    Mutant(
+        "a built-in style can be removed",
+        "app/styles/library.py",
+        "if style.builtin:",
+        "if False:",
+        ("tests/app/styles/test_library.py::test_only_the_users_own_styles_can_be_removed",),
+    ),
+    Mutant(
+        "a style that could not be installed leaves half a folder",
+        "app/styles/library.py",
+        "if staging is not None:",
+        "if False:",
+        ("tests/app/styles/test_library.py::test_a_full_disk_leaves_nothing_behind",),
+    ),
+    Mutant(
+        "a film shows every frame for the same time",
+        "app/export/video_recorder.py",
+        "while self._last is not None and self._written < due:",
+        "if self._last is not None:",
+        (
+            "tests/app/export/test_video_recorder.py::"
+            "test_a_film_shows_every_frame_for_as_long_as_it_was_on_screen",
+        ),
+    ),
+    Mutant(
+        "a film whose disk is full is taken for whole",
+        "app/export/video_recorder.py",
+        "if not whole:",
+        "if False:",
+        ("tests/app/export/test_video_recorder.py::test_a_full_disk_is_told_and_leaves_nothing",),
+    ),
+)
+
+_TRAINING = (
+    Mutant(
+        "the checkpoint before the newest is not kept",
+        "models/training/checkpoint.py",
+        "if path.is_file():\n            _keep_as_previous(path)",
+        "if False:\n            _keep_as_previous(path)",
+        (
+            "tests/models/training/test_resuming.py::"
+            "test_a_damaged_checkpoint_is_replaced_before_the_next_is_written",
+        ),
+    ),
+    Mutant(
+        "the checksums of a training checkpoint are not compared",
+        "models/training/checkpoint.py",
+        "if altered:",
+        "if False:",
+        (
+            "tests/models/training/test_resuming.py::"
+            "test_a_damaged_checkpoint_is_replaced_before_the_next_is_written",
+        ),
+    ),
+    Mutant(
+        "a run goes on without the moments of its optimizer",
+        "models/training/run.py",
+        '| {"state": moments})',
+        '| {"state": {}})',
+        (
+            "tests/models/training/test_run.py::"
+            "test_a_resumed_run_ends_bit_equal_to_one_never_stopped",
+        ),
+    ),
+    Mutant(
+        "a run is resumed with other settings",
+        "models/training/run.py",
+        "if theirs.get(name) != value",
+        "if False",
+        ("tests/models/training/test_run.py::test_a_run_is_not_resumed_with_other_settings",),
+    ),
+)
+
+_KERNELS = (
+    Mutant(
+        "a test may leave a daemon behind",
+        "tests/helpers/threads.py",
+        "if not isinstance(t, threading._DummyThread)}",
+        "if not t.daemon}",
+        ("tests/helpers/test_threads.py::test_daemons_and_qthreads_are_seen_until_they_end",),
+    ),
+    Mutant(
+        "a test may leave a QThread behind",
+        "tests/helpers/threads.py",
+        "thread is not main and thread.isRunning()",
+        "False",
+        ("tests/helpers/test_threads.py::test_daemons_and_qthreads_are_seen_until_they_end",),
+    ),
+    Mutant(
+        "`doctor` calls every kernel ready",
+        "app/commands/doctor.py",
+        "{'ready' if status.ready else status.reason}",
+        "ready",
+        (
+            "tests/app/commands/test_doctor.py::test_a_kernel_that_cannot_run_is_a_note_with_its_reason",
+        ),
+    ),
+    Mutant(
+        "`doctor` marks every kernel as well",
+        "app/commands/doctor.py",
+        "yield Finding(OK if status.ready else NOTE, says)",
+        "yield Finding(OK, says)",
+        (
+            "tests/app/commands/test_doctor.py::test_a_kernel_that_cannot_run_is_a_note_with_its_reason",
+        ),
+    ),
+    Mutant(
+        "a kernel asked for by name runs its reference in silence",
+        "kernels/ops/registry.py",
+        "if not status.ready:",
+        "if False:",
+        ("tests/kernels/ops/test_registry.py::test_a_kernel_says_why_it_cannot_run",),
+    ),
+    Mutant(
+        "a library is not compiled again when its source has changed",
+        "kernels/jit/build.py",
+        "digest.update(source.read_bytes())",
+        "digest.update(source.name.encode())",
+        (
+            "tests/kernels/jit/test_build.py::test_a_failed_build_is_remembered_until_something_changes",
+        ),
+    ),
+)
+
+_WINDOW = (
+    Mutant(
+        "both sides of the split view show the styled picture",
+        "app/ui/viewport/viewport.py",
+        "self._draw(painter, styled.source, place)",
+        "self._draw(painter, styled.frame, place)",
+        (
+            "tests/app/ui/widgets/test_viewport.py::"
+            "test_the_split_has_the_original_left_and_the_styled_right",
+        ),
+    ),
+    Mutant(
+        "a drop-down has no name for a screen reader",
+        "app/ui/widgets/option_box.py",
+        "self.setAccessibleName(name)",
+        "pass",
+        (
+            "tests/app/ui/window/test_keys.py::test_every_control_has_an_accessible_name_and_a_tooltip",
+        ),
+    ),
+    Mutant(
+        "a label of the panel does not lead to its control",
+        "app/ui/widgets/form_layout.py",
+        "label.setBuddy(control)",
+        "pass",
+        ("tests/app/ui/window/test_keys.py::test_every_label_of_the_panel_leads_to_its_control",),
+    ),
+    Mutant(
+        "text from outside writes over the terminal",
+        "utils/text.py",
+        'if char.isprintable() or unicodedata.category(char) == "Zs":',
+        "if True:",
+        ("tests/utils/test_text.py",),
+    ),
+)
+
+MUTANTS = (*_COMPARISON, *_ENGINES, *_LIVE, *_FILES, *_TRAINING, *_KERNELS, *_WINDOW)

@@ -1,0 +1,63 @@
+"""The table of mutants fits the program as it is now, and a survivor is reported."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.__main__ import main
+from tests.mutants.mutant import ROOT, Mutant
+from tests.mutants.table import MUTANTS
+
+
+def named(text: str) -> Mutant:
+    """The one mutant whose name contains `text`."""
+    (mutant,) = (mutant for mutant in MUTANTS if text in mutant.name)
+    return mutant
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_applies_and_its_tests_exist(mutant):
+    assert mutant.fault(ROOT) == ""
+    assert mutant.new != mutant.old
+    assert mutant.file.endswith(".py")
+    ast.parse((ROOT / mutant.file).read_text("utf-8").replace(mutant.old, mutant.new))
+    assert mutant.tests
+    for test in mutant.tests:
+        path, _, name = test.partition("::")
+        tree = ast.parse((ROOT / path).read_text("utf-8"))
+        tests = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert not name or name in tests
+
+
+def test_no_two_mutants_have_one_name():
+    assert max(Counter(mutant.name for mutant in MUTANTS).values()) == 1
+
+
+def test_a_killed_mutant_a_survivor_and_one_that_does_not_apply_are_told_apart(capsys):
+    killed = named("one bad value in the settings file costs them all")
+    survivor = replace(
+        killed,
+        name="a survivor",
+        tests=("tests/app/test_settings.py::test_every_default_is_valid",),
+    )
+    outdated = replace(killed, name="outdated", old="what nobody wrote")
+    assert main([], [killed, survivor, outdated]) == 1
+    *lines, total = capsys.readouterr().out.splitlines()
+    assert [line.rpartition(": ")[2] for line in lines] == [
+        "killed",
+        "SURVIVED",
+        f"its text occurs 0 times in {killed.file}",
+    ]
+    assert total == "1 of 3 mutants were killed"
+    assert Path(ROOT / killed.file).read_text("utf-8").count(killed.old) == 1
+
+
+def test_a_test_that_fails_anyway_kills_nothing(capsys, monkeypatch):
+    mutant = replace(named("one bad value in the settings"), tests=("tests/no_such_test.py",))
+    assert main(["--only", "one bad value"], [mutant]) == 1
+    assert "do not pass on the unchanged tree" in capsys.readouterr().out
