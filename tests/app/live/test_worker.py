@@ -16,7 +16,7 @@ from app.live.worker import LatestValue, Worker
 from app.sources.pictures import Pictures
 from app.styles.library import Library
 from tests.conftest import picture
-from utils.image_utils import save_image
+from utils.images.writing import write_pixels
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_slider_moved_during_a_frame_is_in_that_frame(
         return inferred
 
     monkeypatch.setattr(engine, "infer", infer_while_it_moves)
-    save_image(tmp_path / "a.png", picture())
+    write_pixels(tmp_path / "a.png", picture())
     with qtbot.waitSignal(worker.ready, timeout=10_000):
         worker.open(Pictures([tmp_path / "a.png"]))
     result: StyledFrame | None = latest.take()
