@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Collection
+from typing import TYPE_CHECKING, Union
 
-import shiboken6
-from PySide6.QtCore import QCoreApplication, QThread
+if TYPE_CHECKING:
+    from PySide6.QtCore import QThread
 
-Thread = threading.Thread | QThread
+Thread = Union[threading.Thread, "QThread"]
 
+LASTING = {"tqdm_monitor"}  # PyTorch's compiler starts it, and it stays as long as the process
 GRACE_S = 10.0  # a thread that was told to end may take so long on a busy machine
 
 
@@ -20,10 +23,21 @@ def running() -> set[Thread]:
     # Python invents an object for a foreign thread that runs Python, and some versions keep it
     # when that has ended; those of Qt are asked themselves.
     python = {t for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
+    python = {thread for thread in python if thread.name not in LASTING}
+    return python | _qt_threads()
+
+
+def _qt_threads() -> set[Thread]:
+    """Those of Qt, where it was imported: tests of the networks run on machines without it."""
+    if "PySide6.QtCore" not in sys.modules:
+        return set()
+    import shiboken6
+    from PySide6.QtCore import QCoreApplication, QThread
+
     application = QCoreApplication.instance()
     main = application.thread() if application else None
     wrapped = [w for w in shiboken6.getAllValidWrappers() if isinstance(w, QThread)]
-    return python | {thread for thread in wrapped if thread is not main and thread.isRunning()}
+    return {thread for thread in wrapped if thread is not main and thread.isRunning()}
 
 
 def stray(before: Collection[Thread], within: float = GRACE_S) -> list[str]:
@@ -35,6 +49,6 @@ def stray(before: Collection[Thread], within: float = GRACE_S) -> list[str]:
 
 
 def _name(thread: Thread) -> str:
-    if isinstance(thread, QThread):
-        return f"QThread '{thread.objectName()}'"
-    return f"{'daemon' if thread.daemon else 'thread'} '{thread.name}'"
+    if isinstance(thread, threading.Thread):
+        return f"{'daemon' if thread.daemon else 'thread'} '{thread.name}'"
+    return f"QThread '{thread.objectName()}'"
