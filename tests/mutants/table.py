@@ -313,18 +313,18 @@ _FILES = (
     ),
     Mutant(
         "a photograph is not turned upright",
-        "utils/image_utils.py",
-        "orientation = _orientation(image)",
+        "utils/images/reading.py",
+        "orientation = orientation_of(image)",
         "orientation = 1",
-        ("tests/utils/test_image_utils.py::test_a_picture_is_turned_upright",),
+        ("tests/utils/images/test_picture_files.py::test_a_picture_is_turned_upright",),
     ),
     Mutant(
         "a picture too large for memory is read",
-        "utils/image_utils.py",
+        "utils/images/opening.py",
         "if image.width * image.height > MAX_PIXELS:",
         "if False:",
         (
-            "tests/utils/test_image_utils.py::"
+            "tests/utils/images/test_picture_files.py::"
             "test_a_picture_too_large_for_memory_is_refused_by_its_header",
         ),
     ),
@@ -447,10 +447,10 @@ _KERNELS = (
         ("tests/helpers/test_threads.py::test_daemons_and_qthreads_are_seen_until_they_end",),
     ),
     Mutant(
-        "`doctor` calls every kernel ready",
+        "`doctor` hides why a kernel is not in use",
         "app/commands/doctor.py",
-        "{'ready' if status.ready else status.reason}",
-        "ready",
+        'why = f" ({status.reason})" if status.reason else ""',
+        'why = ""',
         (
             "tests/app/commands/test_doctor.py::test_a_kernel_that_cannot_run_is_a_note_with_its_reason",
         ),
@@ -458,7 +458,7 @@ _KERNELS = (
     Mutant(
         "`doctor` marks every kernel as well",
         "app/commands/doctor.py",
-        "yield Finding(OK if status.ready else NOTE, says)",
+        "yield Finding(OK if status.ready or status.by_choice else NOTE, says)",
         "yield Finding(OK, says)",
         (
             "tests/app/commands/test_doctor.py::test_a_kernel_that_cannot_run_is_a_note_with_its_reason",

@@ -426,10 +426,14 @@ def test_what_is_not_native_on_the_cpu_is_refused_by_the_kernels_and_named_by_th
 
 
 def test_without_the_norm_a_convolution_runs_on_the_reference_norm_and_lacks_it(monkeypatch):
-    monkeypatch.setitem(build._reasons, "instance_norm", "not built yet")
+    monkeypatch.setitem(build._reasons, "instance_norm", "no C++ compiler found")
     (status,) = (s for s in statuses("cpu") if s.name == "fused_conv_instancenorm_forward")
     assert status.runs == "PyTorch's oneDNN convolution + the reference norm"
-    assert (status.ready, status.by_choice, status.reason) == (False, False, "not built yet")
+    assert (status.ready, status.by_choice, status.reason) == (
+        False,
+        False,
+        "no C++ compiler found",
+    )
 
 
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
