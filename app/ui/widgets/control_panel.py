@@ -204,7 +204,7 @@ class Panel(QScrollArea):
         def work() -> tuple[list[Choice], tuple[KernelStatus, ...]]:
             known = {choice.key for choice in devices()}
             where = resolve(device if device in known else "auto")  # the engine refuses others
-            limitations = [Choice(p, p.title, p.remark(where)) for p in Precision]
+            limitations = [Choice(p, p.title, p.remark(where) or p.cost) for p in Precision]
             return limitations, statuses(where)
 
         def done(found: tuple[list[Choice], tuple[KernelStatus, ...]]) -> None:

@@ -14,6 +14,7 @@ from app.engine.config import EngineConfig
 from app.settings import Settings
 from app.sources import CameraName
 from app.ui.main_window import MainWindow
+from kernels.ops.registry import statuses
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from tests.app.ui.window.conftest import press
@@ -299,3 +300,15 @@ def test_the_sources_menu_marks_what_is_open(streaming):
     streaming.sources_menu.aboutToShow.emit()
     checked = [a.text() for a in streaming.sources_menu.actions() if a.isChecked()]
     assert checked == [streaming.session.info.title]
+
+
+def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
+    window, session, qtbot, monkeypatch
+):
+    monkeypatch.setattr(Precision, "remark", lambda *_: "")
+    session.kernels_changed.emit(statuses("cpu"))  # then the panel asks for remarks anew
+    session.config = replace(session.config, precision=Precision.tf32)
+    said = "TF32 multiplies 11 of FP32's 24 bits"
+    qtbot.waitUntil(lambda: window.panel.precision_remark.text() == said)
+    session.config = replace(session.config, precision=Precision.fp32)
+    qtbot.waitUntil(lambda: window.panel.precision_remark.isHidden())
