@@ -120,7 +120,7 @@ def add_style(
 
 
 def picture(width: int = 64, height: int = 48, seed: int = 0) -> np.ndarray:
-    """[H, W, 3] uint8: a gradient with soft blobs, so that it has structure to stylise."""
+    """[H, W, 3] uint8: a gradient with soft blobs, so that it has structure to stylize."""
     rng = np.random.default_rng(seed)
     small = rng.integers(0, 256, (*reversed(fit(width, height, 16)), 3), np.uint8)
     rows = np.linspace(0, small.shape[0] - 1, height).round().astype(int)

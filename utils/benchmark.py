@@ -112,7 +112,7 @@ def interleave(
     """Time every call of `calls`, alternating them run by run; the results under the same keys.
 
     Whatever slows the machine for a while then slows all candidates alike. Every round starts
-    with another one, so that none always runs in the wake of the same neighbour. `round_done`
+    with another one, so that none always runs in the wake of the same neighbor. `round_done`
     is called with the number of rounds finished, warm-up included. ValueError if there is
     nothing to time.
     """

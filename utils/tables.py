@@ -37,8 +37,8 @@ WORTH = (
     (
         {"full", "lite"},
         "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; "
-        "less is better. L-BFGS optimises the photograph's pixels directly, so many iterations "
-        "long; *full there* is the full network on the photographs that were so optimised, and "
+        "less is better. L-BFGS optimizes the photograph's pixels directly, so many iterations "
+        "long; *full there* is the full network on the photographs that were so optimized, and "
         "*equals* after how many iterations L-BFGS stands where it does; *from noise* the same "
         "where L-BFGS begins with white noise, as Johnson et al. did.",
     ),
@@ -246,7 +246,7 @@ def _worth(styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]) -> li
 
 
 def _count(row: Mapping[str, Any], name: str, iterations: Sequence[int]) -> str:
-    """After how many iterations direct optimisation stands where a network does."""
+    """After how many iterations direct optimization stands where a network does."""
     beyond = name in row and row[name] is None and iterations
     return f"over {iterations[-1]}" if beyond else _figure(row.get(name), 0)
 

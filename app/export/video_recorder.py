@@ -1,4 +1,4 @@
-"""A film of the stylised stream, written on a thread of its own."""
+"""A film of the stylized stream, written on a thread of its own."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Recording:
         self._last = np.ascontiguousarray(_fitted(pixels, self._size)[..., ::-1])
 
     def _open(self, pixels: Pixels) -> None:
-        height, width = (side - side % 2 for side in pixels.shape[:2])  # the codec halves colours
+        height, width = (side - side % 2 for side in pixels.shape[:2])  # the codec halves colors
         self._size = width, height
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fourcc = cv2.VideoWriter.fourcc(*"mp4v")

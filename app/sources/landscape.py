@@ -1,7 +1,7 @@
 """Paints the parts of the animated scene: a mountain lake on a late afternoon.
 
-Everything is drawn once, from fixed random numbers, for one size of the picture. Colours are
-RGB. A layer has its colours multiplied by its coverage already, so that laying it over a
+Everything is drawn once, from fixed random numbers, for one size of the picture. Colors are
+RGB. A layer has its colors multiplied by its coverage already, so that laying it over a
 picture is one multiplication and one addition.
 """
 

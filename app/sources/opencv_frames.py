@@ -27,7 +27,7 @@ def retrieved(capture: Retrieves) -> NDArray[np.uint8] | None:
 
 
 def rgb(pixels: object) -> NDArray[np.uint8] | None:
-    """What OpenCV delivered (BGR, BGRA or grey uint8), as a new RGB array; None if it is none of
+    """What OpenCV delivered (BGR, BGRA or gray uint8), as a new RGB array; None if it is none of
     these."""
     if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.size == 0:
         return None

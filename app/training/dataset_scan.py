@@ -10,7 +10,7 @@ from models.training.data import find_photographs, load_photographs
 from models.training.errors import TrainingError
 
 LOOKED_AT = 200  # photographs decoded, drawn at random from a larger folder
-SIDE = 48  # pixels; enough to see that a photograph is not of one colour
+SIDE = 48  # pixels; enough to see that a photograph is not of one color
 FEW = 100  # fewer are told of
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NO_DISPLAY = (
     "styleforge: there is no display to open a window on; "
-    "use `styleforge stylize` to stylise files from here\n"
+    "use `styleforge stylize` to stylize files from here\n"
 )
 
 

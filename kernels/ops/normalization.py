@@ -196,7 +196,7 @@ def fused_instance_norm(
     """pad(relu(norm(x) * weight + bias + residual)), padded by `pad` on every side.
 
     `x` is [N, C, H, W], dense in either layout, of any floating dtype; the result has its dtype
-    and layout, and the shape [N, C, H + 2 pad, W + 2 pad]. Each plane is normalised by its own
+    and layout, and the shape [N, C, H + 2 pad, W + 2 pad]. Each plane is normalized by its own
     mean and biased variance, taken in FP32 (FP64 for FP64). `weight` and `bias` are [C];
     `residual` is [N, C, H, W] of x's dtype, with any strides; `pad_mode` is "reflect" (pad must
     be below H and W) or "replicate".
@@ -252,7 +252,7 @@ def fused_instance_norm_forward(
     """relu(norm(input) * gamma + beta + residual), on the CPU and on CUDA.
 
     `input` is [N, C, H, W] of any floating dtype; the result has its shape, dtype and layout
-    (channels last stays so). Each plane is normalised by its own mean and biased variance, taken
+    (channels last stays so). Each plane is normalized by its own mean and biased variance, taken
     about the mean in FP32 (FP64 for FP64). `gamma` and `beta` are [C] of any floating dtype;
     `residual` is as the input. `use_vectorized` False reads element by element on CUDA, which
     changes no more than the order of sums.

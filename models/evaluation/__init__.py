@@ -1,2 +1,2 @@
 """What a styled picture is worth, in figures: steadiness, clipping, borders, and what direct
-optimisation of the same objective would reach."""
+optimization of the same objective would reach."""

@@ -1,4 +1,4 @@
-"""Direct optimisation of a picture: the objective of training made small pixel by pixel."""
+"""Direct optimization of a picture: the objective of training made small pixel by pixel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LbfgsResult:
     picture: Tensor
 
 
-def optimise(
+def optimize(
     objective: Objective,
     photograph: Tensor,  # [1, 3, H, W], float RGB 0-255
     iterations: Sequence[int],
@@ -66,7 +66,7 @@ def white_noise(photograph: Tensor) -> Tensor:
 
 
 class _Search:
-    """An optimisation under way."""
+    """An optimization under way."""
 
     def __init__(self, objective: Objective, photograph: Tensor, start: Tensor) -> None:
         self.done = self._evaluations = 0

@@ -46,7 +46,7 @@ class PreparedWeights:
     """Weights in the form a kernel wants, made once and again when their source has changed.
 
     A source has changed when it lies elsewhere (`.to`, a new parameter) or was written to by
-    PyTorch (`load_state_dict`, an optimiser's step); writing through `.data` goes unnoticed.
+    PyTorch (`load_state_dict`, an optimizer's step); writing through `.data` goes unnoticed.
     """
 
     def __init__(self) -> None:

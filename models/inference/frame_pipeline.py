@@ -1,4 +1,4 @@
-"""Frames through the native network on a GPU, as bytes: one at a time, or neighbours overlapped."""
+"""Frames through the native network on a GPU, as bytes: one at a time, or neighbors overlapped."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def load_photographs(
     """Decode at most `limit` of `paths`, drawn by `seed`, as `side` x `side` squares.
 
     Memory is bounded by the limit (250 KB a photograph at the default sizes), and no step waits
-    for a decoder. A file that cannot be read, or is of one colour, is skipped and named;
+    for a decoder. A file that cannot be read, or is of one color, is skipped and named;
     TrainingError if all are.
     """
     if limit < 1:
@@ -100,7 +100,7 @@ def load_photographs(
         except (ImageError, OSError) as exc:
             return str(exc)
         name = printable(paths[place].name)
-        return f"'{name}' is of one colour" if _plain(squares[place]) else ""
+        return f"'{name}' is of one color" if _plain(squares[place]) else ""
 
     faults: list[str] = []
     pool = ThreadPoolExecutor(DECODERS)
@@ -132,7 +132,7 @@ def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
 
 
 def _plain(pixels: NDArray[np.uint8]) -> bool:
-    """Whether a crop of a square can be of one colour. Its gradient would overflow: every
+    """Whether a crop of a square can be of one color. Its gradient would overflow: every
     instance norm in turn divides by a deviation of nothing."""
     edge = math.ceil(len(pixels) * (1 - 1 / SQUARE))
     middle = pixels[edge:-edge, edge:-edge]  # is in every crop

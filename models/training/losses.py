@@ -63,7 +63,7 @@ def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Te
 
 
 def total_variation(images: Tensor) -> Tensor:
-    """The mean squared difference of neighbouring pixels, across plus down, of [B, 3, H, W]
+    """The mean squared difference of neighboring pixels, across plus down, of [B, 3, H, W]
     images in 0-255; a scalar. Keeps checkerboards and sparkle out of flat regions."""
     across = (images[..., 1:] - images[..., :-1]).square().mean()
     down = (images[..., 1:, :] - images[..., :-1, :]).square().mean()

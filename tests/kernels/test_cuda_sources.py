@@ -29,7 +29,7 @@ def architectures() -> list[str]:
 
 @functools.cache
 def quick() -> list[str]:
-    """The flag that does without optimisation, from CUDA 12.8 on: this is about the sources."""
+    """The flag that does without optimization, from CUDA 12.8 on: this is about the sources."""
     told = subprocess.run([str(NVCC), "--help"], capture_output=True, text=True, check=True)
     return ["--Ofast-compile=max"] if "--Ofast-compile" in told.stdout else []
 

@@ -68,7 +68,7 @@ def test_frame_to_frame_is_told_with_its_spread():
     assert line == ("64x48", "FP16", "950", *["1.23", "1.2-1.3", "1.5"] * 2)
 
 
-def test_a_network_that_direct_optimisation_does_not_reach_is_told_so():
+def test_a_network_that_direct_optimization_does_not_reach_is_told_so():
     quality = json.loads((ROOT / "benchmarks" / "quality.json").read_text("utf-8"))["quality"]
     (scream,) = (style for style in quality["styles"] if style["key"] == "scream")
     for value, told in ((None, "over 300"), (12.0, "12")):

@@ -28,8 +28,8 @@ _ORIENTATION = 0x0112
 def to_rgb(image: Image.Image) -> NDArray[np.uint8]:
     """A loaded picture of any mode as uint8 [H, W, 3], as `read_pixels` promises, not turned."""
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        grey = _eight_bits(_array(image))
-        return np.repeat(grey[..., None], 3, axis=2)
+        gray = _eight_bits(_array(image))
+        return np.repeat(gray[..., None], 3, axis=2)
     profile = image.info.get("icc_profile")
     if image.has_transparency_data:
         image = _in_bands(image, _on_paper)
@@ -47,7 +47,7 @@ def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
 
 def bits_per_channel(image: Image.Image) -> int:
     """How many bits a channel has in the file; to be asked before the picture is loaded, as
-    Pillow makes 8 of 16 in colour pictures."""
+    Pillow makes 8 of 16 in color pictures."""
     arguments = [tile[3] for tile in getattr(image, "tile", ())]
     if image.mode.startswith("I;16") or any(";16" in str(argument) for argument in arguments):
         return 16
@@ -124,17 +124,17 @@ def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
     return image if image.mode == "RGB" else _in_bands(image, lambda band: band.convert("RGB"))
 
 
-def _eight_bits(grey: NDArray[np.generic]) -> NDArray[np.uint8]:
+def _eight_bits(gray: NDArray[np.generic]) -> NDArray[np.uint8]:
     """16-bit by its full range; wider integers and floats by the range that they occupy."""
-    if grey.dtype == np.uint16:
-        return ((grey.astype(np.uint32) + 128) // 257).astype(np.uint8)
+    if gray.dtype == np.uint16:
+        return ((gray.astype(np.uint32) + 128) // 257).astype(np.uint8)
     with np.errstate(invalid="ignore"):  # of which NaN it is, nothing depends
-        values = np.nan_to_num(grey.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+        values = np.nan_to_num(gray.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     low, high = float(values.min()), float(values.max())
-    if low >= 0 and high <= 1 and grey.dtype.kind == "f":
+    if low >= 0 and high <= 1 and gray.dtype.kind == "f":
         low, high = 0.0, 1.0
     elif low >= 0 and high <= 255:
         low, high = 0.0, 255.0
-    elif low >= 0 and high <= 65535 and grey.dtype.kind != "f":
+    elif low >= 0 and high <= 65535 and gray.dtype.kind != "f":
         low, high = 0.0, 65535.0
     return np.rint((values - low) * (255.0 / ((high - low) or 1.0))).astype(np.uint8)

@@ -42,7 +42,7 @@ def read_picture(path: str | os.PathLike[str]) -> Picture:
 
     Reads whatever Pillow reads, whatever the file is called, and HEIC where pillow-heif is
     installed: 16-bit and float pictures are scaled to 0-255, the first frame stands for an
-    animation, colour profiles are applied. Transparency is laid over white: a cut-out is made to
+    animation, color profiles are applied. Transparency is laid over white: a cut-out is made to
     be seen on paper, and over black its soft edges would get a dark rim that a style network
     turns into an outline. Raises ImageError.
     """

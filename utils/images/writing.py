@@ -58,7 +58,7 @@ def write_pixels(
                 image.save(temporary, "PNG", pnginfo=png_info(metadata))
             elif ending == ".webp":
                 image.save(temporary, "WEBP", quality=quality, exif=exif_of(metadata))
-            else:  # full chroma: styled pictures live on sharp coloured edges
+            else:  # full chroma: styled pictures live on sharp colored edges
                 image.save(
                     temporary, "JPEG", quality=quality, subsampling=0, exif=exif_of(metadata)
                 )
@@ -69,7 +69,7 @@ def write_pixels(
 
 
 def _off_white(pixels: NDArray[np.uint8], alpha: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The colours that look like `pixels` when they are laid over white with `alpha`, or as
+    """The colors that look like `pixels` when they are laid over white with `alpha`, or as
     nearly as they can."""
     soft = (alpha > 0) & (alpha < 255)
     share = alpha[soft, None].astype(np.float32) / 255

@@ -1,4 +1,4 @@
-"""Times frames from host memory and back to it: one alone, and neighbours overlapped."""
+"""Times frames from host memory and back to it: one alone, and neighbors overlapped."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "quality",
         help="measure what styles are worth on photographs",
         description="Measures styles on photographs kept out of training: the objective of "
-        "training beside what direct optimisation (L-BFGS) of the same objective reaches, flicker, "
+        "training beside what direct optimization (L-BFGS) of the same objective reaches, flicker, "
         "clipped pixels, the picture's border, and what lower precision costs. Without flags, it "
         "prints what can be measured on the program's own scene. Without a GPU, give few "
         "photographs, a small --size and --lbfgs-photos 0.",
@@ -153,13 +153,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=_iterations,
         default=(50, 100, 300),
         metavar="N,...",
-        help="iterations of direct optimisation to report (default: 50,100,300)",
+        help="iterations of direct optimization to report (default: 50,100,300)",
     )
     how.add_argument(
         "--lbfgs-photos",
         type=lambda text: whole(text, 0, 1_000_000, "the number of photographs"),
         metavar="N",
-        help="optimise only the first N photographs directly; 0 for none (default: all)",
+        help="optimize only the first N photographs directly; 0 for none (default: all)",
     )
     how.add_argument(
         "--flicker-photos",
@@ -245,7 +245,7 @@ def _measure(
         precisions=precisions,
         kernels=args.kernels,
         iterations=args.lbfgs,
-        direct=_optimised(args, count),
+        direct=_optimized(args, count),
         flickering=min(args.flicker_photos, count),
     )
     with _told("Preparing the native kernels ..."):
@@ -331,7 +331,7 @@ def _contact_sheet(
 
 
 def _style_sheet(path: Path, photographs: Sequence[Photograph], shown: Shown, plan: Plan) -> None:
-    """One style: photograph, full, lite, direct optimisation where it was made."""
+    """One style: photograph, full, lite, direct optimization where it was made."""
     columns = ["Photograph", *(name.capitalize() for name in shown.networks)]
     if shown.direct:
         columns.append(f"L-BFGS {plan.shown}")
@@ -351,8 +351,8 @@ def _told(text: str) -> Iterator[Say]:
         yield lambda description: progress.update(task, description=printable(description))
 
 
-def _optimised(args: argparse.Namespace, count: int) -> int:
-    """How many of `count` photographs are optimised directly: none without the objective."""
+def _optimized(args: argparse.Namespace, count: int) -> int:
+    """How many of `count` photographs are optimized directly: none without the objective."""
     if args.vgg is None:
         return 0
     return count if args.lbfgs_photos is None else min(args.lbfgs_photos, count)
@@ -362,9 +362,9 @@ def _not_measured(args: argparse.Namespace, plan: Plan) -> list[str]:
     """What the tables leave out, and the flags that bring it in."""
     left_out = {
         "photographs, only the built-in scene: --photos FOLDER": not args.photos,
-        "the objective of training, and what direct optimisation of it reaches: --vgg FILE "
+        "the objective of training, and what direct optimization of it reaches: --vgg FILE "
         "--styles-images FOLDER": args.vgg is None,
-        "direct optimisation: --lbfgs-photos N": args.vgg is not None and not plan.direct,
+        "direct optimization: --lbfgs-photos N": args.vgg is not None and not plan.direct,
         f"what lower precision costs: --precisions {','.join(LOWER)}": len(plan.precisions) == 1,
         "flicker: --flicker-photos N": not plan.flickering,
         "the same styles trained without the stability term: --without FOLDER": not args.without,

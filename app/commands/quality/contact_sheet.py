@@ -1,4 +1,4 @@
-"""Lays pictures out on a labelled sheet, a row for each photograph."""
+"""Lays pictures out on a labeled sheet, a row for each photograph."""
 
 from __future__ import annotations
 

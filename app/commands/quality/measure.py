@@ -15,7 +15,7 @@ from app.commands.quality.contact_sheet import Pixels
 from app.commands.quality.inputs import Photograph, StyleUnderTest
 from models.evaluation import flicker
 from models.evaluation.image_metrics import border, clipped, to_pixels, to_tensor
-from models.evaluation.lbfgs import HISTORY, LbfgsResult, optimise, white_noise
+from models.evaluation.lbfgs import HISTORY, LbfgsResult, optimize, white_noise
 from models.evaluation.objective_metrics import Judged, Styler, judge, styler
 from models.precision import Precision
 from models.training.config import TrainingConfig
@@ -136,10 +136,10 @@ class Quality:
             say(f"{subject.pack.title}: without the stability term")
             entry["without"], _ = self._network(objective, subject.without, REFERENCE, [])
         if self._plan.direct and objective is not None:
-            reached = self._optimised(objective, subject.pack.title, say)
+            reached = self._optimized(objective, subject.pack.title, say)
             place = self._plan.iterations.index(self._plan.shown)
             shown.direct.extend(to_pixels(stages[place].picture) for stages in reached)
-            noisy = self._optimised(objective, subject.pack.title, say, white_noise)
+            noisy = self._optimized(objective, subject.pack.title, say, white_noise)
             entry["direct"], entry["from_noise"] = map(self._direct_rows, (reached, noisy))
             for row in entry["networks"]:
                 seen = [one["seen"] for one in row.get("each", [])]
@@ -217,7 +217,7 @@ class Quality:
             "panned_each": panned,
         }
 
-    def _optimised(
+    def _optimized(
         self,
         objective: Objective,
         title: str,
@@ -229,7 +229,7 @@ class Quality:
         for name, picture in zip(self._names, self._pictures[: self._plan.direct], strict=False):
             say(f"{title}: L-BFGS of {name}, {len(reached) + 1} of {self._plan.direct}")
             reached.append(
-                optimise(objective, picture, self._plan.iterations, start=start(picture))
+                optimize(objective, picture, self._plan.iterations, start=start(picture))
             )
         return reached
 
@@ -252,7 +252,7 @@ class Quality:
 
 
 def _equals(objectives: Sequence[float], paths: Sequence[Sequence[float]]) -> float | None:
-    """After how many iterations direct optimisation stands where a network does: the median
+    """After how many iterations direct optimization stands where a network does: the median
     over the photographs that have a path; None if it does not get there."""
     counts = [
         next((n for n, value in enumerate(path) if value <= reached), math.inf)

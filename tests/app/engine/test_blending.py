@@ -1,4 +1,4 @@
-"""Strength, colours and comparison are arithmetic one can check by hand."""
+"""Strength, colors and comparison are arithmetic one can check by hand."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def test_half_strength_is_half_way():
     assert np.abs(blend(result, source, 0.5, False) - expected).max() <= 0.5
 
 
-def test_keeping_colours_keeps_the_luma_of_the_result_and_the_chroma_of_the_source():
-    grey = np.full_like(source, 128)
+def test_keeping_colors_keeps_the_luma_of_the_result_and_the_chroma_of_the_source():
+    gray = np.full_like(source, 128)
     calm = np.full_like(source, (140, 110, 120))  # far from the edges, so nothing clips
-    mixed = cv2.cvtColor(blend(grey, calm, 1.0, True), cv2.COLOR_RGB2YCrCb).astype(int)
+    mixed = cv2.cvtColor(blend(gray, calm, 1.0, True), cv2.COLOR_RGB2YCrCb).astype(int)
     assert np.abs(mixed[..., 0] - 128).max() <= 1
     assert np.abs(mixed[..., 1:] - cv2.cvtColor(calm, cv2.COLOR_RGB2YCrCb)[..., 1:]).max() <= 1
 

@@ -163,7 +163,7 @@ def test_a_pause_delivers_nothing_and_counts_nothing(source: Camera, device: Fak
 def test_damaged_pictures_are_left_out(garbage: object, device: FakeCamera) -> None:
     source = Camera("Eye", Mode(*SMALL, fps=100), device.open)
     device.pictures = np.zeros((2, 2), np.uint8) if garbage is None else garbage
-    if garbage is None:  # grey is no garbage
+    if garbage is None:  # gray is no garbage
         wait_for(lambda: next_frame(source).pixels.shape == (2, 2, 3))
     else:
         time.sleep(0.05)

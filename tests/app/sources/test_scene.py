@@ -31,10 +31,10 @@ def test_the_scene_moves_gently_and_without_a_seam() -> None:
 
 
 def test_the_scene_has_detail_at_every_scale() -> None:
-    grey = render(3.0, 640, 360).mean(axis=2)
+    gray = render(3.0, 640, 360).mean(axis=2)
     for size in (1, 4, 16, 64):
         rows, columns = 360 // size, 640 // size
-        blocks = grey[: rows * size, : columns * size].reshape(rows, size, columns, size)
+        blocks = gray[: rows * size, : columns * size].reshape(rows, size, columns, size)
         assert np.abs(np.diff(blocks.mean(axis=(1, 3)), axis=1)).mean() > 4
 
 

@@ -162,7 +162,7 @@ def _encoded(picture: Image.Image, kind: str, **options: Any) -> bytes:
 def _by_hand() -> tuple[tuple[str, bytes], ...]:
     """Formats that Pillow reads and does not write."""
     pixels = np.random.default_rng(2).integers(0, 256, (HEIGHT, WIDTH, 3), np.uint8)
-    raw, grey = pixels.tobytes(), pixels[..., 0].tobytes()
+    raw, gray = pixels.tobytes(), pixels[..., 0].tobytes()
     planes = pixels.transpose(2, 0, 1).tobytes()
     palette = bytes(range(256)) * 3
     icon = bytearray(_encoded(Image.fromarray(pixels), "ICO", bitmap_format="bmp"))
@@ -180,31 +180,31 @@ def _by_hand() -> tuple[tuple[str, bytes], ...]:
         ".ras": struct.pack(">8I", 0x59A66A95, WIDTH, HEIGHT, 24, len(raw), 1, 0, 0) + raw,
         ".cur": bytes(icon),
         ".dcx": struct.pack("<3I", 987654321, 12, 0) + pcx,
-        ".fits": fits.ljust(2880).encode() + grey.ljust(2880, b"\0"),
+        ".fits": fits.ljust(2880).encode() + gray.ljust(2880, b"\0"),
         ".xpm": xpm.encode(),
         ".ftc": b"FTEX" + struct.pack("<8I", 0, WIDTH, HEIGHT, 1, 1, 1, 32, len(raw)) + raw,
         ".gbr": struct.pack(">5I", 28, 2, WIDTH, HEIGHT, 1) + b"GIMP" + struct.pack(">I", 10)
-        + grey,
-        ".fli": _fli(grey, palette),
-        ".thumb": f"P7 332\n#END_OF_COMMENTS\n{WIDTH} {HEIGHT} 255\n".encode() + grey,
+        + gray,
+        ".fli": _fli(gray, palette),
+        ".thumb": f"P7 332\n#END_OF_COMMENTS\n{WIDTH} {HEIGHT} 255\n".encode() + gray,
         ".pxr": b"\x80\xe8\0\0".ljust(416, b"\0")
         + struct.pack("<6H", HEIGHT, WIDTH, 0, 0, 14, 2).ljust(608, b"\0") + raw,
         ".ppm": f"P3\n# plain\n{WIDTH} {HEIGHT}\n255\n{plain}\n".encode(),
         ".pbm": f"P1\n{WIDTH} {HEIGHT}\n{' '.join('01' * (WIDTH * HEIGHT // 2))}\n".encode(),
         ".iptc": b"\x1c\x03\x3c\0\x02\x01\x01\x1c\x03\x14\0\x02" + struct.pack(">H", WIDTH)
         + b"\x1c\x03\x1e\0\x02" + struct.pack(">H", HEIGHT) + b"\x1c\x03\x78\0\x01\x01"
-        + b"\x1c\x08\x0a\x01\x80" + grey,
+        + b"\x1c\x08\x0a\x01\x80" + gray,
         ".mcidas": struct.pack(">64i", 0, 4, 0, 0, 0, 0, 0, 0, HEIGHT, WIDTH, 1, *([0] * 22), 256,
-                               *([0] * 30)) + grey,
+                               *([0] * 30)) + gray,
         ".pcd": bytes(2048) + b"PCD_IPI" + bytes(96 * 2048 + 768 * 512 * 3 // 2),
     }  # fmt: skip
     return tuple((f"picture{ending}", data) for ending, data in made.items())
 
 
-def _fli(grey: bytes, palette: bytes) -> bytes:
+def _fli(gray: bytes, palette: bytes) -> bytes:
     """One frame: a palette and uncompressed pixels."""
     colors = struct.pack("<IHH", 6 + 4 + len(palette), 4, 1) + b"\0\0" + palette
-    copied = struct.pack("<IH", 6 + len(grey), 16) + grey
+    copied = struct.pack("<IH", 6 + len(gray), 16) + gray
     body = struct.pack("<IHH8x", 16 + len(colors + copied), 0xF1FA, 2) + colors + copied
     head = struct.pack("<IHHHHHHI", 128 + len(body), 0xAF12, 1, WIDTH, HEIGHT, 8, 3, 50)
     return head.ljust(128, b"\0") + body

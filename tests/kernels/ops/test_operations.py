@@ -131,7 +131,7 @@ def test_a_constant_channel_becomes_its_bias(side, layout, device):
     assert torch.equal(got[:, 3], beta[3].expand(1, side, 30))
 
 
-def test_strides_of_any_kind_are_normalised_rightly(device):
+def test_strides_of_any_kind_are_normalized_rightly(device):
     base = normal(2, 24, 18, 20).to(device)
     for x in (base[:, ::2], base.transpose(2, 3), base[..., 3:9, ::3], base[:, :, 1:], base[1:]):
         expected = F.instance_norm(x.double())
@@ -220,7 +220,7 @@ def test_strides_of_any_kind_are_convolved_rightly(device):
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize("shape", CONVOLUTIONS, ids=str)
 @OWN
-def test_a_normalised_convolution_errs_at_most_twice_as_much_as_pytorch(
+def test_a_normalized_convolution_errs_at_most_twice_as_much_as_pytorch(
     own, shape, layout, dtype, upsample, device
 ):
     if device == "cpu" and own:

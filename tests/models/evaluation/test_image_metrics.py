@@ -14,12 +14,12 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_clipped_pixels_are_those_at_the_ends_of_the_range_as_seen() -> None:
-    grey = torch.full((1, 3, 2, 5), 128.0)
-    grey[0, 0, 0, 0] = 255.4  # seen as 255, and beyond it
-    grey[0, 1, 0, 1] = 0.3  # seen as 0, and within
-    grey[0, 2, 1, 2] = -40
-    assert clipped(grey) == pytest.approx(0.3)
-    assert beyond(grey) == pytest.approx(0.2)
+    gray = torch.full((1, 3, 2, 5), 128.0)
+    gray[0, 0, 0, 0] = 255.4  # seen as 255, and beyond it
+    gray[0, 1, 0, 1] = 0.3  # seen as 0, and within
+    gray[0, 2, 1, 2] = -40
+    assert clipped(gray) == pytest.approx(0.3)
+    assert beyond(gray) == pytest.approx(0.2)
 
 
 def test_a_dark_frame_shows_in_the_border_and_texture_does_not() -> None:
@@ -41,9 +41,9 @@ def test_a_dark_frame_shows_in_the_border_and_texture_does_not() -> None:
 
 
 def test_psnr_is_that_of_pictures_within_range() -> None:
-    grey = torch.full((1, 3, 4, 4), 100.0)
-    assert psnr(grey + 1, grey) == pytest.approx(48.13, abs=0.01)
-    assert psnr(grey + 200, grey + 400) == float("inf"), "both are white"
+    gray = torch.full((1, 3, 4, 4), 100.0)
+    assert psnr(gray + 1, gray) == pytest.approx(48.13, abs=0.01)
+    assert psnr(gray + 200, gray + 400) == float("inf"), "both are white"
 
 
 def test_pixels_survive_the_way_to_a_tensor_and_back() -> None:

@@ -1,4 +1,4 @@
-"""The objective, of networks and of direct optimisation."""
+"""The objective, of networks and of direct optimization."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from app.commands.quality.measure import _equals
 from models.evaluation.flicker import panned_flicker, still_flicker
 from models.evaluation.image_metrics import to_tensor
-from models.evaluation.lbfgs import optimise, white_noise
+from models.evaluation.lbfgs import optimize, white_noise
 from models.evaluation.objective_metrics import judge, styler
 from models.precision import Precision
 from models.training.features import Vgg19Features
@@ -19,11 +19,11 @@ from tests.models.evaluation.conftest import CPU, TINY, painting, state
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def test_direct_optimisation_goes_down_and_tells_what_it_took(objective, photograph) -> None:
+def test_direct_optimization_goes_down_and_tells_what_it_took(objective, photograph) -> None:
     with torch.no_grad():
         before = float(objective(photograph, photograph)[0])
     told: list[int] = []
-    few, more = optimise(objective, photograph, (2, 6), lambda: told.append(1))
+    few, more = optimize(objective, photograph, (2, 6), lambda: told.append(1))
     assert before > few.terms[0] > more.terms[0] > 0
     assert (few.iterations, more.iterations, len(told)) == (2, 6, 6)
     assert 6 < more.evaluations <= 6 * 3
@@ -36,26 +36,26 @@ def test_direct_optimisation_goes_down_and_tells_what_it_took(objective, photogr
     )
 
 
-def test_direct_optimisation_begins_with_noise_where_that_is_asked_for(objective, photograph):
+def test_direct_optimization_begins_with_noise_where_that_is_asked_for(objective, photograph):
     start = white_noise(photograph)
     assert torch.equal(start, white_noise(photograph))
     assert 120 < start.mean() < 135
     assert 0 <= start.min() < 5 < 250 < start.max() <= 255
-    (reached,) = optimise(objective, photograph, (3,), start=start)
+    (reached,) = optimize(objective, photograph, (3,), start=start)
     with torch.no_grad():
         assert reached.path[0] == pytest.approx(float(objective(start, photograph)[0]))
     assert reached.path[3] < reached.path[0]
-    assert reached.path[0] > optimise(objective, photograph, (1,))[0].path[0]
+    assert reached.path[0] > optimize(objective, photograph, (1,))[0].path[0]
 
 
-def test_direct_optimisation_is_content_with_what_cannot_be_better() -> None:
+def test_direct_optimization_is_content_with_what_cannot_be_better() -> None:
     photograph = torch.full((1, 3, 8, 8), 100.0)
 
     def objective(pixels: Tensor, photograph: Tensor) -> Tensor:
         loss = (pixels - photograph).square().mean()
         return torch.stack((loss, loss, loss, loss))
 
-    (reached,) = optimise(objective, photograph, (5,))
+    (reached,) = optimize(objective, photograph, (5,))
     assert (reached.iterations, reached.terms[0]) == (0, 0)
 
 
@@ -80,7 +80,7 @@ def test_a_gpu_measures_what_the_cpu_does(vgg_state, photograph) -> None:
     for device in (CPU, cuda):
         features = Vgg19Features(vgg_state, "caffe").to(device)
         objective = Objective(TINY, features, to_tensor(painting(), device))
-        (stands,) = optimise(objective, photograph.to(device), (5,))
+        (stands,) = optimize(objective, photograph.to(device), (5,))
         network, _ = styler(state(), "fused", Precision.fp32, device)
         figures = judge(objective, photograph.to(device), network(photograph.to(device)))
         flickers = (f(network, photograph.to(device)) for f in (still_flicker, panned_flicker))

@@ -32,7 +32,7 @@ def test_one_network_in_either_input_convention_sees_the_same(vgg_state: dict[st
     ).relu()
     torch.testing.assert_close(caffe(images)["relu1_1"], first, rtol=1e-4, atol=1e-3)
 
-    normalised = Vgg19Features(vgg_state, "torchvision")
+    normalized = Vgg19Features(vgg_state, "torchvision")
     mean, deviation = torch.tensor([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])
     second = torch.nn.functional.conv2d(
         (images / 255 - mean[:, None, None]) / deviation[:, None, None],
@@ -40,7 +40,7 @@ def test_one_network_in_either_input_convention_sees_the_same(vgg_state: dict[st
         vgg_state["features.0.bias"],
         padding=1,
     ).relu()
-    torch.testing.assert_close(normalised(images)["relu1_1"], second, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(normalized(images)["relu1_1"], second, rtol=1e-4, atol=1e-4)
 
 
 def test_features_have_the_published_shapes_and_no_gradients(features: Vgg19Features) -> None:
@@ -53,7 +53,7 @@ def test_features_have_the_published_shapes_and_no_gradients(features: Vgg19Feat
     assert not any(p.requires_grad for p in features.parameters())
 
 
-@pytest.mark.parametrize("said", ["BGR, 0-255", "RGB / 255, normalised"])
+@pytest.mark.parametrize("said", ["BGR, 0-255", "RGB / 255, normalized"])
 def test_a_safetensors_file_says_which_input_it_wants(
     tmp_path: Path, vgg_state: dict[str, Tensor], said: str
 ) -> None:

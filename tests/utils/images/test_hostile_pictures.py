@@ -220,7 +220,7 @@ def test_a_name_that_cannot_be_is_a_file_that_is_not_there(name: str) -> None:
 
 
 def tiff(entries: dict[int, tuple[int, int]], more: bytes = b"") -> bytes:
-    """A TIFF of 4x4 grey pixels with further `entries`: tag -> (type, value)."""
+    """A TIFF of 4x4 gray pixels with further `entries`: tag -> (type, value)."""
     whole = {
         256: (3, 4), 257: (3, 4), 258: (3, 8), 259: (3, 1), 262: (3, 1), 277: (3, 1), 278: (3, 4),
         279: (4, 16), **entries,

@@ -139,8 +139,8 @@ def test_more_than_eight_bits_per_channel_are_told(tmp_path: Path) -> None:
     for name in ("deep.png", "deep.tif", "deep.ppm"):
         cv2.imwrite(str(tmp_path / name), deep)
         assert read_picture(tmp_path / name).loss == "its 16 bits per channel became 8"
-    Image.fromarray(deep[..., 0]).save(tmp_path / "grey.png")
-    assert read_picture(tmp_path / "grey.png").bits == 16
+    Image.fromarray(deep[..., 0]).save(tmp_path / "gray.png")
+    assert read_picture(tmp_path / "gray.png").bits == 16
     Image.fromarray(deep[..., 0].astype(np.float32)).save(tmp_path / "float.tif")
     assert read_picture(tmp_path / "float.tif").bits == 32
     for mode in ("1", "L", "P", "RGB", "RGBA"):

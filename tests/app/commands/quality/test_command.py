@@ -32,8 +32,8 @@ def test_a_sheet_shows_every_picture_whole() -> None:
     red[:], green[:] = (200, 0, 0), (0, 200, 0)
     tall = np.ascontiguousarray(green.swapaxes(0, 1))
     page = sheet(["A", "B"], [("one", [red, green]), ("two", [tall, red])], 60)
-    for colour, pixels in (((200, 0, 0), 2 * 30 * 60), ((0, 200, 0), 2 * 30 * 60)):
-        assert int((page == colour).all(2).sum()) == pixels
+    for color, pixels in (((200, 0, 0), 2 * 30 * 60), ((0, 200, 0), 2 * 30 * 60)):
+        assert int((page == color).all(2).sum()) == pixels
 
 
 def test_quality_measures_every_style_size_and_precision(place: Path, capsys) -> None:
@@ -108,7 +108,7 @@ def test_without_flags_the_scene_is_measured_and_what_is_not_is_said(monkeypatch
         "--without FOLDER",
     ):
         assert words in out
-    assert "L-BFGS optimises" not in out
+    assert "L-BFGS optimizes" not in out
 
 
 def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -> None:
