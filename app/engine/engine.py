@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -369,7 +369,7 @@ class Engine:
         return run_info(config, self._device, precision, active, reason)
 
     @contextmanager
-    def _reporting_memory(self, frame: Frame) -> Iterator[None]:
+    def _reporting_memory(self, frame: Frame) -> Generator[None]:
         """Within, want of memory is an EngineError, and the networks give theirs back."""
         try:
             yield

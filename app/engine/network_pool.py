@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -124,7 +124,7 @@ class Network:
             return self._raw(pixels, lambda _: None)
 
     def _raw(self, pixels: Pixels, mark: Callable[[str], None]) -> Tensor:
-        frames = torch.from_numpy(pixels)[None].to(self._device)
+        frames = torch.as_tensor(pixels)[None].to(self._device)
         x = frames.permute(0, 3, 1, 2).to(self._precision.value.dtype)  # [1, 3, H, W]
         x = x.contiguous(memory_format=self._memory_format)
         mark("upload")
@@ -149,7 +149,7 @@ class Network:
         return runner
 
     @contextmanager
-    def _computing(self) -> Iterator[None]:
+    def _computing(self) -> Generator[None]:
         """Within, PyTorch computes in this network's precision."""
         half = torch.float16 if self._device.type == "cuda" else torch.bfloat16
         with (

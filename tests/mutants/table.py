@@ -114,7 +114,7 @@ _ENGINES = (
     Mutant(
         "FP16 is said to be fast on a CPU without FP16 instructions",
         "models/precision.py",
-        "if self is Precision.fp16 and not torch.cpu._is_amx_fp16_supported():",
+        "if self is Precision.fp16 and not _cpu_has_fp16():",
         "if False:",
         (
             "tests/models/test_precision.py::test_a_precision_the_cpu_has_no_instructions_for_says_so",
@@ -258,7 +258,7 @@ _FILES = (
     Mutant(
         "a key that a checkpoint gives twice is taken",
         "models/checkpoints.py",
-        'faults["given twice"] = twice',
+        'faults["given twice"] = duplicates',
         'faults["given twice"] = []',
         (f"{_CHECKPOINTS}::test_a_key_given_in_both_layouts_is_refused",),
     ),
