@@ -48,8 +48,8 @@ _COMPARISON = (
     Mutant(
         "a ratio is given although the pictures differ",
         "app/engine/result.py",
-        "/ self.fused_pace.median if self.agrees else None",
-        "/ self.fused_pace.median",
+        "/ self.fused_latency.median if self.agrees else None",
+        "/ self.fused_latency.median",
         (f"{_ENGINE}::test_the_ratio_is_withheld_when_the_pictures_differ",),
     ),
     Mutant(
@@ -86,8 +86,8 @@ _ENGINES = (
     Mutant(
         "the engine asks the pool for the baseline whatever was chosen",
         "app/engine/engine.py",
-        "network = self._networks.get(kernels, precision",
-        'network = self._networks.get("baseline", precision',
+        "get(kernels, precision, self._device, active).render_all",
+        'get("baseline", precision, self._device, active).render_all',
         (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
     ),
     Mutant(
@@ -158,8 +158,8 @@ _ENGINES = (
     Mutant(
         "the size and the network change in the middle of a recording",
         "app/engine/engine.py",
-        "self._held = held",
-        "self._held = False",
+        "self._adaptation.held = held",
+        "self._adaptation.held = False",
         (f"{_ENGINE}::test_while_it_is_held_neither_size_nor_network_changes",),
     ),
     Mutant(

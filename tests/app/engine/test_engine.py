@@ -105,8 +105,8 @@ def test_comparing_shows_both_pictures_their_paces_and_the_ratio(engine, config,
     assert comparison.baseline.pixels.shape == frame.pixels.shape
     assert comparison.frames == 3  # the first of a pairing only warms up
     assert comparison.difference < 0.05
-    assert comparison.ratio == comparison.baseline_pace.median / comparison.fused_pace.median
-    assert comparison.baseline_pace.p95 >= comparison.baseline_pace.median > 0
+    assert comparison.ratio == comparison.baseline_latency.median / comparison.fused_latency.median
+    assert comparison.baseline_latency.p95 >= comparison.baseline_latency.median > 0
 
 
 def test_the_ratio_is_withheld_when_the_pictures_differ(engine, config, frame):
@@ -119,7 +119,7 @@ def test_the_ratio_is_withheld_when_the_pictures_differ(engine, config, frame):
 def test_a_ratio_below_one_is_shown(engine, config, frame):
     engine.configure(replace(config, compare=True))
     comparison = engine.process(frame).comparison
-    slow = replace(comparison, fused_pace=replace(comparison.fused_pace, median=1e6))
+    slow = replace(comparison, fused_latency=replace(comparison.fused_latency, median=1e6))
     assert 0 < slow.ratio < 1
 
 
@@ -492,8 +492,8 @@ def test_the_difference_is_measured_outside_the_times_that_are_compared(
     monkeypatch.setattr("app.engine.comparison.peak_difference", slow)
     both = shown(engine, replace(config, compare=True), frame)
     assert both.timings.comparison > 300
-    assert both.comparison.fused_pace.p95 < 300
-    assert both.comparison.baseline_pace.p95 < 300
+    assert both.comparison.fused_latency.p95 < 300
+    assert both.comparison.baseline_latency.p95 < 300
 
 
 @pytest.mark.parametrize("kernels", ["fused", "baseline"])

@@ -340,7 +340,7 @@ def test_a_still_picture_is_styled_again_when_the_config_changes_and_then_rests(
 
 
 def test_a_still_picture_at_the_automatic_size_is_refined(session, qtbot, monkeypatch):
-    monkeypatch.setattr("app.engine.engine.STROKE_SIZE", 64)
+    monkeypatch.setattr("app.engine.adaptation.STROKE_SIZE", 64)
     sizes: list = []
     session.styled.connect(lambda r: sizes.append(r.size))
     session.config = replace(session.config, size=None)
