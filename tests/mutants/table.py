@@ -5,6 +5,9 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _ENGINE = "tests/app/engine/test_engine.py"
+_COMPARED = "tests/app/engine/test_comparison.py"
+_ADAPTED = "tests/app/engine/test_adaptation.py"
+_FINISHED = "tests/app/engine/test_post_processing.py"
 _SESSION = "tests/app/live/test_session.py"
 _CHECKPOINTS = "tests/models/test_checkpoints.py"
 _CLI = "tests/app/commands/test_cli.py"
@@ -29,28 +32,28 @@ _COMPARISON = (
         "app/engine/comparison.py",
         "difference, psnr = max(d for d, _ in apart), min(p for _, p in apart)",
         "difference, psnr = 0.0, min(p for _, p in apart)",
-        (f"{_ENGINE}::test_a_comparison_measures_how_far_the_two_pictures_are_apart",),
+        (f"{_COMPARED}::test_a_comparison_measures_how_far_the_two_pictures_are_apart",),
     ),
     Mutant(
         "the two networks of a comparison never take turns in going first",
         "app/engine/comparison.py",
         "self._baseline_first = not self._baseline_first",
         "self._baseline_first = True",
-        (f"{_ENGINE}::test_the_networks_of_a_comparison_take_turns_in_going_first",),
+        (f"{_COMPARED}::test_the_networks_of_a_comparison_take_turns_in_going_first",),
     ),
     Mutant(
         "the first frame of a comparison, which only warms up, is timed",
         "app/engine/comparison.py",
         "else:\n            for kept",
         "if True:\n            for kept",
-        (f"{_ENGINE}::test_comparing_shows_both_pictures_their_paces_and_the_ratio",),
+        (f"{_COMPARED}::test_comparing_shows_both_pictures_their_paces_and_the_ratio",),
     ),
     Mutant(
         "a ratio is given although the pictures differ",
         "app/engine/result.py",
         "/ self.fused_latency.median if self.agrees else None",
         "/ self.fused_latency.median",
-        (f"{_ENGINE}::test_the_ratio_is_withheld_when_the_pictures_differ",),
+        (f"{_COMPARED}::test_the_ratio_is_withheld_when_the_pictures_differ",),
     ),
     Mutant(
         "figures of pictures that agreed stay on screen once they differ",
@@ -132,14 +135,14 @@ _ENGINES = (
         "app/engine/engine.py",
         "if not broken or precision.safer is None:",
         "if True:",
-        (f"{_ENGINE}::test_a_broken_half_precision_picture_steps_down_and_says_so_once",),
+        (f"{_ADAPTED}::test_a_broken_half_precision_picture_steps_down_and_says_so_once",),
     ),
     Mutant(
         "strength 0 is not quite the source",
         "app/engine/blending.py",
         "cv2.addWeighted(out, strength, source, 1 - strength, 0)",
         "cv2.addWeighted(out, strength + 0.05, source, 0.95 - strength, 0)",
-        ("tests/app/engine/test_blending.py", f"{_ENGINE}::test_strength_zero_is_the_source"),
+        ("tests/app/engine/test_blending.py", f"{_FINISHED}::test_strength_zero_is_the_source"),
     ),
     Mutant(
         "the colors of the source are not kept",
@@ -153,14 +156,14 @@ _ENGINES = (
         "app/engine/process_mode.py",
         "return self in (ProcessMode.LIVE, ProcessMode.SEQUENCE)",
         "return True",
-        (f"{_ENGINE}::test_a_single_picture_is_never_smoothed",),
+        (f"{_FINISHED}::test_a_single_picture_is_never_smoothed",),
     ),
     Mutant(
         "the size and the network change in the middle of a recording",
         "app/engine/engine.py",
         "self._adaptation.held = held",
         "self._adaptation.held = False",
-        (f"{_ENGINE}::test_while_it_is_held_neither_size_nor_network_changes",),
+        (f"{_ADAPTED}::test_while_it_is_held_neither_size_nor_network_changes",),
     ),
     Mutant(
         "weights that are not the file their pack describes are used",
