@@ -85,7 +85,7 @@ class NetworkConfig:
         """
         outer, middle, inner = self.widths
         end = self.end_kernel**2 * 3 * outer
-        halves = 9 * outer * middle  # conv2 (at half resolution) and deconv2 (at full) alike
+        halves = 9 * outer * middle  # per pixel of conv2, at half size, and of deconv2, at full
         quarters = 9 * middle * inner
         residual = 9 * inner * inner * 2 * self.num_residual_blocks
         sixteenths = 16 * (2 * end + halves) + 4 * (halves + quarters) + quarters + residual

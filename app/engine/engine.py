@@ -1,4 +1,4 @@
-"""The engine: turns a frame into a styled frame. Knows PyTorch; knows nothing of Qt."""
+"""The engine, which turns a frame into a styled frame. It uses PyTorch and is independent of Qt."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ LAST = "relu3_4"
 
 @dataclass(frozen=True, slots=True)
 class VggInput:
-    """The input convention of a VGG-19 file: (x[order] - mean) / deviation.
+    """The input convention of a VGG-19 file: (RGB - mean) / deviation, with channels in `order`.
 
     Attributes:
-        order: The channels, as indices into RGB.
-        mean: Subtracted, on 0-255, in the order R, G, B.
-        deviation: Divided by, on 0-255, in the order of the file's channels.
+        order: The channels of the file's input, as indices into RGB.
+        mean: Subtracted from R, G, B, on 0-255.
+        deviation: By which R, G, B are divided, on 0-255.
     """
 
     order: tuple[int, int, int]

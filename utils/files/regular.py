@@ -65,7 +65,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    # Opening a pipe would block until somebody writes; Windows has neither pipes nor the flag.
+    # Opening a FIFO would block until somebody writes; Windows has neither FIFOs nor the flag.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -1,4 +1,4 @@
-"""What is written into picture files beside the pixels, and read back from them."""
+"""Metadata of picture files: text chunks of PNG, EXIF of other formats."""
 
 from __future__ import annotations
 
