@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from kernels.ops import fused_conv_instancenorm_forward
-from kernels.ops.convolution import unavailable_reason
+from kernels.ops.convolution import fused_conv_instancenorm_forward, unavailable_reason
 
 
 class FusedConvInstanceNormReLU(nn.Module):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import platform
+from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -79,3 +81,31 @@ def column_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
     # Row t O + o of the identity picks output o of column t, which belongs at tap t.
     picks = identity.view(width, outputs, width * outputs)
     return columns, picks.permute(1, 2, 0).unsqueeze(2)
+
+
+def as_matrix(
+    weight: Tensor, axes: Sequence[str], rows: Mapping[str, int], depth: Mapping[str, int]
+) -> Tensor:
+    """Reorder the axes of a weight into those of a matrix, and pad them with zeros.
+
+    Args:
+        weight: Any tensor.
+        axes: The names of its axes.
+        rows: The axes that become the rows, outermost first, each with its size when padded.
+        depth: The axes that become the columns.
+
+    Returns:
+        [product of the sizes in `rows`, product of those in `depth`].
+
+    Raises:
+        ValueError: `rows` and `depth` together do not name each axis once, or a size is too small.
+    """
+    sizes = [*rows.items(), *depth.items()]
+    if sorted(axes) != sorted(name for name, _ in sizes):
+        raise ValueError(f"weights with axes {' '.join(axes)} cannot be laid out as {sizes}")
+    moved = weight.permute([axes.index(name) for name, _ in sizes])
+    if any(old > size for old, (_, size) in zip(moved.shape, sizes, strict=True)):
+        raise ValueError(f"weights of {list(moved.shape)} do not fit into {sizes}")
+    padded = moved.new_zeros([size for _, size in sizes])
+    padded[tuple(slice(size) for size in moved.shape)] = moved
+    return padded.reshape(math.prod(rows.values()), math.prod(depth.values()))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from kernels.jit import build
+from kernels.jit import build, toolchain
+from kernels.jit.errors import BuildError
 from kernels.network import abi
 from kernels.network.plan import NetworkPlan
 from kernels.network.sm80 import DTYPES, Sm80Plan
@@ -111,6 +112,9 @@ BACKENDS = (
 )
 
 
+toolchain.use_targets(backend.target for backend in BACKENDS)
+
+
 def available(
     device: torch.device, dtype: torch.dtype, library: ctypes.CDLL | None = None
 ) -> tuple[Backend, ...]:
@@ -138,7 +142,7 @@ def unsupported(device: torch.device, dtype: torch.dtype) -> str:
     if not build.reason(NETWORK):
         try:
             told = abi.describe(build.handle(NETWORK))
-        except build.BuildError as error:
+        except BuildError as error:
             return str(error)
     reasons = [backend.reason(gpu, dtype, told) for backend in BACKENDS]
     return "" if "" in reasons else reasons[-1]

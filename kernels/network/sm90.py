@@ -125,9 +125,10 @@ class Sm90Plan(NetworkPlan):
         return self._filled(f"{conv}.conv2d.weight", pack, (elements,), operand)
 
     def _edge_weight(self, conv: str, pack: Callable[..., Tensor]) -> Tensor:
-        rows, precision = self._traits.kernel_rows, self._precision
-        packed = partial(pack, precision=precision, kernel_rows=rows)
-        return self._weight(conv, packed, rows * 64 * 32 * precision.operand_copies)
+        traits, precision = self._traits, self._precision
+        packed = partial(pack, precision=precision, traits=traits)
+        elements = traits.kernel_rows * traits.weight_rows * traits.weight_depth
+        return self._weight(conv, packed, elements * precision.operand_copies)
 
     def _statistics(self, name: str, channels: int, blocks: int) -> abi.Sm90StatisticsParams:
         group = -(-blocks // self._traits.max_groups)

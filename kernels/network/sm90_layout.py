@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from kernels.network.abi import Sm90Conv, Sm90Precision
-from kernels.weight_transforms import phase_weight
+from kernels.network.abi import Sm90, Sm90Conv, Sm90Precision, Sm90Strip
+from kernels.weight_transforms import as_matrix, phase_weight
 
 OPERANDS = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 
@@ -97,20 +97,37 @@ def layer_weight(
     return _operands(packed, precision)
 
 
-def first_weight(weight: Tensor, precision: Sm90Precision, kernel_rows: int) -> Tensor:
-    """[32, 3, 9, 9]: row of the kernel, part, row of the picture and channel, value."""
-    rows = weight.new_zeros(kernel_rows, 2, 32, 32)  # the 27 values of a row padded to 32
-    values = weight.permute(2, 0, 3, 1).reshape(9, 32, 27)
-    rows[:9, 0, :, :27] = rows[1:, 1, :, :27] = values
-    return _operands(rows.view(kernel_rows, 64, 4, 8).transpose(1, 2), precision)
+def first_weight(weight: Tensor, precision: Sm90Precision, traits: Sm90) -> Tensor:
+    """Reorder the weights of the first layer, [32, 3, 9, 9], as its kernel reads them."""
+    axes = ("out", "color", "row", "column")
+    return _strip_weight(weight, axes, precision.first, precision, traits)
 
 
-def last_weight(weight: Tensor, precision: Sm90Precision, kernel_rows: int) -> Tensor:
-    """[3, 32, 9, 9]: row of the kernel, part, row of the picture and column and color, channel."""
-    rows = weight.new_zeros(kernel_rows, 64, 32)
-    values = weight.permute(2, 3, 0, 1).reshape(9, 27, 32)
-    rows[:9, :27] = rows[1:, 27:54] = values
-    return _operands(rows.view(kernel_rows, 64, 4, 8).transpose(1, 2), precision)
+def last_weight(weight: Tensor, precision: Sm90Precision, traits: Sm90) -> Tensor:
+    """Reorder the weights of the last layer, [3, 32, 9, 9], as its kernel reads them."""
+    axes = ("color", "channel", "row", "column")
+    return _strip_weight(weight, axes, precision.last, precision, traits)
+
+
+def _strip_weight(
+    weight: Tensor,
+    axes: tuple[str, ...],
+    layer: Sm90Strip,
+    precision: Sm90Precision,
+    traits: Sm90,
+) -> Tensor:
+    rows = {axis: size for axis, size in layer.weight_axes.rows.items() if axis != "line"}
+    lines, taps = layer.weight_axes.rows["line"], weight.shape[2]
+    matrix = as_matrix(weight, axes, {"row": taps, **rows}, layer.weight_axes.depth)
+    matrix = matrix.view(taps, -1, matrix.shape[1])
+    count, depth = matrix.shape[1:]
+    packed = weight.new_zeros(traits.kernel_rows, traits.weight_rows, traits.weight_depth)
+    for line in range(lines):
+        packed[line : line + taps, line * count : (line + 1) * count, :depth] = matrix
+    parts = packed.view(traits.kernel_rows, traits.weight_rows, traits.weight_depth // 8, 8)
+    named = ("kernel_row", "row", "part", "channel")
+    order = [named.index(axis) for axis in traits.strip_weight_order]
+    return _operands(parts.permute(order), precision)
 
 
 def _operands(weight: Tensor, precision: Sm90Precision) -> Tensor:

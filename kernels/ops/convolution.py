@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,10 +10,80 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.normalization import _reference as _normalize
-from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_forward
+from kernels.jit import build
+from kernels.jit.errors import BuildError
+from kernels.ops.normalization import (
+    fused_instance_norm,
+    fused_instance_norm_forward,
+    instance_norm_reference,
+)
 from kernels.ops.registry import OPERATIONS, fused
 from kernels.weight_transforms import phase_weight
+
+
+class FasterCase(ctypes.Structure):
+    """Convolutions that our kernel computes faster than cuDNN: those for which every field holds.
+
+    Mirror of StyleforgeFasterCase in include/operations.h; 0 holds for any convolution.
+    """
+
+    min_stride: int  # at least, in the direction that has the larger one
+    max_outputs: int  # channels at most
+    kernel: int  # taps on a side
+    exact: int  # only FP32 without TF32
+    channels_last: int  # only inputs that are
+    upsample: int  # only after an enlargement
+
+    _fields_ = [
+        (name, ctypes.c_int)
+        for name in ("min_stride", "max_outputs", "kernel", "exact", "channels_last", "upsample")
+    ]
+
+
+# Measured on an H200, see benchmarks/operations.json. The library is given these rows when it is
+# loaded, and follows them.
+FASTER_CASES = (
+    FasterCase(min_stride=2),
+    FasterCase(upsample=1),
+    FasterCase(exact=1, max_outputs=8),
+    FasterCase(exact=1, kernel=3, channels_last=1),
+)
+
+
+def own_kernel_is_faster(
+    *, stride: int, outputs: int, kernel: int, exact: bool, channels_last: bool, upsample: bool
+) -> bool:
+    """Whether our kernel computes a convolution faster than cuDNN: a row of FASTER_CASES holds.
+
+    Args:
+        stride: The larger of the two.
+        outputs: Channels of the result.
+        kernel: Taps on a side.
+        exact: Whether it is computed in FP32, without TF32.
+        channels_last: Whether the input is.
+        upsample: Whether it follows an enlargement to twice the size.
+    """
+    return any(
+        stride >= row.min_stride
+        and (not row.max_outputs or outputs <= row.max_outputs)
+        and (not row.kernel or kernel == row.kernel)
+        and exact >= row.exact
+        and channels_last >= row.channels_last
+        and upsample >= row.upsample
+        for row in FASTER_CASES
+    )
+
+
+def _hand_over_faster_cases(library: ctypes.CDLL) -> None:
+    rows = (FasterCase * len(FASTER_CASES))(*FASTER_CASES)
+    if library.styleforge_set_faster_cases(rows, len(rows), ctypes.sizeof(FasterCase)):
+        raise BuildError(
+            "the library's struct StyleforgeFasterCase differs from its mirror in "
+            "kernels/ops/convolution.py"
+        )
+
+
+build.on_load(OPERATIONS, _hand_over_faster_cases)
 
 
 def unavailable_reason(
@@ -27,8 +98,16 @@ def unavailable_reason(
 ) -> str:
     """Why such a convolution runs on PyTorch's own kernels, in words; empty if it does not.
 
-    What is faster was measured on an H200, see benchmarks/operations.json; `own_kernel` of the
-    operations overrules it.
+    `own_kernel` of the operations overrules what is faster.
+
+    Args:
+        device: That it runs on.
+        dtype: Of the input.
+        kernel_size: Taps on a side.
+        stride: Of both directions, or of height and width.
+        out_channels: Channels of the result.
+        upsample: Whether it follows an enlargement to twice the size.
+        channels_last: Whether the input is.
     """
     if device.type == "cpu":
         return "convolutions on the CPU are PyTorch's (oneDNN): none of ours is faster"
@@ -36,11 +115,16 @@ def unavailable_reason(
         return f"no native convolution for the {device.type.upper()}; runs on PyTorch"
     if dtype not in (torch.float32, torch.float16, torch.bfloat16):
         return f"no native convolution in {dtype}; runs on PyTorch"
-    exact = dtype is torch.float32 and not torch.backends.cudnn.allow_tf32
-    ours = exact and (out_channels <= 8 or (channels_last and kernel_size == 3))
-    if stride in (1, (1, 1)) and not upsample and not ours:
-        return "convolutions of stride 1 run on cuDNN, which is faster there"
-    return ""
+    if own_kernel_is_faster(
+        stride=stride if isinstance(stride, int) else max(stride),
+        outputs=out_channels,
+        kernel=kernel_size,
+        exact=dtype is torch.float32 and not torch.backends.cudnn.allow_tf32,
+        channels_last=channels_last,
+        upsample=upsample,
+    ):
+        return ""
+    return "convolutions of stride 1 run on cuDNN, which is faster there"
 
 
 def memory_format(x: Tensor) -> torch.memory_format:
@@ -70,7 +154,7 @@ def _convolve(
     return y.contiguous(memory_format=memory_format(input))
 
 
-def _convolve_normalize(
+def convolve_normalize(
     input: Tensor,
     conv_weight: Tensor,
     conv_bias: Tensor | None,
@@ -86,10 +170,10 @@ def _convolve_normalize(
     x = _enlarged(input, conv_weight, padding, stride) if upsample else input
     y = _convolve(x, conv_weight, conv_bias, padding, stride, stride)
     y = y.contiguous(memory_format=memory_format(input))
-    return _normalize(y, norm_gamma, norm_beta, None, eps, relu)
+    return instance_norm_reference(y, norm_gamma, norm_beta, None, eps, relu)
 
 
-def _convolve_normalize_cpu(
+def convolve_normalize_cpu(
     input: Tensor,
     conv_weight: Tensor,
     conv_bias: Tensor | None,
@@ -222,9 +306,9 @@ def fused_conv_reflection_pad_forward(
 
 @fused(
     "instance_norm",
-    reference=_convolve_normalize,
+    reference=convolve_normalize,
     samples=_samples_normalized,
-    cpu=_convolve_normalize_cpu,
+    cpu=convolve_normalize_cpu,
     on_cpu="PyTorch's oneDNN convolution + {norm}",
     cuda=OPERATIONS,
     tolerance_scale=8,

@@ -12,7 +12,7 @@ from torch import Tensor
 from kernels.ops.registry import OPERATIONS, fused
 
 
-def _reference(
+def instance_norm_reference(
     x: Tensor,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
@@ -60,7 +60,9 @@ def _reference_out(
     interleave: bool,
     out: Tensor,
 ) -> None:
-    out.copy_(_reference(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave))
+    out.copy_(
+        instance_norm_reference(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
+    )
 
 
 def _normalize_channels_last(
@@ -139,7 +141,7 @@ def _reference_forward(
     residual: Tensor | None = None,
     relu: bool = False,
 ) -> Tensor:
-    return _reference(input, gamma, beta, residual, eps, relu)
+    return instance_norm_reference(input, gamma, beta, residual, eps, relu)
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
@@ -162,7 +164,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 
 def _samples_out() -> Iterator[tuple[Any, ...]]:
     for sample in _samples():
-        yield (*sample, torch.zeros_like(_reference(*sample)))
+        yield (*sample, torch.zeros_like(instance_norm_reference(*sample)))
 
 
 def _samples_forward() -> Iterator[tuple[Any, ...]]:
@@ -181,7 +183,7 @@ def _samples_forward() -> Iterator[tuple[Any, ...]]:
                 yield x, gamma, beta, 1e-5, False, x, True
 
 
-@fused("instance_norm", reference=_reference, samples=_samples, cuda=OPERATIONS)
+@fused("instance_norm", reference=instance_norm_reference, samples=_samples, cuda=OPERATIONS)
 def fused_instance_norm(
     x: Tensor,
     weight: Tensor | None = None,

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.ops.convolution import _convolve_normalize, _convolve_normalize_cpu, memory_format
+from kernels.ops.convolution import convolve_normalize, convolve_normalize_cpu, memory_format
 from kernels.ops.registry import OPERATIONS, fused
 
 
@@ -52,7 +52,7 @@ def _reference(
 ) -> Tensor:
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
-    return _block(_convolve_normalize, input, first, second, eps)
+    return _block(convolve_normalize, input, first, second, eps)
 
 
 def _cpu(
@@ -70,7 +70,7 @@ def _cpu(
 ) -> Tensor:
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
-    return _block(_convolve_normalize_cpu, input, first, second, eps)
+    return _block(convolve_normalize_cpu, input, first, second, eps)
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
@@ -83,7 +83,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
         for channels in (128, 24):
             for layout in (torch.contiguous_format, torch.channels_last):
                 x = normal(2, channels, 13, 22).to(dtype).contiguous(memory_format=layout)
-                unit = []
+                unit: list[Tensor] = []
                 for _ in range(2):
                     weight = normal(channels, channels, 3, 3) / (3 * channels**0.5)
                     bias, gamma, beta = (normal(channels) for _ in range(3))

@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from kernels.jit import build
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import LIBRARIES
 from kernels.network import dispatch
 from kernels.network.dispatch import BACKENDS, Gpu
 from kernels.ops.registry import NETWORK
@@ -75,7 +77,7 @@ def test_what_is_not_built_yet_is_the_reason_where_a_backend_could_run(gpu, monk
 
 def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch, described_library):
     def mismatch(_library):
-        raise build.BuildError("the library's struct differs")
+        raise BuildError("the library's struct differs")
 
     monkeypatch.setattr(build, "reason", lambda _name: "")
     monkeypatch.setattr(build, "handle", lambda _name: described_library)
@@ -91,7 +93,7 @@ def test_a_backend_that_cannot_run_is_refused_by_name(gpu, described_library):
 
 def test_the_library_is_built_from_every_backends_source():
     sources = {backend.source for backend in BACKENDS}
-    assert sources | {"network_abi.cu"} == set(build.LIBRARIES[NETWORK].cuda)
+    assert sources | {"network_abi.cu"} == set(LIBRARIES[NETWORK].cuda)
 
 
 def test_names_of_backends_are_unique():

@@ -69,7 +69,7 @@ def test_phases_are_the_enlarged_convolution(conv, into, out, name, described):
 def test_ten_rows_of_the_kernel_serve_two_rows_of_the_first_layer(name, described):
     weight = torch.randn(32, 3, 9, 9)
     precision, rows_of_kernel = described.sm90.precisions[name], described.sm90.kernel_rows
-    packed = layout.first_weight(weight, precision, rows_of_kernel)[None, None, :, None]
+    packed = layout.first_weight(weight, precision, described.sm90)[None, None, :, None]
     packed = dense(packed, precision.operand_copies)
     rows = packed[0].unflatten(0, (2, 32)).unflatten(2, (rows_of_kernel, 32))
     for below in (0, 1):
@@ -83,7 +83,7 @@ def test_ten_rows_of_the_kernel_serve_two_rows_of_the_first_layer(name, describe
 def test_ten_rows_of_the_kernel_serve_two_rows_of_the_last_layer(name, described):
     weight = torch.randn(3, 32, 9, 9)
     precision, rows_of_kernel = described.sm90.precisions[name], described.sm90.kernel_rows
-    packed = layout.last_weight(weight, precision, rows_of_kernel)[None, None, :, None]
+    packed = layout.last_weight(weight, precision, described.sm90)[None, None, :, None]
     packed = dense(packed, precision.operand_copies)
     rows = packed[0].flatten(1).view(64, rows_of_kernel, 32)
     for below in (0, 1):
