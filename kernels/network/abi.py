@@ -310,11 +310,13 @@ def _sm80(told: Mapping[str, Any]) -> Sm80:
 
 
 def _sm80_edge(told: Mapping[str, Any]) -> Sm80Edge:
-    return Sm80Edge(**{**told, "weight_order": ProductAxes.parse(told["weight_order"])})
+    order = ProductAxes.parse(told["weight_order"])
+    return Sm80Edge(**dict[str, Any](told, weight_order=order))
 
 
 def _sm90_strip(told: Mapping[str, Any]) -> Sm90Strip:
-    return Sm90Strip(**{**told, "weight_axes": ProductAxes.parse(told["weight_axes"])})
+    axes = ProductAxes.parse(told["weight_axes"])
+    return Sm90Strip(**dict[str, Any](told, weight_axes=axes))
 
 
 def _sm90(told: Mapping[str, Any]) -> Sm90:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from kernels.network import abi
 from kernels.network.abi import Sm80Conv, Sm80Edge
+from kernels.network.gpu import Gpu
 from kernels.network.plan import EPS, NetworkPlan, norm_after
 from kernels.weight_transforms import as_matrix, phase_weight
 
@@ -42,7 +43,7 @@ class Sm80Plan(NetworkPlan):
         self._traits = abi.describe(library).sm80
         self._library = _declared(library)
         self._code = self._traits.dtypes[DTYPES[dtype]]
-        self._blocks = torch.cuda.get_device_properties(device).multi_processor_count
+        self._blocks = Gpu.of(device).multiprocessors
         self._small = small
         self._norms: dict[str, abi.NormParams] = {}
         super().__init__(weights, num_residual_blocks, shape, dtype, device)
@@ -76,7 +77,6 @@ class Sm80Plan(NetworkPlan):
         y: Tensor,
         *,
         stride: int = 1,
-        enlarge: int = 1,
         residual: Tensor | None = None,
         activated: Tensor | None = None,
     ) -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from kernels.network import abi
 from kernels.network import sm90_layout as layout
+from kernels.network.gpu import Gpu
 from kernels.network.plan import EPS, NetworkPlan, norm_after
 
 # The layers by input and output channels; those of 128 channels depend on the size.
@@ -40,7 +41,7 @@ class Sm90Plan(NetworkPlan):
             torch.float32: "tf32" if tf32 else "fp32",
         }[dtype]
         self._precision = self._traits.precisions[name]
-        self._blocks = torch.cuda.get_device_properties(device).multi_processor_count
+        self._blocks = Gpu.of(device).multiprocessors
         self._norms: dict[str, abi.NormParams] = {}
         super().__init__(weights, num_residual_blocks, shape, dtype, device)
 
@@ -72,7 +73,6 @@ class Sm90Plan(NetworkPlan):
         y: Tensor,
         *,
         stride: int = 1,
-        enlarge: int = 1,
         residual: Tensor | None = None,
         activated: Tensor | None = None,
     ) -> None:

@@ -167,6 +167,7 @@ def convolve_normalize(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
+    """What `fused_conv_instancenorm_forward` means, in PyTorch."""
     x = _enlarged(input, conv_weight, padding, stride) if upsample else input
     y = _convolve(x, conv_weight, conv_bias, padding, stride, stride)
     y = y.contiguous(memory_format=memory_format(input))
@@ -186,7 +187,8 @@ def convolve_normalize_cpu(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
-    """oneDNN's convolution, by its four phases after an enlargement, and the OpenMP norm."""
+    """`fused_conv_instancenorm_forward` on the CPU: oneDNN's convolution, by its four phases after
+    an enlargement, and the OpenMP norm."""
     if not upsample or not input.numel():
         x = _enlarged(input, conv_weight, padding, stride) if upsample else input
         # The norm takes a bias away again, so none is added.

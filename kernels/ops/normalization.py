@@ -23,6 +23,7 @@ def instance_norm_reference(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
+    """What `fused_instance_norm` means, in PyTorch."""
     _check(x, weight, bias, residual, pad, pad_mode, interleave)
     last = interleave or (
         not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)

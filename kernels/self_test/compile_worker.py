@@ -88,7 +88,7 @@ def _compile(name: str, folder: Path, sources: list[str]) -> Path:
     from torch.utils import cpp_extension
 
     try:
-        cpp_extension.load(
+        cpp_extension.load(  # pyright: ignore[reportUnknownMemberType]
             name=name,
             sources=sources,
             extra_cflags=toolchain.compile_flags(),

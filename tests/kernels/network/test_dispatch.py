@@ -12,11 +12,11 @@ from kernels.network import dispatch
 from kernels.network.dispatch import BACKENDS, Gpu
 from kernels.ops.registry import NETWORK
 
-T4 = Gpu((7, 5), 65_536)
-A100 = Gpu((8, 0), 166_912)
-RTX_4090 = Gpu((8, 9), 101_376)
-TINY = Gpu((8, 9), 65_536)
-H200 = Gpu((9, 0), 232_448)
+T4 = Gpu((7, 5), 65_536, 40)
+A100 = Gpu((8, 0), 166_912, 108)
+RTX_4090 = Gpu((8, 9), 101_376, 128)
+TINY = Gpu((8, 9), 65_536, 128)
+H200 = Gpu((9, 0), 232_448, 132)
 FP16, BF16, FP32, FP64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
 
 

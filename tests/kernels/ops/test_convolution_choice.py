@@ -6,7 +6,9 @@ import ctypes
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -18,8 +20,22 @@ from kernels.ops import convolution
 from kernels.ops.convolution import FASTER_CASES, FasterCase, own_kernel_is_faster
 from kernels.ops.registry import OPERATIONS
 
-# Stride, outputs, kernel, exact, channels last, upsample.
-CASES = list(itertools.product((1, 2), (1, 8, 9, 64), (1, 3, 9), *[(False, True)] * 3))
+
+class Case(NamedTuple):
+    stride: int
+    outputs: int
+    kernel: int
+    exact: bool
+    channels_last: bool
+    upsample: bool
+
+
+BOTH = (False, True)
+CASES = [
+    Case(*numbers, *flags)
+    for numbers in itertools.product((1, 2), (1, 8, 9, 64), (1, 3, 9))
+    for flags in itertools.product(BOTH, BOTH, BOTH)
+]
 
 SOURCE = """
 #include "{header}"
@@ -34,9 +50,14 @@ extern "C" int row_bytes() {{ return sizeof(StyleforgeFasterCase); }}
 """
 
 
-def in_python(case: tuple[int, int, int, bool, bool, bool]) -> bool:
-    names = ("stride", "outputs", "kernel", "exact", "channels_last", "upsample")
-    return own_kernel_is_faster(**dict(zip(names, case, strict=True)))
+def in_python(case: Case) -> bool:
+    return own_kernel_is_faster(**case._asdict())
+
+
+def hand_over(setter: Callable[..., int]) -> None:
+    """What loading a library does, whose one function is `setter`."""
+    library: Any = SimpleNamespace(styleforge_set_faster_cases=setter)
+    build._setups[OPERATIONS](library)
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +78,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 def test_ours_is_faster_where_it_was_measured_to_be():
     for case in CASES:
-        stride, outputs, kernel, exact, channels_last, upsample = case
-        few_or_interleaved = outputs <= 8 or (channels_last and kernel == 3)
-        expected = stride > 1 or upsample or (exact and few_or_interleaved)
+        few_or_interleaved = case.outputs <= 8 or (case.channels_last and case.kernel == 3)
+        expected = case.stride > 1 or case.upsample or (case.exact and few_or_interleaved)
         assert in_python(case) == expected, case
 
 
@@ -88,11 +108,10 @@ def test_the_library_is_given_the_table_when_it_is_loaded():
         given.append((count, row_bytes, rows[0].min_stride))
         return 0
 
-    build._setups[OPERATIONS](SimpleNamespace(styleforge_set_faster_cases=take))
+    hand_over(take)
     assert given == [(len(FASTER_CASES), 24, 2)]
 
 
 def test_a_library_with_another_layout_is_refused():
-    library = SimpleNamespace(styleforge_set_faster_cases=lambda *_: 1)
     with pytest.raises(BuildError, match="StyleforgeFasterCase differs"):
-        build._setups[OPERATIONS](library)
+        hand_over(lambda *_: 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from ctypes import c_double, c_int, c_longlong, c_void_p
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -20,12 +21,16 @@ class FakeLibrary:
     """Takes down what its launchers are called with, and has them return `error`."""
 
     def __init__(self, error: int = 0) -> None:
-        self.calls: list[list[object]] = []
+        self.calls: list[list[Any]] = []
         self._error = error
 
-    def styleforge_scale(self, *arguments: object) -> int:
+    def styleforge_scale(self, *arguments: Any) -> int:
         self.calls.append(list(arguments))
         return self._error
+
+
+def launcher_of(library: Any) -> Launcher:
+    return Launcher(library, torch.device("cpu"))
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +42,7 @@ def stream(monkeypatch):
 
 def test_arguments_are_passed_as_c_has_them():
     library, x = FakeLibrary(), torch.ones(3)
-    Launcher(library, x.device)("styleforge_scale", x, None, True, 1 << 40, 0.5)
+    launcher_of(library)("styleforge_scale", x, None, True, 1 << 40, 0.5)
     (call,) = library.calls
     assert [type(value) for value in call] == [
         c_void_p, c_void_p, c_int, c_longlong, c_double, c_void_p,
@@ -47,17 +52,17 @@ def test_arguments_are_passed_as_c_has_them():
 
 def test_an_error_of_a_launcher_is_raised_with_its_name():
     with pytest.raises(RuntimeError, match="styleforge_scale could not be launched: CUDA error 98"):
-        Launcher(FakeLibrary(98), torch.device("cpu"))("styleforge_scale")
+        launcher_of(FakeLibrary(98))("styleforge_scale")
 
 
 def test_a_library_without_the_launcher_is_named_by_python():
     with pytest.raises(AttributeError, match="styleforge_missing"):
-        Launcher(FakeLibrary(), torch.device("cpu"))("styleforge_missing")
+        launcher_of(FakeLibrary())("styleforge_missing")
 
 
 def test_a_launch_needs_a_library():
     with pytest.raises(ValueError, match="names the library"):
-        fused("", reference=torch.relu, samples=list, launch=lambda _, x: x)
+        fused("", reference=torch.relu, samples=list, launch=lambda _, input: input)
 
 
 @pytest.fixture
