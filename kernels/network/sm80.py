@@ -27,7 +27,17 @@ CONVS = {(32, 64): "down1", (64, 128): "down2", (128, 64): "up1", (64, 32): "up2
 class Sm80Plan(NetworkPlan):
     """The network in FP16 or BF16, a block of threads for each tile.
 
-    `small` chooses the layers that need less shared memory.
+    Args:
+        weights: This and the next four arguments are those of NetworkPlan.
+        num_residual_blocks: Of the network.
+        shape: N, H, W of the pictures.
+        dtype: torch.float16 or torch.bfloat16.
+        device: A CUDA device.
+        library: The built network.
+        small: Whether to run the layers that need less shared memory.
+
+    Raises:
+        BuildError: The library does not match this program.
     """
 
     def __init__(
@@ -163,6 +173,9 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tens
         weight: [Cout, Cin, 3, 3].
         conv: The layer.
         order: The axes phase, tap, block, out and channel, outermost first.
+
+    Returns:
+        One dimension for each axis, dense.
     """
     if conv.phases > 1:
         weight = phase_weight(weight)

@@ -21,7 +21,20 @@ CONVS = {(32, 64): "down1", (64, 128): "down2", (128, 64): "up1", (64, 32): "up2
 
 
 class Sm90Plan(NetworkPlan):
-    """On a GPU of compute capability 9.0; dtypes FP16, BF16 and FP32."""
+    """The network on Hopper in FP16, BF16 or FP32, by persistent, warp-specialized blocks.
+
+    Args:
+        weights: This and the next four arguments are those of NetworkPlan.
+        num_residual_blocks: Of the network.
+        shape: N, H, W of the pictures.
+        dtype: torch.float16, torch.bfloat16 or torch.float32.
+        device: A CUDA device of compute capability 9.0.
+        library: The built network.
+        tf32: Whether FP32 may be multiplied with the ten bits of TF32.
+
+    Raises:
+        BuildError: The library does not match this program.
+    """
 
     def __init__(
         self,
@@ -31,7 +44,7 @@ class Sm90Plan(NetworkPlan):
         dtype: torch.dtype,
         device: torch.device,
         library: ctypes.CDLL,
-        tf32: bool = False,  # whether FP32 may be multiplied as TF32
+        tf32: bool = False,
     ) -> None:
         self._library = _declared(library)
         self._traits = abi.describe(library).sm90

@@ -128,7 +128,7 @@ def unavailable_reason(
 
 
 def memory_format(x: Tensor) -> torch.memory_format:
-    """The layout that a result of `x` has: channels last where x is, and only then."""
+    """The layout of an operation's result: channels last where its input `x` is, and only then."""
     last = not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
     return torch.channels_last if last else torch.contiguous_format
 
@@ -294,14 +294,23 @@ def fused_conv_reflection_pad_forward(
 ) -> Tensor:
     """A convolution of `input` padded by reflection, without the padded copy on CUDA.
 
-    `input` is [N, C, H, W], any strides and floating dtype; `weight` [O, C, k, k] and `bias` [O]
-    are taken to its dtype. The result is [N, O, (H + 2p - k) // s + 1, ...], dense, channels last
-    where the input is. FP32 on CUDA uses TF32 where `torch.backends.cudnn.allow_tf32` says so.
+    FP32 on CUDA uses TF32 where `torch.backends.cudnn.allow_tf32` says so.
 
-    On CUDA, cuDNN computes some convolutions faster than our kernel (see `unavailable_reason`);
-    those run there, unless `own_kernel` asks for ours.
+    Args:
+        input: [N, C, H, W] of any strides and floating dtype.
+        weight: [O, C, k, k], taken to the input's dtype.
+        bias: [O], taken to the input's dtype.
+        padding_size: Pixels p on each side, below H and W.
+        stride_h: Along the height, at least 1.
+        stride_w: Along the width, at least 1.
+        own_kernel: On CUDA, run our kernel also where cuDNN is faster, see `unavailable_reason`.
 
-    Raises ValueError for shapes that do not fit; the padding must be below H and W.
+    Returns:
+        [N, O, (H + 2p - k) // stride_h + 1, (W + 2p - k) // stride_w + 1] of the input's dtype,
+        dense, channels last where the input is.
+
+    Raises:
+        ValueError: A shape, the padding or a stride does not fit.
     """
     ...
 
@@ -330,13 +339,28 @@ def fused_conv_instancenorm_forward(
 ) -> Tensor:
     """relu(norm(conv(input)) * gamma + beta), the convolution padded by reflection.
 
-    Shapes and `own_kernel` as for `fused_conv_reflection_pad_forward`; `norm_gamma` and
-    `norm_beta` are [O]. Our kernel takes the statistics as it computes the convolution, before it
-    is rounded; the norm is ours in any case. `conv_bias` changes nothing, since the norm takes it
-    away; it is there for its gradient, which is zero. With `upsample` the
-    input is first enlarged to twice its size (nearest), which costs nothing: it is computed by
-    its four phases (3x3, padding 1, stride 1 only).
+    Our kernel takes the statistics as it computes the convolution, before it is rounded; the norm
+    is ours in any case.
 
-    Raises ValueError for shapes that do not fit, and for results of a single pixel.
+    Args:
+        input: [N, C, H, W] of any strides and floating dtype.
+        conv_weight: [O, C, k, k], taken to the input's dtype.
+        conv_bias: [O]. It changes nothing, since the norm takes it away; it is there for its
+            gradient, which is zero.
+        norm_gamma: [O], or None for ones.
+        norm_beta: [O], or None for zeros.
+        eps: Added to the variance.
+        padding: Pixels on each side, below H and W.
+        stride: Of both directions, at least 1.
+        relu: Whether a ReLU follows.
+        upsample: First enlarge the input to twice its size (nearest), which costs nothing: it is
+            computed by its four phases. Only for 3x3, padding 1 and stride 1.
+        own_kernel: On CUDA, run our kernel also where cuDNN is faster, see `unavailable_reason`.
+
+    Returns:
+        [N, O, H', W'] as of `fused_conv_reflection_pad_forward`, twice as large with `upsample`.
+
+    Raises:
+        ValueError: A shape does not fit, or the result is a single pixel.
     """
     ...

@@ -116,7 +116,14 @@ OPS: dict[str, Op] = {}
 
 
 def statuses(device: torch.device | str = "cpu") -> tuple[KernelStatus, ...]:
-    """What calling each operation on `device` runs. Loads what is built, and builds nothing."""
+    """What calling each operation on `device` runs. Loads what is built, and builds nothing.
+
+    Args:
+        device: A device or its name; the index does not matter.
+
+    Returns:
+        A row for each operation, and on CUDA one for the network.
+    """
     kind = torch.device(device).type
     libraries = [op.library_on(kind) for op in OPS.values()] + [NETWORK] * (kind == "cuda")
     for library in dict.fromkeys(filter(None, libraries)):
@@ -157,7 +164,10 @@ def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple
 
 
 def use_native(library: str) -> bool:
-    """Load `library` if it is built; whether it is in use. Where it is not, warn once."""
+    """Load `library` if it is built; whether it is in use.
+
+    Where it is not, a NativeKernelWarning says why, once for each library.
+    """
     if build.load_built(library):
         return True
     reason = build.reason(library)

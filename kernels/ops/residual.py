@@ -115,11 +115,26 @@ def fused_residual_block_forward(
 ) -> Tensor:
     """input + norm(conv(relu(norm(conv(input))))), both convolutions 3x3 padded by reflection.
 
-    `input` is [N, C, H, W], H and W at least 2, of any floating dtype; the weights are
-    [M, C, 3, 3] and [C, M, 3, 3], the other parameters vectors. The result is as the input,
-    without a ReLU after the sum (Gross and Wilber, 2016). The convolutions' biases change
-    nothing, since the norms take them away. `own_kernel` as for the convolutions.
+    No ReLU follows the sum (Gross and Wilber, 2016). The convolutions' biases change nothing, since
+    the norms take them away.
 
-    Raises ValueError for shapes that do not fit.
+    Args:
+        input: [N, C, H, W] of any floating dtype, H and W at least 2.
+        conv1_weight: [M, C, 3, 3].
+        conv1_bias: [M] or None.
+        conv1_gamma: [M], or None for ones.
+        conv1_beta: [M], or None for zeros.
+        conv2_weight: [C, M, 3, 3].
+        conv2_bias: [C] or None.
+        conv2_gamma: [C], or None for ones.
+        conv2_beta: [C], or None for zeros.
+        eps: Added to the variances.
+        own_kernel: On CUDA, run our kernel also where cuDNN is faster.
+
+    Returns:
+        Of the input's shape and dtype, channels last where the input is.
+
+    Raises:
+        ValueError: A shape does not fit.
     """
     ...
