@@ -71,9 +71,6 @@ def load(name: str, *, force: bool = False) -> bool:
 
     Returns:
         Whether the library is now in use; if not, `reason` says why.
-
-    Raises:
-        KeyError: There is no such library.
     """
     with _loading:
         if reason(name) == "":
@@ -89,9 +86,6 @@ def load_built(name: str) -> bool:
 
     Returns:
         Whether the library is now in use; if not, `reason` says why.
-
-    Raises:
-        KeyError: There is no such library.
     """
     if reason(name) == "":
         return True
@@ -143,6 +137,8 @@ def cache() -> Path:
 def _attempt(name: str, *, force: bool, compiles: bool) -> bool:
     """Load `name` and note why it is not in use, if it is not."""
     try:
+        if name not in LIBRARIES:
+            raise BuildError(f"no source belongs to a library '{name}'")
         _load(LIBRARIES[name], force, compiles)
     except BuildError as error:
         log.info("%s: %s", name, error)

@@ -233,7 +233,7 @@ def fused(
         cuda: The library of its kernel on a GPU, if there is one.
         launch: Runs the operation on a GPU: allocates the result and calls the launchers of the
             library `cuda` through the Launcher, its first argument. Not needed where a binding
-            in C++ registers the kernel, which takes 3 us of a call where this takes 20.
+            in C++ registers the kernel, which costs a call less time.
         tolerance_scale: Multiplies what the self-test allows for rounding.
 
     Raises:

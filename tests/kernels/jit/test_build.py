@@ -78,6 +78,11 @@ def test_without_a_compiler_the_reason_says_what_to_install(monkeypatch, tmp_pat
     assert build.reason(LIBRARY) == "no C++ compiler found: install g++"
 
 
+def test_a_library_without_a_source_is_named():
+    assert not build.load("typo")
+    assert build.reason("typo") == "no source belongs to a library 'typo'"
+
+
 def test_without_ninja_the_reason_says_so(monkeypatch, tmp_path, compiler):
     monkeypatch.setattr(toolchain, "search_path", lambda: str(tmp_path))
     assert not build.load(LIBRARY)
