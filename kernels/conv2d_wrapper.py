@@ -5,15 +5,24 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from kernels.ops import fused_conv_reflection_pad_forward
-from kernels.ops.convolution import unavailable_reason
+from kernels.ops.convolution import fused_conv_reflection_pad_forward, unavailable_reason
 
 
 class FusedConv2d(nn.Conv2d):
     """Drop-in for `nn.Conv2d(..., padding_mode="reflect")`: same state dict, same result.
 
-    Square kernels, one padding for all sides (half the kernel unless told otherwise), no groups
-    and no dilation; ValueError otherwise. Takes [N, C, H, W] of any floating dtype and layout.
+    Square kernels, one padding for all sides, no groups and no dilation.
+
+    Args:
+        in_channels: C of the input.
+        out_channels: C of the result.
+        kernel_size: Taps on a side, at least 1.
+        stride: Of both directions, or of height and width.
+        padding: Pixels on each side; half the kernel by default.
+        bias: Whether there is one.
+
+    Raises:
+        ValueError: `kernel_size` is no positive integer, or `nn.Conv2d` refuses an argument.
     """
 
     def __init__(
@@ -25,9 +34,9 @@ class FusedConv2d(nn.Conv2d):
         padding: int | None = None,
         bias: bool = True,
     ) -> None:
-        if isinstance(kernel_size, bool) or not isinstance(kernel_size, int) or kernel_size < 1:
+        if type(kernel_size) is not int or kernel_size < 1:
             raise ValueError(f"convolution: a kernel is of 1 or more taps, not {kernel_size!r}")
-        super().__init__(
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
             in_channels,
             out_channels,
             kernel_size,
@@ -39,10 +48,20 @@ class FusedConv2d(nn.Conv2d):
         self._sides = (int(self.padding[0]), int(self.stride[0]), int(self.stride[1]))
 
     def forward(self, input: Tensor) -> Tensor:
+        """Convolve [N, C, H, W] of any floating dtype and layout.
+
+        Raises:
+            ValueError: The shape does not fit; H and W have to be above the padding.
+        """
         return fused_conv_reflection_pad_forward(input, self.weight, self.bias, *self._sides)
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Why it does not run on its own kernel there, in words; empty if it does."""
+        """Why it does not run on its own kernel there, in words; empty if it does.
+
+        Args:
+            device: That it runs on.
+            dtype: Of the input.
+        """
         return unavailable_reason(
             device,
             dtype,

@@ -5,17 +5,27 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from kernels.ops import fused_conv_instancenorm_forward
-from kernels.ops.convolution import unavailable_reason
+from kernels.ops.convolution import fused_conv_instancenorm_forward, unavailable_reason
 
 
 class FusedConvInstanceNormReLU(nn.Module):
     """relu(norm(conv(reflect(enlarge(x))))), the convolution padded by half its kernel.
 
     The parts are `conv`, an `nn.Conv2d`, and `norm`, an `nn.InstanceNorm2d`, with their state
-    dicts. `upsample` 2 enlarges first (nearest; kernel 3 and stride 1 only), by the exact
-    four-phase form; `relu` False leaves the ReLU out. ValueError for what does not fit.
-    Takes [N, C, H, W] of any floating dtype and layout.
+    dicts.
+
+    Args:
+        in_channels: C of the input.
+        out_channels: C of the result.
+        kernel_size: Taps on a side.
+        stride: Of both directions.
+        upsample: 1, or 2 to enlarge first (nearest), by the exact four-phase form; kernel 3 and
+            stride 1 only.
+        eps: Added to the variance.
+        relu: Whether a ReLU follows.
+
+    Raises:
+        ValueError: `upsample` is neither 1 nor 2, or does not go with kernel and stride.
     """
 
     def __init__(
@@ -38,13 +48,23 @@ class FusedConvInstanceNormReLU(nn.Module):
         self._options = (eps, kernel_size // 2, stride, relu, upsample == 2)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Apply all of it to [N, C, H, W] of any floating dtype and layout.
+
+        Raises:
+            ValueError: The shape does not fit, or the result is a single pixel.
+        """
         conv, norm = self.conv, self.norm
         return fused_conv_instancenorm_forward(
             x, conv.weight, conv.bias, norm.weight, norm.bias, *self._options
         )
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Why its convolution is not our kernel's there, in words; empty if it is."""
+        """Why its convolution is not our kernel's there, in words; empty if it is.
+
+        Args:
+            device: That it runs on.
+            dtype: Of the input.
+        """
         return unavailable_reason(
             device,
             dtype,

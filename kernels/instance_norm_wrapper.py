@@ -6,15 +6,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from kernels.ops import fused_instance_norm_forward
+from kernels.ops.normalization import fused_instance_norm_forward
 
 
 class FusedInstanceNorm2d(nn.InstanceNorm2d):
     """Drop-in for `nn.InstanceNorm2d`: same state dict, same result.
 
-    Takes [N, C, H, W] or [C, H, W] of any floating dtype and layout; raises ValueError for
-    another number of channels or planes of a single pixel. The statistics are always those of
-    the instance.
+    The statistics are always those of the instance.
 
     Args:
         num_channels: C.
@@ -29,21 +27,26 @@ class FusedInstanceNorm2d(nn.InstanceNorm2d):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        track_running_stats: bool = False,
+        track_running_stats: bool = False,  # noqa: ARG002  (published code passes it)
     ) -> None:
-        super().__init__(num_channels, eps=eps, affine=affine)
+        super().__init__(num_channels, eps=eps, affine=affine)  # pyright: ignore[reportUnknownMemberType]
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
     ) -> None:
         for name in ("running_mean", "running_var", "num_batches_tracked"):
             state_dict.pop(f"{prefix}{name}", None)
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
 
     def forward(self, input: Tensor) -> Tensor:
+        """Normalize [N, C, H, W] or [C, H, W] of any floating dtype and layout.
+
+        Raises:
+            ValueError: Another number of channels or dimensions, or planes of a single pixel.
+        """
         shape = input.shape
         if len(shape) != 4:
-            self._check_input_dim(input)
+            self._check_input_dim(input)  # pyright: ignore[reportUnknownMemberType]
             return self(input.unsqueeze(0)).squeeze(0)
         if shape[1] != self.num_features:
             raise ValueError(

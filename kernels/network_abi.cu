@@ -112,6 +112,8 @@ std::string sm80_edge() {
     return object({{"tile_h", number(S::kTileH)},
                    {"tile_w", number(S::kTileW)},
                    {"depth", number(S::kDepth)},
+                   {"rows", number(S::kWeightRows)},
+                   {"weight_order", quoted(S::kWeightOrder)},
                    {"threads", number(S::kThreads)},
                    {"shared_bytes", number(S::kSharedBytes)}});
 }
@@ -157,6 +159,7 @@ std::string sm90_conv(int kind) {
 template <typename W>
 std::string sm90_strip() {
     return object({{"width", number(W::kWidth)},
+                   {"weight_axes", quoted(W::kWeightAxes)},
                    {"threads", number(W::kThreads)},
                    {"shared_bytes", number(W::kSharedBytes)}});
 }
@@ -191,6 +194,9 @@ std::string sm90_kernels() {
                                {"tf32", sm90_precision(kTf32)},
                                {"fp32", sm90_precision(kFp32)}})},
         {"weight_order", quoted(kWeightOrder)},
+        {"strip_weight_order", quoted(kStripWeightOrder)},
+        {"weight_rows", number(kWeightRows)},
+        {"weight_depth", number(kWeightDepth)},
         {"kernel_rows", number(kKernelRows)},
         {"max_groups", number(kMaxGroups)},
     });

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from kernels.ops import fused_residual_block_forward
 from kernels.ops.convolution import unavailable_reason
+from kernels.ops.residual import fused_residual_block_forward
 
 
 def residual_block(
@@ -16,7 +16,21 @@ def residual_block(
     conv2: nn.Conv2d,
     in2: nn.InstanceNorm2d,
 ) -> Tensor:
-    """The operation with the weights of these layers, and the first norm's eps."""
+    """Apply the fused operation with the weights of these layers, and the first norm's eps.
+
+    Args:
+        x: [N, C, H, W] of any floating dtype and layout.
+        conv1: A 3x3 convolution of C channels.
+        in1: Its norm; a ReLU follows.
+        conv2: A 3x3 convolution back to C channels.
+        in2: Its norm.
+
+    Returns:
+        As x.
+
+    Raises:
+        ValueError: The shapes do not fit.
+    """
     return fused_residual_block_forward(
         x,
         conv1.weight,
@@ -43,7 +57,10 @@ class FusedResidualBlock(nn.Module):
     """x + norm(conv(relu(norm(conv(x))))); drop-in for the residual block of the networks.
 
     The state dict is that of the published block: `conv1.conv2d`, `in1`, `conv2.conv2d`, `in2`.
-    Takes [N, C, H, W] of any floating dtype and layout; ValueError for other shapes.
+
+    Args:
+        channels: C.
+        eps: Added to the variance.
     """
 
     def __init__(self, channels: int, eps: float = 1e-5) -> None:
@@ -54,8 +71,18 @@ class FusedResidualBlock(nn.Module):
         self.in2 = nn.InstanceNorm2d(channels, eps=eps, affine=True)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Apply the block to [N, C, H, W] of any floating dtype and layout.
+
+        Raises:
+            ValueError: Another number of channels or dimensions, or H or W below 2.
+        """
         return residual_block(x, self.conv1.conv2d, self.in1, self.conv2.conv2d, self.in2)
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Why its convolutions are not our kernel's there, in words; empty if they are."""
+        """Why its convolutions are not our kernel's there, in words; empty if they are.
+
+        Args:
+            device: That it runs on.
+            dtype: Of the input.
+        """
         return unavailable_reason(device, dtype, out_channels=self.in1.num_features)

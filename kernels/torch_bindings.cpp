@@ -1,7 +1,10 @@
 // Registers the operations' CUDA kernels with PyTorch's dispatcher: checks, buffers, a stream.
 //
 // What the kernels do not take (FP64, tensors beyond 2^31 elements), and convolutions that cuDNN
-// computes faster, run on PyTorch's own; kernels/ops says so in words, see `why_not` there.
+// computes faster, run on PyTorch's own; `unavailable_reason` in kernels/ops/convolution.py says so
+// in words.
+#include "include/common/data_type.h"
+#include "include/conv2d/choice.h"
 #include "include/operations.h"
 
 #include <ATen/Context.h>
@@ -76,11 +79,12 @@ void launched(int error) {
     TORCH_CHECK(false, text);
 }
 
+// As the kernels number it; -1 for a type that they do not take.
 int type_of(const Tensor& x) {
     switch (x.scalar_type()) {
-        case at::kFloat: return 0;
-        case at::kHalf: return 1;
-        case at::kBFloat16: return 2;
+        case at::kFloat: return styleforge::kFloat;
+        case at::kHalf: return styleforge::kHalf;
+        case at::kBFloat16: return styleforge::kBFloat16;
         default: return -1;
     }
 }
@@ -118,7 +122,7 @@ StyleforgeNorm norm_of(const Tensor& y, const OptTensor& gamma, const OptTensor&
     norm.eps = static_cast<float>(eps), norm.relu = relu;
     norm.channels_last = channels_last(y), norm.type = type_of(y), norm.vectorized = 1;
     const OptTensor& either = gamma ? gamma : beta;
-    norm.parameter_type = either ? type_of(*either) : 0;
+    norm.parameter_type = either ? type_of(*either) : styleforge::kFloat;
     const Gpu device = gpu(y.get_device());
     norm.multiprocessors = device.multiprocessors, norm.clusters = device.major >= 9;
     return norm;
@@ -235,6 +239,11 @@ void fused_instance_norm_out(const Tensor& x, const OptTensor& weight, const Opt
     out.copy_(y);
 }
 
+// Whether the products of a convolution are those of FP32, without TF32.
+bool is_exact(const Tensor& x) {
+    return x.scalar_type() == at::kFloat && !at::globalContext().allowTF32CuDNN();
+}
+
 // One convolution with the buffers it needs; `y` is allocated in the layout of x.
 struct Convolution {
     StyleforgeConvolution plan{};
@@ -262,8 +271,7 @@ struct Convolution {
         plan.type = type_of(x);
         const Gpu device = gpu(x.get_device());
         plan.multiprocessors = device.multiprocessors;
-        const bool exact = plan.type == 0 && !at::globalContext().allowTF32CuDNN();
-        plan.math = device.major >= 8 && !exact ? STYLEFORGE_TENSOR_CORES : STYLEFORGE_PLAIN;
+        plan.math = device.major >= 8 && !is_exact(x) ? STYLEFORGE_TENSOR_CORES : STYLEFORGE_PLAIN;
         const int grow = enlarge ? 2 : 1;
         y = at::empty({x.size(0), weight.size(0), plan.out_height * grow, plan.out_width * grow},
                       x.options(), format_of(x));
@@ -289,13 +297,16 @@ bool too_large(const Tensor& x, int64_t out_channels, int64_t grow) {
     return std::max(most, reach) >= (int64_t{1} << 31) || x.size(0) * 4 > 65535;
 }
 
-// Whether cuDNN computes this faster than our kernel: measured on an H200, see
-// benchmarks/operations.json. It does at stride 1, but for FP32 without TF32 with few outputs or
-// channels last.
-bool pytorch_is_faster(const Tensor& x, const Tensor& weight, int64_t stride_h, int64_t stride_w) {
-    if (stride_h != 1 || stride_w != 1) return false;
-    const bool exact = type_of(x) == 0 && !at::globalContext().allowTF32CuDNN();
-    return !exact || (weight.size(0) > 8 && !(channels_last(x) && weight.size(2) == 3));
+// The rows of styleforge_set_faster_cases.
+std::array<StyleforgeFasterCase, 16> faster_cases{};
+int faster_case_count = 0;
+
+bool pytorch_is_faster(const Tensor& x, const Tensor& weight, int64_t stride_h, int64_t stride_w,
+                       bool upsample) {
+    return !styleforge::own_kernel_is_faster(
+        faster_cases.data(), faster_case_count,
+        {std::max(stride_h, stride_w), weight.size(0), weight.size(2), is_exact(x),
+         channels_last(x), upsample});
 }
 
 void check_weight(const Tensor& x, const Tensor& weight, const OptTensor& bias) {
@@ -337,7 +348,7 @@ Tensor fused_conv_reflection_pad_forward(const Tensor& input, const Tensor& weig
     check_convolution(input, weight, bias, padding_size, stride_h, stride_w);
     const c10::cuda::CUDAGuard guard(input.device());
     if (type_of(input) < 0 || too_large(input, weight.size(0), 1) ||
-        (!own_kernel && pytorch_is_faster(input, weight, stride_h, stride_w)))
+        (!own_kernel && pytorch_is_faster(input, weight, stride_h, stride_w, false)))
         return convolve_on_pytorch(input, weight, bias, padding_size, stride_h, stride_w);
     const auto stream = c10::cuda::getCurrentCUDAStream();
     const Convolution conv(input, weight, bias, padding_size, stride_h, stride_w, false, false,
@@ -367,7 +378,7 @@ Tensor fused_conv_instancenorm_forward(const Tensor& input, const Tensor& conv_w
             convolve_on_pytorch(x, conv_weight, conv_bias, padding, stride, stride), norm_gamma,
             norm_beta, eps, {}, relu);
     }
-    if (!own_kernel && !upsample && pytorch_is_faster(input, conv_weight, stride, stride))
+    if (!own_kernel && pytorch_is_faster(input, conv_weight, stride, stride, upsample))
         return fused_instance_norm_forward(
             convolve_on_pytorch(input, conv_weight, {}, padding, stride, stride), norm_gamma,
             norm_beta, eps, true, {}, relu);
@@ -413,7 +424,7 @@ Tensor fused_residual_block_forward(const Tensor& input, const Tensor& conv1_wei
         return norm_on_pytorch(convolve_on_pytorch(inside, conv2_weight, conv2_bias, 1, 1, 1),
                                conv2_gamma, conv2_beta, eps, input, false);
     }
-    if (!own_kernel && pytorch_is_faster(input, conv1_weight, 1, 1)) {
+    if (!own_kernel && pytorch_is_faster(input, conv1_weight, 1, 1, false)) {
         const Tensor inside = fused_instance_norm_forward(
             convolve_on_pytorch(input, conv1_weight, {}, 1, 1, 1), conv1_gamma, conv1_beta, eps,
             true, {}, true);
@@ -440,6 +451,16 @@ Tensor fused_residual_block_forward(const Tensor& input, const Tensor& conv1_wei
 }
 
 }  // namespace
+
+extern "C" int styleforge_set_faster_cases(const StyleforgeFasterCase* rows, int count,
+                                           int row_bytes) {
+    if (row_bytes != sizeof(StyleforgeFasterCase) || count < 0 ||
+        count > static_cast<int>(faster_cases.size()))
+        return 1;
+    std::copy_n(rows, count, faster_cases.begin());
+    faster_case_count = count;
+    return 0;
+}
 
 TORCH_LIBRARY_IMPL(styleforge, CUDA, m) {
     m.impl("fused_instance_norm", &fused_instance_norm);

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import platform
+from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -27,11 +29,21 @@ def convolve(
     stride: int = 1,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A convolution without padding; in `out`, which is overwritten, where that is possible.
+    """A convolution without padding, in a buffer of the caller where that is possible.
 
-    `x` is [N, C, H, W], `weight` [O, C, kh, kw]. The result is `out` if it was used, otherwise a
-    new tensor; use the result, and consider `out` spent. Writing to a buffer the caller keeps
-    saves the page faults of a fresh one, a third of the time at 640x480.
+    Writing to a buffer that is kept saves the page faults of a fresh one, a third of the time at
+    640x480.
+
+    Args:
+        x: [N, C, H, W].
+        weight: [O, C, kh, kw] of x's dtype.
+        bias: [O] or None.
+        stride: Of both directions.
+        out: Of the result's shape and dtype; overwritten, or of no further use.
+
+    Returns:
+        [N, O, (H - kh) // stride + 1, (W - kw) // stride + 1]: `out` if `can_write_into(out)`,
+        otherwise a new tensor.
     """
     if out is None or not can_write_into(out):
         return F.conv2d(x, weight, bias, stride)
@@ -55,10 +67,16 @@ def can_write_into(out: Tensor) -> bool:
 def phase_weight(weight: Tensor) -> Tensor:
     """The weight of "nearest x2, then this 3x3 convolution", as one 2x2 convolution before it.
 
-    [O, C, 3, 3] to [4 O, C, 2, 2]: output channel (2a + b) O + o is phase (a, b) of channel o.
     On a source padded by one replicated pixel, the phase of pixel (i, j) sits at (i+a, j+b) of
     the result; what a reflected pad does after upsampling, the replicated one does before it.
     Exact: the taps that meet on one pixel are added, in FP64, and 2.25 times fewer are left.
+
+    Args:
+        weight: [O, C, 3, 3].
+
+    Returns:
+        [4 O, C, 2, 2] of the same dtype; output channel (2a + b) O + o is phase (a, b) of channel
+        o.
     """
     taps = torch.tensor(_PHASE_TAPS, dtype=torch.float64, device=weight.device)
     merged = torch.einsum("aip,bjq,ocpq->abocij", taps, taps, weight.double())
@@ -66,12 +84,17 @@ def phase_weight(weight: Tensor) -> Tensor:
 
 
 def column_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A convolution with few outputs as one with more and a sum: [O, C, k, k] to
-    [k O, C, k, 1] and [O, k O, 1, k].
+    """A convolution with few outputs as one with more, and a sum of these.
 
     The first takes each column of taps by itself, the second, of zeros and ones, adds the columns
     up, each at its place. A convolution computes 16 outputs at once on the CPU, so that 3 waste
     most of the work; k x 3 do not. Exact but for the order of summation.
+
+    Args:
+        weight: [O, C, k, k].
+
+    Returns:
+        The weights of the two, [k O, C, k, 1] and [O, k O, 1, k].
     """
     outputs, channels, height, width = weight.shape
     columns = weight.permute(3, 0, 1, 2).reshape(width * outputs, channels, height, 1)
@@ -79,3 +102,31 @@ def column_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
     # Row t O + o of the identity picks output o of column t, which belongs at tap t.
     picks = identity.view(width, outputs, width * outputs)
     return columns, picks.permute(1, 2, 0).unsqueeze(2)
+
+
+def as_matrix(
+    weight: Tensor, axes: Sequence[str], rows: Mapping[str, int], depth: Mapping[str, int]
+) -> Tensor:
+    """Reorder the axes of a weight into those of a matrix, and pad them with zeros.
+
+    Args:
+        weight: Any tensor.
+        axes: The names of its axes.
+        rows: The axes that become the rows, outermost first, each with its size when padded.
+        depth: The axes that become the columns.
+
+    Returns:
+        [product of the sizes in `rows`, product of those in `depth`].
+
+    Raises:
+        ValueError: `rows` and `depth` together do not name each axis once, or a size is too small.
+    """
+    sizes = [*rows.items(), *depth.items()]
+    if sorted(axes) != sorted(name for name, _ in sizes):
+        raise ValueError(f"weights with axes {' '.join(axes)} cannot be laid out as {sizes}")
+    moved = weight.permute([axes.index(name) for name, _ in sizes])
+    if any(old > size for old, (_, size) in zip(moved.shape, sizes, strict=True)):
+        raise ValueError(f"weights of {list(moved.shape)} do not fit into {sizes}")
+    padded = moved.new_zeros([size for _, size in sizes])
+    padded[tuple(slice(size) for size in moved.shape)] = moved
+    return padded.reshape(math.prod(rows.values()), math.prod(depth.values()))

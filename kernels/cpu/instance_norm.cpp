@@ -3,9 +3,9 @@
 //
 // Statistics of a chunk that fits the L2 cache take two passes, around its first element and then
 // around its mean; chunks are merged by Chan's formula in a fixed order. Chunks depend on the shape
-// alone, never on the number of threads, so two runs are bit-equal. An output row is made of `Run`s
-// of pixels that are evenly spaced in memory, so that the interleaved and the plain layout share
-// their code.
+// alone, never on the number of threads, so two runs are bit-equal. An output row is made of
+// `PixelSpan`s, pixels that are evenly spaced in memory, so that the interleaved and the plain
+// layout share their code.
 #include <ATen/core/Tensor.h>
 #include <ATen/Dispatch.h>
 #include <ATen/OpMathType.h>
@@ -27,9 +27,17 @@ namespace {
 using at::Tensor;
 using OptTensor = std::optional<Tensor>;
 
-constexpr int64_t kChunk = 1 << 15;  // elements whose statistics are taken together
-constexpr int64_t kLanes = 32;       // accumulators kept in registers
-constexpr int64_t kBlock = 64;       // terms of a sum in FP32 before it goes on in FP64
+constexpr int64_t kChunkElements = 1 << 15;  // whose statistics are taken together
+constexpr int64_t kLanes = 32;               // accumulators kept in registers
+constexpr int64_t kFp32Terms = 64;           // of a sum in FP32 before it goes on in FP64
+
+// Repeats the border.
+inline int64_t clamp_index(int64_t i, int64_t size) { return std::clamp<int64_t>(i, 0, size - 1); }
+
+// Reflects at the border without repeating it; `i` is less than `size` away from it.
+inline int64_t reflect_index(int64_t i, int64_t size) {
+    return size - 1 - std::abs(size - 1 - std::abs(i));
+}
 
 struct Plan {
     int64_t n, c, h, w;  // of the result before padding
@@ -42,57 +50,55 @@ struct Plan {
     int64_t padded_h() const { return h + 2 * pad; }
     int64_t padded_w() const { return w + 2 * pad; }
 
-    // The position inside [0, size) that padding copies to `i`, which may lie outside.
-    int64_t shown(int64_t i, int64_t size) const {
-        if (replicate) return std::clamp<int64_t>(i, 0, size - 1);
-        i = std::abs(i);
-        return size - 1 - std::abs(size - 1 - i);
+    // The index inside [0, size) that padding copies to `i`, which may lie outside.
+    int64_t border_index(int64_t i, int64_t size) const {
+        return replicate ? clamp_index(i, size) : reflect_index(i, size);
     }
 };
 
 template <typename T>
-struct Run {
-    const T* source;  // first pixel
-    int64_t spacing;  // elements between pixels
+struct PixelSpan {
+    const T* source;       // first pixel
+    int64_t pixel_stride;  // elements between pixels
     int64_t count;
-    int64_t column;  // of the first pixel in the result
-    int64_t step;    // columns between pixels in the result
+    int64_t first_column;  // of the first pixel in the result
+    int64_t column_step;   // columns between pixels in the result
 };
 
 // Where the pixels of row `y` of sample `n` lie in a channels-last input. Interleaved, the input
 // is [n, h/2 + 1, w/2 + 1, 4c]: phase (a, b) of pixel (i, j) sits at (i + a, j + b).
 template <typename T>
-int runs_of_row(const Plan& plan, const T* input, int64_t n, int64_t y, Run<T> (&runs)[2]) {
+int row_spans(const Plan& plan, const T* input, int64_t n, int64_t y, PixelSpan<T> (&spans)[2]) {
     if (!plan.interleave) {
-        runs[0] = {input + (n * plan.h + y) * plan.w * plan.c, plan.c, plan.w, 0, 1};
+        spans[0] = {input + (n * plan.h + y) * plan.w * plan.c, plan.c, plan.w, 0, 1};
         return 1;
     }
     const int64_t rows = plan.h / 2 + 1, columns = plan.w / 2 + 1, pixel = 4 * plan.c;
     const int64_t a = y % 2, i = y / 2 + a;
     for (int64_t b = 0; b < 2; ++b) {
         const T* first = input + ((n * rows + i) * columns + b) * pixel + (2 * a + b) * plan.c;
-        runs[b] = {first, pixel, plan.w / 2, b, 2};
+        spans[b] = {first, pixel, plan.w / 2, b, 2};
     }
     return 2;
 }
 
-// Prefetches pixels that may lie past the end: a prefetch cannot fault. The hardware prefetcher only
-// follows contiguous memory; on an interleaved input this halves the time.
+// Prefetches pixels that may lie past the end: a prefetch cannot fault. The hardware prefetcher
+// only follows contiguous memory; on an interleaved input this halves the time.
 template <typename T>
-inline void fetch_ahead(const Run<T>& run, const T* x, int64_t width) {
+inline void prefetch(const PixelSpan<T>& span, const T* x, int64_t width) {
 #if defined(__GNUC__)
-    if (run.step == 1) return;
-    const char* line = reinterpret_cast<const char*>(x + 16 * run.spacing);
-    for (int64_t at = 0; at < width * static_cast<int64_t>(sizeof(T)); at += 64)
-        __builtin_prefetch(line + at);
+    if (span.column_step == 1) return;
+    const char* line = reinterpret_cast<const char*>(x + 16 * span.pixel_stride);
+    for (int64_t byte = 0; byte < width * static_cast<int64_t>(sizeof(T)); byte += 64)
+        __builtin_prefetch(line + byte);
 #endif
 }
 
 // Chan et al. (1979): the moments of two disjoint sets, from those of each.
-struct Moments {
+struct WelfordFp64 {
     double count = 0, mean = 0, m2 = 0;
 
-    void merge(const Moments& other) {
+    void merge(const WelfordFp64& other) {
         const double total = count + other.count, delta = other.mean - mean;
         mean += delta * (other.count / total);
         m2 += other.m2 + delta * delta * (count * other.count / total);
@@ -102,15 +108,15 @@ struct Moments {
 
 // The moments of a set from the sums of its deviations from `center`, which is near its mean: the
 // correction for the distance between the two is small, so that nothing cancels.
-inline Moments around(double center, double count, double sum, double squares) {
+inline WelfordFp64 moments_from_sums(double center, double count, double sum, double squares) {
     return {count, center + sum / count, std::max(0.0, squares - sum * sum / count)};
 }
 
 // The moments of `width` (at most kLanes) adjacent channels over rows [y0, y1).
 template <typename T, typename A>
 void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, int64_t y1,
-                     int64_t channel, int64_t width, Moments* moments) {
-    Run<T> runs[2];
+                     int64_t channel, int64_t width, WelfordFp64* moments) {
+    PixelSpan<T> spans[2];
     A center[kLanes];
     double sum[kLanes], squares[kLanes];
     // `lanes` is a compile-time width where it can be, to keep the sums in registers.
@@ -118,23 +124,23 @@ void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, in
         std::fill_n(sum, kLanes, 0);
         std::fill_n(squares, kLanes, 0);
         for (int64_t y = y0; y < y1; ++y) {
-            const int count = runs_of_row(plan, input, n, y, runs);
+            const int count = row_spans(plan, input, n, y, spans);
             for (int r = 0; r < count; ++r) {
-                const T* x = runs[r].source + channel;
-                for (int64_t begin = 0; begin < runs[r].count; begin += kBlock) {
-                    const int64_t end = std::min(runs[r].count, begin + kBlock);
-                    A few[kLanes] = {}, few_squares[kLanes] = {};
-                    for (int64_t p = begin; p < end; ++p, x += runs[r].spacing) {
-                        fetch_ahead(runs[r], x, lanes);
+                const T* x = spans[r].source + channel;
+                for (int64_t begin = 0; begin < spans[r].count; begin += kFp32Terms) {
+                    const int64_t end = std::min(spans[r].count, begin + kFp32Terms);
+                    A partial_sum[kLanes] = {}, partial_squares[kLanes] = {};
+                    for (int64_t p = begin; p < end; ++p, x += spans[r].pixel_stride) {
+                        prefetch(spans[r], x, lanes);
                         for (int64_t k = 0; k < lanes; ++k) {
                             const A d = static_cast<A>(x[k]) - center[k];
-                            few[k] += d;
-                            few_squares[k] += d * d;
+                            partial_sum[k] += d;
+                            partial_squares[k] += d * d;
                         }
                     }
                     for (int64_t k = 0; k < lanes; ++k) {
-                        sum[k] += few[k];
-                        squares[k] += few_squares[k];
+                        sum[k] += partial_sum[k];
+                        squares[k] += partial_squares[k];
                     }
                 }
             }
@@ -142,13 +148,14 @@ void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, in
     };
     const auto both_passes = [&](auto lanes) {
         const auto count = static_cast<double>((y1 - y0) * plan.w);
-        runs_of_row(plan, input, n, y0, runs);
-        for (int64_t k = 0; k < lanes; ++k) center[k] = static_cast<A>(runs[0].source[channel + k]);
+        row_spans(plan, input, n, y0, spans);
+        const T* first = spans[0].source + channel;
+        for (int64_t k = 0; k < lanes; ++k) center[k] = static_cast<A>(first[k]);
         sum_over_pixels(lanes);
         for (int64_t k = 0; k < lanes; ++k) center[k] += static_cast<A>(sum[k] / count);
         sum_over_pixels(lanes);
         for (int64_t k = 0; k < lanes; ++k)
-            moments[k] = around(center[k], count, sum[k], squares[k]);
+            moments[k] = moments_from_sums(center[k], count, sum[k], squares[k]);
     };
     if (width == kLanes)
         both_passes(std::integral_constant<int64_t, kLanes>{});
@@ -163,103 +170,103 @@ struct Affine {
 
     explicit Affine(int64_t size) : mean(size), scale(size), bias(size) {}
 
-    void set(int64_t at, const Moments& moments, double eps, double weight, double offset) {
+    void set(int64_t index, const WelfordFp64& moments, double eps, double weight, double offset) {
         const double factor = weight / std::sqrt(moments.m2 / moments.count + eps);
-        mean[at] = static_cast<A>(moments.mean);
-        scale[at] = static_cast<A>(factor);
+        mean[index] = static_cast<A>(moments.mean);
+        scale[index] = static_cast<A>(factor);
         // The rounding error of the mean matters where the mean is large beside the deviation.
-        bias[at] = static_cast<A>(offset - (moments.mean - mean[at]) * factor);
+        bias[index] = static_cast<A>(offset - (moments.mean - mean[index]) * factor);
     }
 };
 
 template <typename A>
-A weight_at(const OptTensor& parameter, int64_t channel, A otherwise) {
+A parameter_or(const OptTensor& parameter, int64_t channel, A otherwise) {
     return parameter ? parameter->const_data_ptr<A>()[channel] : otherwise;
 }
 
 template <typename T, typename A>
 Affine<A> affine_channels_last(const Plan& plan, const T* input, const OptTensor& weight,
                                const OptTensor& bias) {
-    const int64_t rows = std::max<int64_t>(1, kChunk / (plan.w * plan.c));
+    const int64_t rows = std::max<int64_t>(1, kChunkElements / (plan.w * plan.c));
     const int64_t chunks = (plan.h + rows - 1) / rows;
-    std::vector<Moments> moments(plan.n * chunks * plan.c);
+    std::vector<WelfordFp64> moments(plan.n * chunks * plan.c);
     at::parallel_for(0, plan.n * chunks, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t at = begin; at < end; ++at) {
-            const int64_t y0 = at % chunks * rows, y1 = std::min(plan.h, y0 + rows);
+        for (int64_t index = begin; index < end; ++index) {
+            const int64_t y0 = index % chunks * rows, y1 = std::min(plan.h, y0 + rows);
             for (int64_t channel = 0; channel < plan.c; channel += kLanes) {
                 const int64_t width = std::min(kLanes, plan.c - channel);
-                const int64_t to = at * plan.c + channel;
-                moments_of_rows<T, A>(plan, input, at / chunks, y0, y1, channel, width,
+                const int64_t to = index * plan.c + channel;
+                moments_of_rows<T, A>(plan, input, index / chunks, y0, y1, channel, width,
                                       &moments[to]);
             }
         }
     });
     Affine<A> affine(plan.n * plan.c);
-    std::vector<Moments> total(plan.c);
+    std::vector<WelfordFp64> total(plan.c);
     for (int64_t n = 0; n < plan.n; ++n) {
-        std::fill(total.begin(), total.end(), Moments{});
+        std::fill(total.begin(), total.end(), WelfordFp64{});
         for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-            const Moments* part = &moments[(n * chunks + chunk) * plan.c];
+            const WelfordFp64* part = &moments[(n * chunks + chunk) * plan.c];
             for (int64_t c = 0; c < plan.c; ++c) total[c].merge(part[c]);
         }
         for (int64_t c = 0; c < plan.c; ++c)
-            affine.set(n * plan.c + c, total[c], plan.eps, weight_at<A>(weight, c, 1),
-                       weight_at<A>(bias, c, 0));
+            affine.set(n * plan.c + c, total[c], plan.eps, parameter_or<A>(weight, c, 1),
+                       parameter_or<A>(bias, c, 0));
     }
     return affine;
 }
 
-// Written so that a NaN passes through, as in PyTorch.
+// The larger of the two; written so that a NaN passes through, as in PyTorch's clamp_min.
 template <typename A>
-inline A floored(A y, A floor) {
+inline A clamp_min(A y, A floor) {
     return y < floor ? floor : y;
 }
 
 template <typename T, typename A>
-void write_channels_last(const Plan& plan, const T* input, const Affine<A>& affine,
+void normalize_channels_last(const Plan& plan, const T* input, const Affine<A>& affine,
                          const OptTensor& residual, T* output) {
     const A floor = plan.relu ? A(0) : -std::numeric_limits<A>::infinity();
     const int64_t c = plan.c, out_w = plan.padded_w();
     at::parallel_for(0, plan.n * plan.padded_h(), 1, [&](int64_t begin, int64_t end) {
-        Run<T> runs[2];
-        for (int64_t at = begin; at < end; ++at) {
-            const int64_t n = at / plan.padded_h();
-            const int64_t y = plan.shown(at % plan.padded_h() - plan.pad, plan.h);
+        PixelSpan<T> spans[2];
+        for (int64_t row_index = begin; row_index < end; ++row_index) {
+            const int64_t n = row_index / plan.padded_h();
+            const int64_t y = plan.border_index(row_index % plan.padded_h() - plan.pad, plan.h);
             const A* mean = &affine.mean[n * c];
             const A* scale = &affine.scale[n * c];
             const A* bias = &affine.bias[n * c];
-            T* row = output + at * out_w * c;
-            T* inner = row + plan.pad * c;
-            const int count = runs_of_row(plan, input, n, y, runs);
+            T* row = output + row_index * out_w * c;
+            T* interior = row + plan.pad * c;
+            const int count = row_spans(plan, input, n, y, spans);
             for (int r = 0; r < count; ++r) {
-                const auto& run = runs[r];
-                for (int64_t p = 0; p < run.count; ++p) {
-                    const T* __restrict x = run.source + p * run.spacing;
-                    fetch_ahead(run, x, c);
-                    const int64_t column = run.column + p * run.step;
-                    T* __restrict to = inner + column * c;
+                const auto& span = spans[r];
+                for (int64_t p = 0; p < span.count; ++p) {
+                    const T* __restrict x = span.source + p * span.pixel_stride;
+                    prefetch(span, x, c);
+                    const int64_t column = span.first_column + p * span.column_step;
+                    T* __restrict to = interior + column * c;
                     if (residual) {
-                        const T* __restrict add = residual->const_data_ptr<T>() +
-                                                  n * residual->stride(0) +
-                                                  y * residual->stride(2) +
-                                                  column * residual->stride(3);
+                        const T* __restrict addend = residual->const_data_ptr<T>() +
+                                                     n * residual->stride(0) +
+                                                     y * residual->stride(2) +
+                                                     column * residual->stride(3);
                         for (int64_t k = 0; k < c; ++k)
-                            to[k] = static_cast<T>(floored(
+                            to[k] = static_cast<T>(clamp_min(
                                 (static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k] +
-                                    static_cast<A>(add[k]),
+                                    static_cast<A>(addend[k]),
                                 floor));
                     } else {
                         for (int64_t k = 0; k < c; ++k)
-                            to[k] = static_cast<T>(floored(
+                            to[k] = static_cast<T>(clamp_min(
                                 (static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k], floor));
                     }
                 }
             }
             for (int64_t p = 0; p < plan.pad; ++p) {
-                const int64_t left = plan.shown(p - plan.pad, plan.w);
-                const int64_t right = plan.shown(plan.w + p, plan.w);
-                std::memcpy(row + p * c, inner + left * c, c * sizeof(T));
-                std::memcpy(inner + (plan.w + p) * c, inner + right * c, c * sizeof(T));
+                const int64_t left = plan.border_index(p - plan.pad, plan.w);
+                const int64_t right = plan.border_index(plan.w + p, plan.w);
+                std::memcpy(row + p * c, interior + left * c, c * sizeof(T));
+                std::memcpy(interior + (plan.w + p) * c, interior + right * c, c * sizeof(T));
             }
         }
     });
@@ -267,39 +274,40 @@ void write_channels_last(const Plan& plan, const T* input, const Affine<A>& affi
 
 // One plane of a contiguous (channels-first) input.
 template <typename T, typename A>
-Moments moments_of_plane(const T* x, int64_t size) {
-    Moments total;
-    for (int64_t begin = 0; begin < size; begin += kChunk) {
-        const int64_t count = std::min(kChunk, size - begin);
+WelfordFp64 moments_of_plane(const T* x, int64_t size) {
+    WelfordFp64 total;
+    for (int64_t begin = 0; begin < size; begin += kChunkElements) {
+        const int64_t count = std::min(kChunkElements, size - begin);
         const T* chunk = x + begin;
         A center = static_cast<A>(chunk[0]);
         double sum = 0, squares = 0;
         for (int pass = 0; pass < 2; ++pass) {
             center += static_cast<A>(sum / count);
             sum = squares = 0;
-            for (int64_t block = 0; block < count; block += kBlock * kLanes) {
-                const int64_t end = std::min(count, block + kBlock * kLanes);
-                const int64_t whole = end / kLanes * kLanes;
-                A few[kLanes] = {}, few_squares[kLanes] = {};
-                const auto take = [&](int64_t i, int64_t lane) {
+            for (int64_t block = 0; block < count; block += kFp32Terms * kLanes) {
+                const int64_t end = std::min(count, block + kFp32Terms * kLanes);
+                const int64_t full_lanes = end / kLanes * kLanes;
+                A partial_sum[kLanes] = {}, partial_squares[kLanes] = {};
+                const auto accumulate = [&](int64_t i, int64_t lane) {
                     const A d = static_cast<A>(chunk[i]) - center;
-                    few[lane] += d;
-                    few_squares[lane] += d * d;
+                    partial_sum[lane] += d;
+                    partial_squares[lane] += d * d;
                 };
-                for (int64_t i = block; i < whole; i += kLanes)
-                    for (int64_t k = 0; k < kLanes; ++k) take(i + k, k);
-                for (int64_t i = whole; i < end; ++i) take(i, i - whole);
-                for (int64_t k = 0; k < kLanes; ++k) sum += few[k], squares += few_squares[k];
+                for (int64_t i = block; i < full_lanes; i += kLanes)
+                    for (int64_t k = 0; k < kLanes; ++k) accumulate(i + k, k);
+                for (int64_t i = full_lanes; i < end; ++i) accumulate(i, i - full_lanes);
+                for (int64_t k = 0; k < kLanes; ++k)
+                    sum += partial_sum[k], squares += partial_squares[k];
             }
         }
-        total.merge(around(center, static_cast<double>(count), sum, squares));
+        total.merge(moments_from_sums(center, static_cast<double>(count), sum, squares));
     }
     return total;
 }
 
 template <typename T, typename A>
-void run_planes(const Plan& plan, const T* input, const OptTensor& weight, const OptTensor& bias,
-                const OptTensor& residual, T* output) {
+void normalize_planes(const Plan& plan, const T* input, const OptTensor& weight,
+                      const OptTensor& bias, const OptTensor& residual, T* output) {
     const A floor = plan.relu ? A(0) : -std::numeric_limits<A>::infinity();
     const int64_t size = plan.h * plan.w, out_w = plan.padded_w();
     at::parallel_for(0, plan.n * plan.c, 1, [&](int64_t begin, int64_t end) {
@@ -307,31 +315,31 @@ void run_planes(const Plan& plan, const T* input, const OptTensor& weight, const
         for (int64_t plane = begin; plane < end; ++plane) {
             const int64_t n = plane / plan.c, c = plane % plan.c;
             const T* x = input + plane * size;
-            affine.set(0, moments_of_plane<T, A>(x, size), plan.eps, weight_at<A>(weight, c, 1),
-                       weight_at<A>(bias, c, 0));
+            affine.set(0, moments_of_plane<T, A>(x, size), plan.eps, parameter_or<A>(weight, c, 1),
+                       parameter_or<A>(bias, c, 0));
             const A mean = affine.mean[0], scale = affine.scale[0], offset = affine.bias[0];
             for (int64_t i = 0; i < plan.padded_h(); ++i) {
-                const int64_t y = plan.shown(i - plan.pad, plan.h);
+                const int64_t y = plan.border_index(i - plan.pad, plan.h);
                 const T* __restrict from = x + y * plan.w;
                 T* __restrict row = output + (plane * plan.padded_h() + i) * out_w;
-                T* __restrict inner = row + plan.pad;
+                T* __restrict interior = row + plan.pad;
                 if (residual) {
-                    const T* __restrict add = residual->const_data_ptr<T>() +
-                                              n * residual->stride(0) + c * residual->stride(1) +
-                                              y * residual->stride(2);
+                    const T* __restrict addend =
+                        residual->const_data_ptr<T>() + n * residual->stride(0) +
+                        c * residual->stride(1) + y * residual->stride(2);
                     for (int64_t j = 0; j < plan.w; ++j)
-                        inner[j] = static_cast<T>(
-                            floored((static_cast<A>(from[j]) - mean) * scale + offset +
-                                        static_cast<A>(add[j]),
-                                    floor));
+                        interior[j] = static_cast<T>(
+                            clamp_min((static_cast<A>(from[j]) - mean) * scale + offset +
+                                          static_cast<A>(addend[j]),
+                                      floor));
                 } else {
                     for (int64_t j = 0; j < plan.w; ++j)
-                        inner[j] = static_cast<T>(
-                            floored((static_cast<A>(from[j]) - mean) * scale + offset, floor));
+                        interior[j] = static_cast<T>(
+                            clamp_min((static_cast<A>(from[j]) - mean) * scale + offset, floor));
                 }
                 for (int64_t p = 0; p < plan.pad; ++p) {
-                    row[p] = inner[plan.shown(p - plan.pad, plan.w)];
-                    inner[plan.w + p] = inner[plan.shown(plan.w + p, plan.w)];
+                    row[p] = interior[plan.border_index(p - plan.pad, plan.w)];
+                    interior[plan.w + p] = interior[plan.border_index(plan.w + p, plan.w)];
                 }
             }
         }
@@ -377,8 +385,8 @@ Plan plan_for(const Tensor& x, const OptTensor& weight, const OptTensor& bias,
     return plan;
 }
 
-void run(const Plan& plan, const Tensor& input, const OptTensor& weight, const OptTensor& bias,
-         const OptTensor& addend, Tensor& out) {
+void normalize(const Plan& plan, const Tensor& input, const OptTensor& weight,
+               const OptTensor& bias, const OptTensor& residual_, Tensor& out) {
     const bool last = channels_last(input, plan.interleave);
     const auto format = last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
     TORCH_CHECK_VALUE(
@@ -388,24 +396,24 @@ void run(const Plan& plan, const Tensor& input, const OptTensor& weight, const O
         " tensor of the padded shape, got ", out.scalar_type(), " ", out.sizes());
     if (out.numel() == 0) return;
     const Tensor x = input.contiguous(format);
-    OptTensor residual = addend;
+    OptTensor residual = residual_;
     if (residual && residual->stride(last ? 1 : 3) != 1)
         residual = residual->contiguous(format);  // only the innermost dimension must be dense
     AT_DISPATCH_FLOATING_TYPES_AND2(
         at::kHalf, at::kBFloat16, x.scalar_type(), "fused_instance_norm", [&] {
             using A = at::opmath_type<scalar_t>;
-            const auto wide = [](const OptTensor& p) -> OptTensor {
+            const auto to_opmath = [](const OptTensor& p) -> OptTensor {
                 if (!p) return p;
                 return p->to(c10::CppTypeToScalarType<A>::value).contiguous();
             };
-            const OptTensor w = wide(weight), b = wide(bias);
+            const OptTensor w = to_opmath(weight), b = to_opmath(bias);
             const auto* from = x.const_data_ptr<scalar_t>();
             auto* to = out.mutable_data_ptr<scalar_t>();
             if (last) {
                 const auto affine = affine_channels_last<scalar_t, A>(plan, from, w, b);
-                write_channels_last<scalar_t, A>(plan, from, affine, residual, to);
+                normalize_channels_last<scalar_t, A>(plan, from, affine, residual, to);
             } else {
-                run_planes<scalar_t, A>(plan, from, w, b, residual, to);
+                normalize_planes<scalar_t, A>(plan, from, w, b, residual, to);
             }
         });
 }
@@ -418,15 +426,15 @@ Tensor fused_instance_norm(const Tensor& x, const OptTensor& weight, const OptTe
     Tensor out = at::empty({plan.n, plan.c, plan.padded_h(), plan.padded_w()}, x.options(),
                            channels_last(x, interleave) ? at::MemoryFormat::ChannelsLast
                                                         : at::MemoryFormat::Contiguous);
-    run(plan, x, weight, bias, residual, out);
+    normalize(plan, x, weight, bias, residual, out);
     return out;
 }
 
 void fused_instance_norm_out(const Tensor& x, const OptTensor& weight, const OptTensor& bias,
                              const OptTensor& residual, double eps, bool relu, int64_t pad,
                              std::string_view pad_mode, bool interleave, Tensor out) {
-    run(plan_for(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave), x, weight, bias,
-        residual, out);
+    const Plan plan = plan_for(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave);
+    normalize(plan, x, weight, bias, residual, out);
 }
 
 // The compiler vectorizes this code; `use_vectorized` is accepted for compatibility.

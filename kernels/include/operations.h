@@ -18,7 +18,7 @@ typedef struct {
     float eps;
     int relu;
     int channels_last;
-    int type;            // of x, residual and y: 0 FP32, 1 FP16, 2 BF16
+    int type;            // of x, residual and y: a DataType of common/data_type.h
     int parameter_type;  // of gamma and beta
     int vectorized;      // 16 bytes at a time where shape and addresses allow
     int multiprocessors, clusters;  // of the GPU; whether it has thread block clusters
@@ -79,6 +79,21 @@ typedef struct {
 } StyleforgeResidualBlock;
 
 int styleforge_residual_block(const StyleforgeResidualBlock* p, void* stream);
+
+// Convolutions that our kernel computes faster than cuDNN: those for which every condition holds.
+// The rows are stated in kernels/ops/convolution.py.
+typedef struct {
+    int min_stride;     // at least, in the direction that has the larger one
+    int max_outputs;    // channels at most; 0 for any number
+    int kernel;         // taps on a side; 0 for any number
+    int exact;          // only FP32 without TF32
+    int channels_last;  // only inputs that are
+    int upsample;       // only after "nearest x2"
+} StyleforgeFasterCase;
+
+// Replaces the rows, of which there are none at first. Returns 0, or 1 if there are too many or
+// their size is not `row_bytes`. Not to be called while operations run.
+int styleforge_set_faster_cases(const StyleforgeFasterCase* rows, int count, int row_bytes);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,7 @@ from ctypes import Structure, c_char_p, c_float, c_int, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.jit.build import BuildError
+from kernels.jit.errors import BuildError
 
 
 class NormParams(Structure):
@@ -134,6 +134,28 @@ STRUCTURES: dict[str, type[Structure]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class ProductAxes:
+    """The axes of weights as a matrix, outermost first, each with the size it is padded to.
+
+    Attributes:
+        rows: The axes that the rows of the matrix product run over.
+        depth: Those that its depth runs over.
+    """
+
+    rows: Mapping[str, int]
+    depth: Mapping[str, int]
+
+    @classmethod
+    def parse(cls, text: str) -> ProductAxes:
+        """Read "axis:size ... | axis:size ...", as the headers state it: rows | depth."""
+        rows, depth = (
+            {axis: int(size) for axis, _, size in (part.partition(":") for part in side.split())}
+            for side in text.split("|")
+        )
+        return cls(rows, depth)
+
+
+@dataclass(frozen=True, slots=True)
 class Sm80Conv:
     """A 3x3 layer of network_sm80.cu; tiles in pixels, shared memory in bytes."""
 
@@ -154,6 +176,8 @@ class Sm80Edge:
     tile_h: int
     tile_w: int
     depth: int  # of the matrix product, padded
+    rows: int  # of the product, padded
+    weight_order: ProductAxes  # of the weights in memory
     threads: int
     shared_bytes: int
 
@@ -190,6 +214,7 @@ class Sm90Strip:
     """The first or the last layer of network_sm90.cu; `width` in pixels."""
 
     width: int
+    weight_axes: ProductAxes
     threads: int
     shared_bytes: int
 
@@ -211,7 +236,10 @@ class Sm90:
     """Everything network_sm90.cu says of itself."""
 
     precisions: Mapping[str, Sm90Precision]
-    weight_order: tuple[str, ...]
+    weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
+    strip_weight_order: tuple[str, ...]  # and those of the first and the last layer's
+    weight_rows: int  # rows of a product
+    weight_depth: int  # of the first and the last layer's, padded
     kernel_rows: int
     max_groups: int
 
@@ -274,11 +302,21 @@ def _sm80(told: Mapping[str, Any]) -> Sm80:
         dtypes=told["dtypes"],
         convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
         weight_order=tuple(told["weight_order"].split()),
-        first=Sm80Edge(**told["first"]),
-        last=Sm80Edge(**told["last"]),
+        first=_sm80_edge(told["first"]),
+        last=_sm80_edge(told["last"]),
         required_shared_bytes=told["required_shared_bytes"],
         required_shared_bytes_small=told["required_shared_bytes_small"],
     )
+
+
+def _sm80_edge(told: Mapping[str, Any]) -> Sm80Edge:
+    order = ProductAxes.parse(told["weight_order"])
+    return Sm80Edge(**dict[str, Any](told, weight_order=order))
+
+
+def _sm90_strip(told: Mapping[str, Any]) -> Sm90Strip:
+    axes = ProductAxes.parse(told["weight_axes"])
+    return Sm90Strip(**dict[str, Any](told, weight_axes=axes))
 
 
 def _sm90(told: Mapping[str, Any]) -> Sm90:
@@ -289,12 +327,15 @@ def _sm90(told: Mapping[str, Any]) -> Sm90:
                 operand=precision["operand"],
                 operand_copies=precision["operand_copies"],
                 convs={conv: Sm90Conv(**row) for conv, row in precision["convs"].items()},
-                first=Sm90Strip(**precision["first"]),
-                last=Sm90Strip(**precision["last"]),
+                first=_sm90_strip(precision["first"]),
+                last=_sm90_strip(precision["last"]),
             )
             for name, precision in told["precisions"].items()
         },
         weight_order=tuple(told["weight_order"].split()),
+        strip_weight_order=tuple(told["strip_weight_order"].split()),
+        weight_rows=told["weight_rows"],
+        weight_depth=told["weight_depth"],
         kernel_rows=told["kernel_rows"],
         max_groups=told["max_groups"],
     )

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from kernels.jit import build
+from kernels.jit import build, toolchain
+from kernels.jit.errors import BuildError
 from kernels.network import abi
+from kernels.network.gpu import Gpu
 from kernels.network.plan import NetworkPlan
 from kernels.network.sm80 import DTYPES, Sm80Plan
 from kernels.network.sm90 import Sm90Plan
@@ -21,34 +23,43 @@ HOPPER = (9, 0)  # network_sm90.cu uses instructions that only this compute capa
 LAYER_BY_LAYER = "; runs layer by layer"
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
-    """What decides which backend a GPU can run; shared memory in bytes per block."""
-
-    capability: tuple[int, int]
-    shared_bytes: int
-
-    @classmethod
-    def of(cls, device: torch.device) -> Gpu:
-        """The GPU that `device` names."""
-        found = torch.cuda.get_device_properties(device)
-        return cls((found.major, found.minor), found.shared_memory_per_block_optin)
+# From (weights, num_residual_blocks, shape, dtype, device, library) and whether FP32 may be
+# multiplied as TF32, as `plan_for` describes them.
+PlanFactory = Callable[
+    [
+        Mapping[str, Tensor],
+        int,
+        tuple[int, int, int],
+        torch.dtype,
+        torch.device,
+        ctypes.CDLL,
+        bool,
+    ],
+    NetworkPlan,
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A way to run the network: one CUDA source, its target, and the plan that launches it."""
+    """A way to run the network: one CUDA source, its target, and the plan that launches it.
+
+    Attributes:
+        name: What `plan_for` knows it by.
+        source: Its CUDA source, relative to `kernels/`.
+        target: The least architecture as nvcc calls it; with "a", the only one. A GPU of such an
+            architecture is compiled for with its own instructions.
+        dtypes: Of weights and activations.
+        reason: Why a GPU cannot run a dtype with it, in words; empty if it can. Without an Abi,
+            nothing is built yet and shared memory is not considered.
+        plan: Makes its plan.
+    """
 
     name: str
-    source: str  # relative to kernels/
-    target: str  # the least architecture as nvcc calls it; with "a", the only one
+    source: str
+    target: str
     dtypes: tuple[torch.dtype, ...]
-    # Why a GPU cannot run a dtype with it; empty if it can. Without an Abi, nothing is built yet
-    # and shared memory is not considered.
     reason: Callable[[Gpu, torch.dtype, abi.Abi | None], str]
-    # From (weights, num_residual_blocks, shape, dtype, device, library) and whether FP32 may be
-    # multiplied as TF32.
-    plan: Callable[..., NetworkPlan]
+    plan: PlanFactory
 
 
 def _why_not_sm90(gpu: Gpu, dtype: torch.dtype, _: abi.Abi | None) -> str:
@@ -78,6 +89,12 @@ def _no_network_in(dtype: torch.dtype) -> str:
     return f"no native network in {str(dtype).removeprefix('torch.')}{LAYER_BY_LAYER}"
 
 
+def _sm80_plan(*, small: bool) -> PlanFactory:
+    return lambda weights, blocks, shape, dtype, device, library, _tf32: Sm80Plan(
+        weights, blocks, shape, dtype, device, library, small
+    )
+
+
 # The fastest first, the least demanding last.
 BACKENDS = (
     Backend(
@@ -86,7 +103,7 @@ BACKENDS = (
         "90a",
         (*DTYPES, torch.float32),
         _why_not_sm90,
-        lambda *arguments, tf32: Sm90Plan(*arguments, tf32=tf32),
+        Sm90Plan,
     ),
     Backend(
         "sm80",
@@ -96,7 +113,7 @@ BACKENDS = (
         lambda gpu, dtype, told: _why_not_sm80(
             gpu, dtype, lambda sm80: sm80.required_shared_bytes, told
         ),
-        lambda *arguments, tf32: Sm80Plan(*arguments, small=False),
+        _sm80_plan(small=False),
     ),
     Backend(
         "sm80-small",
@@ -106,9 +123,12 @@ BACKENDS = (
         lambda gpu, dtype, told: _why_not_sm80(
             gpu, dtype, lambda sm80: sm80.required_shared_bytes_small, told
         ),
-        lambda *arguments, tf32: Sm80Plan(*arguments, small=True),
+        _sm80_plan(small=True),
     ),
 )
+
+
+toolchain.use_targets(backend.target for backend in BACKENDS)
 
 
 def available(
@@ -138,7 +158,7 @@ def unsupported(device: torch.device, dtype: torch.dtype) -> str:
     if not build.reason(NETWORK):
         try:
             told = abi.describe(build.handle(NETWORK))
-        except build.BuildError as error:
+        except BuildError as error:
             return str(error)
     reasons = [backend.reason(gpu, dtype, told) for backend in BACKENDS]
     return "" if "" in reasons else reasons[-1]
@@ -174,6 +194,5 @@ def plan_for(
     library = library or build.handle(NETWORK)
     for row in available(device, dtype, library):
         if backend in ("", row.name):
-            arguments = weights, num_residual_blocks, shape, dtype, device, library
-            return row.plan(*arguments, tf32=tf32)
+            return row.plan(weights, num_residual_blocks, shape, dtype, device, library, tf32)
     raise ValueError(f"no backend {backend or 'of the network'} runs {dtype} on {device}")

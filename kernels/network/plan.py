@@ -133,8 +133,8 @@ class NetworkPlan(ABC):
             x, norm, residual = outside, f"{name}.in2", keep
 
         self._begin("decoder")
-        self._layer("deconv1", norm, x, middle, enlarge=2, residual=residual)
-        self._layer("deconv2", "in4", middle, large, enlarge=2)
+        self._layer("deconv1", norm, x, middle, residual=residual)
+        self._layer("deconv2", "in4", middle, large)
         self._last("in5", large, size)
 
     @abstractmethod
@@ -150,7 +150,6 @@ class NetworkPlan(ABC):
         y: Tensor,  # [N, H', W', Cout]
         *,
         stride: int = 1,
-        enlarge: int = 1,
         residual: Tensor | None = None,
         activated: Tensor | None = None,
     ) -> None:

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from kernels.network import abi
-from kernels.network.abi import Sm80Conv
+from kernels.network.abi import Sm80Conv, Sm80Edge
+from kernels.network.gpu import Gpu
 from kernels.network.plan import EPS, NetworkPlan, norm_after
-from kernels.weight_transforms import phase_weight
+from kernels.weight_transforms import as_matrix, phase_weight
 
 DTYPES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
 
@@ -26,7 +27,17 @@ CONVS = {(32, 64): "down1", (64, 128): "down2", (128, 64): "up1", (64, 32): "up2
 class Sm80Plan(NetworkPlan):
     """The network in FP16 or BF16, a block of threads for each tile.
 
-    `small` chooses the layers that need less shared memory.
+    Args:
+        weights: This and the next four arguments are those of NetworkPlan.
+        num_residual_blocks: Of the network.
+        shape: N, H, W of the pictures.
+        dtype: torch.float16 or torch.bfloat16.
+        device: A CUDA device.
+        library: The built network.
+        small: Whether to run the layers that need less shared memory.
+
+    Raises:
+        BuildError: The library does not match this program.
     """
 
     def __init__(
@@ -42,15 +53,16 @@ class Sm80Plan(NetworkPlan):
         self._traits = abi.describe(library).sm80
         self._library = _declared(library)
         self._code = self._traits.dtypes[DTYPES[dtype]]
-        self._blocks = torch.cuda.get_device_properties(device).multi_processor_count
+        self._blocks = Gpu.of(device).multiprocessors
         self._small = small
         self._norms: dict[str, abi.NormParams] = {}
         super().__init__(weights, num_residual_blocks, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
         traits = self._traits.first
-        pack = partial(first_weight, depth=traits.depth)
-        weight = self._filled("conv1.conv2d.weight", pack, (32, traits.depth), self.dtype)
+        pack = partial(first_weight, layer=traits)
+        size_of_weight = traits.rows, traits.depth
+        weight = self._filled("conv1.conv2d.weight", pack, size_of_weight, self.dtype)
         tile = traits.tile_h, traits.tile_w
         statistics, tiling = self._statistics("in1", 32, padded, tile, 1)
         arguments = [
@@ -75,7 +87,6 @@ class Sm80Plan(NetworkPlan):
         y: Tensor,
         *,
         stride: int = 1,
-        enlarge: int = 1,
         residual: Tensor | None = None,
         activated: Tensor | None = None,
     ) -> None:
@@ -104,8 +115,10 @@ class Sm80Plan(NetworkPlan):
         self._launch(lambda stream, _: launch(kind, dtype, byref(arguments), samples, stream))
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
-        depth = self._traits.last.depth
-        weight = self._filled("deconv3.conv2d.weight", last_weight, (32, depth), self.dtype)
+        traits = self._traits.last
+        pack = partial(last_weight, layer=traits)
+        size_of_weight = traits.rows, traits.depth
+        weight = self._filled("deconv3.conv2d.weight", pack, size_of_weight, self.dtype)
         bias = self._filled("deconv3.conv2d.bias", lambda b: b, (3,))
         arguments = [
             abi.LastLayerParams(x.data_ptr(), self._norms[norm], weight.data_ptr(), bias.data_ptr(),
@@ -160,6 +173,9 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tens
         weight: [Cout, Cin, 3, 3].
         conv: The layer.
         order: The axes phase, tap, block, out and channel, outermost first.
+
+    Returns:
+        One dimension for each axis, dense.
     """
     if conv.phases > 1:
         weight = phase_weight(weight)
@@ -169,18 +185,29 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tens
     return weight.reshape(shape).permute([axes.index(axis) for axis in order]).contiguous()
 
 
-def first_weight(weight: Tensor, depth: int) -> Tensor:
-    """[32, 3, 9, 9] to [32, depth]: row, column padded to 10, color padded to 4, then padded."""
-    padded = weight.new_zeros(32, 9, 10, 4)
-    padded[:, :, :9, :3] = weight.permute(0, 2, 3, 1)
-    return torch.nn.functional.pad(padded.view(32, 360), (0, depth - 360))
+def first_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
+    """Reorder the weights of the first layer, [32, 3, 9, 9], as its kernel reads them.
+
+    Returns:
+        [layer.rows, layer.depth].
+    """
+    return _edge_weight(weight, ("out", "color", "row", "column"), layer)
 
 
-def last_weight(weight: Tensor) -> Tensor:
-    """[3, 32, 9, 9] to [32, 288]: column times 3 plus color, padded to 32; row, channel."""
-    padded = weight.new_zeros(32, 9, 32)
-    padded[:27] = weight.permute(3, 0, 2, 1).reshape(27, 9, 32)
-    return padded.view(32, 288)
+def last_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
+    """Reorder the weights of the last layer, [3, 32, 9, 9], as its kernel reads them.
+
+    Returns:
+        [layer.rows, layer.depth].
+    """
+    return _edge_weight(weight, ("color", "channel", "row", "column"), layer)
+
+
+def _edge_weight(weight: Tensor, axes: tuple[str, ...], layer: Sm80Edge) -> Tensor:
+    order = layer.weight_order
+    matrix = as_matrix(weight, axes, order.rows, order.depth)
+    rows, depth = matrix.shape
+    return torch.nn.functional.pad(matrix, (0, layer.depth - depth, 0, layer.rows - rows))
 
 
 def _declared(library: ctypes.CDLL) -> Any:

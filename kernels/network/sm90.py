@@ -13,6 +13,7 @@ from torch import Tensor
 
 from kernels.network import abi
 from kernels.network import sm90_layout as layout
+from kernels.network.gpu import Gpu
 from kernels.network.plan import EPS, NetworkPlan, norm_after
 
 # The layers by input and output channels; those of 128 channels depend on the size.
@@ -20,7 +21,20 @@ CONVS = {(32, 64): "down1", (64, 128): "down2", (128, 64): "up1", (64, 32): "up2
 
 
 class Sm90Plan(NetworkPlan):
-    """On a GPU of compute capability 9.0; dtypes FP16, BF16 and FP32."""
+    """The network on Hopper in FP16, BF16 or FP32, by persistent, warp-specialized blocks.
+
+    Args:
+        weights: This and the next four arguments are those of NetworkPlan.
+        num_residual_blocks: Of the network.
+        shape: N, H, W of the pictures.
+        dtype: torch.float16, torch.bfloat16 or torch.float32.
+        device: A CUDA device of compute capability 9.0.
+        library: The built network.
+        tf32: Whether FP32 may be multiplied with the ten bits of TF32.
+
+    Raises:
+        BuildError: The library does not match this program.
+    """
 
     def __init__(
         self,
@@ -30,7 +44,7 @@ class Sm90Plan(NetworkPlan):
         dtype: torch.dtype,
         device: torch.device,
         library: ctypes.CDLL,
-        tf32: bool = False,  # whether FP32 may be multiplied as TF32
+        tf32: bool = False,
     ) -> None:
         self._library = _declared(library)
         self._traits = abi.describe(library).sm90
@@ -40,7 +54,7 @@ class Sm90Plan(NetworkPlan):
             torch.float32: "tf32" if tf32 else "fp32",
         }[dtype]
         self._precision = self._traits.precisions[name]
-        self._blocks = torch.cuda.get_device_properties(device).multi_processor_count
+        self._blocks = Gpu.of(device).multiprocessors
         self._norms: dict[str, abi.NormParams] = {}
         super().__init__(weights, num_residual_blocks, shape, dtype, device)
 
@@ -72,7 +86,6 @@ class Sm90Plan(NetworkPlan):
         y: Tensor,
         *,
         stride: int = 1,
-        enlarge: int = 1,
         residual: Tensor | None = None,
         activated: Tensor | None = None,
     ) -> None:
@@ -125,9 +138,10 @@ class Sm90Plan(NetworkPlan):
         return self._filled(f"{conv}.conv2d.weight", pack, (elements,), operand)
 
     def _edge_weight(self, conv: str, pack: Callable[..., Tensor]) -> Tensor:
-        rows, precision = self._traits.kernel_rows, self._precision
-        packed = partial(pack, precision=precision, kernel_rows=rows)
-        return self._weight(conv, packed, rows * 64 * 32 * precision.operand_copies)
+        traits, precision = self._traits, self._precision
+        packed = partial(pack, precision=precision, traits=traits)
+        elements = traits.kernel_rows * traits.weight_rows * traits.weight_depth
+        return self._weight(conv, packed, elements * precision.operand_copies)
 
     def _statistics(self, name: str, channels: int, blocks: int) -> abi.Sm90StatisticsParams:
         group = -(-blocks // self._traits.max_groups)

@@ -11,15 +11,22 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from kernels.network.abi import Sm90Conv, Sm90Precision
-from kernels.weight_transforms import phase_weight
+from kernels.network.abi import Sm90, Sm90Conv, Sm90Precision, Sm90Strip
+from kernels.weight_transforms import as_matrix, phase_weight
 
 OPERANDS = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Tiles of `long` x 8 pixels, their long side along the width where `across`."""
+    """How a picture is covered with tiles, whose short side has 8 pixels.
+
+    Attributes:
+        long: Tiles along their long side.
+        short: Tiles along their short side.
+        across: Whether the long side lies along the width.
+        blocks: Persistent blocks that share the tiles.
+    """
 
     long: int
     short: int
@@ -28,8 +35,13 @@ class Tiles:
 
     @classmethod
     def of(cls, size: tuple[int, int], side: int, blocks: int) -> Tiles:
-        """The fewest tiles with a side of `side` that cover `size`, shared out evenly among at
-        most `blocks` blocks."""
+        """Cover a picture with the fewest tiles, shared out evenly.
+
+        Args:
+            size: Height and width, in pixels.
+            side: The long side of a tile, in pixels.
+            blocks: At most so many blocks share them.
+        """
         along, aside = (-(-n // side) for n in size), [-(-n // 8) for n in size]
         down, across = ((a, b) for a, b in zip(along, reversed(aside), strict=True))
         turned = across[0] * across[1] < down[0] * down[1]
@@ -40,7 +52,13 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class Strips:
-    """Strips side by side, each cut into blocks of `rows` rows."""
+    """How a picture is cut into strips side by side, and each into pieces one below the other.
+
+    Attributes:
+        count: Strips.
+        rows: Rows of pixels in a piece, an even number.
+        blocks: Pieces in all; each has a persistent block.
+    """
 
     count: int
     rows: int
@@ -48,7 +66,13 @@ class Strips:
 
     @classmethod
     def of(cls, size: tuple[int, int], width: int, blocks: int) -> Strips:
-        """Strips of `width` pixels over `size`, as many blocks as fit in `blocks` if they do."""
+        """Cut a picture so that there are at most `blocks` pieces, or one piece for each strip.
+
+        Args:
+            size: Height and width, in pixels.
+            width: Of a strip, in pixels.
+            blocks: Persistent blocks that run at once.
+        """
         count = -(-size[1] // width)
         cuts = max(1, blocks // count)
         rows = 2 * -(-size[0] // (2 * cuts))
@@ -56,7 +80,13 @@ class Strips:
 
 
 def residual_conv(size: tuple[int, int], blocks: int, precision: Sm90Precision) -> Sm90Conv:
-    """The layer of 128 channels: small tiles where large ones leave multiprocessors idle."""
+    """The layer of 128 channels: small tiles where large ones leave multiprocessors idle.
+
+    Args:
+        size: Height and width of its input, in pixels.
+        blocks: Persistent blocks that run at once.
+        precision: That it runs in.
+    """
     small, large = precision.convs["same"], precision.convs["same_large"]
 
     def pixels_of_a_block(conv: Sm90Conv) -> int:
@@ -67,7 +97,7 @@ def residual_conv(size: tuple[int, int], blocks: int, precision: Sm90Precision) 
 
 
 def weight_elements(conv: Sm90Conv, channels: int, precision: Sm90Precision) -> int:
-    """Elements in what `layer_weight` returns."""
+    """Elements in what `layer_weight` returns for a layer with `channels` input channels."""
     return conv.groups * conv.passes * 64 * channels * conv.taps * precision.operand_copies
 
 
@@ -81,6 +111,10 @@ def layer_weight(
         conv: The layer.
         precision: What the weights are multiplied as.
         order: The axes group, pass, block, tap, part, row and channel, outermost first.
+
+    Returns:
+        One dimension for each axis, dense, of the dtype that is multiplied; the dimension of parts
+        is twice as long where an operand is the sum of two.
     """
     if conv.taps == 4:  # a pass for each row of phases, a warpgroup for each column
         weight = phase_weight(weight)
@@ -97,20 +131,45 @@ def layer_weight(
     return _operands(packed, precision)
 
 
-def first_weight(weight: Tensor, precision: Sm90Precision, kernel_rows: int) -> Tensor:
-    """[32, 3, 9, 9]: row of the kernel, part, row of the picture and channel, value."""
-    rows = weight.new_zeros(kernel_rows, 2, 32, 32)  # the 27 values of a row padded to 32
-    values = weight.permute(2, 0, 3, 1).reshape(9, 32, 27)
-    rows[:9, 0, :, :27] = rows[1:, 1, :, :27] = values
-    return _operands(rows.view(kernel_rows, 64, 4, 8).transpose(1, 2), precision)
+def first_weight(weight: Tensor, precision: Sm90Precision, traits: Sm90) -> Tensor:
+    """Reorder the weights of the first layer, [32, 3, 9, 9], as its kernel reads them.
+
+    Returns:
+        The axes of `traits.strip_weight_order`, of the dtype that is multiplied.
+    """
+    axes = ("out", "color", "row", "column")
+    return _strip_weight(weight, axes, precision.first, precision, traits)
 
 
-def last_weight(weight: Tensor, precision: Sm90Precision, kernel_rows: int) -> Tensor:
-    """[3, 32, 9, 9]: row of the kernel, part, row of the picture and column and color, channel."""
-    rows = weight.new_zeros(kernel_rows, 64, 32)
-    values = weight.permute(2, 3, 0, 1).reshape(9, 27, 32)
-    rows[:9, :27] = rows[1:, 27:54] = values
-    return _operands(rows.view(kernel_rows, 64, 4, 8).transpose(1, 2), precision)
+def last_weight(weight: Tensor, precision: Sm90Precision, traits: Sm90) -> Tensor:
+    """Reorder the weights of the last layer, [3, 32, 9, 9], as its kernel reads them.
+
+    Returns:
+        The axes of `traits.strip_weight_order`, of the dtype that is multiplied.
+    """
+    axes = ("color", "channel", "row", "column")
+    return _strip_weight(weight, axes, precision.last, precision, traits)
+
+
+def _strip_weight(
+    weight: Tensor,
+    axes: tuple[str, ...],
+    layer: Sm90Strip,
+    precision: Sm90Precision,
+    traits: Sm90,
+) -> Tensor:
+    rows = {axis: size for axis, size in layer.weight_axes.rows.items() if axis != "line"}
+    lines, taps = layer.weight_axes.rows["line"], weight.shape[2]
+    matrix = as_matrix(weight, axes, {"row": taps, **rows}, layer.weight_axes.depth)
+    matrix = matrix.view(taps, -1, matrix.shape[1])
+    count, depth = matrix.shape[1:]
+    packed = weight.new_zeros(traits.kernel_rows, traits.weight_rows, traits.weight_depth)
+    for line in range(lines):
+        packed[line : line + taps, line * count : (line + 1) * count, :depth] = matrix
+    parts = packed.view(traits.kernel_rows, traits.weight_rows, traits.weight_depth // 8, 8)
+    named = ("kernel_row", "row", "part", "channel")
+    order = [named.index(axis) for axis in traits.strip_weight_order]
+    return _operands(parts.permute(order), precision)
 
 
 def _operands(weight: Tensor, precision: Sm90Precision) -> Tensor:

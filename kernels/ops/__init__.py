@@ -1,14 +1,26 @@
-"""The fused operations, as functions: native where a kernel is loaded, reference elsewhere."""
+"""The fused operations, as functions: native where a kernel is loaded, reference elsewhere.
+
+Every module of this folder is imported, and what it registers with `@fused` is an attribute here.
+"""
 
 from __future__ import annotations
 
-from kernels.ops.convolution import (
-    fused_conv_instancenorm_forward as fused_conv_instancenorm_forward,
-)
-from kernels.ops.convolution import (
-    fused_conv_reflection_pad_forward as fused_conv_reflection_pad_forward,
-)
-from kernels.ops.normalization import fused_instance_norm as fused_instance_norm
-from kernels.ops.normalization import fused_instance_norm_forward as fused_instance_norm_forward
-from kernels.ops.normalization import fused_instance_norm_out as fused_instance_norm_out
-from kernels.ops.residual import fused_residual_block_forward as fused_residual_block_forward
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+from kernels.ops.registry import OPS
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name in OPS:
+        return OPS[name].operation
+    raise AttributeError(f"module {__name__!r} has no operation {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *OPS})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,10 +10,80 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.normalization import _reference as _normalize
-from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_forward
+from kernels.jit import build
+from kernels.jit.errors import BuildError
+from kernels.ops.normalization import (
+    fused_instance_norm,
+    fused_instance_norm_forward,
+    instance_norm_reference,
+)
 from kernels.ops.registry import OPERATIONS, fused
 from kernels.weight_transforms import phase_weight
+
+
+class FasterCase(ctypes.Structure):
+    """Convolutions that our kernel computes faster than cuDNN: those for which every field holds.
+
+    Mirror of StyleforgeFasterCase in include/operations.h; 0 holds for any convolution.
+    """
+
+    min_stride: int  # at least, in the direction that has the larger one
+    max_outputs: int  # channels at most
+    kernel: int  # taps on a side
+    exact: int  # only FP32 without TF32
+    channels_last: int  # only inputs that are
+    upsample: int  # only after an enlargement
+
+    _fields_ = [
+        (name, ctypes.c_int)
+        for name in ("min_stride", "max_outputs", "kernel", "exact", "channels_last", "upsample")
+    ]
+
+
+# Measured on an H200, see benchmarks/operations.json. The library is given these rows when it is
+# loaded, and follows them.
+FASTER_CASES = (
+    FasterCase(min_stride=2),
+    FasterCase(upsample=1),
+    FasterCase(exact=1, max_outputs=8),
+    FasterCase(exact=1, kernel=3, channels_last=1),
+)
+
+
+def own_kernel_is_faster(
+    *, stride: int, outputs: int, kernel: int, exact: bool, channels_last: bool, upsample: bool
+) -> bool:
+    """Whether our kernel computes a convolution faster than cuDNN: a row of FASTER_CASES holds.
+
+    Args:
+        stride: The larger of the two.
+        outputs: Channels of the result.
+        kernel: Taps on a side.
+        exact: Whether it is computed in FP32, without TF32.
+        channels_last: Whether the input is.
+        upsample: Whether it follows an enlargement to twice the size.
+    """
+    return any(
+        stride >= row.min_stride
+        and (not row.max_outputs or outputs <= row.max_outputs)
+        and (not row.kernel or kernel == row.kernel)
+        and exact >= row.exact
+        and channels_last >= row.channels_last
+        and upsample >= row.upsample
+        for row in FASTER_CASES
+    )
+
+
+def _hand_over_faster_cases(library: ctypes.CDLL) -> None:
+    rows = (FasterCase * len(FASTER_CASES))(*FASTER_CASES)
+    if library.styleforge_set_faster_cases(rows, len(rows), ctypes.sizeof(FasterCase)):
+        raise BuildError(
+            "the library's struct StyleforgeFasterCase differs from its mirror in "
+            "kernels/ops/convolution.py"
+        )
+
+
+build.on_load(OPERATIONS, _hand_over_faster_cases)
 
 
 def unavailable_reason(
@@ -27,8 +98,16 @@ def unavailable_reason(
 ) -> str:
     """Why such a convolution runs on PyTorch's own kernels, in words; empty if it does not.
 
-    What is faster was measured on an H200, see benchmarks/operations.json; `own_kernel` of the
-    operations overrules it.
+    `own_kernel` of the operations overrules what is faster.
+
+    Args:
+        device: That it runs on.
+        dtype: Of the input.
+        kernel_size: Taps on a side.
+        stride: Of both directions, or of height and width.
+        out_channels: Channels of the result.
+        upsample: Whether it follows an enlargement to twice the size.
+        channels_last: Whether the input is.
     """
     if device.type == "cpu":
         return "convolutions on the CPU are PyTorch's (oneDNN): none of ours is faster"
@@ -36,15 +115,20 @@ def unavailable_reason(
         return f"no native convolution for the {device.type.upper()}; runs on PyTorch"
     if dtype not in (torch.float32, torch.float16, torch.bfloat16):
         return f"no native convolution in {dtype}; runs on PyTorch"
-    exact = dtype is torch.float32 and not torch.backends.cudnn.allow_tf32
-    ours = exact and (out_channels <= 8 or (channels_last and kernel_size == 3))
-    if stride in (1, (1, 1)) and not upsample and not ours:
-        return "convolutions of stride 1 run on cuDNN, which is faster there"
-    return ""
+    if own_kernel_is_faster(
+        stride=stride if isinstance(stride, int) else max(stride),
+        outputs=out_channels,
+        kernel=kernel_size,
+        exact=dtype is torch.float32 and not torch.backends.cudnn.allow_tf32,
+        channels_last=channels_last,
+        upsample=upsample,
+    ):
+        return ""
+    return "convolutions of stride 1 run on cuDNN, which is faster there"
 
 
 def memory_format(x: Tensor) -> torch.memory_format:
-    """The layout that a result of `x` has: channels last where x is, and only then."""
+    """The layout of an operation's result: channels last where its input `x` is, and only then."""
     last = not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
     return torch.channels_last if last else torch.contiguous_format
 
@@ -70,7 +154,7 @@ def _convolve(
     return y.contiguous(memory_format=memory_format(input))
 
 
-def _convolve_normalize(
+def convolve_normalize(
     input: Tensor,
     conv_weight: Tensor,
     conv_bias: Tensor | None,
@@ -83,13 +167,14 @@ def _convolve_normalize(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
+    """What `fused_conv_instancenorm_forward` means, in PyTorch."""
     x = _enlarged(input, conv_weight, padding, stride) if upsample else input
     y = _convolve(x, conv_weight, conv_bias, padding, stride, stride)
     y = y.contiguous(memory_format=memory_format(input))
-    return _normalize(y, norm_gamma, norm_beta, None, eps, relu)
+    return instance_norm_reference(y, norm_gamma, norm_beta, None, eps, relu)
 
 
-def _convolve_normalize_cpu(
+def convolve_normalize_cpu(
     input: Tensor,
     conv_weight: Tensor,
     conv_bias: Tensor | None,
@@ -102,7 +187,8 @@ def _convolve_normalize_cpu(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
-    """oneDNN's convolution, by its four phases after an enlargement, and the OpenMP norm."""
+    """`fused_conv_instancenorm_forward` on the CPU: oneDNN's convolution, by its four phases after
+    an enlargement, and the OpenMP norm."""
     if not upsample or not input.numel():
         x = _enlarged(input, conv_weight, padding, stride) if upsample else input
         # The norm takes a bias away again, so none is added.
@@ -208,23 +294,32 @@ def fused_conv_reflection_pad_forward(
 ) -> Tensor:
     """A convolution of `input` padded by reflection, without the padded copy on CUDA.
 
-    `input` is [N, C, H, W], any strides and floating dtype; `weight` [O, C, k, k] and `bias` [O]
-    are taken to its dtype. The result is [N, O, (H + 2p - k) // s + 1, ...], dense, channels last
-    where the input is. FP32 on CUDA uses TF32 where `torch.backends.cudnn.allow_tf32` says so.
+    FP32 on CUDA uses TF32 where `torch.backends.cudnn.allow_tf32` says so.
 
-    On CUDA, cuDNN computes some convolutions faster than our kernel (see `unavailable_reason`);
-    those run there, unless `own_kernel` asks for ours.
+    Args:
+        input: [N, C, H, W] of any strides and floating dtype.
+        weight: [O, C, k, k], taken to the input's dtype.
+        bias: [O], taken to the input's dtype.
+        padding_size: Pixels p on each side, below H and W.
+        stride_h: Along the height, at least 1.
+        stride_w: Along the width, at least 1.
+        own_kernel: On CUDA, run our kernel also where cuDNN is faster, see `unavailable_reason`.
 
-    Raises ValueError for shapes that do not fit; the padding must be below H and W.
+    Returns:
+        [N, O, (H + 2p - k) // stride_h + 1, (W + 2p - k) // stride_w + 1] of the input's dtype,
+        dense, channels last where the input is.
+
+    Raises:
+        ValueError: A shape, the padding or a stride does not fit.
     """
     ...
 
 
 @fused(
     "instance_norm",
-    reference=_convolve_normalize,
+    reference=convolve_normalize,
     samples=_samples_normalized,
-    cpu=_convolve_normalize_cpu,
+    cpu=convolve_normalize_cpu,
     on_cpu="PyTorch's oneDNN convolution + {norm}",
     cuda=OPERATIONS,
     tolerance_scale=8,
@@ -244,13 +339,28 @@ def fused_conv_instancenorm_forward(
 ) -> Tensor:
     """relu(norm(conv(input)) * gamma + beta), the convolution padded by reflection.
 
-    Shapes and `own_kernel` as for `fused_conv_reflection_pad_forward`; `norm_gamma` and
-    `norm_beta` are [O]. Our kernel takes the statistics as it computes the convolution, before it
-    is rounded; the norm is ours in any case. `conv_bias` changes nothing, since the norm takes it
-    away; it is there for its gradient, which is zero. With `upsample` the
-    input is first enlarged to twice its size (nearest), which costs nothing: it is computed by
-    its four phases (3x3, padding 1, stride 1 only).
+    Our kernel takes the statistics as it computes the convolution, before it is rounded; the norm
+    is ours in any case.
 
-    Raises ValueError for shapes that do not fit, and for results of a single pixel.
+    Args:
+        input: [N, C, H, W] of any strides and floating dtype.
+        conv_weight: [O, C, k, k], taken to the input's dtype.
+        conv_bias: [O]. It changes nothing, since the norm takes it away; it is there for its
+            gradient, which is zero.
+        norm_gamma: [O], or None for ones.
+        norm_beta: [O], or None for zeros.
+        eps: Added to the variance.
+        padding: Pixels on each side, below H and W.
+        stride: Of both directions, at least 1.
+        relu: Whether a ReLU follows.
+        upsample: First enlarge the input to twice its size (nearest), which costs nothing: it is
+            computed by its four phases. Only for 3x3, padding 1 and stride 1.
+        own_kernel: On CUDA, run our kernel also where cuDNN is faster, see `unavailable_reason`.
+
+    Returns:
+        [N, O, H', W'] as of `fused_conv_reflection_pad_forward`, twice as large with `upsample`.
+
+    Raises:
+        ValueError: A shape does not fit, or the result is a single pixel.
     """
     ...

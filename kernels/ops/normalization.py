@@ -12,7 +12,7 @@ from torch import Tensor
 from kernels.ops.registry import OPERATIONS, fused
 
 
-def _reference(
+def instance_norm_reference(
     x: Tensor,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
@@ -23,6 +23,7 @@ def _reference(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
+    """What `fused_instance_norm` means, in PyTorch."""
     _check(x, weight, bias, residual, pad, pad_mode, interleave)
     last = interleave or (
         not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
@@ -60,7 +61,9 @@ def _reference_out(
     interleave: bool,
     out: Tensor,
 ) -> None:
-    out.copy_(_reference(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave))
+    out.copy_(
+        instance_norm_reference(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
+    )
 
 
 def _normalize_channels_last(
@@ -139,7 +142,7 @@ def _reference_forward(
     residual: Tensor | None = None,
     relu: bool = False,
 ) -> Tensor:
-    return _reference(input, gamma, beta, residual, eps, relu)
+    return instance_norm_reference(input, gamma, beta, residual, eps, relu)
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
@@ -162,7 +165,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 
 def _samples_out() -> Iterator[tuple[Any, ...]]:
     for sample in _samples():
-        yield (*sample, torch.zeros_like(_reference(*sample)))
+        yield (*sample, torch.zeros_like(instance_norm_reference(*sample)))
 
 
 def _samples_forward() -> Iterator[tuple[Any, ...]]:
@@ -181,7 +184,7 @@ def _samples_forward() -> Iterator[tuple[Any, ...]]:
                 yield x, gamma, beta, 1e-5, False, x, True
 
 
-@fused("instance_norm", reference=_reference, samples=_samples, cuda=OPERATIONS)
+@fused("instance_norm", reference=instance_norm_reference, samples=_samples, cuda=OPERATIONS)
 def fused_instance_norm(
     x: Tensor,
     weight: Tensor | None = None,
@@ -193,21 +196,30 @@ def fused_instance_norm(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    """pad(relu(norm(x) * weight + bias + residual)), padded by `pad` on every side.
+    """pad(relu(norm(x) * weight + bias + residual)), padded on every side.
 
-    `x` is [N, C, H, W], dense in either layout, of any floating dtype; the result has its dtype
-    and layout, and the shape [N, C, H + 2 pad, W + 2 pad]. Each plane is normalized by its own
-    mean and biased variance, taken in FP32 (FP64 for FP64). `weight` and `bias` are [C];
-    `residual` is [N, C, H, W] of x's dtype, with any strides; `pad_mode` is "reflect" (pad must
-    be below H and W) or "replicate".
+    Each plane is normalized by its own mean and biased variance, taken in FP32 (FP64 for FP64). Two
+    runs on the same machine are bit-equal, whatever the number of threads.
 
-    With `interleave`, x is [N, 4C, h + 1, w + 1], the four-phase form of an upsampling
-    convolution, H = 2h and W = 2w: channel (2a + b) C + c at (i + a, j + b) is pixel
-    (2i + a, 2j + b) of channel c. The other positions are ignored, also by the statistics, and
-    the result is channels last.
+    Args:
+        x: [N, C, H, W] of any strides and floating dtype; with `interleave`, [N, 4C, h + 1, w + 1].
+        weight: [C], or None for ones.
+        bias: [C], or None for zeros.
+        residual: [N, C, H, W] of x's dtype with any strides, or None.
+        eps: Added to the variance.
+        relu: Whether a ReLU follows the sum.
+        pad: Pixels on each side; below H and W for "reflect".
+        pad_mode: "reflect" or "replicate".
+        interleave: x is the four-phase form of an upsampling convolution, H = 2h and W = 2w:
+            channel (2a + b) C + c at (i + a, j + b) is pixel (2i + a, 2j + b) of channel c. The
+            other positions are ignored, also by the statistics.
 
-    Raises ValueError for shapes that do not fit, or planes of a single pixel. Two runs on the
-    same machine are bit-equal, whatever the number of threads.
+    Returns:
+        [N, C, H + 2 pad, W + 2 pad] of x's dtype, dense, channels last where x is and with
+        `interleave`.
+
+    Raises:
+        ValueError: A shape, a dtype or the padding does not fit, or a plane is a single pixel.
     """
     ...
 
@@ -233,8 +245,23 @@ def fused_instance_norm_out(
 ) -> None:
     """`fused_instance_norm` into a buffer the caller owns; inference only.
 
-    `out` has the result's shape, dtype and layout, and overlaps no other argument: an output
-    row may be written before the residual behind its mirror image is read.
+    Args:
+        x: This and the next eight arguments are those of `fused_instance_norm`.
+        weight: [C] or None.
+        bias: [C] or None.
+        residual: [N, C, H, W] or None.
+        eps: Added to the variance.
+        relu: Whether a ReLU follows the sum.
+        pad: Pixels on each side.
+        pad_mode: "reflect" or "replicate".
+        interleave: Whether x is in the four-phase form.
+        out: Written to. It has the result's shape, dtype and layout, and overlaps no other
+            argument: an output row may be written before the residual behind its mirror image is
+            read.
+
+    Raises:
+        ValueError: An argument does not fit.
+        RuntimeError: A gradient would be needed.
     """
     ...
 
@@ -251,13 +278,23 @@ def fused_instance_norm_forward(
 ) -> Tensor:
     """relu(norm(input) * gamma + beta + residual), on the CPU and on CUDA.
 
-    `input` is [N, C, H, W] of any floating dtype; the result has its shape, dtype and layout
-    (channels last stays so). Each plane is normalized by its own mean and biased variance, taken
-    about the mean in FP32 (FP64 for FP64). `gamma` and `beta` are [C] of any floating dtype;
-    `residual` is as the input. `use_vectorized` False reads element by element on CUDA, which
-    changes no more than the order of sums.
+    Each plane is normalized by its own mean and biased variance, taken about the mean in FP32 (FP64
+    for FP64). Two runs on the same machine are bit-equal.
 
-    Raises ValueError for shapes that do not fit, or planes of a single pixel. Two runs on the
-    same machine are bit-equal.
+    Args:
+        input: [N, C, H, W] of any strides and floating dtype.
+        gamma: [C] of any floating dtype, or None for ones.
+        beta: [C] of any floating dtype, or None for zeros.
+        eps: Added to the variance.
+        use_vectorized: False reads element by element on CUDA, which changes no more than the order
+            of sums.
+        residual: Of the input's shape and dtype, or None.
+        relu: Whether a ReLU follows the sum.
+
+    Returns:
+        Of the input's shape and dtype, dense, channels last where the input is.
+
+    Raises:
+        ValueError: A shape or a dtype does not fit, or a plane is a single pixel.
     """
     ...

@@ -13,18 +13,19 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
 
 from kernels.jit import build
+from kernels.ops.launcher import Launcher
 
 P = ParamSpec("P")
 R = TypeVar("R")
 NAMESPACE = "styleforge"
 NETWORK = "network"  # the library of the whole network on a GPU, see kernels.network.dispatch
-OPERATIONS = "operations"  # that of the operations there
+OPERATIONS = "operations"  # that of the operations of torch_bindings.cpp there
 PREPARE = 'python -c "import kernel_fusion; kernel_fusion.prepare()"'
 NATIVE = "the native kernel"
 REFERENCE = "its PyTorch reference"
@@ -40,18 +41,35 @@ class KernelUnavailable(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One row of the table. `samples` yields arguments for the self-test of a fresh build."""
+    """One row of the table.
+
+    Attributes:
+        group: The module that registered it, without its package.
+        name: Of the function, and of the operation in PyTorch's namespace `styleforge`.
+        library: What its CPU kernel, or the operations it is made of, are built from.
+        operation: The function; native where a kernel is loaded, the reference elsewhere.
+        native: The native kernel; raises KernelUnavailable where it cannot run.
+        reference: What it means, in PyTorch.
+        samples: Arguments for the self-test of a fresh build, for `bench` and for the tests.
+        mutates: The arguments that are written to.
+        cuda: Its library on a GPU; without one, the reference runs there.
+        on_cpu: What runs on the CPU, where that is PyTorch's or made of other operations.
+        tolerance_scale: Of the self-test's tolerance; 1 is that of a norm.
+        launches: Whether a function in Python, and no C++, launches its kernel on a GPU.
+    """
 
     group: str
     name: str
     library: str
+    operation: Callable[..., Any]
     native: Callable[..., Any]
     reference: Callable[..., Any]
     samples: Callable[[], Iterable[tuple[Any, ...]]]
     mutates: tuple[str, ...] = ()
-    cuda: str = ""  # its library on a GPU; without one, the reference runs there
-    on_cpu: str = ""  # what runs on the CPU, where that is PyTorch's or made of other operations
-    tolerance_scale: float = 1.0  # of the self-test's tolerance; 1 is that of a norm
+    cuda: str = ""
+    on_cpu: str = ""
+    tolerance_scale: float = 1.0
+    launches: bool = False
 
     @property
     def is_composite(self) -> bool:
@@ -61,6 +79,13 @@ class Op:
     def library_on(self, device: str) -> str:
         """The library that is used on devices of this type; empty where there is none."""
         return {"cpu": self.library, "cuda": self.cuda}.get(device, "")
+
+    def has_kernel_on(self, device: str) -> bool:
+        """Whether a loaded library has a kernel for devices of this type ("cpu" or "cuda")."""
+        if device == "cuda" and self.launches:
+            return build.reason(self.cuda) == ""
+        qualified, key = f"{NAMESPACE}::{self.name}", device.upper()
+        return torch._C._dispatch_has_kernel_for_dispatch_key(qualified, key)  # pyright: ignore[reportPrivateUsage]
 
     @property
     def overload(self) -> Any:
@@ -91,7 +116,14 @@ OPS: dict[str, Op] = {}
 
 
 def statuses(device: torch.device | str = "cpu") -> tuple[KernelStatus, ...]:
-    """What calling each operation on `device` runs. Loads what is built, and builds nothing."""
+    """What calling each operation on `device` runs. Loads what is built, and builds nothing.
+
+    Args:
+        device: A device or its name; the index does not matter.
+
+    Returns:
+        A row for each operation, and on CUDA one for the network.
+    """
     kind = torch.device(device).type
     libraries = [op.library_on(kind) for op in OPS.values()] + [NETWORK] * (kind == "cuda")
     for library in dict.fromkeys(filter(None, libraries)):
@@ -101,11 +133,21 @@ def statuses(device: torch.device | str = "cpu") -> tuple[KernelStatus, ...]:
 
 
 def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple[KernelStatus, ...]:
-    """Build and load what is missing for the operations `names` (all by default); blocks.
+    """Build and load what is missing; blocks.
 
     Safe to call from any thread and more than once. A build that failed before is tried again
-    only when something that can change the outcome has changed, or with `force`. Raises
-    KeyError for an unknown name; a kernel that cannot be had is a status, not an error.
+    only when something that can change the outcome has changed, or with `force`.
+
+    Args:
+        names: Of operations; all of them, and the network's library, by default.
+        force: Try what failed before again.
+
+    Returns:
+        What each operation runs on now, on the CPU, and on a GPU each library. A kernel that cannot
+        be had is a status, not an error.
+
+    Raises:
+        KeyError: There is no such operation.
     """
     chosen = [OPS[name] for name in (OPS if names is None else names)]
     for library in dict.fromkeys(op.library for op in chosen if op.library):
@@ -122,7 +164,10 @@ def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple
 
 
 def use_native(library: str) -> bool:
-    """Load `library` if it is built; whether it is in use. Where it is not, warn once."""
+    """Load `library` if it is built; whether it is in use.
+
+    Where it is not, a NativeKernelWarning says why, once for each library.
+    """
     if build.load_built(library):
         return True
     reason = build.reason(library)
@@ -168,38 +213,56 @@ def fused(
     cpu: Callable[P, R] | None = None,
     on_cpu: str = "",
     cuda: str = "",
+    launch: Callable[Concatenate[Launcher, P], R] | None = None,
     tolerance_scale: float = 1.0,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Register the decorated signature as a fused operation built from `library`.
+    """Register the decorated signature as a fused operation.
 
-    Where the fast path on the CPU is made of PyTorch's and other operations, `on_cpu` names it
-    ("{norm}" stands for the norm that is in use), `cpu` is that path if it is not the reference,
-    and `library` what the operations are built from (empty for PyTorch's own). `cuda` is the
-    library of the kernel on a GPU, if there is one. `tolerance_scale` multiplies what the
-    self-test allows for rounding.
+    Args:
+        library: What its kernel on the CPU is built from, see kernels.jit.libraries. Where the
+            fast path on the CPU is made of other operations, the library of these; empty if they
+            are PyTorch's own.
+        reference: What the operation means, in PyTorch.
+        samples: Yields arguments, on the CPU. A fresh build is compared with the reference on each
+            of them; `bench` times the operation on them.
+        mutates: The arguments that are written to. Such an operation returns nothing, is for
+            inference only, and raises RuntimeError where a gradient would be needed.
+        cpu: The fast path on the CPU where that is made of PyTorch's and other operations, if it
+            is not the reference.
+        on_cpu: The name of that path; "{norm}" stands for the norm that is in use.
+        cuda: The library of its kernel on a GPU, if there is one.
+        launch: Runs the operation on a GPU: allocates the result and calls the launchers of the
+            library `cuda` through the Launcher, its first argument. Not needed where a binding
+            in C++ registers the kernel, which costs a call less time.
+        tolerance_scale: Multiplies what the self-test allows for rounding.
 
-    The arguments named in `mutates` are written to; such an operation returns nothing, is for
-    inference only, and raises RuntimeError where a gradient would be needed.
+    Raises:
+        ValueError: There is a `launch` but no library to launch from.
     """
+    if launch is not None and not cuda:
+        raise ValueError("an operation with a launch names the library that it launches from")
 
     def register(signature: Callable[P, R]) -> Callable[P, R]:
         name = signature.__name__
         qualified = f"{NAMESPACE}::{name}"
-        torch.library.define(qualified, torch.library.infer_schema(signature, mutates_args=mutates))
+        schema = torch.library.infer_schema(signature, mutates_args=mutates)  # pyright: ignore[reportUnknownMemberType]
+        torch.library.define(qualified, schema)
         torch.library.impl(qualified, "CompositeExplicitAutograd")(_fallback(name, reference))
         if cpu is not None:
             torch.library.impl(qualified, "CPU")(cpu)
-        launch = getattr(getattr(torch.ops, NAMESPACE), name).default
+        if launch is not None:
+            torch.library.impl(qualified, "CUDA")(_launched(name, launch, reference))
+        overload = getattr(getattr(torch.ops, NAMESPACE), name).default
         if mutates:
-            torch.library.impl(qualified, "Autograd")(_inference_only(name, launch, mutates))
+            torch.library.impl(qualified, "Autograd")(_inference_only(name, overload, mutates))
         else:
-            torch.library.register_autograd(
+            torch.library.register_autograd(  # pyright: ignore[reportUnknownMemberType]
                 qualified, _recompute(reference), setup_context=_keep_inputs
             )
 
         @functools.wraps(signature)
         def operation(*args: P.args, **kwargs: P.kwargs) -> R:
-            return launch(*args, **kwargs)
+            return overload(*args, **kwargs)
 
         arguments = inspect.signature(signature)
 
@@ -207,14 +270,42 @@ def fused(
         def native(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = arguments.bind(*args, **kwargs)
             _demand_native(OPS[name], bound.arguments)
-            return launch(*bound.args, **bound.kwargs)
+            return overload(*bound.args, **bound.kwargs)
 
-        group = signature.__module__.rpartition(".")[2]
-        row = (group, name, library, native, reference, samples, mutates, cuda, on_cpu)
-        OPS[name] = Op(*row, tolerance_scale)
+        OPS[name] = Op(
+            group=signature.__module__.rpartition(".")[2],
+            name=name,
+            library=library,
+            operation=operation,
+            native=native,
+            reference=reference,
+            samples=samples,
+            mutates=mutates,
+            cuda=cuda,
+            on_cpu=on_cpu,
+            tolerance_scale=tolerance_scale,
+            launches=launch is not None,
+        )
         return operation
 
     return register
+
+
+def _launched(
+    name: str, launch: Callable[Concatenate[Launcher, P], R], reference: Callable[P, R]
+) -> Callable[P, R]:
+    """What runs on CUDA tensors: the launchers of the library, or the reference without it."""
+
+    @functools.wraps(reference)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        library = OPS[name].cuda
+        if not use_native(library):
+            return reference(*args, **kwargs)
+        tensors = (x for x in (*args, *kwargs.values()) if isinstance(x, Tensor))
+        launcher = Launcher(build.handle(library), next(tensors).device)
+        return launch(launcher, *args, **kwargs)
+
+    return run
 
 
 def _fallback(name: str, reference: Callable[P, R]) -> Callable[P, R]:
@@ -253,17 +344,15 @@ def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
         arguments["own_kernel"] = True  # cuDNN's is not ours
 
 
-def _inference_only(
-    name: str, launch: Callable[..., Any], mutates: tuple[str, ...]
-) -> Callable[..., None]:
-    order = {argument.name: at for at, argument in enumerate(launch._schema.arguments)}  # pyright: ignore[reportFunctionMemberAccess]
+def _inference_only(name: str, overload: Any, mutates: tuple[str, ...]) -> Callable[..., None]:
+    order = {argument.name: at for at, argument in enumerate(overload._schema.arguments)}
     places = [order[argument] for argument in mutates]
 
     def autograd(*args: Any) -> None:
         if torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in args):
             raise RuntimeError(f"{name} writes into its arguments and has no gradient")
-        with torch._C._AutoDispatchBelowAutograd():
-            launch(*args)
+        with torch._C._AutoDispatchBelowAutograd():  # pyright: ignore[reportPrivateUsage]
+            overload(*args)
         torch.autograd.graph.increment_version([args[at] for at in places])
 
     return autograd

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.ops.convolution import _convolve_normalize, _convolve_normalize_cpu, memory_format
+from kernels.ops.convolution import convolve_normalize, convolve_normalize_cpu, memory_format
 from kernels.ops.registry import OPERATIONS, fused
 
 
@@ -52,7 +52,7 @@ def _reference(
 ) -> Tensor:
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
-    return _block(_convolve_normalize, input, first, second, eps)
+    return _block(convolve_normalize, input, first, second, eps)
 
 
 def _cpu(
@@ -70,7 +70,7 @@ def _cpu(
 ) -> Tensor:
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
-    return _block(_convolve_normalize_cpu, input, first, second, eps)
+    return _block(convolve_normalize_cpu, input, first, second, eps)
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
@@ -83,7 +83,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
         for channels in (128, 24):
             for layout in (torch.contiguous_format, torch.channels_last):
                 x = normal(2, channels, 13, 22).to(dtype).contiguous(memory_format=layout)
-                unit = []
+                unit: list[Tensor] = []
                 for _ in range(2):
                     weight = normal(channels, channels, 3, 3) / (3 * channels**0.5)
                     bias, gamma, beta = (normal(channels) for _ in range(3))
@@ -115,11 +115,26 @@ def fused_residual_block_forward(
 ) -> Tensor:
     """input + norm(conv(relu(norm(conv(input))))), both convolutions 3x3 padded by reflection.
 
-    `input` is [N, C, H, W], H and W at least 2, of any floating dtype; the weights are
-    [M, C, 3, 3] and [C, M, 3, 3], the other parameters vectors. The result is as the input,
-    without a ReLU after the sum (Gross and Wilber, 2016). The convolutions' biases change
-    nothing, since the norms take them away. `own_kernel` as for the convolutions.
+    No ReLU follows the sum (Gross and Wilber, 2016). The convolutions' biases change nothing, since
+    the norms take them away.
 
-    Raises ValueError for shapes that do not fit.
+    Args:
+        input: [N, C, H, W] of any floating dtype, H and W at least 2.
+        conv1_weight: [M, C, 3, 3].
+        conv1_bias: [M] or None.
+        conv1_gamma: [M], or None for ones.
+        conv1_beta: [M], or None for zeros.
+        conv2_weight: [C, M, 3, 3].
+        conv2_bias: [C] or None.
+        conv2_gamma: [C], or None for ones.
+        conv2_beta: [C], or None for zeros.
+        eps: Added to the variances.
+        own_kernel: On CUDA, run our kernel also where cuDNN is faster.
+
+    Returns:
+        Of the input's shape and dtype, channels last where the input is.
+
+    Raises:
+        ValueError: A shape does not fit.
     """
     ...

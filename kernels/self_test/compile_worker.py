@@ -7,7 +7,6 @@ can. A crash of the compiler or of the new kernel ends this process, never the a
 
 from __future__ import annotations
 
-import ctypes
 import json
 import sys
 from collections.abc import Iterable
@@ -17,8 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.jit import build
-from kernels.ops.registry import NAMESPACE, NETWORK, OPS, Op
+from kernels.jit import build, toolchain
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import LIBRARIES
+from kernels.ops.registry import NETWORK, OPS, Op
 from kernels.self_test.network import self_test as self_test_network
 
 ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
@@ -29,12 +30,14 @@ def main(name: str, folder: Path, sources: list[str]) -> None:
     torch.backends.cudnn.allow_tf32 = False  # references and kernels are compared in FP32
     try:
         library = _compile(name, folder, sources)
+        if LIBRARIES[name].cuda:
+            build.adopt(name, library)
         if name == NETWORK:
-            _test_network(library)
+            _test_network()
         self_test([op for op in OPS.values() if op.library == name and not op.is_composite])
         self_test([op for op in OPS.values() if op.cuda == name], "cuda")
         result = {"reason": "", "library": str(library)}
-    except build.BuildError as error:
+    except BuildError as error:
         result = {"reason": str(error), "library": ""}
     (folder / "result.json").write_text(json.dumps(result), "utf-8")
 
@@ -42,21 +45,20 @@ def main(name: str, folder: Path, sources: list[str]) -> None:
 def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
     """Compare each native kernel with its reference; BuildError if one is absent or differs."""
     for op in ops:
-        qualified = f"{NAMESPACE}::{op.name}"
-        if not torch._C._dispatch_has_kernel_for_dispatch_key(qualified, device.upper()):
-            raise build.BuildError(f"self-test failed: the library has no kernel for {op.name}")
+        if not op.has_kernel_on(device):
+            raise BuildError(f"self-test failed: the library has no kernel for {op.name}")
         for arguments in op.samples():
             if (difference := _difference(op, _on(device, arguments))) > 1:
-                raise build.BuildError(
+                raise BuildError(
                     f"self-test failed: {op.name} is {difference:.1f} times further from its "
                     "reference than rounding allows"
                 )
 
 
-def _test_network(library: Path) -> None:
-    psnr = self_test_network(ctypes.CDLL(str(library)))
+def _test_network() -> None:
+    psnr = self_test_network(build.handle(NETWORK))
     if not psnr > ENOUGH_DB:
-        raise build.BuildError(f"self-test failed: the network is right to {psnr:.0f} dB only")
+        raise BuildError(f"self-test failed: the network is right to {psnr:.0f} dB only")
 
 
 def _difference(op: Op, arguments: tuple[Any, ...]) -> float:
@@ -86,23 +88,23 @@ def _compile(name: str, folder: Path, sources: list[str]) -> Path:
     from torch.utils import cpp_extension
 
     try:
-        cpp_extension.load(
+        cpp_extension.load(  # pyright: ignore[reportUnknownMemberType]
             name=name,
             sources=sources,
-            extra_cflags=build.compile_flags(),
-            extra_cuda_cflags=build.cuda_flags(),
-            extra_ldflags=build.link_flags(),
+            extra_cflags=toolchain.compile_flags(),
+            extra_cuda_cflags=toolchain.cuda_flags(),
+            extra_ldflags=toolchain.link_flags(),
             build_directory=str(folder),
-            with_cuda=bool(build.LIBRARIES[name].cuda),
+            with_cuda=bool(LIBRARIES[name].cuda),
             is_python_module=False,
             verbose=False,
         )
     except OSError as error:
-        raise build.BuildError(build.load_error(error)) from error
+        raise BuildError(toolchain.load_error(error)) from error
     except RuntimeError as error:
         print(error, flush=True)  # noqa: T201  (into the log of the build)
-        raise build.BuildError(f"build failed: {build.first_error(str(error))}") from error
-    return folder / f"{name}{build.SUFFIX}"
+        raise BuildError(f"build failed: {toolchain.first_error(str(error))}") from error
+    return folder / f"{name}{toolchain.SUFFIX}"
 
 
 if __name__ == "__main__":

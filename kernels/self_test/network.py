@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.jit.build import BuildError
+from kernels.jit.errors import BuildError
 from kernels.network.dispatch import available, plan_for
 
 # The second shape is large enough for large tiles.

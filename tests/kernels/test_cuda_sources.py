@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from torch.utils.cpp_extension import include_paths
 
-from kernels.jit import build
+from kernels.jit import toolchain
+from kernels.jit.libraries import FOLDER, LIBRARIES
 
-SOURCES = [source for library in build.LIBRARIES.values() for source in library.cuda]
-BINDINGS = [source for library in build.LIBRARIES.values() for source in library.binding]
+SOURCES = [source for library in LIBRARIES.values() for source in library.cuda]
+BINDINGS = [source for library in LIBRARIES.values() for source in library.binding]
 # Made when PyTorch is built for CUDA; PyTorch for the CPU has every other header.
 GENERATED = Path("c10/cuda/impl/cuda_cmake_macros.h")
-NVCC = build.nvcc()
+NVCC = toolchain.nvcc()
 
 
 def architectures() -> list[str]:
@@ -41,7 +42,7 @@ def test_a_cuda_source_compiles_without_a_warning(source, architecture, tmp_path
     target = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
     flags = ["-std=c++17", *quick(), "-Werror", "all-warnings", "-Xcompiler", "-Wall"]
     command = [str(NVCC), *flags, target, "-cubin", "-o", str(tmp_path / "out.cubin")]
-    ran = subprocess.run([*command, str(build.HERE / source)], capture_output=True, text=True)
+    ran = subprocess.run([*command, str(FOLDER / source)], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
 
 
@@ -56,13 +57,13 @@ def test_a_binding_compiles_without_a_warning(source, tmp_path):
     folders = [flag for folder in headers for flag in ("-isystem", str(folder))]
     flags = ["-std=c++20", "-Xcompiler", "-fsyntax-only,-Wall,-Werror"]  # PyTorch's own standard
     command = [str(NVCC), "-x", "c++", *flags, *folders, "-c", "-o", str(tmp_path / "out.o")]
-    ran = subprocess.run([*command, str(build.HERE / source)], capture_output=True, text=True)
+    ran = subprocess.run([*command, str(FOLDER / source)], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
 
 
 def test_no_cuda_source_needs_a_torch_header():
-    cuda = [library for library in build.LIBRARIES.values() if library.cuda]
+    cuda = [library for library in LIBRARIES.values() if library.cuda]
     headers = {header for library in cuda for header in library.headers}
     assert headers
-    for path in (*headers, *(build.HERE / source for source in SOURCES)):
+    for path in (*headers, *(FOLDER / source for source in SOURCES)):
         assert "torch" not in path.read_text("utf-8"), path

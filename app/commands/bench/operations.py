@@ -24,13 +24,22 @@ from kernels.ops import (
     fused_residual_block_forward,
 )
 from kernels.ops.convolution import unavailable_reason
-from kernels.ops.registry import prepare, statuses
+from kernels.ops.registry import OPS, Op, prepare, statuses
 from utils.benchmark import interleave
 
 CALLS = 20  # of an operation in one timed run: a call is over before a clock can be read
 EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH, OWN_GRAPH = WAYS = (
     "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph", "own kernel, graph",
 )  # fmt: skip
+
+# Operations whose cases are written out below. The other two of instance norm run the same kernels
+# on a GPU. Any other is measured on the samples of its row.
+WRITTEN_OUT = (
+    "fused_instance_norm", "fused_instance_norm_out", "fused_instance_norm_forward",
+    "fused_conv_reflection_pad_forward", "fused_conv_instancenorm_forward",
+    "fused_residual_block_forward",
+)  # fmt: skip
+PRECISIONS = {torch.float32: "FP32", torch.float16: "FP16", torch.bfloat16: "BF16"}
 
 Way = Callable[[], Tensor]
 
@@ -41,7 +50,7 @@ class Case:
 
     operation: str
     shape: str
-    precision: str  # "FP32" (TF32 off), "TF32" or "FP16"
+    precision: str  # "FP32" (TF32 off), "TF32", "FP16" or "BF16"
     layout: str  # "NCHW" or "NHWC"
     theirs: Way
     ours: Callable[[bool], Tensor]  # by our own kernel in any case, if True
@@ -62,7 +71,7 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     The ways of a case take turns, run by run. `compiled` adds PyTorch's layers through
     torch.compile. The error is the largest difference from float64 in parts of the largest value.
     """
-    prepare([status.name for status in statuses() if status.name.startswith("fused")])
+    prepare(list(OPS))
     rows = []
     before = torch.backends.cudnn.allow_tf32
     try:
@@ -76,9 +85,36 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
         **origin(device),
         "runs": runs,
         "calls": CALLS,
-        "kernels": [asdict(s) for s in statuses(device) if s.name.startswith("fused")],
+        "kernels": [asdict(s) for s in statuses(device) if s.name in OPS],
         "rows": rows,
     }
+
+
+def sampled_cases(device: torch.device) -> Iterator[Case]:
+    """The samples of every operation that has a kernel for a GPU and no cases of its own here."""
+    for op in OPS.values():
+        if op.name in WRITTEN_OUT or not op.cuda or op.mutates:
+            continue
+        for sample in op.samples():
+            yield _sampled(op, sample, device)
+
+
+def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
+    x = next(value for value in sample if isinstance(value, Tensor))
+    given = [value.to(device) if isinstance(value, Tensor) else value for value in sample]
+    exact = [
+        value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
+        for value in given
+    ]
+    return Case(
+        op.name,
+        "x".join(map(str, x.shape)),
+        PRECISIONS.get(x.dtype, str(x.dtype).removeprefix("torch.")),
+        "NCHW" if x.is_contiguous() else "NHWC",
+        partial(op.reference, *given),
+        lambda _: op.overload(*given),
+        partial(op.reference, *exact),
+    )
 
 
 def lines(found: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -181,6 +217,7 @@ def _cases(device: torch.device) -> Iterator[Case]:
             given = _layer(device, 128, 64, 128, 3, precision, layout)
             yield _unit(given, "128-64 3x3 after x2 of 128x128", 1, 2, precision, layout)
             yield _block(device, 128, 128, precision, layout)
+    yield from sampled_cases(device)
 
 
 def _random(device: torch.device, precision: str, layout: str, *shape: int) -> Tensor:

@@ -2,11 +2,9 @@
 #pragma once
 
 #include "convert.cuh"
+#include "data_type.h"
 
 namespace styleforge {
-
-// The numbering of dtypes in operations.h.
-enum DataType { kFloat = 0, kHalf = 1, kBFloat16 = 2 };
 
 template <typename T, int kCount>
 struct alignas(kCount * sizeof(T)) AlignedVector {

@@ -47,6 +47,10 @@ struct ConvTraits {
 };
 
 struct FirstLayerTraits {
+    // The axes of the weights in memory, outermost first, each with the size it is padded to: rows
+    // of the matrix product | its depth. Both are padded again, to kWeightRows and kDepth.
+    static constexpr const char* kWeightOrder = "out:32 | row:9 column:10 color:4";
+    static constexpr int kWeightRows = 32;
     static constexpr int kCout = 32, kTileH = 8, kTileW = 32, kPixels = kTileH * kTileW;
     static constexpr int kWarpsM = 8, kWarpsN = 1, kThreads = 256;
     static constexpr int kRowsOfWarp = 32, kColumnsOfWarp = 32, kTilesM = 2, kTilesN = 4;
@@ -61,6 +65,9 @@ struct FirstLayerTraits {
 };
 
 struct LastLayerTraits {
+    // As for the first layer. A column of the kernel has outputs of its own, which are added up.
+    static constexpr const char* kWeightOrder = "column:9 color:3 | row:9 channel:32";
+    static constexpr int kWeightRows = 32;
     static constexpr int kCin = 32, kTileH = 8, kTileW = 32, kWideW = kTileW + 8;
     static constexpr int kPatchH = kTileH + 8, kPatchW = kWideW;
     static constexpr int kThreads = 320, kWarps = 10, kTilesM = 2, kTilesN = 4;

@@ -28,6 +28,11 @@ enum class Sampling { kSame, kDown, kUp };
 // kBlockK input channels as parts of eight channels, for the 64 rows of a warpgroup.
 constexpr const char* kWeightOrder = "group pass block tap part row channel";
 
+// The same for the first and the last layer, whose kernel has a row more than its weights: rows of
+// the product (64) and, as parts of eight channels, its depth (32).
+constexpr const char* kStripWeightOrder = "kernel_row part row channel";
+constexpr int kWeightRows = 64, kWeightDepth = 32;
+
 // How a precision is stored in memory and what the tensor cores multiply. With kSplit, an operand
 // is the sum of two FP16 numbers (22 bits), of which three of the four products are taken.
 template <typename Storage, typename Operand, bool kSplit_>
@@ -95,6 +100,10 @@ struct ConvTraits {
 template <typename M_, int kBlockN_, int kPixelStages_, bool kFirst>
 struct StripTraits {
     using M = M_;
+    // What the rows and the depth of the product are, outermost first: axes with their sizes. A line
+    // is one of the two rows of pixels; the weights of the second are one kernel row further down.
+    static constexpr const char* kWeightAxes = kFirst ? "line:2 out:32 | column:9 color:3"
+                                                      : "line:2 column:9 color:3 | channel:32";
     static constexpr int kBlockN = kBlockN_, kPixelStages = kPixelStages_;
     static constexpr int kAllParts = 4 * M::kOperandCopies, kPartStride = (kBlockN | 1) * 16;
     static constexpr int kRowBytes = kAllParts * kPartStride;

@@ -13,8 +13,9 @@ import pytest
 import torch
 from filelock import FileLock
 
-from kernels.jit import build
-from kernels.jit.build import BuildError, Library
+from kernels.jit import build, subprocesses, toolchain
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import LIBRARIES, Library
 from kernels.ops.registry import OPS, Op, fused
 from kernels.self_test import compile_worker
 
@@ -28,7 +29,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own, and a registry that has loaded nothing."""
     monkeypatch.setenv("STYLEFORGE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "_reasons", {})
-    monkeypatch.setattr(build, "_stopped", threading.Event())
+    monkeypatch.setattr(subprocesses, "_stopped", threading.Event())
     return tmp_path / "cache" / "kernels"
 
 
@@ -36,7 +37,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The one source of the library, to be written by the test; it needs no PyTorch header."""
     path = tmp_path / "kernel.cpp"
-    monkeypatch.setitem(build.LIBRARIES, LIBRARY, Library(LIBRARY, (str(path),)))
+    monkeypatch.setitem(LIBRARIES, LIBRARY, Library(LIBRARY, (str(path),)))
     return path
 
 
@@ -77,15 +78,20 @@ def test_without_a_compiler_the_reason_says_what_to_install(monkeypatch, tmp_pat
     assert build.reason(LIBRARY) == "no C++ compiler found: install g++"
 
 
+def test_a_library_without_a_source_is_named():
+    assert not build.load("typo")
+    assert build.reason("typo") == "no source belongs to a library 'typo'"
+
+
 def test_without_ninja_the_reason_says_so(monkeypatch, tmp_path, compiler):
-    monkeypatch.setattr(build, "_search_path", lambda: str(tmp_path))
+    monkeypatch.setattr(toolchain, "search_path", lambda: str(tmp_path))
     assert not build.load(LIBRARY)
     assert build.reason(LIBRARY) == "ninja not found: run pip install ninja"
 
 
 def test_ninja_is_found_where_pip_put_it_whatever_the_path(monkeypatch, compiler):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    ninja = Path(build.toolchain().ninja)
+    ninja = Path(toolchain.toolchain().ninja)
     assert Path(sys.executable).parent == ninja.parent
 
 
@@ -139,7 +145,7 @@ def test_the_log_of_a_failed_build_is_kept_and_nothing_else(source, compiler, em
 
 def test_a_build_has_a_time_limit(source, compiler, monkeypatch, empty_cache):
     source.write_text("int slow;")
-    monkeypatch.setattr(build, "TIME_LIMIT", 0.1)  # Python itself takes longer to start
+    monkeypatch.setattr(subprocesses, "TIME_LIMIT", 0.1)  # Python itself takes longer to start
     assert not build.load(LIBRARY)
     assert build.reason(LIBRARY) == "build took longer than 0 seconds"
     assert not list(empty_cache.glob("*.build-*"))
@@ -147,10 +153,10 @@ def test_a_build_has_a_time_limit(source, compiler, monkeypatch, empty_cache):
 
 def test_at_the_time_limit_nothing_that_was_started_survives(tmp_path, monkeypatch):
     pid = tmp_path / "pid"
-    monkeypatch.setattr(build, "TIME_LIMIT", 1.0)
+    monkeypatch.setattr(subprocesses, "TIME_LIMIT", 1.0)
     command = ["sh", "-c", f"sleep 600 & echo $! > '{pid}'; wait"]
     with pytest.raises(BuildError, match="took longer than 1 seconds"):
-        build._run(command, dict(os.environ), tmp_path / "log")
+        subprocesses.run(command, dict(os.environ), tmp_path, tmp_path / "log")
     assert gone(int(pid.read_text()))
 
 
@@ -206,7 +212,7 @@ def test_a_cache_that_cannot_be_written_is_named(source, tmp_path):
 @pytest.fixture
 def real_compiler() -> None:
     try:
-        build.toolchain()
+        toolchain.toolchain()
     except BuildError as error:
         pytest.skip(str(error))
 
@@ -241,7 +247,7 @@ def test_a_library_without_its_kernels_fails_the_self_test(source, empty_cache):
     assert build.reason(LIBRARY) == (
         "self-test failed: the library has no kernel for fused_instance_norm"
     )
-    assert not list(empty_cache.glob(f"*{build.SUFFIX}"))
+    assert not list(empty_cache.glob(f"*{toolchain.SUFFIX}"))
 
 
 def self_tested(name: str, native: float) -> Op:
@@ -291,8 +297,8 @@ def test_importing_and_calling_never_builds(tmp_path):
 @pytest.mark.usefixtures("native_kernels")
 def test_a_damaged_library_in_the_cache_is_built_again(source, compiler, empty_cache):
     source.write_text("int x;")
-    key = build._key(build.LIBRARIES[LIBRARY], build.toolchain())
-    damaged = empty_cache / f"{LIBRARY}-{key[:16]}{build.SUFFIX}"
+    key = build._key(LIBRARIES[LIBRARY], toolchain.toolchain())
+    damaged = empty_cache / f"{LIBRARY}-{key[:16]}{toolchain.SUFFIX}"
     damaged.parent.mkdir(parents=True)
     damaged.write_bytes(b"not a library")
     assert not build.load(LIBRARY)

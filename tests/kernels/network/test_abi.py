@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from kernels.jit import build
-from kernels.jit.build import BuildError
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import FOLDER
 from kernels.network import abi
 
 STATIC_SHARED_BYTES = 7_000  # at most, beside the dynamic shared memory of a layer of sm_80
@@ -30,7 +30,7 @@ def test_every_struct_of_the_launchers_is_described():
     structs = {
         name
         for path in PARAMS
-        for name in re.findall(r"^struct (\w+) ", (build.HERE / path).read_text("utf-8"), re.M)
+        for name in re.findall(r"^struct (\w+) ", (FOLDER / path).read_text("utf-8"), re.M)
         if not name.startswith("Welford")
     }
     assert structs == {name.partition(".")[2] for name in abi.STRUCTURES}

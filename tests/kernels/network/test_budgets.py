@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from kernels.jit import build
+from kernels.jit.libraries import FOLDER
 
-PAGE = build.HERE.parent / "docs" / "kernels.md"
+PAGE = FOLDER.parent / "docs" / "kernels.md"
 ROW = r"^\| {} \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$"
 
 

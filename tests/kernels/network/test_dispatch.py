@@ -6,15 +6,17 @@ import pytest
 import torch
 
 from kernels.jit import build
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import LIBRARIES
 from kernels.network import dispatch
 from kernels.network.dispatch import BACKENDS, Gpu
 from kernels.ops.registry import NETWORK
 
-T4 = Gpu((7, 5), 65_536)
-A100 = Gpu((8, 0), 166_912)
-RTX_4090 = Gpu((8, 9), 101_376)
-TINY = Gpu((8, 9), 65_536)
-H200 = Gpu((9, 0), 232_448)
+T4 = Gpu((7, 5), 65_536, 40)
+A100 = Gpu((8, 0), 166_912, 108)
+RTX_4090 = Gpu((8, 9), 101_376, 128)
+TINY = Gpu((8, 9), 65_536, 128)
+H200 = Gpu((9, 0), 232_448, 132)
 FP16, BF16, FP32, FP64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
 
 
@@ -75,7 +77,7 @@ def test_what_is_not_built_yet_is_the_reason_where_a_backend_could_run(gpu, monk
 
 def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch, described_library):
     def mismatch(_library):
-        raise build.BuildError("the library's struct differs")
+        raise BuildError("the library's struct differs")
 
     monkeypatch.setattr(build, "reason", lambda _name: "")
     monkeypatch.setattr(build, "handle", lambda _name: described_library)
@@ -91,7 +93,7 @@ def test_a_backend_that_cannot_run_is_refused_by_name(gpu, described_library):
 
 def test_the_library_is_built_from_every_backends_source():
     sources = {backend.source for backend in BACKENDS}
-    assert sources | {"network_abi.cu"} == set(build.LIBRARIES[NETWORK].cuda)
+    assert sources | {"network_abi.cu"} == set(LIBRARIES[NETWORK].cuda)
 
 
 def test_names_of_backends_are_unique():

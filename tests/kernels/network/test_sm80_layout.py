@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from kernels.network import sm80
+from kernels.network.abi import ProductAxes
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,7 @@ def test_phases_are_the_enlarged_convolution(name, described):
 
 def test_the_first_layer_has_two_taps_in_sixteen_bytes(described):
     weight, depth = torch.randn(32, 3, 9, 9), described.sm80.first.depth
-    packed = sm80.first_weight(weight, depth)
+    packed = sm80.first_weight(weight, described.sm80.first)
     assert packed.shape == (32, depth)
     assert depth % 16 == 0
     taps = packed[:, :360].view(32, 9, 10, 4)
@@ -51,8 +54,18 @@ def test_the_first_layer_has_two_taps_in_sixteen_bytes(described):
 
 def test_the_last_layer_has_its_columns_as_outputs(described):
     weight = torch.randn(3, 32, 9, 9)
-    packed = sm80.last_weight(weight)
-    assert packed.shape == (32, described.sm80.last.depth)
+    packed = sm80.last_weight(weight, described.sm80.last)
+    assert packed.shape == (32, described.sm80.last.depth) == (32, 9 * 32)
     taps = packed[:27].view(9, 3, 9, 32)  # column, color, row, channel
     assert torch.equal(taps.permute(1, 3, 2, 0), weight)
     assert packed[27:].count_nonzero() == 0
+
+
+def test_the_library_decides_the_order_of_the_first_and_the_last_layers_weights(described):
+    last, weight = described.sm80.last, torch.randn(3, 32, 9, 9)
+    turned = replace(last, weight_order=ProductAxes.parse("color:3 column:9 | channel:32 row:9"))
+    rows = sm80.last_weight(weight, turned)[:27].view(3, 9, 32, 9)
+    assert torch.equal(rows.permute(0, 2, 3, 1), weight)
+    for order in ("color:3 | channel:32 row:9", "color:3 column:8 | channel:32 row:9"):
+        with pytest.raises(ValueError, match=r"cannot be laid out|do not fit"):
+            sm80.last_weight(weight, replace(last, weight_order=ProductAxes.parse(order)))

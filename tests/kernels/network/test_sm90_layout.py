@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.network import sm90_layout as layout
-from kernels.network.abi import Abi
+from kernels.network.abi import Abi, ProductAxes
 from kernels.network.sm90_layout import Strips, Tiles
 
 ROUNDING = {"fp16": 1e-3, "bf16": 8e-3, "tf32": 1e-3, "fp32": 1e-6}
@@ -69,7 +71,7 @@ def test_phases_are_the_enlarged_convolution(conv, into, out, name, described):
 def test_ten_rows_of_the_kernel_serve_two_rows_of_the_first_layer(name, described):
     weight = torch.randn(32, 3, 9, 9)
     precision, rows_of_kernel = described.sm90.precisions[name], described.sm90.kernel_rows
-    packed = layout.first_weight(weight, precision, rows_of_kernel)[None, None, :, None]
+    packed = layout.first_weight(weight, precision, described.sm90)[None, None, :, None]
     packed = dense(packed, precision.operand_copies)
     rows = packed[0].unflatten(0, (2, 32)).unflatten(2, (rows_of_kernel, 32))
     for below in (0, 1):
@@ -83,7 +85,7 @@ def test_ten_rows_of_the_kernel_serve_two_rows_of_the_first_layer(name, describe
 def test_ten_rows_of_the_kernel_serve_two_rows_of_the_last_layer(name, described):
     weight = torch.randn(3, 32, 9, 9)
     precision, rows_of_kernel = described.sm90.precisions[name], described.sm90.kernel_rows
-    packed = layout.last_weight(weight, precision, rows_of_kernel)[None, None, :, None]
+    packed = layout.last_weight(weight, precision, described.sm90)[None, None, :, None]
     packed = dense(packed, precision.operand_copies)
     rows = packed[0].flatten(1).view(64, rows_of_kernel, 32)
     for below in (0, 1):
@@ -92,6 +94,20 @@ def test_ten_rows_of_the_kernel_serve_two_rows_of_the_last_layer(name, described
         assert torch.allclose(values, weight.double(), ROUNDING[name], 1e-7)
         assert own.count_nonzero() == weight.count_nonzero()
     assert rows[54:].count_nonzero() == 0
+
+
+def test_the_library_decides_the_order_of_the_first_and_the_last_layers_weights(described):
+    sm90, precision = described.sm90, described.sm90.precisions["fp16"]
+    weight = torch.randn(32, 3, 9, 9)
+    packed = layout.first_weight(weight, precision, sm90)
+    assert packed.shape == (sm90.kernel_rows, 4, 64, 8)
+    turned = replace(sm90, strip_weight_order=("part", "kernel_row", "row", "channel"))
+    assert torch.equal(layout.first_weight(weight, precision, turned), packed.transpose(0, 1))
+    axes = ProductAxes.parse("line:2 out:32 | color:3 column:9")
+    first = replace(precision, first=replace(precision.first, weight_axes=axes))
+    depth = packed.transpose(1, 2).flatten(2)[..., :27].unflatten(-1, (9, 3)).transpose(-1, -2)
+    got = layout.first_weight(weight, first, sm90).transpose(1, 2).flatten(2)
+    assert torch.equal(got[..., :27].unflatten(-1, (3, 9)), depth)
 
 
 @pytest.mark.parametrize("blocks", [1, 46, 132])

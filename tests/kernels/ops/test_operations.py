@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -290,18 +291,36 @@ def parameters_of(channels: int) -> tuple[Tensor, ...]:
     return weight, *(normal(channels, seed=seed) for seed in (2, 3, 4))
 
 
-def arguments(name: str, x: Tensor) -> tuple[Tensor | float | None, ...]:
-    c = x.shape[1]
-    weight, *vectors = (t.to(x.device, x.dtype) for t in parameters_of(c))
-    return {
-        "fused_instance_norm_forward": (x, *vectors[:2], 1e-5, True, x.clone(), True),
-        "fused_conv_reflection_pad_forward": (x, weight, vectors[0], 1, 1, 1, True),
-        "fused_conv_instancenorm_forward": (x, weight, *vectors, 1e-5, 1, 1, False, False, True),
-        "fused_residual_block_forward": (x, *block(c, x.dtype, str(x.device)), 1e-5, True),
-    }[name]
+def of_norm(x: Tensor, _weight: Tensor, *vectors: Tensor) -> tuple[Any, ...]:
+    return x, *vectors[:2], 1e-5, True, x.clone(), True
 
 
-NAMES = [name for name in OPS if name.endswith("_forward")]
+def of_convolution(x: Tensor, weight: Tensor, *vectors: Tensor) -> tuple[Any, ...]:
+    return x, weight, vectors[0], 1, 1, 1, True
+
+
+def of_normalized(x: Tensor, weight: Tensor, *vectors: Tensor) -> tuple[Any, ...]:
+    return x, weight, *vectors, 1e-5, 1, 1, False, False, True
+
+
+def of_block(x: Tensor, *_: Tensor) -> tuple[Any, ...]:
+    return x, *block(x.shape[1], x.dtype, str(x.device)), 1e-5, True
+
+
+# Of the operations whose shapes, layouts and borders are tried below; test_every_operation.py has
+# what holds for any.
+ARGUMENTS = {
+    "fused_instance_norm_forward": of_norm,
+    "fused_conv_reflection_pad_forward": of_convolution,
+    "fused_conv_instancenorm_forward": of_normalized,
+    "fused_residual_block_forward": of_block,
+}
+NAMES = list(ARGUMENTS)
+
+
+def arguments(name: str, x: Tensor) -> tuple[Any, ...]:
+    parameters = (t.to(x.device, x.dtype) for t in parameters_of(x.shape[1]))
+    return ARGUMENTS[name](x, *parameters)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

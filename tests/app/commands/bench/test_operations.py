@@ -10,9 +10,10 @@ import torch
 
 from app.cli import main
 from app.commands.bench import operations as bench_operations
-from app.commands.bench.operations import GRAPH, OURS, OURS_GRAPH, OWN_GRAPH
+from app.commands.bench.operations import GRAPH, OURS, OURS_GRAPH, OWN_GRAPH, sampled_cases
 from app.commands.bench.operations import _cases as cases
 from app.commands.bench.operations import _measure as measure
+from kernels.ops.registry import OPS
 
 STORED = Path(__file__).parents[4] / "benchmarks" / "operations.json"
 
@@ -52,6 +53,20 @@ def test_the_stored_report_says_where_it_is_from(stored):
 def test_what_our_own_kernel_leaves_to_cudnn_says_so(stored):
     for row in stored["rows"]:
         assert bool(row["why_not"]) == (OWN_GRAPH in row["us"]), row
+
+
+def test_what_has_no_cases_of_its_own_is_measured_on_its_samples(monkeypatch):
+    device = torch.device("cpu")
+    assert not list(sampled_cases(device))
+    monkeypatch.setattr(bench_operations, "WRITTEN_OUT", ())
+    found = list(sampled_cases(device))
+    assert {case.operation for case in found} == {
+        op.name for op in OPS.values() if op.cuda and not op.mutates
+    }
+    for case in {case.operation: case for case in found}.values():
+        # The last sample is in BF16 or FP16.
+        assert case.precision in ("FP16", "BF16")
+        torch.testing.assert_close(case.ours(False).double(), case.exact(), atol=0.1, rtol=0.1)
 
 
 @pytest.mark.gpu

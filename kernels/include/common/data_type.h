@@ -1,0 +1,8 @@
+// The numbering of element types in operations.h.
+#pragma once
+
+namespace styleforge {
+
+enum DataType { kFloat = 0, kHalf = 1, kBFloat16 = 2 };
+
+}  // namespace styleforge

@@ -1,0 +1,11 @@
+"""Why a native library cannot be compiled or loaded, as exceptions whose message is the reason."""
+
+from __future__ import annotations
+
+
+class BuildError(RuntimeError):
+    """A native library cannot be compiled or loaded; the message is the reason in words."""
+
+
+class CachedFailure(BuildError):
+    """A reason that holds until something in the build's key changes, so it is worth keeping."""

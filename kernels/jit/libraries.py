@@ -1,0 +1,103 @@
+"""Which native libraries there are: found by looking at the sources, so that none is listed.
+
+| source | library |
+| --- | --- |
+| `cpu/<name>.cpp` | `<name>`, for the CPU |
+| `network_*.cu` | `network` |
+| `<name>.cu` or `.cpp` that includes `include/<interface>.h` | `<interface>` |
+| any other `<name>.cu`, with `<name>.cpp` beside it if there is one | `<name>_cuda` |
+
+A header `include/<interface>.h` declares the launchers that the sources of one library share.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent.parent  # `kernels/`, where the sources are
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+_INTERFACE = re.compile(r"include/(\w+)\.h")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Sources that compile into one shared library.
+
+    Attributes:
+        name: What it is loaded by.
+        cpu: C++ that registers operations for the CPU. Paths are relative to `kernels/`.
+        cuda: Plain CUDA behind C names.
+        binding: C++ that registers the CUDA kernels with PyTorch's dispatcher. An operation whose
+            row has a `launch` needs none.
+    """
+
+    name: str
+    cpu: tuple[str, ...] = ()
+    cuda: tuple[str, ...] = ()
+    binding: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files that are compiled."""
+        return [FOLDER / path for path in self.cpu + self.cuda + self.binding]
+
+    @property
+    def headers(self) -> list[Path]:
+        """Every file of ours that the sources include, directly or through another, sorted."""
+        found: set[Path] = set()
+        waiting = list(self.sources)
+        while waiting:
+            source = waiting.pop()
+            for name in _includes(source):
+                header = (source.parent / name).resolve()
+                if header not in found:
+                    found.add(header)
+                    waiting.append(header)
+        return sorted(found)
+
+
+def discover(folder: Path) -> dict[str, Library]:
+    """Find the libraries whose sources lie in a folder laid out as `kernels/` is.
+
+    Args:
+        folder: It and its `cpu/` are searched, other folders are not.
+
+    Returns:
+        The libraries by name, in a fixed order.
+
+    Raises:
+        ValueError: A `.cpp` belongs to no `.cu`, or two libraries have one name.
+    """
+    found = {
+        path.stem: Library(path.stem, cpu=(f"cpu/{path.name}",))
+        for path in sorted((folder / "cpu").glob("*.cpp"))
+    }
+    cuda: dict[str, list[str]] = {}
+    binding: dict[str, list[str]] = {}
+    for kind, pattern in ((cuda, "*.cu"), (binding, "*.cpp")):
+        for path in sorted(folder.glob(pattern)):
+            kind.setdefault(_library_of(path), []).append(path.name)
+    for name in sorted(binding.keys() - cuda.keys()):
+        raise ValueError(f"kernels/{binding[name][0]} binds no CUDA source: there is no {name}")
+    for name in sorted(cuda.keys() & found.keys()):
+        raise ValueError(f"kernels/{cuda[name][0]} and kernels/cpu/{name}.cpp are both '{name}'")
+    for name, sources in sorted(cuda.items()):
+        found[name] = Library(name, cuda=tuple(sources), binding=tuple(binding.get(name, ())))
+    return found
+
+
+def _library_of(source: Path) -> str:
+    if source.stem.startswith("network_"):
+        return "network"
+    interfaces = [match[1] for name in _includes(source) if (match := _INTERFACE.fullmatch(name))]
+    return interfaces[0] if interfaces else f"{source.stem}_cuda"
+
+
+def _includes(source: Path) -> list[str]:
+    return _INCLUDE.findall(source.read_text("utf-8"))
+
+
+LIBRARIES = discover(FOLDER)

@@ -1,0 +1,41 @@
+"""What decides how a GPU runs the network: its capability, shared memory and multiprocessors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+
+class _Properties(Protocol):
+    major: int
+    minor: int
+    shared_memory_per_block_optin: int
+    multi_processor_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A kind of GPU.
+
+    Attributes:
+        capability: Its compute capability, such as (9, 0).
+        shared_bytes: The most shared memory that a block can have, in bytes.
+        multiprocessors: How many it has.
+    """
+
+    capability: tuple[int, int]
+    shared_bytes: int
+    multiprocessors: int
+
+    @classmethod
+    def of(cls, device: torch.device) -> Gpu:
+        """The GPU that `device` names."""
+        cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
+        found: _Properties = cuda.get_device_properties(device)
+        return cls(
+            (found.major, found.minor),
+            found.shared_memory_per_block_optin,
+            found.multi_processor_count,
+        )

@@ -1,0 +1,96 @@
+"""A row's `launch` calls the launchers of its library, or runs the reference without it."""
+
+from __future__ import annotations
+
+import contextlib
+from ctypes import c_double, c_int, c_longlong, c_void_p
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from kernels.jit import build
+from kernels.ops.launcher import Launcher
+from kernels.ops.registry import NativeKernelWarning, fused
+
+STREAM = 0x5EED
+
+
+class FakeLibrary:
+    """Takes down what its launchers are called with, and has them return `error`."""
+
+    def __init__(self, error: int = 0) -> None:
+        self.calls: list[list[Any]] = []
+        self._error = error
+
+    def styleforge_scale(self, *arguments: Any) -> int:
+        self.calls.append(list(arguments))
+        return self._error
+
+
+def launcher_of(library: Any) -> Launcher:
+    return Launcher(library, torch.device("cpu"))
+
+
+@pytest.fixture(autouse=True)
+def stream(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device", lambda _device: contextlib.nullcontext())
+    current = SimpleNamespace(cuda_stream=STREAM)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: current)
+
+
+def test_arguments_are_passed_as_c_has_them():
+    library, x = FakeLibrary(), torch.ones(3)
+    launcher_of(library)("styleforge_scale", x, None, True, 1 << 40, 0.5)
+    (call,) = library.calls
+    assert [type(value) for value in call] == [
+        c_void_p, c_void_p, c_int, c_longlong, c_double, c_void_p,
+    ]  # fmt: skip
+    assert [value.value for value in call] == [x.data_ptr(), None, 1, 1 << 40, 0.5, STREAM]
+
+
+def test_an_error_of_a_launcher_is_raised_with_its_name():
+    with pytest.raises(RuntimeError, match="styleforge_scale could not be launched: CUDA error 98"):
+        launcher_of(FakeLibrary(98))("styleforge_scale")
+
+
+def test_a_library_without_the_launcher_is_named_by_python():
+    with pytest.raises(AttributeError, match="styleforge_missing"):
+        launcher_of(FakeLibrary())("styleforge_missing")
+
+
+def test_a_launch_needs_a_library():
+    with pytest.raises(ValueError, match="names the library"):
+        fused("", reference=torch.relu, samples=list, launch=lambda _, input: input)
+
+
+@pytest.fixture
+def doubling(monkeypatch):
+    """What a GPU's dispatch key calls for a row with a launch, called here on the CPU."""
+    from kernels.ops import registry
+
+    def reference(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    def launch(launcher: Launcher, x: torch.Tensor) -> torch.Tensor:
+        launcher("styleforge_scale", x)
+        return x * 20
+
+    row = SimpleNamespace(cuda="doubling_cuda")
+    monkeypatch.setitem(registry.OPS, "doubling", row)
+    return registry._launched("doubling", launch, reference)
+
+
+def test_what_is_loaded_is_launched(doubling, monkeypatch):
+    library = FakeLibrary()
+    monkeypatch.setitem(build._reasons, "doubling_cuda", "")
+    monkeypatch.setitem(build._handles, "doubling_cuda", library)
+    assert doubling(torch.ones(1)).item() == 20
+    assert len(library.calls) == 1
+
+
+def test_without_the_library_the_reference_runs_and_says_so(doubling, monkeypatch):
+    monkeypatch.setitem(build._reasons, "doubling_cuda", "no CUDA device")
+    with pytest.warns(NativeKernelWarning, match="'doubling_cuda' are not in use: no CUDA device"):
+        assert doubling(torch.ones(1)).item() == 2

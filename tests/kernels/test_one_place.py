@@ -1,0 +1,169 @@
+"""A new operation needs its sources and one `@fused` function, and nothing else knows of it.
+
+The test copies the tree, adds three files and asks, in a process of its own, every list there is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernels.jit import toolchain
+from kernels.jit.errors import BuildError
+
+ROOT = Path(__file__).resolve().parents[2]
+EVERY = "tests/kernels/ops/test_every_operation.py"
+LEFT_OUT = shutil.ignore_patterns("__pycache__")
+
+CPU = """\
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/library.h>
+
+at::Tensor fused_leaky(const at::Tensor& x_, double slope) {
+    const at::Tensor x = x_.to(at::kDouble).contiguous();
+    at::Tensor y = at::empty_like(x);
+    const double* from = x.const_data_ptr<double>();
+    double* to = y.mutable_data_ptr<double>();
+    for (int64_t i = 0; i < x.numel(); ++i)
+        to[i] = from[i] > 0 ? from[i] : from[i] * slope;
+    return y.to(x_.scalar_type());
+}
+
+TORCH_LIBRARY_IMPL(styleforge, CPU, m) { m.impl("fused_leaky", &fused_leaky); }
+"""
+
+CUDA = """\
+__global__ void leaky(const float* x, float* y, long long count, float slope) {
+    const long long i = 1ll * blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) y[i] = x[i] > 0 ? x[i] : x[i] * slope;
+}
+
+extern "C" int styleforge_leaky(const float* x, float* y, long long count, double slope,
+                                void* stream) {
+    leaky<<<(count + 255) / 256, 256, 0, static_cast<cudaStream_t>(stream)>>>(
+        x, y, count, static_cast<float>(slope));
+    return cudaGetLastError();
+}
+"""
+
+PYTHON = '''\
+"""A ReLU that lets some of what is negative pass."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.launcher import Launcher
+from kernels.ops.registry import fused
+
+
+def _reference(x: Tensor, slope: float = 0.1) -> Tensor:
+    return F.leaky_relu(x, slope)
+
+
+def _launch(launcher: Launcher, x: Tensor, slope: float = 0.1) -> Tensor:
+    if x.dtype != torch.float32:
+        return _reference(x, slope)
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    launcher("styleforge_leaky", x, y, x.numel(), slope)
+    return y
+
+
+def _samples():
+    yield torch.linspace(-2, 2, 24).view(1, 2, 3, 4), 0.25
+
+
+@fused("leaky", reference=_reference, samples=_samples, cuda="leaky_cuda", launch=_launch)
+def fused_leaky(x: Tensor, slope: float = 0.1) -> Tensor:
+    """x where it is positive, x * slope elsewhere."""
+    ...
+'''
+
+ASK = """\
+import sys
+from pathlib import Path
+
+import torch
+
+import kernel_fusion as kf
+import kernels
+from app.commands.bench.operations import sampled_cases
+from kernels.jit.libraries import LIBRARIES
+
+assert Path(kernels.__file__).is_relative_to(Path.cwd()), kernels.__file__
+assert LIBRARIES["leaky"].cpu == ("cpu/leaky.cpp",)
+assert LIBRARIES["leaky_cuda"].cuda == ("leaky.cu",)
+
+x = torch.linspace(-3, 3, 1000)
+expected = torch.nn.functional.leaky_relu(x, 0.2)
+assert torch.equal(kf.ops.fused_leaky(x, 0.2), expected)  # its reference: nothing is built yet
+(before,) = (s for s in kf.statuses() if s.name == "fused_leaky")
+assert (before.ready, before.reason) == (False, "not built yet"), before
+
+prepared = kf.prepare(["fused_leaky"])
+assert all(status.ready for status in prepared), prepared
+(after,) = (s for s in kf.statuses() if s.name == "fused_leaky")
+assert after.ready, after
+assert "fused_leaky" in dir(kf.ops)
+torch.testing.assert_close(kf.kernels.leaky.fused_leaky(x, 0.2), expected)
+if torch.cuda.is_available():
+    assert {status.name for status in prepared} == {"fused_leaky", "leaky_cuda"}
+    torch.testing.assert_close(kf.kernels.leaky.fused_leaky(x.cuda(), 0.2).cpu(), expected)
+
+(case,) = sampled_cases(torch.device("cpu"))
+assert case.operation == "fused_leaky"
+torch.testing.assert_close(case.ours(False).double(), case.exact())
+"""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the program with one operation more."""
+    folder = tmp_path_factory.mktemp("tree")
+    for name in ("app", "kernel_fusion", "kernels", "models", "utils"):
+        shutil.copytree(ROOT / name, folder / name, ignore=LEFT_OUT)
+    (folder / EVERY).parent.mkdir(parents=True)
+    shutil.copy(ROOT / EVERY, folder / EVERY)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    (folder / "kernels" / "cpu" / "leaky.cpp").write_text(CPU)
+    (folder / "kernels" / "leaky.cu").write_text(CUDA)
+    (folder / "kernels" / "ops" / "leaky.py").write_text(PYTHON)
+    return folder
+
+
+def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "STYLEFORGE_CACHE": str(tree / "cache"), "PYTHONPATH": str(tree)}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=tree, env=environment, capture_output=True, text=True
+    )
+
+
+@pytest.mark.slow
+def test_a_new_operation_is_built_called_and_listed_everywhere(tree):
+    try:
+        toolchain.toolchain()
+    except BuildError as error:
+        pytest.skip(str(error))
+    asked = run(tree, "-c", ASK)
+    assert asked.returncode == 0, asked.stderr
+    # The tests of every operation hold for it too, though none names it.
+    tested = run(tree, "-m", "pytest", "-q", "--noconftest", EVERY, "-k", "fused_leaky and cpu")
+    assert tested.returncode == 0, tested.stdout
+    assert "5 passed" in tested.stdout
+
+
+@pytest.mark.skipif(toolchain.nvcc() is None, reason="there is no nvcc here")
+def test_its_cuda_source_compiles(tree, tmp_path):
+    command = [str(toolchain.nvcc()), "-std=c++17", "-arch=sm_80", "-cubin"]
+    command += ["-o", str(tmp_path / "leaky.cubin"), str(tree / "kernels" / "leaky.cu")]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
