@@ -260,7 +260,7 @@ def automatic() -> Automatic:
         wait(lambda: bool(sizes), 20)
         began = sizes[0][0]
         wait(lambda: False, 80)
-        reading = shown.session.meter.reading(time.perf_counter())
+        reading = shown.session.metrics.stats(time.perf_counter())
         size, quiet = sizes[-1][1], _changes(sizes)
         with compiling():
             beside = time.perf_counter()

@@ -100,10 +100,10 @@ class MainWindow(QMainWindow):
         self.problems = ProblemBar(self)
         self.notices = NoticeBar(self)
         self.questions = PromptBar(self)
-        self.viewport = Viewport(self.session.shown, self)
+        self.viewport = Viewport(self.session.on_painted, self)
         self.waiting = LoadingMessage(self.session, self.viewport, self.mixer.words)
         self.overlay = Overlay(
-            lambda: self.session.meter.reading(time.perf_counter()),
+            lambda: self.session.metrics.stats(time.perf_counter()),
             lambda: self.viewport.styled,
             self.viewport.keep_free,
             self.viewport,
@@ -174,7 +174,7 @@ class MainWindow(QMainWindow):
         self.transport.sought.connect(session.seek)
         self.gallery.chosen.connect(self.mixer.choose)
         self.gallery.mixed.connect(self.mixer.mix)
-        self.viewport.resized.connect(session.show_on)
+        self.viewport.resized.connect(session.set_display_size)
         self.stage.panel_changed.connect(self._check_panel)
         for part in (self.viewport, self.overlay):
             self.messages.covered.connect(part.make_way)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _ENGINE = "tests/app/engine/test_engine.py"
+_COMPARED = "tests/app/engine/test_comparison.py"
+_ADAPTED = "tests/app/engine/test_adaptation.py"
+_FINISHED = "tests/app/engine/test_post_processing.py"
 _SESSION = "tests/app/live/test_session.py"
 _CHECKPOINTS = "tests/models/test_checkpoints.py"
 _CLI = "tests/app/commands/test_cli.py"
@@ -29,28 +32,28 @@ _COMPARISON = (
         "app/engine/comparison.py",
         "difference, psnr = max(d for d, _ in apart), min(p for _, p in apart)",
         "difference, psnr = 0.0, min(p for _, p in apart)",
-        (f"{_ENGINE}::test_a_comparison_measures_how_far_the_two_pictures_are_apart",),
+        (f"{_COMPARED}::test_a_comparison_measures_how_far_the_two_pictures_are_apart",),
     ),
     Mutant(
         "the two networks of a comparison never take turns in going first",
         "app/engine/comparison.py",
         "self._baseline_first = not self._baseline_first",
         "self._baseline_first = True",
-        (f"{_ENGINE}::test_the_networks_of_a_comparison_take_turns_in_going_first",),
+        (f"{_COMPARED}::test_the_networks_of_a_comparison_take_turns_in_going_first",),
     ),
     Mutant(
         "the first frame of a comparison, which only warms up, is timed",
         "app/engine/comparison.py",
         "else:\n            for kept",
         "if True:\n            for kept",
-        (f"{_ENGINE}::test_comparing_shows_both_pictures_their_paces_and_the_ratio",),
+        (f"{_COMPARED}::test_comparing_shows_both_pictures_their_paces_and_the_ratio",),
     ),
     Mutant(
         "a ratio is given although the pictures differ",
         "app/engine/result.py",
-        "/ self.fused_pace.median if self.agrees else None",
-        "/ self.fused_pace.median",
-        (f"{_ENGINE}::test_the_ratio_is_withheld_when_the_pictures_differ",),
+        "/ self.fused_latency.median if self.agrees else None",
+        "/ self.fused_latency.median",
+        (f"{_COMPARED}::test_the_ratio_is_withheld_when_the_pictures_differ",),
     ),
     Mutant(
         "figures of pictures that agreed stay on screen once they differ",
@@ -86,8 +89,8 @@ _ENGINES = (
     Mutant(
         "the engine asks the pool for the baseline whatever was chosen",
         "app/engine/engine.py",
-        "network = self._networks.get(kernels, precision",
-        'network = self._networks.get("baseline", precision',
+        "get(kernels, precision, self._device, active).render_all",
+        'get("baseline", precision, self._device, active).render_all',
         (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
     ),
     Mutant(
@@ -114,7 +117,7 @@ _ENGINES = (
     Mutant(
         "FP16 is said to be fast on a CPU without FP16 instructions",
         "models/precision.py",
-        "if self is Precision.fp16 and not torch.cpu._is_amx_fp16_supported():",
+        "if self is Precision.fp16 and not _cpu_has_fp16():",
         "if False:",
         (
             "tests/models/test_precision.py::test_a_precision_the_cpu_has_no_instructions_for_says_so",
@@ -132,14 +135,14 @@ _ENGINES = (
         "app/engine/engine.py",
         "if not broken or precision.safer is None:",
         "if True:",
-        (f"{_ENGINE}::test_a_broken_half_precision_picture_steps_down_and_says_so_once",),
+        (f"{_ADAPTED}::test_a_broken_half_precision_picture_steps_down_and_says_so_once",),
     ),
     Mutant(
         "strength 0 is not quite the source",
         "app/engine/blending.py",
         "cv2.addWeighted(out, strength, source, 1 - strength, 0)",
         "cv2.addWeighted(out, strength + 0.05, source, 0.95 - strength, 0)",
-        ("tests/app/engine/test_blending.py", f"{_ENGINE}::test_strength_zero_is_the_source"),
+        ("tests/app/engine/test_blending.py", f"{_FINISHED}::test_strength_zero_is_the_source"),
     ),
     Mutant(
         "the colors of the source are not kept",
@@ -153,14 +156,14 @@ _ENGINES = (
         "app/engine/process_mode.py",
         "return self in (ProcessMode.LIVE, ProcessMode.SEQUENCE)",
         "return True",
-        (f"{_ENGINE}::test_a_single_picture_is_never_smoothed",),
+        (f"{_FINISHED}::test_a_single_picture_is_never_smoothed",),
     ),
     Mutant(
         "the size and the network change in the middle of a recording",
         "app/engine/engine.py",
-        "self._held = held",
-        "self._held = False",
-        (f"{_ENGINE}::test_while_it_is_held_neither_size_nor_network_changes",),
+        "self._adaptation.held = held",
+        "self._adaptation.held = False",
+        (f"{_ADAPTED}::test_while_it_is_held_neither_size_nor_network_changes",),
     ),
     Mutant(
         "weights that are not the file their pack describes are used",
@@ -258,7 +261,7 @@ _FILES = (
     Mutant(
         "a key that a checkpoint gives twice is taken",
         "models/checkpoints.py",
-        'faults["given twice"] = twice',
+        'faults["given twice"] = duplicates',
         'faults["given twice"] = []',
         (f"{_CHECKPOINTS}::test_a_key_given_in_both_layouts_is_refused",),
     ),

@@ -19,7 +19,7 @@ from models.training.config import TrainingConfig
 from models.training.data import find_photographs
 from models.training.run import fit
 from utils.files import toml
-from utils.files.lists import entries
+from utils.files.lists import read_list_file
 from utils.images.reading import read_pixels
 
 RECIPE = ("content_weight", "style_weight", "tv_weight", "style_size", "style_scales")
@@ -62,7 +62,7 @@ def photographs(places: Sequence[Path], only: Path | None, size: int) -> list[Ph
     if only is not None:
         known = {path.name: path for path in paths}
         try:
-            wanted = entries(only)
+            wanted = read_list_file(only)
         except ValueError as exc:
             raise QualityError(str(exc)) from exc
         absent = [name for name in wanted if name not in known]

@@ -16,7 +16,7 @@ from app.commands.quality.inputs import Photograph, StyleUnderTest
 from models.evaluation import flicker
 from models.evaluation.image_metrics import border, clipped, to_pixels, to_tensor
 from models.evaluation.lbfgs import HISTORY, LbfgsResult, optimize, white_noise
-from models.evaluation.objective_metrics import Judged, Styler, judge, styler
+from models.evaluation.objective_metrics import ObjectiveMetrics, Styler, evaluate, styler
 from models.precision import Precision
 from models.training.config import TrainingConfig
 from models.training.features import Vgg19Features
@@ -171,7 +171,7 @@ class Quality:
         if not all(bool(result.isfinite().all()) for result in results):
             return row | {"not_run": "its picture is not finite"}, []
         judged = [
-            judge(objective, picture, result, references[n] if references else None)
+            evaluate(objective, picture, result, references[n] if references else None)
             for n, (picture, result) in enumerate(zip(self._pictures, results, strict=True))
         ]
         row |= self._summary(judged)
@@ -182,7 +182,7 @@ class Quality:
         ]
         return row, results
 
-    def _summary(self, judged: Sequence[Judged]) -> dict[str, Any]:
+    def _summary(self, judged: Sequence[ObjectiveMetrics]) -> dict[str, Any]:
         """Means over the photographs; of the PSNR the least too, and of a frame the worst. What
         was not measured is left out."""
         means = {
@@ -267,7 +267,7 @@ def _ratio(values: Sequence[float], references: Sequence[float]) -> float | None
     return sum(values) / total if total else None
 
 
-def _told_of(figures: Judged) -> dict[str, float | None]:
+def _told_of(figures: ObjectiveMetrics) -> dict[str, float | None]:
     told = {f.name: getattr(figures, f.name) for f in fields(figures) if f.name != "picture"}
     return {name: value if math.isfinite(value) else None for name, value in told.items()}
 

@@ -33,7 +33,7 @@ from models.training.throughput import seconds_per_step
 from models.training.trainer import train
 from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
-from utils.files.lists import entries
+from utils.files.lists import read_list_file
 from utils.files.locks import LockedError, locked
 from utils.files.writable import write_error
 from utils.images.opening import ImageError
@@ -272,7 +272,7 @@ def _config(args: argparse.Namespace, device: torch.device, shape: NetworkConfig
 def _excluded(path: Path | None) -> list[str]:
     """The photographs to leave out; TrainingError if their list cannot be read."""
     try:
-        return [] if path is None else entries(path)
+        return [] if path is None else read_list_file(path)
     except ValueError as exc:
         raise TrainingError(str(exc)) from exc
 

@@ -49,8 +49,8 @@ def difference_words(comparison: Comparison) -> str:
 
 def summary(comparison: Comparison) -> str:
     """Everything shown, as one sentence for a screen reader."""
-    baseline = ", ".join(pace_words(comparison.baseline_pace))
-    fused = ", ".join(pace_words(comparison.fused_pace))
+    baseline = ", ".join(pace_words(comparison.baseline_latency))
+    fused = ", ".join(pace_words(comparison.fused_latency))
     return (
         f"Baseline: {baseline}. {comparison.fused_title}: {fused}. "
         f"Ratio {ratio_words(comparison)}. {conditions_words(comparison)}. "
@@ -95,7 +95,7 @@ def paint_comparison(
     text, muted = palette.text().color(), palette.placeholderText().color()
     room = (inner.width() - middle) // 2 - SPACE
     between = QRect(center - middle // 2, below, middle, foot)
-    paces = [pace_words(pace) for pace in (figures.baseline_pace, figures.fused_pace)]
+    paces = [pace_words(pace) for pace in (figures.baseline_latency, figures.fused_latency)]
     side = min(room, 4 + max(QFontMetrics(small).horizontalAdvance(detail) for _, detail in paces))
     # Under their pictures, as far as the words between them leave room.
     under = QRect(left.center().x() - side // 2, below, side, foot)

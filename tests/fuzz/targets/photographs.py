@@ -12,7 +12,7 @@ from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import WORDS, damaged
 from tests.fuzz.targets.base import NAMES, Basis, attempt, special
 from tests.fuzz.targets.pictures import seeds
-from utils.files.lists import entries
+from utils.files.lists import read_list_file
 
 
 class PhotographFolders(Basis):
@@ -47,7 +47,7 @@ class PhotographFolders(Basis):
         said: list[str] = []
         excluded: list[str] = []
         try:
-            excluded = entries(folder / "list.txt")
+            excluded = read_list_file(folder / "list.txt")
         except ValueError as exc:
             said.append(str(exc).replace(str(folder), ""))
         photos = folder / "photos"
