@@ -1,4 +1,4 @@
-"""The door of the program: no command opens the window, a command runs without Qt."""
+"""Command line entry point: without a command it opens the window; commands run without Qt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import NoReturn, TextIO
 
 from app.commands.style_flags import add_style_options
-from app.errors import SENTENCE, StyleForgeError
+from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
 from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import limit_openmp_spin
@@ -31,14 +31,19 @@ INTERRUPTED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (default: the process's own); the exit status.
+    """Run the program.
 
-    0: done; 1: something failed, said on stderr; 2: the command line is wrong; 130: Ctrl+C.
+    Args:
+        argv: the command line; None for that of the process.
+
+    Returns:
+        The exit status: 0 done, 1 failed with a message on stderr, 2 wrong command line, 130
+            Ctrl+C.
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
-    sys.stdout = sys.stdout or _nowhere()
-    sys.stderr = sys.stderr or _nowhere()
+    sys.stdout = sys.stdout or _null_stream()
+    sys.stderr = sys.stderr or _null_stream()
     limit_openmp_spin()
     # The window and the commands prepare the kernels and say in their own places what is missing.
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
@@ -46,26 +51,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _run(argv)
         sys.stdout.flush()  # here, where a full disk or a reader that left can still be told
     except StyleForgeError as exc:
-        sys.stderr.write(f"styleforge: {printable(str(exc), SENTENCE)}\n")
+        sys.stderr.write(f"styleforge: {printable(str(exc), MAX_MESSAGE_LENGTH)}\n")
         return 1
     except KeyboardInterrupt as exc:
         sys.stderr.write(f"\n{str(exc) or 'Stopped.'}\n")
         return INTERRUPTED
     except OSError as exc:
-        _drain()
+        _discard_stdout()
         if not isinstance(exc, BrokenPipeError):  # a reader that left (`| head`) needs no word
             place = f"'{exc.filename}': " if exc.filename else ""
-            fault = printable(f"{place}{exc.strerror or exc}", SENTENCE)
+            fault = printable(f"{place}{exc.strerror or exc}", MAX_MESSAGE_LENGTH)
             sys.stderr.write(f"styleforge: {fault}\n")
         return 1
     return status
 
 
-class Parser(argparse.ArgumentParser):
-    """Quotes what was typed, which may be names of files that a shell filled in, visibly."""
+class ArgumentParser(argparse.ArgumentParser):
+    """Escapes control characters in error messages, since arguments can be arbitrary file names."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(printable(message, SENTENCE))
+        """Print `message` with unprintable characters escaped, and exit with status 2."""
+        super().error(printable(message, MAX_MESSAGE_LENGTH))
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -79,22 +85,24 @@ def _run(argv: Sequence[str]) -> int:
     if args.command:
         sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
         return 2
-    return _window()(args)
+    return _load_window()(args)
 
 
-def _drain() -> None:
-    """Leave nothing in stdout that Python would try, and fail, to flush when it ends."""
+def _discard_stdout() -> None:
+    """Flush stdout; if that fails, redirect it to the null device, or Python would fail again at
+    exit.
+    """
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _nowhere() -> TextIO:
+def _null_stream() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123  (it stays open)
 
 
-def _window() -> Callable[[argparse.Namespace], int]:
+def _load_window() -> Callable[[argparse.Namespace], int]:
     try:
         from app.ui.application import run
     except ImportError as exc:  # of a system library that Qt needs, mostly
@@ -105,7 +113,7 @@ def _window() -> Callable[[argparse.Namespace], int]:
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
-    parser = Parser(
+    parser = ArgumentParser(
         prog="styleforge",
         description="Live neural style transfer. Without a command, the window opens.",
     )

@@ -1,8 +1,8 @@
-"""Paints the parts of the animated scene: a mountain lake on a late afternoon.
+"""Draws the parts of the animated scene: a mountain lake in the late afternoon.
 
-Everything is drawn once, from fixed random numbers, for one size of the picture. Colors are
-RGB. A layer has its colors multiplied by its coverage already, so that laying it over a
-picture is one multiplication and one addition.
+Every part is drawn once, with fixed random seeds, for one picture size. Colors are RGB. The colors
+of a layer are premultiplied by its coverage, so that compositing is one multiplication and one
+addition.
 """
 
 from __future__ import annotations
@@ -21,38 +21,40 @@ Bytes = NDArray[np.uint8]
 
 HORIZON = 0.565  # of the height: where the lake begins
 SUN = (0.685, 0.335)  # of width and height
-FINE = 3  # sprites and plants are drawn so many times larger, then shrunk
+SUPERSAMPLING = 3  # sprites and plants are drawn so many times larger, then shrunk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
-    """Pixels to lay over a picture with their top left corner at (x, y)."""
+    """Pixels to composite over a picture with the top left corner at (x, y)."""
 
     colors: Bytes  # [h, w, 3], multiplied by coverage
-    keep: Bytes  # [h, w, 3], 255 where the picture below stays as it is
+    transparency: Bytes  # [h, w, 3], 255 where the picture below stays as it is
     x: int = 0
     y: int = 0
 
     @classmethod
-    def of(cls, colors: Real, cover: Real, x: int = 0, y: int = 0) -> Layer:
-        """From colors [h, w, 3] in 0-255 (not multiplied) and cover [h, w] in 0-1."""
+    def from_color_and_cover(cls, colors: Real, cover: Real, x: int = 0, y: int = 0) -> Layer:
+        """Make a layer from colors [h, w, 3] in 0-255, not premultiplied, and coverage [h, w] in
+        0-1.
+        """
         cover = np.clip(cover, 0, 1)[..., None]
         keep = np.repeat(1 - cover, 3, axis=2)
         return cls(_bytes(colors * cover), _bytes(keep * 255), x, y)
 
-    def cut(self, top: int, bottom: int, left: int, right: int) -> Layer:
-        """The part within these rows and columns of the layer."""
+    def crop(self, top: int, bottom: int, left: int, right: int) -> Layer:
+        """Return the part within these rows and columns of the layer."""
         rows, columns = slice(top, bottom), slice(left, right)
         return Layer(
             np.ascontiguousarray(self.colors[rows, columns]),
-            np.ascontiguousarray(self.keep[rows, columns]),
+            np.ascontiguousarray(self.transparency[rows, columns]),
             self.x + left,
             self.y + top,
         )
 
-    def over(self, picture: Bytes) -> None:
-        """Lay the layer over `picture` in place; what sticks out is cut off."""
-        height, width = self.keep.shape[:2]
+    def composite_onto(self, picture: Bytes) -> None:
+        """Composite the layer over `picture` in place, clipped to it."""
+        height, width = self.transparency.shape[:2]
         top, left = max(self.y, 0), max(self.x, 0)
         bottom = min(self.y + height, picture.shape[0])
         right = min(self.x + width, picture.shape[1])
@@ -61,7 +63,7 @@ class Layer:
         rows = slice(top - self.y, bottom - self.y)
         columns = slice(left - self.x, right - self.x)
         below = picture[top:bottom, left:right]
-        cv2.multiply(below, self.keep[rows, columns], below, 1 / 255)
+        cv2.multiply(below, self.transparency[rows, columns], below, 1 / 255)
         cv2.add(below, self.colors[rows, columns], below)
 
 
@@ -74,13 +76,13 @@ def _color(*rgb: float) -> Float:
 
 
 def _mix(a: Real, b: Real, share: Real) -> Float:
-    """a where `share` [h, w] is 0, b where it is 1."""
+    """Interpolate: `a` where `share` [h, w] is 0, `b` where it is 1."""
     share = np.clip(share, 0, 1)[..., None]
     return (a * (1 - share) + b * share).astype(np.float32, copy=False)
 
 
 def _ramp(stops: list[tuple[float, tuple[float, float, float]]], count: int) -> Float:
-    """Colors [count, 3] interpolated between (place in 0-1, color)."""
+    """Colors [count, 3] interpolated between stops of (position in 0-1, color)."""
     places = [place for place, _ in stops]
     at = np.linspace(0, 1, count)
     channels = [np.interp(at, places, [color[c] for _, color in stops]) for c in range(3)]
@@ -90,10 +92,15 @@ def _ramp(stops: list[tuple[float, tuple[float, float, float]]], count: int) -> 
 def noise(
     height: int, width: int, smooth: float, wide: float, seed: int, most: float = 0.0
 ) -> Float:
-    """Noise [height, width] that repeats in both directions; mean 0, deviation 1.
+    """Return tileable noise [height, width] with mean 0 and standard deviation 1.
 
-    The spectrum falls as frequency to the power -`smooth`, from `most` features a height on;
-    features are `wide` times as wide as high.
+    Args:
+        height: in pixels.
+        width: in pixels.
+        smooth: the spectrum falls as frequency to the power -`smooth`.
+        wide: features are this many times as wide as high.
+        seed: of the random numbers.
+        most: the spectrum falls from this many features per height on.
     """
     white = np.random.default_rng(seed).standard_normal((height, width)).astype(np.float32)
     fy = np.fft.fftfreq(height)[:, None] * height
@@ -105,7 +112,7 @@ def noise(
 
 
 def sky(width: int, height: int) -> Bytes:
-    """The sky down to the horizon, with the sun in it."""
+    """Draw the sky with the sun, down to the horizon."""
     rows = round(height * HORIZON)
     ramp = _ramp(
         [
@@ -131,9 +138,16 @@ def sky(width: int, height: int) -> Bytes:
 def clouds(
     width: int, height: int, cover: float, wide: float, seed: int, gold: float, thick: float
 ) -> tuple[Bytes, Bytes]:
-    """A sheet of clouds (colors, keep) as a Layer has them, repeating every `width` columns.
+    """Draw a sheet of clouds (colors, transparency) that repeats every `width` columns.
 
-    `cover` is the share of the sky they take, `gold` how strongly the sun colors them.
+    Args:
+        width: in pixels.
+        height: in pixels.
+        cover: fraction of the sky that is covered.
+        wide: features are this many times as wide as high.
+        seed: of the random numbers.
+        gold: how strongly the sun colors them, 0 to 1.
+        thick: coverage of the densest parts, 0 to 1.
     """
     shape = noise(height, width, 2.3, wide, seed, 2.5) + 0.13 * noise(
         height, width, 1.3, 1.3, seed + 1
@@ -149,18 +163,18 @@ def clouds(
     shadow = _color(142, 150, 182) * (1 - gold) + _color(196, 150, 150) * gold
     light = _color(255, 250, 240) * (1 - gold) + _color(255, 226, 178) * gold
     colors = _mix(np.broadcast_to(shadow, (height, width, 3)), light, lit)
-    layer = Layer.of(colors, body * thick)
-    return layer.colors, layer.keep
+    layer = Layer.from_color_and_cover(colors, body * thick)
+    return layer.colors, layer.transparency
 
 
 def _ridge(width: int, smooth: float, seed: int) -> Float:
-    """A skyline [width] between 0 and 1."""
+    """A random skyline [width] with values in 0-1."""
     line = noise(2, width * 2, smooth, 1.0, seed)[0, :width]
     return (line - line.min()) / (line.max() - line.min())
 
 
 def mountains(width: int, height: int) -> Layer:
-    """Two chains with snow behind wooded hills, down to the horizon."""
+    """Draw two mountain chains with snow behind wooded hills, down to the horizon."""
     rows = round(height * HORIZON)
     colors = np.zeros((rows, width, 3), np.float32)
     cover = np.zeros((rows, width), np.float32)
@@ -210,11 +224,11 @@ def mountains(width: int, height: int) -> Layer:
     hills -= height * 0.04 * np.exp(-(((x[0] - 0.82) / 0.10) ** 2))
     chain(hills, (_color(48, 82, 66), _color(150, 152, 84)), (_color(158, 148, 112), 0.0), 0.0, 28)
     _forest(colors, cover, hills, height)
-    return _trimmed(Layer.of(colors, cover))
+    return _trimmed(Layer.from_color_and_cover(colors, cover))
 
 
 def _forest(colors: Float, cover: Float, hills: Float, height: int) -> None:
-    """Spruces on the hills and along the shore, the nearer the larger and darker."""
+    """Draw spruces on the hills and along the shore; near ones are larger and darker."""
     rows, width = cover.shape
     random = np.random.default_rng(31)
     fine = 2
@@ -247,15 +261,17 @@ def _forest(colors: Float, cover: Float, hills: Float, height: int) -> None:
 
 
 def _trimmed(layer: Layer) -> Layer:
-    """Without the empty margins around it."""
-    rows = np.flatnonzero((layer.keep < 255).any(axis=(1, 2)))
-    columns = np.flatnonzero((layer.keep < 255).any(axis=(0, 2)))
-    return layer.cut(rows[0], rows[-1] + 1, columns[0], columns[-1] + 1)
+    """Crop the empty margins of a layer."""
+    rows = np.flatnonzero((layer.transparency < 255).any(axis=(1, 2)))
+    columns = np.flatnonzero((layer.transparency < 255).any(axis=(0, 2)))
+    return layer.crop(rows[0], rows[-1] + 1, columns[0], columns[-1] + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Water:
-    """What turns the mirrored picture into a lake; the noises are two widths wide to slide."""
+    """Maps that turn the mirrored picture into a lake; the noise maps are two widths wide, to
+    slide.
+    """
 
     x: Float  # [h, w] where each pixel looks in the picture above, at rest
     y: Float
@@ -268,6 +284,7 @@ class Water:
 
 
 def water(width: int, height: int) -> Water:
+    """Compute the maps of the lake, from the horizon down."""
     above = round(height * HORIZON)
     rows = height - above
     near = (np.arange(rows, dtype=np.float32)[:, None] + 0.5) / rows  # 0 at the horizon, 1 here
@@ -297,7 +314,7 @@ def water(width: int, height: int) -> Water:
 
 
 def _in_perspective(values: Float, rows: int) -> Float:
-    """Squeeze the noise towards the horizon, as waves are."""
+    """Compress the noise towards the horizon."""
     height, width = values.shape
     near = (np.arange(rows) + 0.5) / rows
     at = (1 - 1 / (0.16 + near)) * rows * 0.30
@@ -308,7 +325,7 @@ def _in_perspective(values: Float, rows: int) -> Float:
 
 
 def shore(width: int, height: int) -> Layer:
-    """The near bank: a meadow with grass, poppies and reeds, and a birch that frames the lake."""
+    """Draw the near shore: a meadow with grass, poppies and reeds, and a birch at the left."""
     fine = 2
     w, h = width * fine, height * fine
     paint = np.zeros((h, w, 3), np.uint8)
@@ -386,7 +403,7 @@ def shore(width: int, height: int) -> Layer:
 
 
 def _birch(w: int, h: int, stroke: Callable[..., None], dab: Callable[..., None]) -> None:
-    """A tree on the left: a bent trunk, branches, and leaves lit from the right."""
+    """Draw a birch on the left: a bent trunk, branches, and leaves lit from the right."""
     random = np.random.default_rng(61)
     foot = np.array([w * 0.085, h * 0.93])
     bend = np.linspace(0, 1, 40)[:, None]
@@ -424,7 +441,7 @@ def _birch(w: int, h: int, stroke: Callable[..., None], dab: Callable[..., None]
 
 
 def boat(height: int) -> Layer:
-    """A sailing boat; its waterline is the layer's lower edge, its bow points right."""
+    """Draw a sailing boat with its bow to the right; the layer's lower edge is the waterline."""
     h = height * 0.150
     canvas = _Canvas(round(h * 0.95), round(h))
     canvas.fill([(0.47, 0.02), (0.49, 0.02), (0.49, 0.86), (0.47, 0.86)], (96, 66, 46))
@@ -440,7 +457,7 @@ def boat(height: int) -> Layer:
 
 
 def balloon(height: int) -> Layer:
-    """A striped hot-air balloon."""
+    """Draw a striped hot-air balloon."""
     h = height * 0.205
     canvas = _Canvas(round(h * 0.74), round(h))
     stripes = [(214, 62, 52), (246, 186, 70), (238, 232, 214), (58, 128, 150)]
@@ -470,11 +487,13 @@ def balloon(height: int) -> Layer:
 
 
 class _Canvas:
-    """Draws polygons in coordinates of 0-1, finely, and shrinks the result."""
+    """Draws polygons in coordinates of 0-1 with supersampling."""
 
     def __init__(self, width: int, height: int) -> None:
         self._size = (max(width, 2), max(height, 2))
-        self._paint = np.zeros((self._size[1] * FINE, self._size[0] * FINE, 3), np.uint8)
+        self._paint = np.zeros(
+            (self._size[1] * SUPERSAMPLING, self._size[0] * SUPERSAMPLING, 3), np.uint8
+        )
         self._mask = np.zeros(self._paint.shape[:2], np.uint8)
 
     def fill(self, points: list[tuple[float, float]], color: tuple[float, ...]) -> None:

@@ -175,14 +175,14 @@ _LIVE = (
     Mutant(
         "a grabber keeps the oldest frame instead of the newest",
         "app/sources/grabber.py",
-        "self._fresh = frame\n",
-        "self._fresh = self._fresh or frame\n",
+        "self._unread = frame\n",
+        "self._unread = self._unread or frame\n",
         ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
     ),
     Mutant(
         "frames that nobody read are not counted as dropped",
         "app/sources/grabber.py",
-        "self._dropped += self._fresh is not None",
+        "self._dropped += self._unread is not None",
         "self._dropped += 0",
         ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
     ),

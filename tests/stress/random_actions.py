@@ -41,7 +41,7 @@ from app.live.session import Session
 from app.settings import Settings
 from app.sources.scene import render
 from app.styles.library import BUILTIN, Library
-from app.ui.application import spare_what_was_loaded
+from app.ui.application import freeze_garbage_collector
 from app.ui.main_window import MainWindow
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, ListControl
 from kernels.ops.registry import prepare
@@ -216,7 +216,7 @@ class Player:
         path = files.folder / "settings.json"
         self.window = MainWindow(self.session, Settings(), lambda settings: settings.save(path))
         self.session.problem.connect(lambda problem: self._count(problem))
-        spare_what_was_loaded(self.session)
+        freeze_garbage_collector(self.session)
         self.watch = Watch(self.window)
         self._loop = QEventLoop()
         self._next = QTimer(singleShot=True, timerType=Qt.TimerType.PreciseTimer)
@@ -232,7 +232,7 @@ class Player:
 
     def close(self) -> None:
         """End what was begun."""
-        self.window.exporter.end()
+        self.window.exporter.finish()
         self.window.close()
         self.session.shutdown()
         self.window.deleteLater()
@@ -280,7 +280,7 @@ class Player:
 
     def _check(self) -> Iterator[int]:
         """After all that, a picture is styled as by an engine that has done nothing before."""
-        yield from self._until(lambda: not self.session._jobs._waiting, "the end of the jobs")
+        yield from self._until(lambda: not self.session._jobs._callbacks, "the end of the jobs")
         self._close_others()
         if self.window.actions_by_key["record"].isChecked():
             self.window.exporter.record()
@@ -456,7 +456,7 @@ class Player:
             QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=place)
 
     def _seek(self) -> None:
-        slider = self.window.transport.slider
+        slider = self.window.playback_bar.slider
         if not slider.isVisible() or self._chance.random() < 0.3:
             self._act(self._any(["previous", "next"]))()
             return
@@ -484,7 +484,7 @@ class Player:
 
     def _install(self) -> None:
         weights = self._any([self._files.weights, self._files.weights, self._files.no_weights])
-        self.window.installer.offer(weights)
+        self.window.installer.ask_install(weights)
         self._answer()
 
     def _remove(self) -> None:
@@ -500,16 +500,16 @@ class Player:
             self._any([questions.accept, questions.accept, questions.cancel]).click()
 
     def _studio(self) -> None:
-        door = self.window.studio
-        if door.window is not None and door.window.isVisible():
-            form = door.window.form
+        launcher = self.window.training_launcher
+        if launcher.window is not None and launcher.window.isVisible():
+            form = launcher.window.form
             what = self._any(["close", "picture", "photographs"])
             if what == "close":
-                door.close()
+                launcher.close()
             elif what == "picture":
-                form.take_picture(self._any([*self._files.pictures, *self._files.broken]))
+                form.set_picture(self._any([*self._files.pictures, *self._files.broken]))
             else:
-                form.take_folder(self._files.strip)
+                form.set_folder(self._files.strip)
         else:
             self._act("train")()
 

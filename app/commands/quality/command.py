@@ -1,4 +1,4 @@
-"""`styleforge quality`: measures what styles are worth on photographs kept out of training."""
+"""`styleforge quality`: measures styles on photographs that training has not seen."""
 
 from __future__ import annotations
 
@@ -17,16 +17,24 @@ from filelock import FileLock
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.commands.common_flags import add_device, add_kernels, several, whole
+from app.commands.argument_types import comma_separated, int_in_range
+from app.commands.common_flags import add_device, add_kernels
 from app.commands.quality.contact_sheet import save_sheet
-from app.commands.quality.inputs import Photograph, QualityError, of_the_scene, rank
-from app.commands.quality.inputs import keys as keys_of
-from app.commands.quality.inputs import photographs as load_photographs
-from app.commands.quality.inputs import subject as load_subject
-from app.commands.quality.measure import REFERENCE, Plan, Quality, Say, Shown, conditions
-from app.errors import SENTENCE, StyleForgeError
-from app.provenance import origin
-from app.styles.library import BUILTIN, load
+from app.commands.quality.inputs import Photograph, QualityError, rank, scene_photograph
+from app.commands.quality.inputs import load_photographs as load_photographs
+from app.commands.quality.inputs import load_style as load_subject
+from app.commands.quality.inputs import style_keys as keys_of
+from app.commands.quality.measure import (
+    REFERENCE,
+    MeasurementPlan,
+    ProgressCallback,
+    QualityMeasurement,
+    StyleImages,
+    measurement_conditions,
+)
+from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
+from app.provenance import report_header
+from app.styles.library import BUILTIN, load_pack
 from kernels.ops.registry import prepare
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.evaluation.image_metrics import to_pixels, to_tensor
@@ -46,11 +54,12 @@ from utils.text import printable
 CONTACT_CELL, STYLE_CELL, MIX_CELL = 256, 448, 384  # pixels: a picture on each kind of sheet
 PHOTOGRAPHS, SCENE = 512, 192  # pixels: the long side where none is asked for
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
-LOWER = ("fp32", "fp16", "bf16")
-WIDEST = 4096  # of --size, in pixels: the objective of a larger picture takes tens of gigabytes
+DEFAULT_PRECISIONS = ("fp32", "fp16", "bf16")
+MAX_SIZE = 4096  # of --size, in pixels: the objective of a larger picture takes tens of gigabytes
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `quality` and its flags."""
     parser = subparsers.add_parser(
         "quality",
         help="measure what styles are worth on photographs",
@@ -120,7 +129,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     styles.add_argument(
         "--networks",
-        type=several(CONFIGS),
+        type=comma_separated(CONFIGS),
         default=tuple(CONFIGS),
         metavar="SIZE,...",
         help=f"only these of {', '.join(CONFIGS)}",
@@ -135,7 +144,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     how = parser.add_argument_group("how to measure")
     how.add_argument(
         "--size",
-        type=lambda text: whole(text, 64, WIDEST, "the size"),
+        type=lambda text: int_in_range(text, 64, MAX_SIZE, "the size"),
         metavar="N",
         help="the long side photographs are resized to, up or down, in pixels (default: "
         f"{PHOTOGRAPHS}; {SCENE} for the scene)",
@@ -143,10 +152,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     names = [precision.name for precision in Precision]
     how.add_argument(
         "--precisions",
-        type=several(names),
+        type=comma_separated(names),
         metavar="KEY,...",
-        help=f"of {', '.join(names)} (default: {','.join(LOWER)}; fp32 for the scene); fp32 is "
-        "always measured",
+        help=f"of {', '.join(names)} (default: {','.join(DEFAULT_PRECISIONS)}; "
+        "fp32 for the scene); fp32 is always measured",
     )
     how.add_argument(
         "--lbfgs",
@@ -157,13 +166,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     how.add_argument(
         "--lbfgs-photos",
-        type=lambda text: whole(text, 0, 1_000_000, "the number of photographs"),
+        type=lambda text: int_in_range(text, 0, 1_000_000, "the number of photographs"),
         metavar="N",
         help="optimize only the first N photographs directly; 0 for none (default: all)",
     )
     how.add_argument(
         "--flicker-photos",
-        type=lambda text: whole(text, 0, 1_000_000, "the number of photographs"),
+        type=lambda text: int_in_range(text, 0, 1_000_000, "the number of photographs"),
         default=4,
         metavar="N",
         help="measure flicker on the first N photographs; 0 for none (default: 4)",
@@ -173,6 +182,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Measure the styles, print the tables, and store reports and sheets."""
     try:
         return _run(args)
     except (TrainingError, ImageError, CheckpointError) as exc:
@@ -186,25 +196,27 @@ def _run(args: argparse.Namespace) -> int:
     except ValueError as exc:
         raise QualityError(str(exc)) from exc
     args.size = args.size or (PHOTOGRAPHS if args.photos else SCENE)
-    args.precisions = args.precisions or (LOWER if args.photos else LOWER[:1])
+    args.precisions = args.precisions or (
+        DEFAULT_PRECISIONS if args.photos else DEFAULT_PRECISIONS[:1]
+    )
     photographs = (
         load_photographs(args.photos, args.only, args.size)
         if args.photos
-        else [of_the_scene(args.size)]
+        else [scene_photograph(args.size)]
     )
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     if args.json or args.sheet or not args.mix_sheet:
         _measure(args, device, photographs, console)
     if args.mix_sheet:
-        with _told("Mixing ...") as say:
+        with _progress("Mixing ...") as say:
             _mix(args, device, photographs, say)
-        where_to = printable(str(args.mix_sheet), SENTENCE)
+        where_to = printable(str(args.mix_sheet), MAX_MESSAGE_LENGTH)
         console.print(f"Mixed styles in {where_to}", markup=False, soft_wrap=True)
     return 0
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Measuring takes minutes; what is missing is told before."""
+    """Check the arguments before measuring, which takes minutes."""
     if args.only and not args.photos:
         raise QualityError("--only names some of the photographs in --photos")
     if args.json or args.sheet or args.vgg or args.styles_images:
@@ -240,31 +252,31 @@ def _measure(
     features = load_vgg(args.vgg, args.vgg_input) if args.vgg else None
     precisions = tuple(p for p in Precision if p is REFERENCE or p.name in args.precisions)
     count = len(photographs)
-    plan = Plan(
+    plan = MeasurementPlan(
         networks=args.networks,
         precisions=precisions,
         kernels=args.kernels,
         iterations=args.lbfgs,
-        direct=_optimized(args, count),
-        flickering=min(args.flicker_photos, count),
+        direct_photographs=_direct_photographs(args, count),
+        flicker_photographs=min(args.flicker_photos, count),
     )
-    with _told("Preparing the native kernels ..."):
+    with _progress("Preparing the native kernels ..."):
         prepare()
     report = {
-        **origin(device, [subject.pack for subject in subjects]),
+        **report_header(device, [subject.pack for subject in subjects]),
         "quality": {
             "size": args.size,
             "vgg": args.vgg.name if args.vgg else None,
-            **conditions(plan, photographs),
+            **measurement_conditions(plan, photographs),
         },
     }
     if args.add:
-        _others(args.json, report, [])  # if they cannot be kept, say so before measuring
+        _other_styles(args.json, report, [])  # if they cannot be kept, say so before measuring
     console.print(where(report), soft_wrap=True)
-    quality = Quality(plan, photographs, features, device)
+    quality = QualityMeasurement(plan, photographs, features, device)
     measured, shown = [], []
     for subject in subjects:
-        with _told(subject.pack.title) as say:
+        with _progress(subject.pack.title) as say:
             entry, pictures = quality.measure(subject, say)
         # With --add, those of a report may be of several commits.
         measured.append(entry | {"commit": report["commit"]})
@@ -284,21 +296,23 @@ def _measure(
         for line in missing:
             console.print(f"- {line}", markup=False, soft_wrap=True)
     for path in filter(None, (args.json, args.sheet)):
-        console.print(f"Stored in {printable(str(path), SENTENCE)}", markup=False, soft_wrap=True)
+        console.print(
+            f"Stored in {printable(str(path), MAX_MESSAGE_LENGTH)}", markup=False, soft_wrap=True
+        )
 
 
 def _mix(
     args: argparse.Namespace,
     device: torch.device,
     photographs: Sequence[Photograph],
-    say: Say,
+    say: ProgressCallback,
 ) -> None:
-    """A row for each pair, each on the next of the photographs."""
+    """Save the sheet of mixed styles: one row per pair, each with another photograph."""
     rows = []
     for n, (one, other) in enumerate(args.pairs):
         say(f"Mixing {one} and {other}")
         keys_of(args.packs, (one, other))
-        packs = [load(args.packs / key) for key in (one, other)]
+        packs = [load_pack(args.packs / key) for key in (one, other)]
         states = [load_checkpoint(pack.weights) for pack in packs]
         if any(states[0][name].shape != states[1][name].shape for name in states[0]):
             raise QualityError(f"'{one}' and '{other}' cannot be mixed: their shapes differ")
@@ -313,9 +327,12 @@ def _mix(
 
 
 def _contact_sheet(
-    path: Path, photographs: Sequence[Photograph], shown: Sequence[Shown], titles: Sequence[str]
+    path: Path,
+    photographs: Sequence[Photograph],
+    shown: Sequence[StyleImages],
+    titles: Sequence[str],
 ) -> None:
-    """Every photograph in every style, by the largest network measured."""
+    """Save a sheet of every photograph in every style, made by the largest measured network."""
     rows = [
         (
             Path(photograph.name).stem,
@@ -330,11 +347,13 @@ def _contact_sheet(
     save_sheet(path, ["Photograph", *columns], rows, CONTACT_CELL)
 
 
-def _style_sheet(path: Path, photographs: Sequence[Photograph], shown: Shown, plan: Plan) -> None:
-    """One style: photograph, full, lite, direct optimization where it was made."""
+def _style_sheet(
+    path: Path, photographs: Sequence[Photograph], shown: StyleImages, plan: MeasurementPlan
+) -> None:
+    """Save the sheet of one style: photograph, full, lite and direct optimization."""
     columns = ["Photograph", *(name.capitalize() for name in shown.networks)]
     if shown.direct:
-        columns.append(f"L-BFGS {plan.shown}")
+        columns.append(f"L-BFGS {plan.sheet_iterations}")
     rows = []
     for n, photograph in enumerate(photographs):
         pictures = [photograph.pixels, *(results[n] for results in shown.networks.values())]
@@ -343,38 +362,45 @@ def _style_sheet(path: Path, photographs: Sequence[Photograph], shown: Shown, pl
 
 
 @contextmanager
-def _told(text: str) -> Iterator[Say]:
-    """What is being done, on stderr while it lasts."""
+def _progress(text: str) -> Iterator[ProgressCallback]:
+    """Show what is being done on stderr while it lasts."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(text, total=None)
         yield lambda description: progress.update(task, description=printable(description))
 
 
-def _optimized(args: argparse.Namespace, count: int) -> int:
-    """How many of `count` photographs are optimized directly: none without the objective."""
+def _direct_photographs(args: argparse.Namespace, count: int) -> int:
+    """Number of photographs to optimize directly; none without the objective."""
     if args.vgg is None:
         return 0
     return count if args.lbfgs_photos is None else min(args.lbfgs_photos, count)
 
 
-def _not_measured(args: argparse.Namespace, plan: Plan) -> list[str]:
-    """What the tables leave out, and the flags that bring it in."""
+def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
+    """What the tables leave out, with the flags that add it."""
     left_out = {
         "photographs, only the built-in scene: --photos FOLDER": not args.photos,
         "the objective of training, and what direct optimization of it reaches: --vgg FILE "
         "--styles-images FOLDER": args.vgg is None,
-        "direct optimization: --lbfgs-photos N": args.vgg is not None and not plan.direct,
-        f"what lower precision costs: --precisions {','.join(LOWER)}": len(plan.precisions) == 1,
-        "flicker: --flicker-photos N": not plan.flickering,
+        "direct optimization: --lbfgs-photos N": args.vgg is not None
+        and not plan.direct_photographs,
+        f"what lower precision costs: --precisions {','.join(DEFAULT_PRECISIONS)}": len(
+            plan.precisions
+        )
+        == 1,
+        "flicker: --flicker-photos N": not plan.flicker_photographs,
         "the same styles trained without the stability term: --without FOLDER": not args.without,
     }
     return [what for what, missing in left_out.items() if missing]
 
 
-def _others(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """The styles but `keys` of the report in `path`, none if there is no such file; QualityError
-    if it was made otherwise."""
+def _other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the styles, except `keys`, of the report in `path`; none if there is no such file.
+
+    Raises:
+        QualityError: that report was measured under other conditions, or is not a report.
+    """
     if not path.exists():
         return []
     try:
@@ -400,7 +426,7 @@ def _others(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dic
 
 
 def _remarks(styles: Sequence[dict[str, Any]]) -> list[str]:
-    """Each once: what ran slower than it could have, and why."""
+    """Return each remark once: what ran slower than possible, and why."""
     limitations = [
         f"{row['network']}, {row['precision']}: {remark}"
         for style in styles
@@ -411,21 +437,23 @@ def _remarks(styles: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _store(path: Path, report: dict[str, Any], *, add: bool) -> None:
-    """Write `report` to `path`; to `add` is to take along the other styles of the report there,
-    which another run may just be writing."""
+    """Write `report` to `path`.
+
+    With `add`, the other styles of the report there are kept; another run may write it meanwhile.
+    """
     styles = report["quality"]["styles"]
     try:
-        with _alone_with(path) if add else nullcontext():
+        with _report_lock(path) if add else nullcontext():
             if add:
-                styles += _others(path, report, [style["key"] for style in styles])
+                styles += _other_styles(path, report, [style["key"] for style in styles])
             styles.sort(key=lambda style: rank(style["key"]))
             atomic_write(path, (json.dumps(report, indent=1, allow_nan=False) + "\n").encode())
     except OSError as exc:
         raise QualityError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
 
 
-def _alone_with(path: Path) -> FileLock:
-    """Held by who reads and rewrites `path`; not beside it, where the lock's file would stay."""
+def _report_lock(path: Path) -> FileLock:
+    """The lock for rewriting `path`, in the temporary folder, since the lock file remains."""
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     return FileLock(Path(tempfile.gettempdir(), f"styleforge-{name}.lock"))
 
@@ -441,7 +469,7 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _iterations(text: str) -> tuple[int, ...]:
-    numbers = {whole(part, 1, 100_000, "a number of iterations") for part in text.split(",")}
+    numbers = {int_in_range(part, 1, 100_000, "a number of iterations") for part in text.split(",")}
     return tuple(sorted(numbers))
 
 

@@ -1,4 +1,4 @@
-"""The flags of `styleforge train`: what to learn, by which recipe, on which machine, into what."""
+"""The flags of `styleforge train`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CACHED_PHOTOS = 8000  # 2 GB at the default sizes
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """All of them; the parser itself is kept as `parser`, for its defaults."""
+    """Add all flags, and the parser itself as `parser`, for its defaults."""
     need = parser.add_argument
     need("--style-image", type=Path, required=True, metavar="PICTURE", help="what to learn")
     need(

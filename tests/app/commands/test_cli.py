@@ -435,7 +435,7 @@ def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tm
 def test_a_large_picture_is_worked_on_smaller_and_says_so(
     style, photo, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setitem(stylize.LARGEST, "cpu", 24)
+    monkeypatch.setitem(stylize.MAX_SIZE, "cpu", 24)
     assert stylized(photo, "-o", tmp_path / "out") == 0
     assert "37x26 is large; it was stylized at 24x17 and scaled back" in capsys.readouterr().err
     assert read_pixels(tmp_path / "out" / "photo.png").shape == (26, 37, 3)
@@ -450,7 +450,7 @@ def test_short_memory_means_a_smaller_network_or_a_refusal(
     monkeypatch.setattr(
         stylize,
         "free_bytes",
-        lambda device: enough_for * memory_budget.BYTES_PER_PIXEL / stylize.SHARE,
+        lambda device: enough_for * memory_budget.BYTES_PER_PIXEL / stylize.MEMORY_FRACTION,
     )
     assert stylized(photo, "-o", tmp_path / "out") == 0
     assert "it was stylized at 19x" in capsys.readouterr().err

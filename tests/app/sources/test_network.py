@@ -15,7 +15,7 @@ import pytest
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource
 from app.sources import describe, network, open_source
-from app.sources.network import Address, Stream, completed
+from app.sources.network import Address, Stream, with_scheme
 from app.sources.video import Video
 from tests.helpers.fakes import NetworkCamera, no_thread_left, number_of, write_video
 
@@ -269,7 +269,7 @@ def test_a_pause_holds_a_live_stream(camera: NetworkCamera) -> None:
     ],
 )
 def test_an_address_typed_carelessly_is_understood(typed: str, meant: str) -> None:
-    assert completed(typed) == meant
+    assert with_scheme(typed) == meant
 
 
 def test_letters_no_address_may_hold_are_escaped() -> None:

@@ -54,7 +54,7 @@ class PhotographFolders(Basis):
         attempt(lambda: find_photographs(photos, excluded), said)
         attempt(lambda: said.extend(_load(photos)), said)
         seen = scan_dataset(photos)
-        check_shown(seen.words.replace(str(folder), ""))
+        check_shown(seen.summary.replace(str(folder), ""))
         said += seen.faults
         return [sentence.replace(str(folder), "") for sentence in said]
 

@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from app.cli import main
 from app.commands.train import command as command_module
-from app.styles.library import load
+from app.styles.library import load_pack
 from app.training.process import ROOT
 from models.checkpoints import load_checkpoint
 from models.training.checkpoint import previous_of, resume_run, save_run
@@ -236,7 +236,7 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not_waited_for(
 ) -> None:
     begun.stop_after(2)
     lock = begun.out / ".great_wave.training.pt.lock"
-    monkeypatch.setattr(command_module, "HANDOVER_S", 0.1)
+    monkeypatch.setattr(command_module, "LOCK_TIMEOUT_S", 0.1)
     capsys.readouterr()
     with FileLock(lock):
         assert begun.go_on() == 1
@@ -406,7 +406,7 @@ def test_a_run_goes_on_without_the_pictures_it_is_shown_on(
     said = capsys.readouterr().out
     assert "frame.png" in said
     assert "the style is shown on a photograph instead" in said
-    assert load(begun.out / "great_wave").thumbnail is not None
+    assert load_pack(begun.out / "great_wave").thumbnail is not None
 
 
 def test_what_was_learned_can_be_taken_out_of_a_checkpoint(begun: Begun) -> None:

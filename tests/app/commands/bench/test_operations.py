@@ -23,7 +23,7 @@ def stored():
 
 
 def test_every_stored_gain_has_its_error_beside_it(stored):
-    header, *lines = bench_operations.lines(stored)
+    header, *lines = bench_operations.table_rows(stored)
     assert len(lines) == len(stored["rows"])
     for row, line in zip(stored["rows"], lines, strict=True):
         assert len(line) == len(header)

@@ -14,7 +14,7 @@ import pytest
 from app.cli import main
 from app.commands.quality import command as quality
 from app.commands.quality.command import _store
-from app.commands.quality.contact_sheet import sheet
+from app.commands.quality.contact_sheet import make_sheet
 from tests.conftest import picture
 from tests.models.evaluation.conftest import RECIPE, arguments
 from utils.images.reading import read_pixels
@@ -31,7 +31,7 @@ def test_a_sheet_shows_every_picture_whole() -> None:
     red, green = np.zeros((2, 30, 60, 3), np.uint8)
     red[:], green[:] = (200, 0, 0), (0, 200, 0)
     tall = np.ascontiguousarray(green.swapaxes(0, 1))
-    page = sheet(["A", "B"], [("one", [red, green]), ("two", [tall, red])], 60)
+    page = make_sheet(["A", "B"], [("one", [red, green]), ("two", [tall, red])], 60)
     for color, pixels in (((200, 0, 0), 2 * 30 * 60), ((0, 200, 0), 2 * 30 * 60)):
         assert int((page == color).all(2).sum()) == pixels
 

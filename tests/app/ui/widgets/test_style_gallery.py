@@ -40,7 +40,7 @@ def gallery(qtbot, tmp_path) -> StyleGallery:
 
 def test_the_gallery_marks_the_chosen_style_without_saying_so(gallery, qtbot):
     with qtbot.assertNotEmitted(gallery.chosen):
-        gallery.choose("udnie")
+        gallery.mark_style("udnie")
     assert gallery.view.currentIndex().data() == "Udnie"
 
 

@@ -155,13 +155,13 @@ def test_a_mix_is_named_on_the_picture_and_in_the_gallery(window, session):
 
 
 def test_the_menu_of_a_style_offers_to_mix_it(window, session):
-    actions = {a.text(): a for a in window.gallery.menu_of("udnie").actions()}
+    actions = {a.text(): a for a in window.gallery.context_menu("udnie").actions()}
     actions["&Mix with this style"].trigger()
     assert session.config.mix == "udnie"
-    actions = {a.text(): a for a in window.gallery.menu_of("udnie").actions()}
+    actions = {a.text(): a for a in window.gallery.context_menu("udnie").actions()}
     actions["Stop &mixing"].trigger()
     assert session.config.mix is None
-    alone = {a.text(): a.isEnabled() for a in window.gallery.menu_of("candy").actions()}
+    alone = {a.text(): a.isEnabled() for a in window.gallery.context_menu("candy").actions()}
     assert alone == {"&Use this style": False, "&Mix with this style": False}
 
 
