@@ -15,7 +15,7 @@ from app.errors import format_details
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-_Work = tuple[int, Callable[[], Any]]  # its number, and what to do
+_Work = tuple[int, Callable[[], Any]]  # job number, function
 
 
 class RunJob(Protocol):
@@ -45,7 +45,7 @@ class Jobs(QObject):
         self._callbacks: dict[int, tuple[Callable[[Any], None], Callable[[Exception], None]]] = {}
         self._threads: list[threading.Thread] = []
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
-        self._idle = threading.Semaphore(0)  # threads that wait for work, and no work for them
+        self._idle = threading.Semaphore(0)  # counts the idle threads
         self._next = 0
         self._lock = threading.Lock()
         self._closed = False
@@ -77,7 +77,7 @@ class Jobs(QObject):
     def _run_jobs(self) -> None:
         while (item := self._work.get()) is not None:
             self._run_job(*item)
-            del item  # what was worked on may be large
+            del item  # its result may be large
             self._idle.release()
 
     def _run_job(self, key: int, work: Callable[[], Any]) -> None:
@@ -86,8 +86,8 @@ class Jobs(QObject):
         except Exception as exc:  # becomes a Problem in `failed`
             log.debug("job failed", exc_info=True)
             outcome, fault = None, exc
-            format_details(exc)  # here, where nobody waits for it
-        with self._lock:  # a closed window has no signals left to emit
+            format_details(exc)  # on this thread: formatting reads source files
+        with self._lock:  # signals of a closed window cannot be emitted
             if not self._closed:
                 self._finished.emit(key, outcome, fault)
 

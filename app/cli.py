@@ -16,18 +16,18 @@ from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import limit_openmp_spin
 
-# A command is a module of this name in app.commands, imported only when it is asked for, so
+# A command is a module of this name in app.commands, imported only when it is used, so
 # that `--help` and `--version` need not wait for PyTorch.
 COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
-    "quality": "measure what styles are worth on photographs",
+    "quality": "measure the quality of styles on photographs",
     "styles": "list, add and remove styles",
-    "doctor": "say what this machine can do, and why not more",
+    "doctor": "report what this machine can do, and what is missing",
 }
 
-INTERRUPTED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
+INTERRUPTED = 128 + 2  # the exit status that shells report for Ctrl+C
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,11 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stdout = sys.stdout or _null_stream()
     sys.stderr = sys.stderr or _null_stream()
     limit_openmp_spin()
-    # The window and the commands prepare the kernels and say in their own places what is missing.
+    # The window and the commands prepare the kernels and report missing ones themselves.
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
     try:
         status = _run(argv)
-        sys.stdout.flush()  # here, where a full disk or a reader that left can still be told
+        sys.stdout.flush()  # here, where an error can still be reported
     except StyleForgeError as exc:
         sys.stderr.write(f"styleforge: {printable(str(exc), MAX_MESSAGE_LENGTH)}\n")
         return 1
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except OSError as exc:
         _discard_stdout()
-        if not isinstance(exc, BrokenPipeError):  # a reader that left (`| head`) needs no word
+        if not isinstance(exc, BrokenPipeError):  # a closed pipe (`| head`) is not an error
             place = f"'{exc.filename}': " if exc.filename else ""
             fault = printable(f"{place}{exc.strerror or exc}", MAX_MESSAGE_LENGTH)
             sys.stderr.write(f"styleforge: {fault}\n")
@@ -78,7 +78,7 @@ def _run(argv: Sequence[str]) -> int:
     command = argv[0] if argv and argv[0] in COMMANDS else None
     try:
         args = _parser(command).parse_args(argv)
-    except SystemExit as exc:  # argparse has said why
+    except SystemExit as exc:  # argparse has printed why
         return exc.code if isinstance(exc.code, int) else 2
     if command:
         return import_module(f"{__package__}.commands.{command}").run(args)
@@ -105,9 +105,9 @@ def _null_stream() -> TextIO:
 def _load_window() -> Callable[[argparse.Namespace], int]:
     try:
         from app.ui.application import run
-    except ImportError as exc:  # of a system library that Qt needs, mostly
+    except ImportError as exc:  # usually of a system library that Qt needs
         raise StyleForgeError(
-            f"the window cannot be loaded: {exc}; `styleforge doctor` says what is missing"
+            f"the window cannot be loaded: {exc}; `styleforge doctor` reports what is missing"
         ) from exc
     return run
 
@@ -121,16 +121,16 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--source",
         metavar="SPEC",
-        help="what the window opens: camera:0, scene, a picture, video or folder, "
-        "or an http:// or rtsp:// address (default: what was open last)",
+        help="the source to open: camera:0, scene, a picture, video or folder, "
+        "or an http:// or rtsp:// address (default: the last one)",
     )
-    parser.add_argument("--style", metavar="KEY", help="the style to begin with")
+    parser.add_argument("--style", metavar="KEY", help="the style to start with")
     add_style_options(parser, kept=True)
     parser.add_argument(
         "--pictures",
         type=int,
         metavar="N",
-        help="close the window after N styled pictures, saying how long the first one took",
+        help="close the window after N styled pictures and print the time to the first one",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():

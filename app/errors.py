@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from utils.text import printable
 
-MAX_MESSAGE_LENGTH = 4000  # characters: what a message may have, which may name two whole paths
-_DETAILS = "_details"  # what an exception keeps its own words under
+MAX_MESSAGE_LENGTH = 4000  # characters; a message may contain two whole paths
+_DETAILS = "_details"  # attribute of an exception with its formatted traceback
 
 
 class StyleForgeError(Exception):

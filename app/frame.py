@@ -78,7 +78,7 @@ class SourceInfo:
         fps: frames per second; 0 for a picture.
         duration: in seconds; 0 for a live source.
         count: number of pictures in a strip; 1 for other sources.
-        note: how the source differs from the request ("asked for 1280x720, got 640x480 YUYV at 10
+        note: how the source differs from the request ("requested 1280x720, got 640x480 YUYV at 10
             fps").
     """
 
@@ -99,8 +99,8 @@ class FrameSource(ABC):
     """
 
     info: SourceInfo
-    kind: str = ""  # what the meter calls it when it limits the stream: "camera", "video"
-    live: bool = True  # False: a picture; each picture is delivered once, then read() idles
+    kind: str = ""  # name of the bottleneck if the source limits the stream: "camera", "video"
+    live: bool = True  # False for pictures: each is delivered once, then read() returns None
 
     @abstractmethod
     def read(self, timeout: float = 0.02) -> Frame | None:

@@ -17,7 +17,7 @@ class Option:
     remark: str
 
 
-STROKE_SIZE = 384  # long side, in pixels, of the network's input that gives strokes of medium width
+STROKE_SIZE = 384  # long side of the network's input in pixels, for medium strokes
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Stroke(Option):
 
 
 NETWORKS: dict[str, Option] = {
-    "auto": Option("Automatic", "Lite where the full network is below 15 fps"),
+    "auto": Option("Automatic", "Lite if the full network is slower than 15 fps"),
     "full": Option("Full", "The network as published"),
     "lite": Option("Lite", "Narrower layers: faster, a little coarser"),
 }
@@ -43,11 +43,11 @@ STROKES: dict[str, Stroke] = {
 }
 
 UPSAMPLING: dict[str, Option] = {
-    "guided": Option("Sharpen to frame", "Takes edges and fine detail from the frame"),
+    "guided": Option("Sharpen to frame", "Restores edges and fine detail from the frame"),
     "smooth": Option("Smooth", "Only scales the result up"),
 }
 
-DEFAULT_MIX_AMOUNT = 0.5  # of each, where nothing else is said
+DEFAULT_MIX_AMOUNT = 0.5  # share of the second style
 
 
 def blend_label(first: str, second: str, amount: float) -> str:

@@ -35,8 +35,8 @@ class Group(StrEnum):
 class Stage(Enum):
     """Where in the pipeline a parameter takes effect."""
 
-    NETWORK = "network"  # a change needs another picture of the network
-    FINISHING = "finishing"  # applied to the network's picture; a change needs no new one
+    NETWORK = "network"  # a change needs another run of the network
+    FINISHING = "finishing"  # applied to the network's result; a change needs no new run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,10 +146,10 @@ class Parameters:
         1.0,
         FractionParameter(
             label="S&trength",
-            tip="How much of the style: 0 % is the original",
+            tip="Strength of the style; 0 % is the original",
             group=Group.STYLE,
             stage=Stage.FINISHING,
-            help="0 is the picture, 1 the style",
+            help="0 is the original picture, 1 the full style",
             window_flag=False,
             metadata="Strength",
         ),
@@ -158,7 +158,7 @@ class Parameters:
         False,
         SwitchParameter(
             label="Keep &colors",
-            tip="Take the brightness of the style and the colors of the source",
+            tip="Combine the brightness of the styled picture with the colors of the source",
             group=Group.STYLE,
             stage=Stage.FINISHING,
             help="keep the picture's own colors",
@@ -170,11 +170,11 @@ class Parameters:
         "auto",
         ChoiceParameter(
             label="Net&work",
-            tip="Its size: lite is faster, full is finer",
+            tip="Size of the network: lite is faster, full has finer detail",
             group=Group.SPEED,
             stage=Stage.NETWORK,
             options=NETWORKS,
-            help="its size",
+            help="size of the network",
         ),
     )
     mix_amount: float = _row(
@@ -191,11 +191,11 @@ class Parameters:
         "medium",
         ChoiceParameter(
             label="St&rokes",
-            tip="How wide strokes are: the finer, the larger the picture the network sees",
+            tip="Width of the strokes; finer strokes need a larger network input",
             group=Group.DETAIL,
             stage=Stage.NETWORK,
             options=STROKES,
-            help="how wide they are",
+            help="width of the strokes",
             metadata="Strokes",
         ),
     )
@@ -203,13 +203,13 @@ class Parameters:
         "guided",
         ChoiceParameter(
             label="Sharpen to &frame",
-            tip="Where the network sees a smaller picture, take edges and fine detail from the "
-            "frame",
+            tip="If the network's input is smaller than the frame, restore edges and fine detail "
+            "from the frame",
             group=Group.DETAIL,
             stage=Stage.FINISHING,
             options=UPSAMPLING,
             checked="guided",
-            help="how a result smaller than the picture is brought to its size",
+            help="how to upsample a result that is smaller than the picture",
             metadata="Upsampling",
         ),
     )
@@ -217,12 +217,12 @@ class Parameters:
         0.0,
         FractionParameter(
             label="Smoot&hing",
-            tip="Steadies a stream where nothing moves, against flicker",
+            tip="Reduces flicker in parts of a stream that do not move",
             group=Group.MOTION,
             stage=Stage.FINISHING,
             zero="Off",
-            help="how far a video, or pictures that are its frames in order, is steadied where "
-            "nothing moves",
+            help="strength of the flicker reduction for a video, or for pictures that are "
+            "consecutive frames",
         ),
     )
 

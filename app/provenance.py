@@ -72,12 +72,12 @@ def commit() -> str | None:
     The variable STYLEFORGE_COMMIT overrides it, for files copied to another machine. None outside
     of a checkout.
     """
-    if told := os.environ.get("STYLEFORGE_COMMIT"):
-        return told
+    if override := os.environ.get("STYLEFORGE_COMMIT"):
+        return override
     git = "git", "-C", str(Path(__file__).parent)
     if _command_output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
-        return None  # installed, perhaps inside somebody else's repository
-    # Reports and their tables are what measuring writes, not what is measured.
+        return None  # installed, possibly inside another repository
+    # Reports and their tables are results; changing them does not change the program.
     files = ":/", ":(top,exclude)benchmarks", ":(top,exclude)docs/benchmarks.md"
     changed = _command_output(*git, "status", "--porcelain", "--untracked-files=no", "--", *files)
     return f"{_command_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
@@ -89,8 +89,8 @@ def _sha256(path: Path) -> str:
 
 def _driver() -> str | None:
     """Version of the NVIDIA driver, the same for all GPUs; nvidia-smi prints a line for each."""
-    told = _command_output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-    return None if told is None else told.partition("\n")[0]
+    output = _command_output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    return None if output is None else output.partition("\n")[0]
 
 
 def _command_output(*command: str) -> str | None:

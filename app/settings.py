@@ -19,7 +19,7 @@ from utils.files.regular import read_regular
 log = logging.getLogger(__name__)
 
 APP_NAME = "styleforge"
-MAX_BYTES = 1 << 20  # bytes of the settings file; a long strip of pictures takes some KB
+MAX_BYTES = 1 << 20  # size limit of the settings file; a long strip of pictures takes some KB
 
 
 def settings_path() -> Path:
@@ -108,7 +108,7 @@ class Settings(Parameters):
         stored = {name: getattr(self, name) for name in _PERSISTED}
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
-            temporary.touch(mode=0o600)  # a camera's address may hold its password
+            temporary.touch(mode=0o600)  # a camera's address may contain its password
             temporary.write_text(json.dumps(stored, indent=2), "utf-8")
 
 
@@ -160,5 +160,5 @@ def _valid(name: str, value: object, default: object) -> bool:
     if name in _RANGES:
         low, high = _RANGES[name]
         return low <= value <= high  # type: ignore[operator]  (the type was checked above)
-    # Half a surrogate pair can neither be shown nor be the name of anything.
+    # A lone surrogate can neither be shown nor be part of a name.
     return not (isinstance(value, str) and re.search("[\ud800-\udfff]", value))

@@ -32,31 +32,33 @@ COLUMNS = (
     "peak MB",
 )
 
-# What the columns mean, each said where one of them is there.
+# The legend: each text is shown if the table has one of its columns.
 WORTH = (
     (
         {"full", "lite"},
-        "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; "
-        "less is better. L-BFGS optimizes the photograph's pixels directly, so many iterations "
-        "long; *full there* is the full network on the photographs that were so optimized, and "
-        "*equals* after how many iterations L-BFGS stands where it does; *from noise* the same "
-        "where L-BFGS begins with white noise, as Johnson et al. did.",
+        "*Full*, *lite* and *L-BFGS* are values of the training objective, computed on results "
+        "clamped to 0-255 and rounded; lower is better. *L-BFGS* optimizes the pixels "
+        "of the photograph directly for the given number of iterations. *Full there* is the full "
+        "network on the photographs that were optimized this way. *Equals* is the number of "
+        "iterations after which L-BFGS reaches the objective of the full network, and *from noise* is the same "
+        "with white noise as the initial image, as in Johnson et al.",
     ),
     (
         {"clipped", "frame"},
-        "*Clipped* is the share of pixels with a channel at 0 or 255; *frame* is by how much the "
-        "outermost 4 pixels are brighter than the next ones, of 255, beyond what they are in the "
-        "photograph.",
+        "*Clipped* is the fraction of pixels with a channel at 0 or 255. *Frame* is how much "
+        "brighter the outermost 4 pixels are than the next ones, on a scale of 255, minus the same "
+        "difference in the photograph.",
     ),
-    ({"FP16 dB", "BF16 dB"}, "FP16 and BF16 are the least PSNR against FP32."),
+    ({"FP16 dB", "BF16 dB"}, "*FP16 dB* and *BF16 dB* are the lowest PSNR relative to FP32."),
     (
         {"still", "panned"},
-        "*Still* and *panned* are flicker: the mean difference of consecutive results, motion "
-        "compensated, over that of the noisy frames.",
+        "*Still* and *panned* are flicker with a static and a panning camera: the mean "
+        "motion-compensated difference of consecutive results, divided by that of the noisy input "
+        "frames.",
     ),
     (
         {"still, without", "panned, without"},
-        "*Without* are weights of the same style that no stability term took part in.",
+        "*Without* is the same style trained without the stability loss.",
     ),
 )
 
@@ -181,8 +183,8 @@ def _live(live: Mapping[str, Any]) -> str:
 
 
 def quality_markdown(quality: Mapping[str, Any]) -> str:
-    """What styles are worth: how they were measured, then what training reached and what
-    precision and borders cost, then the flicker."""
+    """The quality report: the conditions, a table of objectives, clipping, borders and precision,
+    and a table of flicker."""
     names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
     frames, direct = quality["flicker"], quality["direct"]
     count = len(quality["photographs"])
@@ -195,7 +197,7 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
     if frames["photographs"]:
         told.append(
             f"flicker on the first {frames['photographs']}, {frames['frames']} frames with noise "
-            f"of sigma {frames['sigma']:g} of 255"
+            f"of sigma {frames['sigma']:g} on a scale of 255"
         )
     styles = quality["styles"]
     tables = [_told(_worth(styles, direct)), _told(_steadiness(styles))]

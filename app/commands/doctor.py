@@ -36,7 +36,7 @@ STYLES = {OK: "green", NOTE: "yellow", FAULT: "bold red"}
 PACKAGES = ("PySide6-Essentials", "opencv-python", "numpy", "pillow", "safetensors")
 PROBE_TIMEOUT_S = 60
 
-# Loads Qt's platform plug-in for X11 the way Qt would, without needing a screen.
+# Loads Qt's platform plug-in for X11 as Qt does, without a display.
 PLUGIN_TEST = """
 import ctypes, sys
 from PySide6 import QtGui
@@ -45,7 +45,7 @@ folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)
 ctypes.CDLL(folder + "/platforms/libqxcb.so")
 """
 
-# Opens Qt on the platform it would choose; a broken one ends the process.
+# Starts Qt on its default platform; a broken platform aborts the process.
 PLATFORM_TEST = """
 from PySide6.QtGui import QGuiApplication
 print(QGuiApplication([]).platformName())
@@ -67,13 +67,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command `doctor` and its flags."""
     parser = subparsers.add_parser(
         "doctor",
-        help="say what this machine can do, and why not more",
-        description="Checks everything StyleForge rests on. Compiles the native kernels if that "
-        "was not done yet. The exit status is 1 if a part cannot work.",
+        help="report what this machine can do, and what is missing",
+        description="Checks everything StyleForge depends on. Compiles the native kernels if "
+        "necessary. The exit status is 1 if something cannot work.",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, to paste into a report")
     parser.add_argument(
-        "--no-build", action="store_true", help="do not compile, only say what is ready"
+        "--no-build", action="store_true", help="do not compile, only report what is ready"
     )
 
 
@@ -107,7 +107,7 @@ def run_check(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
     found = []
     try:
         for finding in check():
-            found.append(finding)  # one by one: what came before an ImportError is kept
+            found.append(finding)  # one by one, to keep what was found before an ImportError
     except ImportError as exc:
         found.append(Finding(FAULT, f"cannot be imported: {exc}"))
     return found
@@ -118,12 +118,12 @@ def print_findings(findings: dict[str, list[Finding]]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")  # a path that was cut is of no use
+    table.add_column(overflow="fold")  # paths must not be truncated
     for topic, found in findings.items():
         for n, finding in enumerate(found):
             mark = f"[{STYLES[finding.state]}]{finding.state}[/]"
             table.add_row("" if n else topic, mark, escape(finding.says))
-    # Into a file or a pipe, lines are as long as they are.
+    # Lines in a file or a pipe are not wrapped.
     width = None if sys.stdout.isatty() else 400
     Console(highlight=False, emoji=False, width=width).print(table)
 

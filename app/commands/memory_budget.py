@@ -7,8 +7,8 @@ import torch
 
 from models.precision import Precision
 
-# What the network takes per pixel of its input, measured: the baseline 1,130 bytes, the fused
-# one 850; in FP16 on a CPU, where PyTorch unfolds whole layers, 5,500.
+# Measured memory per pixel of the network's input: baseline 1,130 bytes, fused
+# 850; in FP16 on a CPU, where PyTorch unfolds whole layers, 5,500.
 BYTES_PER_PIXEL = 1200
 BYTES_PER_PIXEL_CPU_FP16 = 6000
 

@@ -23,7 +23,7 @@ def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) ->
         kept: for the window, whose flags default to None: the stored setting is used.
     """
     for name, row in PARAMETERS.items():
-        if name == "mix_amount":  # the style and its share are one flag
+        if name == "mix_amount":  # one flag for the style and its share
             parser.add_argument(
                 "--mix",
                 type=_mix,
@@ -38,7 +38,7 @@ def _add(parser: argparse.ArgumentParser, name: str, row: Parameter, kept: bool)
     flag, what = f"--{name.replace('_', '-')}", name.replace("_", " ")
     default = None if kept else getattr(DEFAULTS, name)
     if isinstance(row, FractionParameter):
-        words = "as the last time" if kept else f"{default:g}"
+        words = "the last value" if kept else f"{default:g}"
         parser.add_argument(
             flag,
             type=lambda text: unit_interval(text, f"the {what}"),
@@ -47,7 +47,7 @@ def _add(parser: argparse.ArgumentParser, name: str, row: Parameter, kept: bool)
             help=f"{row.help} (default: {words})",
         )
     elif isinstance(row, ChoiceParameter):
-        words = "as the last time" if kept else default
+        words = "the last value" if kept else default
         parser.add_argument(
             flag,
             choices=list(row.options),

@@ -44,12 +44,10 @@ from utils.images.reading import read_picture
 from utils.images.writing import KEEPS_ALPHA, SAVED, write_pixels
 from utils.text import printable
 
-# The long side the network works at when none is asked for. Larger pictures are scaled down for
-# it and the result back up.
+# Default of --size, the long side of the network's input. Larger pictures are scaled down for
+# the network, and the result is scaled up again.
 MAX_SIZE = {"cpu": 2048, "cuda": 4096}
-MEMORY_FRACTION = (
-    0.5  # of the free memory; the rest is for the picture itself and for everybody else
-)
+MEMORY_FRACTION = 0.5  # of the free memory; the rest is for the picture and other programs
 
 
 class StylizeError(StyleForgeError):
@@ -69,11 +67,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "stylize",
         help="stylize pictures and folders of pictures",
-        description="Stylize pictures. A folder is searched for pictures, its subfolders too, "
-        "and OUT receives the same names in the same subfolders; what cannot be written in its "
-        "own format becomes PNG. Results appear whole or not at all, so a run that was interrupted "
-        "is continued by the same command with --skip-existing. PNG and WebP keep transparency; "
-        "every result has 8 bits per channel.",
+        description="Stylize pictures. Folders are searched recursively, and OUT receives the same "
+        "names in the same subfolders; formats that cannot be written become PNG. Results are "
+        "written completely or not at all, so an interrupted run can be continued by the same "
+        "command with --skip-existing. PNG and WebP keep transparency; every result has 8 bits per "
+        "channel.",
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="a picture, folder or pattern")
     parser.add_argument(
@@ -89,8 +87,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     existing.add_argument(
         "--skip-existing",
         action="store_true",
-        help="leave out pictures whose result exists, to continue an interrupted run "
-        "(default: nothing is done where a result exists)",
+        help="skip pictures whose result exists, to continue an interrupted run "
+        "(default: do nothing if any result exists)",
     )
     add_style(parser)
     add_kernels(parser)
@@ -124,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         device=args.device,
         size=args.size,
     )
-    engine.configure(config)  # a bad style or device is told before anything else
+    engine.configure(config)  # reports an invalid style or device first
     jobs, problems = plan_jobs(args.inputs, args.output)
     for problem in problems:
         console.print(f"styleforge: {problem}")
@@ -144,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
             prepare()
     failed, done, styled = bool(problems), 0, None
     columns = (
-        TextColumn("{task.description}", markup=False),  # [this] is a good name for a file
+        TextColumn("{task.description}", markup=False),  # file names may contain markup such as [b]
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -203,13 +201,13 @@ def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame
     size = config.size or min(long_side, room, MAX_SIZE[resolve(config.device).type])
     size = max(size, SHORTEST)
     engine.configure(replace(config, size=size))
-    follow = config.smoothing > 0  # pictures given in order are frames of a film
+    follow = config.smoothing > 0  # the pictures are consecutive frames of a video
     styled = engine.process(frame, ProcessMode.SEQUENCE if follow else ProcessMode.REFINE)
     job.target.parent.mkdir(parents=True, exist_ok=True)
     write_pixels(job.target, styled.frame.pixels, image_metadata(styled), alpha=picture.alpha)
     limitations = [picture.loss] if picture.loss else []
     if picture.alpha is not None and job.target.suffix.lower() not in KEEPS_ALPHA:
-        limitations.append("its transparent parts became white, since JPEG has none")
+        limitations.append("its transparent parts became white, since JPEG has no transparency")
     if not config.size and size < long_side:
         width, height = styled.size
         limitations.append(
@@ -242,7 +240,7 @@ def plan_jobs(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
             input.
     """
     problems: list[str] = []
-    found: list[tuple[Path, Path]] = []  # the picture, and its name below the output folder
+    found: list[tuple[Path, Path]] = []  # the picture, and its path relative to the output folder
     for text in inputs:
         paths = _expand(text)
         if not paths:
@@ -287,13 +285,13 @@ def _expand(text: str) -> list[Path]:
     """Return the path `text`, or the paths it matches as a pattern; not every shell expands
     patterns.
     """
-    if not text:  # an empty variable of a shell, not the working folder
+    if not text:  # an empty shell variable; Path("") would be the working folder
         return []
     path = Path(text).expanduser()
     if path.exists():
         return [path]
     if glob.has_magic(text):
-        # Path.glob cannot take a pattern that is absolute.
+        # Path.glob does not accept absolute patterns.
         matches = glob.glob(str(path), recursive=True)  # noqa: PTH207
         return [Path(match) for match in sorted(matches)]
     return []
@@ -311,7 +309,7 @@ def _pictures_below(folder: Path, output: Path, problems: list[str]) -> Iterator
         folders[:] = sorted(
             name for name in folders if name[0] != "." and _identity(here / name) != skip
         )
-        # A folder may hold nothing but folders.
+        # A folder may contain only folders.
         with contextlib.suppress(StyleForgeError):
             yield from pictures_in(here)
 

@@ -17,8 +17,8 @@ from utils.opencv import cv2, place
 Pixels = NDArray[np.uint8]
 
 FPS = 30
-QUEUE_SIZE = 8  # frames; a disk or processor slower than the stream costs frames, never the stream
-MAX_GAP_S = 2.0  # a longer wait between two frames was a pause, which is left out
+QUEUE_SIZE = 8  # frames; if writing is slower than the stream, frames are dropped
+MAX_GAP_S = 2.0  # seconds; longer gaps between frames are pauses, which are cut
 
 
 class RecordingError(StyleForgeError):
@@ -76,7 +76,7 @@ class Recording:
         self._queue.put(None)
         self._thread.join()
         if self._fault:
-            with suppress(OSError):  # its folder may be the very fault
+            with suppress(OSError):  # its folder may be missing
                 self._part.unlink()
             raise RecordingError(self._fault)
         return self.path
@@ -104,7 +104,7 @@ class Recording:
         self._last = np.ascontiguousarray(_letterboxed(pixels, self._size)[..., ::-1])
 
     def _open(self, pixels: Pixels) -> None:
-        height, width = (side - side % 2 for side in pixels.shape[:2])  # the codec halves colors
+        height, width = (side - side % 2 for side in pixels.shape[:2])  # the codec needs even sizes
         self._size = width, height
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fourcc = cv2.VideoWriter.fourcc(*"mp4v")
@@ -123,10 +123,10 @@ class Recording:
             return
         self._write(self._last)
         self._writer.release()
-        # The encoder does not tell of a full disk; a film it could not complete does not open.
-        film = cv2.VideoCapture(str(self._part))
-        whole = film.isOpened() and film.get(cv2.CAP_PROP_FRAME_COUNT) >= self._written
-        film.release()
+        # The encoder does not report a full disk, but an incomplete video cannot be opened.
+        video = cv2.VideoCapture(str(self._part))
+        whole = video.isOpened() and video.get(cv2.CAP_PROP_FRAME_COUNT) >= self._written
+        video.release()
         try:
             if not whole:
                 raise OSError(0, "the disk may be full")
@@ -135,7 +135,7 @@ class Recording:
             self._fault = self._fault_message(exc.strerror or str(exc))
 
     def _fault_message(self, fault: str) -> str:
-        return f"the film '{self.path.name}' could not be written: {fault}"
+        return f"the video '{self.path.name}' could not be written: {fault}"
 
 
 def _letterboxed(pixels: Pixels, size: tuple[int, int]) -> Pixels:

@@ -55,7 +55,7 @@ class SourceKind:
     describe: Callable[[str], str]
 
 
-# The first that accepts a spec opens it.
+# The first kind that accepts a spec opens it.
 SOURCES: tuple[SourceKind, ...] = (
     SourceKind(
         "camera",

@@ -22,8 +22,8 @@ from utils.opencv import cv2
 from utils.text import printable
 
 NAME = 100  # characters of a camera's name in a message
-OPEN_TIMEOUT_S = 15.0  # Media Foundation on Windows is known to take ten
-RATE_FRAMES = 20  # the frame rate is believed after so many frames
+OPEN_TIMEOUT_S = 15.0  # Media Foundation on Windows can take ten
+RATE_FRAMES = 20  # frames until the measured rate is used
 _BACKENDS = {
     "linux": (cv2.CAP_V4L2,),
     "win32": (cv2.CAP_MSMF, cv2.CAP_DSHOW),
@@ -92,7 +92,7 @@ class Mode:
 
 def list_cameras() -> tuple[CameraName, ...]:
     """Return the cameras of this machine, by index, without opening any."""
-    # Imports cv2 by itself, so it has to come after utils.opencv.
+    # It imports cv2, so it has to be imported after utils.opencv.
     from cv2_enumerate_cameras import enumerate_cameras, supported_backends
 
     for backend in _BACKENDS.get(sys.platform, (cv2.CAP_ANY,)):
@@ -178,7 +178,7 @@ def _capture(camera: CameraName) -> Capture:
                 "membership of the group 'video' usually gives it"
             )
     if sys.platform == "darwin":
-        # Otherwise OpenCV insists on the main thread for asking the user; macOS asks by itself.
+        # Otherwise OpenCV must ask for permission on the main thread; macOS asks by itself.
         os.environ.setdefault("OPENCV_AVFOUNDATION_SKIP_AUTH", "1")
     return cv2.VideoCapture(camera.index, camera.backend)
 
@@ -233,7 +233,7 @@ class Camera(FrameSource):
             or (got.format and got.format != asked.format)
             or (got.fps and got.fps < 0.8 * asked.fps)
         )
-        note = f"asked for {asked}, got {got}" if differs else ""
+        note = f"requested {asked}, got {got}" if differs else ""
         self.info = SourceInfo(self._name, got.width, got.height, got.fps, note=note)
 
     def close(self) -> None:
@@ -266,8 +266,8 @@ class CameraFeed:
             raise FeedLost(
                 f"the camera '{name}' could not be opened; another program may be using it"
             )
-        # MJPG first: uncompressed, USB 2 has room for 10 fps at 1280x720, and drivers check each
-        # size against the format in force. Some forget the format when the size changes.
+        # MJPG first: USB 2 carries only 10 fps uncompressed at 1280x720, and drivers check each
+        # size against the current format. Some reset the format when the size changes.
         fourcc = cv2.VideoWriter.fourcc(*asked.format)
         capture.set(cv2.CAP_PROP_FOURCC, fourcc)
         capture.set(cv2.CAP_PROP_FRAME_WIDTH, asked.width)

@@ -50,9 +50,9 @@ def open_with_deadline(work: Callable[[], FrameSource], deadline: Deadline) -> F
     except TimeoutError:
         if outcome.cancel():
             raise
-        return outcome.result()  # it came in the same moment, or is a TimeoutError itself
+        return outcome.result()  # it completed at the same moment, or raised TimeoutError itself
     finally:
-        del outcome  # an exception that holds this frame, and is held by it, keeps sockets open
+        del outcome  # breaks a reference cycle with the exception, which would keep sockets open
 
 
 def _open(work: Callable[[], FrameSource], outcome: Future[FrameSource]) -> None:

@@ -90,7 +90,7 @@ def open_strip(paths: Sequence[str]) -> Pictures:
     return Pictures(strip)
 
 
-MAX_PATH_LENGTH = 1000  # characters of a whole path in a message
+MAX_PATH_LENGTH = 1000  # characters
 _PLAYABLE = ("video", "an MP4 or QuickTime file", "an Ogg file", "a RIFF file")
 
 
@@ -98,11 +98,11 @@ def _read_head(path: Path) -> bytes:
     shown = printable(str(path), MAX_PATH_LENGTH)
     try:
         mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading might never end
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading could block forever
             raise StyleForgeError(f"'{shown}' is not a file but a device or pipe")
         with path.open("rb") as file:
             head = file.read(512)
-    except (FileNotFoundError, ValueError):  # no file has a NUL in its name
+    except (FileNotFoundError, ValueError):  # a file name cannot contain NUL
         raise StyleForgeError(f"'{shown}' does not exist") from None
     except PermissionError:
         raise StyleForgeError(f"you have no permission to read '{shown}'") from None

@@ -18,9 +18,9 @@ from app.sources.deadline import Deadline
 
 log = logging.getLogger(__name__)
 
-STALL_S = 2.0  # a feed is silent when nothing came for so long
-RETRY_DELAYS_S = (0.25, 0.5, 1.0, 2.0, 4.0)  # between attempts to connect again
-RATE_FRAMES = 60  # the rate is measured over the newest so many frames
+STALL_S = 2.0  # seconds without a frame until a feed counts as stalled
+RETRY_DELAYS_S = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds between attempts to reconnect
+RATE_FRAMES = 60  # frames that the rate is measured over
 
 
 class FeedLost(StyleForgeError):
@@ -76,8 +76,8 @@ class Grabber:
         self._feed: Feed | None = None
         self._unread: Frame | None = None
         self._first: Frame | None = None
-        self._lost: StyleForgeError | None = None  # why no frames come at the moment
-        self._last = 0.0  # when a frame came last, or the connection was made
+        self._lost: StyleForgeError | None = None  # the current fault
+        self._last = 0.0  # time of the last frame or connection
         self._paused = False
         self._index = 0
         self._dropped = 0
@@ -95,7 +95,7 @@ class Grabber:
             self._changed.wait_for(lambda: self._first or self._lost, deadline.remaining)
             first, lost = self._first, self._lost
         if first is None:
-            self.close(wait=1.0 if lost else 0.1)  # a driver that hangs is not worth waiting for
+            self.close(wait=1.0 if lost else 0.1)  # do not wait for a driver that hangs
             raise lost or timeout_error(self._title, deadline)
         return first
 

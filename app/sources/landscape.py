@@ -19,17 +19,17 @@ Float = NDArray[np.float32]
 Real = NDArray[np.floating]
 Bytes = NDArray[np.uint8]
 
-HORIZON = 0.565  # of the height: where the lake begins
-SUN = (0.685, 0.335)  # of width and height
-SUPERSAMPLING = 3  # sprites and plants are drawn so many times larger, then shrunk
+HORIZON = 0.565  # position of the horizon, as a fraction of the height
+SUN = (0.685, 0.335)  # position, as fractions of width and height
+SUPERSAMPLING = 3  # factor at which sprites are drawn before they are scaled down
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
     """Pixels to composite over a picture with the top left corner at (x, y)."""
 
-    colors: Bytes  # [h, w, 3], multiplied by coverage
-    transparency: Bytes  # [h, w, 3], 255 where the picture below stays as it is
+    colors: Bytes  # [h, w, 3], premultiplied by coverage
+    transparency: Bytes  # [h, w, 3], 255 where the picture below is unchanged
     x: int = 0
     y: int = 0
 
@@ -131,7 +131,7 @@ def sky(width: int, height: int) -> Bytes:
     picture = _mix(picture, _color(255, 240, 196), np.exp(-((distance / 0.1) ** 2)) * 0.75)
     edge = np.clip((0.05 - distance) * height / 1.5 + 0.5, 0, 1)
     picture = _mix(picture, _color(255, 250, 228), edge)
-    picture += noise(rows, width, 1.1, 4, 11)[..., None] * 2.2  # the hand of a painter
+    picture += noise(rows, width, 1.1, 4, 11)[..., None] * 2.2  # brush texture
     return _bytes(picture)
 
 
@@ -273,13 +273,13 @@ class Water:
     slide.
     """
 
-    x: Float  # [h, w] where each pixel looks in the picture above, at rest
+    x: Float  # [h, w] source position in the picture above, without waves
     y: Float
     ripple: Float  # [h, 2w] pixels to the side
     swell: Float  # [h, 2w] pixels up and down
     tint: Bytes  # [h, w, 3] multiplied with the mirrored picture
     glow: Bytes  # [h, w, 3] light of its own
-    sparkle: Bytes  # [h, 2w] two of them slide against each other
+    sparkle: Bytes  # [h, 2w] two copies slide against each other
     shine: Bytes  # [h, w, 3] color of a sparkle there
 
 
@@ -289,7 +289,7 @@ def water(width: int, height: int) -> Water:
     rows = height - above
     near = (np.arange(rows, dtype=np.float32)[:, None] + 0.5) / rows  # 0 at the horizon, 1 here
     x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(rows, dtype=np.float32))
-    # Seen so flat, the mirror shows the sky a little compressed.
+    # At this flat angle, the mirror image is slightly compressed.
     mirrored = above - 1 - y * (above - 1) / rows * 0.98
     reach = 0.15 + near**1.2
     waves = _in_perspective(noise(rows * 2, width, 1.5, 20, 41), rows)
@@ -398,7 +398,7 @@ def shore(width: int, height: int) -> Layer:
     _birch(w, h, stroke, dab)
     colors = cv2.resize(paint, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32)
     cover = cv2.resize(mask, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
-    # `paint` is black where nothing was painted, so shrinking multiplied it by coverage already.
+    # `paint` is black where nothing was painted, so scaling it down premultiplied it.
     return _trimmed(Layer(_bytes(colors), _bytes(255 * (1 - np.repeat(cover[..., None], 3, 2)))))
 
 
@@ -427,7 +427,7 @@ def _birch(w: int, h: int, stroke: Callable[..., None], dab: Callable[..., None]
         stroke(branch, np.array([74.0, 58, 50]), h * 0.0032)
         tips += [branch[k] for k in range(3, 12)]
     tones = np.array([[38, 74, 40], [66, 106, 44], [108, 140, 52], [168, 172, 62], [226, 198, 84]])
-    for far in np.linspace(0, 1, 8500):  # those behind, in the shade, first
+    for far in np.linspace(0, 1, 8500):  # from back (shaded) to front
         hub = tips[random.integers(len(tips))]
         x, y = hub + random.normal(0, 1, 2) * np.array([w * 0.017, h * 0.030])
         light = np.clip(0.45 + (x - hub[0]) / (w * 0.05) - (y - hub[1]) / (h * 0.14), 0, 0.999)

@@ -28,10 +28,10 @@ from utils.text import printable
 SCHEMES = ("http", "https", "rtsp", "rtsps")
 TIMEOUT_S = 5.0  # to connect, and between two pieces of data
 OPEN_TIMEOUT_S = 15.0  # connection, login and first picture together
-SNAPSHOT_INTERVAL_S = 0.1  # a snapshot camera is asked so often; few answer faster
+SNAPSHOT_INTERVAL_S = 0.1  # interval between requests; few cameras are faster
 RATE_FRAMES = 20
-MAX_REASON_LENGTH = 80  # characters of what a server gives as its reason
-SAFE_CHARACTERS = "/?%:@!$&'()*+,;=~[]"  # in a path or query as it is; all else is escaped
+MAX_REASON_LENGTH = 80  # characters of a server's reason phrase
+SAFE_CHARACTERS = "/?%:@!$&'()*+,;=~[]"  # not escaped in a path or query
 RTSP_PORTS = {"rtsp": 554, "rtsps": 322}
 
 
@@ -50,7 +50,7 @@ class Address:
             parts = urlsplit(spec)
             port = f":{parts.port}" if parts.port is not None else ""
             path, query = (quote(part, SAFE_CHARACTERS) for part in (parts.path, parts.query))
-        except ValueError:  # half a surrogate pair is one too
+        except ValueError:  # also raised for a lone surrogate
             raise StyleForgeError("the address is not valid: check its host and port") from None
         if parts.scheme not in SCHEMES or not parts.hostname or parts.hostname.isspace():
             raise StyleForgeError(
@@ -179,7 +179,7 @@ def connect(address: Address, deadline: Deadline) -> Feed:
     response.close()
     if kind.startswith("image/"):
         return SnapshotFeed(address)
-    if kind == "text/html":  # a camera that restarts often answers with its login page
+    if kind == "text/html":  # a restarting camera often answers with its login page
         raise FeedLost(f"{address.name} is a web page, not a stream")
     return CaptureFeed(address, _open_capture(address))
 
@@ -211,7 +211,7 @@ class MultipartFeed:
         try:
             with socket.fromfd(self._response.fileno(), socket.AF_INET, socket.SOCK_STREAM) as end:
                 end.shutdown(socket.SHUT_RDWR)
-        except (OSError, ValueError):  # it has ended by itself
+        except (OSError, ValueError):  # the connection is closed already
             return
 
     def close(self) -> None:
@@ -321,7 +321,7 @@ def _request(address: Address, deadline: Deadline) -> LimitedResponse:
     except urllib.error.HTTPError as exc:
         exc.close()
         if exc.code in (401, 403):
-            asked = "refused the login" if address.user else "asks for a login"
+            asked = "refused the login" if address.user else "requires a login"
             raise FeedLost(f"{address.name} {asked} ({exc.code})") from None
         answer = printable(f"{exc.code} {exc.reason}".strip(), MAX_REASON_LENGTH)
         raise FeedLost(f"{address.name} answered {answer}") from None
@@ -347,7 +347,7 @@ def _open_capture(address: Address) -> cv2.VideoCapture:
     capture = cv2.VideoCapture(address.with_login, cv2.CAP_FFMPEG, NETWORK_TIMEOUTS)
     if not capture.isOpened():
         capture.release()
-        raise FeedLost(f"{address.name} cannot be played: it is no stream, or wants a login")
+        raise FeedLost(f"{address.name} cannot be played: it is not a stream, or requires a login")
     size = capture.get(cv2.CAP_PROP_FRAME_WIDTH), capture.get(cv2.CAP_PROP_FRAME_HEIGHT)
     if size[0] * size[1] > MAX_PIXELS:
         capture.release()
@@ -363,10 +363,10 @@ def _connection_fault(address: Address, exc: Exception) -> str:
     if isinstance(exc, TimeoutError):
         return f"{address.name} did not answer within {TIMEOUT_S:g} s"
     if isinstance(exc, ssl.SSLError):
-        return f"{address.name} offers no connection that can be trusted ({exc.reason})"
+        return f"{address.name} has no certificate that can be trusted ({exc.reason})"
     if isinstance(exc, OSError) and exc.strerror:
         return f"{address.name} cannot be reached: {exc.strerror}"
-    return f"{address.name} does not answer as a web server does"
+    return f"{address.name} did not send an HTTP response"
 
 
 def _feed_lost(address: Address, exc: Exception) -> FeedLost:
@@ -387,7 +387,7 @@ def _decode(address: Address, picture: bytes) -> NDArray[np.uint8] | None:
         return None
     try:
         return as_rgb(cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR))
-    except cv2.error as exc:  # of a size that no picture has
+    except cv2.error as exc:  # of an image header with an impossible size
         if "MAX_IMAGE_PIXELS" in exc.err:
             raise _too_large(address) from None
         return None

@@ -101,7 +101,7 @@ class Pictures(FrameSource):
         if self._closed.is_set():
             return
         if self._pending is not None:
-            self._pending.cancel()  # stepped over before it was even begun
+            self._pending.cancel()  # skipped before it was started
         self._index = index
         self._pending = self._loader.submit(self._load, index, direction)
 
@@ -120,7 +120,9 @@ class Pictures(FrameSource):
             self._delivered += 1
             taken = (now - start) * 1e3
             frame = Frame(picture.pixels, self._delivered - 1, now, taken, alpha=picture.alpha)
-            over_white = "" if picture.alpha is None else "transparent parts are laid over white"
+            over_white = (
+                "" if picture.alpha is None else "transparent parts are composited over white"
+            )
             note = "; ".join(filter(None, (picture.loss, over_white)))
             status = f"{fault[0].upper()}{fault[1:]}; skipped." if fault else ""
             return LoadedPicture(at, frame, note, status)

@@ -15,14 +15,14 @@ from app.sources.landscape import Bytes, Layer
 from utils.opencv import cv2
 
 SCENE = "scene"  # its spec
-PERIOD_S = 30.0  # after which it begins again, without a seam
+PERIOD_S = 30.0  # the scene repeats after this time
 FPS = 30.0
-WATERLINE = landscape.HORIZON + 0.14  # of the height: where the boat sails
+WATERLINE = landscape.HORIZON + 0.14  # position of the boat, as a fraction of the height
 
-# Two waves added up -> light: only where both are high does the water sparkle.
+# Maps the sum of two waves to light: the water sparkles only where both are high.
 _SPARKLE = np.clip((np.arange(256) - 158) * 7, 0, 255).astype(np.uint8)
 
-Sheet = tuple[Bytes, Bytes]  # colors and keep of a Layer, to slide over
+Sheet = tuple[Bytes, Bytes]  # colors and transparency of a Layer, wider than the picture
 
 
 class SceneRenderer:
@@ -33,14 +33,14 @@ class SceneRenderer:
         self._sky = landscape.sky(width, height)
         self._horizon = len(self._sky)
         high, low = round(height * 0.30), round(height * 0.33)
-        # The high clouds repeat twice in the width: at the same period they move half as fast.
+        # The high clouds repeat twice per width: with the same period they move half as fast.
         self._high = _repeated(landscape.clouds((width + 1) // 2, high, 0.34, 9.0, 71, 0.2, 0.6), 3)
         self._low = _repeated(landscape.clouds(width, low, 0.40, 2.4, 78, 0.45, 0.95), 2)
         self._low_top = round(height * 0.08)
         self._mountains = landscape.mountains(width, height)
         self._water = landscape.water(width, height)
         shore = landscape.shore(width, height)
-        # The tree is narrow and the bank low: laid over as two strips they cost a third.
+        # The tree is narrow and the bank low: as two strips, compositing takes a third of the time.
         bank, tree = round(height * 0.72) - shore.y, round(width * 0.32) - shore.x
         rows, columns = shore.transparency.shape[:2]
         self._shore = (shore.crop(0, bank, 0, tree), shore.crop(bank, rows, 0, columns))
@@ -190,7 +190,7 @@ class Scene(FrameSource):
         self._painting = scene_renderer(width, height)
         self.info = SourceInfo("Animated scene", width, height, FPS)
         self._closed = threading.Event()
-        self._began = time.perf_counter()  # less the time spent paused
+        self._began = time.perf_counter()  # minus the time spent paused
         self._paused_at: float | None = None
         self._delivered = -1
         self._dropped = 0

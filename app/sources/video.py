@@ -13,8 +13,8 @@ from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
 from app.sources.video_decoder import FrameReader
 
-MAX_SKIPS = 8  # frames left out in a row to catch up, before the clock is set back instead
-DURATION_TOLERANCE = 0.02  # of the duration; what FFmpeg estimates is no more precise
+MAX_SKIPS = 8  # frames skipped in a row to catch up, before playback slows down instead
+DURATION_TOLERANCE = 0.02  # fraction of the duration, the precision of FFmpeg's estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ class Video(FrameSource):
         self._index = 0
         self._dropped = 0
         self._position = 0.0  # seconds
-        # Below: the player's thread alone.
+        # The attributes below are used by the player's thread alone.
         self._start_time: float | None = None  # perf_counter() at which second 0 was due; None: now
         self._last = 0.0  # seconds of the frame decoded last
         self._decoded: DecodedFrame | None = None
@@ -198,7 +198,8 @@ class Video(FrameSource):
                     raise StyleForgeError(f"'{self._reader.title}' holds no frame that can be read")
                 rewinds += 1
                 self._rewind()
-                skips = MAX_SKIPS  # of a short film that is slow to decode, all might be left out
+                # Or all frames of a short video that is slow to decode would be skipped.
+                skips = MAX_SKIPS
             if seconds is None:
                 continue
             self._last = seconds
@@ -210,10 +211,10 @@ class Video(FrameSource):
                     continue
                 self._start_time = (
                     start - seconds
-                )  # cannot keep up: play slower rather than stutter
+                )  # cannot keep up: play slower instead of stuttering
             pixels = self._reader.decode()
             if pixels is None:
-                self._status = f"'{self._reader.title}' has damaged frames; they are left out."
+                self._status = f"'{self._reader.title}' has damaged frames, which are skipped."
                 continue
             return DecodedFrame(pixels, seconds, (time.perf_counter() - start) * 1e3)
 
@@ -224,7 +225,7 @@ class Video(FrameSource):
             return False
         self._status = (
             f"'{self._reader.title}' is damaged at {_minutes_and_seconds(self._last)} "
-            f"of {_minutes_and_seconds(end)}; what can be read is played."
+            f"of {_minutes_and_seconds(end)}; the readable parts are played."
         )
         while self._last + stride < end:
             self._reader.seek(self._last + stride)

@@ -49,7 +49,7 @@ class _LimitedSocketFile(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int | None:
-        # Each wait is short, so that a server that sends a byte at a time meets the deadline.
+        # Each wait is limited, so that a server that sends single bytes cannot exceed the deadline.
         wait = self.deadline.limited(self._pause) if self.deadline else self._pause
         self._sock.settimeout(wait)
         count = self._raw.readinto(buffer)
@@ -128,7 +128,7 @@ def http_get(
     logins = urllib.request.HTTPPasswordMgrWithDefaultRealm()
     if user:
         logins.add_password(None, url, user, password)
-    # Not build_opener, which also follows a redirection to FTP.
+    # Not build_opener, which would also follow a redirect to FTP.
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),

@@ -26,7 +26,7 @@ from utils.files.atomic import atomic_write, sync
 from utils.files.regular import check_regular, read_regular
 from utils.text import printable
 
-if TYPE_CHECKING:  # PyTorch and Pillow are not waited for where nothing is installed
+if TYPE_CHECKING:  # PyTorch and Pillow are imported only when a style is installed
     import numpy as np
     from numpy.typing import NDArray
 
@@ -36,10 +36,10 @@ BUILTIN = Path(__file__).resolve().parents[2] / "assets" / "styles"
 
 # The six named styles first, in the order of the number keys; the rest by title.
 ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
-MAX_KEY_LENGTH = 64  # of a new pack's folder; file systems allow 255, snapshots add the time
-MAX_TEXT_LENGTH = 300  # of a title and the other texts of a pack; what is longer is cut
-MAX_NAME_LENGTH = 100  # letters of a file's name in a message
-ABANDONED_AFTER_S = 3600.0  # a pack in the making that nobody has touched for so long is left over
+MAX_KEY_LENGTH = 64  # of a new pack's folder; file systems allow 255, and snapshots add the time
+MAX_TEXT_LENGTH = 300  # of a title and other texts of a pack; longer ones are truncated
+MAX_NAME_LENGTH = 100  # characters of a file's name in a message
+ABANDONED_AFTER_S = 3600.0  # seconds after which an incomplete pack counts as abandoned
 _STAGING_PREFIX = ".installing-"
 
 
@@ -101,7 +101,7 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
             raise StyleError(
                 f"'{pack}' names weights that are missing: {printable(name, MAX_NAME_LENGTH)}"
             )
-    # A pack without its thumbnail is shown in a color.
+    # Without a thumbnail, the gallery shows a color.
     picture = thumbnail and _has_file(folder, thumbnail, "a thumbnail")
     title, credit, licence = one_line(title) or pack, one_line(credit), one_line(licence)
     return Style(
@@ -229,7 +229,7 @@ class Library:
         self._builtin, self._user = builtin, user
         self._styles: dict[str, Style] = {}
         self._broken: tuple[str, ...] = ()
-        self._lock = threading.Lock()  # two jobs would find the same name free
+        self._lock = threading.Lock()  # or two jobs could choose the same name
         self.reload()
 
     @classmethod

@@ -27,15 +27,15 @@ from models.training.presets import cheaper
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-CONFIRM_ABOVE_S = 15 * 60.0  # a run longer than this is not begun without asking
-AGREED_FACTOR = 1.5  # times what the user agreed to is still agreed to
-LOADING_INTERVAL_S = 0.1  # between two words on what is being read
-CHECKPOINT_INTERVAL_S = 60.0  # between two checkpoints: what a crash may cost
-HISTORY_INTERVAL_S = 30.0  # between two notes of how far the run is
+CONFIRM_ABOVE_S = 15 * 60.0  # longer runs need confirmation
+AGREED_FACTOR = 1.5  # a run may take this much longer than confirmed
+LOADING_INTERVAL_S = 0.1  # between updates while loading
+CHECKPOINT_INTERVAL_S = 60.0  # between checkpoints: the most that a crash can lose
+HISTORY_INTERVAL_S = 30.0  # between saves of the loss history
 KILL_AFTER_MS = 4000  # a cancelled process is killed after this
-CLOSE_TIMEOUT_MS = 3000  # the program waits this long for a checkpoint when it ends
-CURVE_POINTS = 1500  # kept of a run's losses
-SCENE_SECOND, SCENE_SIZE = 4.0, (640, 480)  # what a pack's thumbnail shows
+CLOSE_TIMEOUT_MS = 3000  # time to wait for a checkpoint when the program ends
+CURVE_POINTS = 1500  # points of a run's loss history
+SCENE_SECOND, SCENE_SIZE = 4.0, (640, 480)  # time and size of the thumbnail's picture
 
 
 class TrainingController(QObject):
@@ -44,12 +44,12 @@ class TrainingController(QObject):
     """
 
     changed = Signal(object)  # State
-    note_received = Signal(str)  # one sentence from the run
-    losses_received = Signal(object)  # Point; the newest losses
-    history_replaced = Signal()  # `history` is another one
+    note_received = Signal(str)  # a sentence from the process
+    losses_received = Signal(object)  # LossPoint; the newest losses
+    history_replaced = Signal()  # `history` was replaced
     preview_saved = Signal(object)  # Path of a new preview
-    finished = Signal(object)  # Style, in the library now
-    unfinished_changed = Signal(object)  # tuple[RunDirectory, ...], those not being worked on
+    finished = Signal(object)  # Style, now in the library
+    unfinished_changed = Signal(object)  # tuple[RunDirectory, ...], those no program works on
 
     def __init__(self, library: Library, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -64,7 +64,7 @@ class TrainingController(QObject):
         self._lock: FileLock | None = None
         self._cancelled = False
         self._seconds_per_step = 0.0
-        self._agreed_s = 0.0  # what the user said yes to before measuring
+        self._agreed_s = 0.0  # training time that the user has confirmed already
         self._history_saved_at = 0.0
         self._loading_shown_at = 0.0
         self.history: list[LossPoint] = []
@@ -74,26 +74,26 @@ class TrainingController(QObject):
         """The current state; `changed` is emitted when it changes."""
         return self._state
 
-    # What the user wishes
+    # Actions of the user
 
     def start(
-        self, order: TrainingRequest, frame: NDArray[np.uint8] | None, *, agreed_s: float = 0.0
+        self, request: TrainingRequest, frame: NDArray[np.uint8] | None, *, agreed_s: float = 0.0
     ) -> None:
-        """Measure how long `order` takes, then train it; a long run waits for confirmation.
+        """Measure how long `request` takes, then train it; a long run waits for confirmation.
 
         Args:
-            order: what to train.
+            request: what to train.
             frame: picture for the previews, [H, W, 3] uint8 RGB; None for the built-in scene.
             agreed_s: training time in seconds that the user has already confirmed.
         """
         if self._state.phase is not Phase.IDLE:
             return
-        self._request, self._cancelled, self._agreed_s = order, False, agreed_s
+        self._request, self._cancelled, self._agreed_s = request, False, agreed_s
         self._set_state(Phase.PREPARING, doing="Preparing...", problem=None)
 
         def work() -> RunDirectory:
             thumbnail = scene.render(SCENE_SECOND, *SCENE_SIZE)
-            return self._runs.create(order, thumbnail if frame is None else frame, thumbnail)
+            return self._runs.create(request, thumbnail if frame is None else frame, thumbnail)
 
         def done(run: RunDirectory) -> None:
             self._acquire_lock(run)
@@ -103,7 +103,7 @@ class TrainingController(QObject):
             self._set_state(Phase.MEASURING, doing="Reading the photographs...")
             self._process.start(run.arguments("--estimate"))
 
-        self._job(work, done, order.title)
+        self._job(work, done, request.title)
 
     def confirm(self) -> None:
         """Train although it takes long."""
@@ -112,16 +112,16 @@ class TrainingController(QObject):
 
     def start_cheaper(self, frame: NDArray[np.uint8] | None) -> None:
         """Train the cheaper preset of the forecast instead; arguments as for `start`."""
-        forecast, order = self._state.forecast, self._request
+        forecast, request = self._state.forecast, self._request
         if (
             self._state.phase is Phase.AWAITING_CONFIRMATION
             and forecast
             and forecast.cheaper
-            and order
+            and request
         ):
-            order = replace(order, preset=forecast.cheaper)
+            request = replace(request, preset=forecast.cheaper)
             known = forecast.cheaper_seconds
-            self._discard(then=lambda: self.start(order, frame, agreed_s=known))
+            self._discard(then=lambda: self.start(request, frame, agreed_s=known))
 
     def pause(self) -> None:
         """Stop after the current step and write a checkpoint; `resume` continues.
@@ -138,7 +138,7 @@ class TrainingController(QObject):
         if self._state.phase is not Phase.PAUSED or run is None:
             return
         self._cancelled = False
-        if run.pack.is_dir():  # it had finished when something went wrong
+        if run.pack.is_dir():  # training was complete, but installing failed
             self._install_style()
         else:
             self._train()
@@ -213,7 +213,7 @@ class TrainingController(QObject):
                 self._runs.delete(run)
         self._release_lock()
 
-    # What the process says
+    # Events of the process
 
     def _on_event(self, event: dict[str, Any]) -> None:
         kind = event["event"]
@@ -242,14 +242,14 @@ class TrainingController(QObject):
             doing = f"Downloading {what.removesuffix(', bytes')}: {megabytes}"
         else:
             doing = f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}"
-        self._set_state(self._state.phase, doing=doing, share=done / total if total else None)
+        self._set_state(self._state.phase, doing=doing, fraction=done / total if total else None)
 
     def _on_estimate(self, event: dict[str, Any]) -> None:
-        order = self._request
-        assert order is not None, "only an order is measured"
+        request = self._request
+        assert request is not None, "only an request is measured"
         pace = float(event["seconds_per_iteration"])
         device = str(event["device"])
-        less = cheaper(order.preset)
+        less = cheaper(request.preset)
         seconds = float(event["seconds"])
         self._seconds_per_step = pace
         forecast = Forecast(
@@ -258,7 +258,7 @@ class TrainingController(QObject):
             device,
             device != "CPU",
             less,
-            seconds * less.work / order.preset.work if less else 0.0,
+            seconds * less.work / request.preset.work if less else 0.0,
         )
         self._state = replace(self._state, forecast=forecast)
 
@@ -276,7 +276,7 @@ class TrainingController(QObject):
             self.losses_received.emit(self.history[-1])
 
     def _on_progress(self, event: dict[str, Any]) -> None:
-        reading = TrainingProgress(
+        progress = TrainingProgress(
             int(event["iteration"]),
             int(event["total"]),
             float(event["seconds_left"]),
@@ -284,15 +284,15 @@ class TrainingController(QObject):
             int(event["skipped"]),
         )
         point = LossPoint(
-            reading.iteration, float(event["content"]), float(event["style"]), float(event["loss"])
+            progress.iteration, float(event["content"]), float(event["style"]), float(event["loss"])
         )
         self.history.append(point)
         self.losses_received.emit(point)
         if event.get("preview"):
             self.preview_saved.emit(Path(str(event["preview"])))
         if self._state.phase is Phase.TRAINING:
-            share = reading.iteration / reading.iterations
-            self._set_state(Phase.TRAINING, doing="Training", share=share, reading=reading)
+            fraction = progress.iteration / progress.iterations
+            self._set_state(Phase.TRAINING, doing="Training", fraction=fraction, progress=progress)
         if (
             time.monotonic() - self._history_saved_at > HISTORY_INTERVAL_S
             and self._state.run is not None
@@ -301,30 +301,30 @@ class TrainingController(QObject):
             run, points = self._state.run, list(self.history)
             self._jobs.run(lambda: _save_history(run, points), lambda _: None, self._log_failure)
 
-    def _on_exit(self, ending: ProcessExit) -> None:
+    def _on_exit(self, exit: ProcessExit) -> None:
         run, phase = self._state.run, self._state.phase
         assert run is not None, "a process works on a run"
         if self._cancelled:
             self._discard()
-        elif ending.outcome == "failed":
-            self._on_failed_exit(ending)
+        elif exit.outcome == "failed":
+            self._on_failed_exit(exit)
         elif phase is Phase.MEASURING:
             self._train_or_confirm()
-        elif ending.outcome == "done":
+        elif exit.outcome == "done":
             self._install_style()
         else:
             self._enter_paused()
 
-    # From phase to phase
+    # Transitions between phases
 
     def _train_or_confirm(self) -> None:
         forecast = self._state.forecast
         if forecast is None:
             self._on_failed_exit(
-                ProcessExit("failed", "the training process did not say how long it takes")
+                ProcessExit("failed", "the training process did not report its speed")
             )
         elif forecast.seconds > max(CONFIRM_ABOVE_S, AGREED_FACTOR * self._agreed_s):
-            self._set_state(Phase.AWAITING_CONFIRMATION, doing="", share=None)
+            self._set_state(Phase.AWAITING_CONFIRMATION, doing="", fraction=None)
         else:
             self._train()
 
@@ -336,7 +336,7 @@ class TrainingController(QObject):
         )
         interval = str(min(500, max(5, steps)))
         self._history_saved_at = time.monotonic()
-        self._set_state(Phase.TRAINING, doing="Starting...", share=None, problem=None)
+        self._set_state(Phase.TRAINING, doing="Starting...", fraction=None, problem=None)
         self._process.start(run.arguments("--checkpoint-interval", interval))
 
     def _enter_paused(self) -> None:
@@ -345,16 +345,16 @@ class TrainingController(QObject):
         run = run.with_history(_thinned(self.history))
         self._state = replace(self._state, run=run)
         self._jobs.run(run.write, lambda _: None, self._log_failure)
-        self._set_state(Phase.PAUSED, doing="", share=None)
+        self._set_state(Phase.PAUSED, doing="", fraction=None)
 
     def _install_style(self) -> None:
         run = self._state.run
         assert run is not None
-        self._set_state(Phase.FINISHING, doing="Adding the style to the gallery...", share=1.0)
+        self._set_state(Phase.FINISHING, doing="Adding the style to the gallery...", fraction=1.0)
 
         def work() -> Style:
             style = self._library.move_in(run.pack)
-            self._release_lock()  # Windows does not delete a locked file
+            self._release_lock()  # Windows cannot delete a locked file
             self._runs.delete(run)
             return style
 
@@ -364,10 +364,10 @@ class TrainingController(QObject):
 
         self._job(work, done, run.title)
 
-    def _on_failed_exit(self, ending: ProcessExit) -> None:
+    def _on_failed_exit(self, exit: ProcessExit) -> None:
         run = self._state.run
         assert run is not None
-        problem = Problem(f"Could not train '{run.title}': {ending.reason}", ending.details)
+        problem = Problem(f"Could not train '{run.title}': {exit.reason}", exit.details)
         self._pause_or_discard(problem)
 
     def _pause_or_discard(self, problem: Problem) -> None:
@@ -393,8 +393,8 @@ class TrainingController(QObject):
             self._release_lock()
             self._runs.delete(run)
 
-        self._set_state(Phase.FINISHING, doing="Tidying up...", share=None)
-        self._jobs.run(work, done, lambda exc: self._reset(Problem.of(exc, doing="tidy up")))
+        self._set_state(Phase.FINISHING, doing="Deleting files...", fraction=None)
+        self._jobs.run(work, done, lambda exc: self._reset(Problem.of(exc, doing="delete the run")))
 
     def _reset(self, problem: Problem | None = None) -> None:
         self._release_lock()
@@ -414,7 +414,7 @@ class TrainingController(QObject):
         self._lock = lock
         self._seconds_per_step = 0.0
         self.history = list(run.history)
-        self._state = replace(self._state, run=run, forecast=None, reading=None)
+        self._state = replace(self._state, run=run, forecast=None, progress=None)
         self.history_replaced.emit()
         return True
 
@@ -442,7 +442,7 @@ class TrainingController(QObject):
         self._jobs.run(work, done, failed)
 
     def _log_failure(self, exc: Exception) -> None:
-        log.info("the studio goes on without it: %s", exc)
+        log.info("a background job failed and is ignored: %s", exc)
 
 
 def _run_lock(run: RunDirectory) -> FileLock:
@@ -457,8 +457,8 @@ def _run_lock(run: RunDirectory) -> FileLock:
 def _save_history(run: RunDirectory, history: list[LossPoint]) -> None:
     try:
         run.with_history(_thinned(history)).write()
-    except OSError as exc:  # the checkpoint is what counts
-        log.info("how far the run is could not be noted: %s", exc)
+    except OSError as exc:  # the checkpoint has the history too
+        log.info("the progress of the run could not be saved: %s", exc)
 
 
 def _thinned(history: list[LossPoint]) -> tuple[LossPoint, ...]:

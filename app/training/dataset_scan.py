@@ -9,9 +9,9 @@ from pathlib import Path
 from models.training.data import find_photographs, load_photographs
 from models.training.errors import TrainingError
 
-MAX_DECODED = 200  # photographs decoded, drawn at random from a larger folder
-SIDE = 48  # pixels; enough to see that a photograph is not of one color
-FEW_PHOTOGRAPHS = 100  # fewer are told of
+MAX_DECODED = 200  # photographs to decode, sampled from a larger folder
+SIDE = 48  # pixels; enough to detect a single-color picture
+FEW_PHOTOGRAPHS = 100  # smaller datasets get a warning
 
 
 class _AbandonedError(Exception):
@@ -44,19 +44,19 @@ class DatasetScan:
         """The result in one or two sentences."""
         if self.problem:
             return f"{self.problem[:1].upper()}{self.problem[1:]}"
-        told = _count(self.found, "photograph")
+        text = _count(self.found, "photograph")
         if self.faults:
-            of = "" if self.decoded == self.found else f" of {self.decoded} looked at"
-            told += f"; {len(self.faults)}{of} cannot be used and will be left out"
+            of = "" if self.decoded == self.found else f" of {self.decoded} checked"
+            text += f"; {len(self.faults)}{of} cannot be used and will be left out"
         else:
-            all_sound = self.decoded == self.found
-            told += ", all usable" if all_sound else f"; {self.decoded} looked at, all usable"
+            all_decoded = self.decoded == self.found
+            text += ", all usable" if all_decoded else f"; {self.decoded} checked, all usable"
         if self.found - len(self.faults) < FEW_PHOTOGRAPHS:
-            told += (
-                ". That is few: the style will fit these pictures better than others; "
-                "some hundreds of different ones are better"
+            text += (
+                ". This is a small dataset: the style will fit these pictures better than others; "
+                "use several hundred different ones"
             )
-        return told
+        return text
 
 
 def scan_dataset(folder: Path, wanted: Callable[[], bool] = lambda: True) -> DatasetScan:
@@ -71,7 +71,7 @@ def scan_dataset(folder: Path, wanted: Callable[[], bool] = lambda: True) -> Dat
         check_wanted(0, 0)
         seen = load_photographs(paths, SIDE, MAX_DECODED, progress=check_wanted)
     except _AbandonedError:
-        return DatasetScan(problem="not looked through")
+        return DatasetScan(problem="not scanned")
     except (TrainingError, OSError) as exc:
         return DatasetScan(problem=str(exc))
     return DatasetScan(len(paths), len(seen) + len(seen.skipped), seen.skipped)

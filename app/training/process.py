@@ -19,10 +19,10 @@ import app
 
 log = logging.getLogger(__name__)
 
-ROOT = Path(__file__).resolve().parents[__name__.count(".")]  # where `-m` finds the program
-STOPPED = 128 + 2  # the exit status of a run that was asked to stop
-KEPT_LINES = 200  # of what the process wrote last, for "Copy details"
-PREFIX = "styleforge: "  # of the sentence the program ends with
+ROOT = Path(__file__).resolve().parents[__name__.count(".")]  # where `python -m` finds the program
+STOPPED = 128 + 2  # exit status of a run stopped by request
+KEPT_LINES = 200  # of the last output of the process, for "Copy details"
+PREFIX = "styleforge: "  # prefix of the program's error message
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class TrainingProcess(QObject):
     """
 
     event_received = Signal(object)  # dict
-    exited = Signal(object)  # Ending
+    exited = Signal(object)  # ProcessExit
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -72,7 +72,7 @@ class TrainingProcess(QObject):
         process.setArguments(["-m", app.__name__, *arguments, "--json-progress", "--listen"])
         process.setWorkingDirectory(str(ROOT))
         environment = QProcessEnvironment.systemEnvironment()
-        environment.insert("PYTHONUTF8", "1")  # its words are read as UTF-8, whatever the locale
+        environment.insert("PYTHONUTF8", "1")  # its output is read as UTF-8, whatever the locale
         process.setProcessEnvironment(environment)
         process.started.connect(self._lower_priority)
         process.readyReadStandardOutput.connect(self._read_events)
@@ -113,7 +113,7 @@ class TrainingProcess(QObject):
             return
         self.stop()
         self._killer.stop()
-        self._process = None  # whatever it says now is heard by nobody
+        self._process = None  # ignore its remaining events
         if not process.waitForFinished(timeout_ms):
             process.kill()
             process.waitForFinished(2000)
@@ -122,9 +122,9 @@ class TrainingProcess(QObject):
         if self._process is None:
             return
         try:
-            nice = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 5)  # Windows has classes
+            nice = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 5)  # on Windows a priority class
             psutil.Process(self._process.processId()).nice(nice)
-        except psutil.Error as exc:  # it is gone already, or may not be slowed: no harm
+        except psutil.Error as exc:  # it has ended, or the priority may not be changed: ignore
             log.info("the priority of the training process stays as it is: %s", exc)
 
     def _read_events(self) -> None:
@@ -168,11 +168,11 @@ class TrainingProcess(QObject):
         if not crashed and code == STOPPED:
             return ProcessExit("stopped")
         details = "\n".join(self._errors)
-        told = [line[len(PREFIX) :] for line in self._errors if line.startswith(PREFIX)]
-        if told and not crashed:
-            return ProcessExit("failed", told[-1], details)
+        messages = [line[len(PREFIX) :] for line in self._errors if line.startswith(PREFIX)]
+        if messages and not crashed:
+            return ProcessExit("failed", messages[-1], details)
         if crashed and code in (9, 0, 1):  # killed; Windows has no signals
-            why = "the system ended the training process, most likely for want of memory"
+            why = "the system killed the training process, probably because memory ran out"
         elif crashed:
             why = f"the training process crashed (signal {code})"
         else:
@@ -187,9 +187,9 @@ class TrainingProcess(QObject):
                 ProcessExit("failed", f"the training process could not be started: {why}")
             )
 
-    def _emit_exit(self, ending: ProcessExit) -> None:
+    def _emit_exit(self, exit: ProcessExit) -> None:
         process, self._process = self._process, None
         self._killer.stop()
         if process is not None:
             process.deleteLater()
-        self.exited.emit(ending)
+        self.exited.emit(exit)

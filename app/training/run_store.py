@@ -30,15 +30,15 @@ from utils.images.writing import write_pixels
 from utils.text import printable
 
 FORMAT = 1
-PICTURE_SIDE = 1536  # pixels; twice what the largest strokes are learned from
-FRAME_SIDE = 1024  # pixels; previews are made smaller
+PICTURE_SIDE = 1536  # pixels; twice the largest style size of the presets
+FRAME_SIDE = 1024  # pixels; previews are smaller
 STALE_AFTER_S = 86_400.0
 CREATING_PREFIX, DELETING_PREFIX = (
     ".begun-",
     ".discarded-",
-)  # how a folder that is being made or deleted is called
-MAX_DESCRIPTION_BYTES = 16 << 20  # bytes of a run's description; 10,000 steps take 1 MB
-PACK_NAME = "style"  # of the pack inside a run; it gets a better one among the others
+)  # of folders being created or deleted
+MAX_DESCRIPTION_BYTES = 16 << 20  # size limit of a run's description; 10,000 steps take 1 MB
+PACK_NAME = "style"  # name of the pack inside a run; the library renames it
 
 
 class RunError(StyleForgeError):
@@ -82,7 +82,7 @@ class RunDirectory:
     @property
     def style_picture(self) -> Path:
         """The style picture; its name is recorded in the pack."""
-        return self.path / "picture" / f"{self.picture}.png"  # its name is told in the pack
+        return self.path / "picture" / f"{self.picture}.png"  # its name is recorded in the pack
 
     @property
     def preview_source(self) -> Path:
@@ -166,12 +166,12 @@ class RunStore:
         self._root = root
 
     def create(
-        self, order: TrainingRequest, frame: NDArray[np.uint8], scene: NDArray[np.uint8]
+        self, request: TrainingRequest, frame: NDArray[np.uint8], scene: NDArray[np.uint8]
     ) -> RunDirectory:
-        """Create a folder for `order`, with copies of the pictures it needs.
+        """Create a folder for `request`, with copies of the pictures it needs.
 
         Args:
-            order: the request.
+            request: the request.
             frame: picture for the previews, [H, W, 3] uint8 RGB.
             scene: picture for the thumbnail, [H, W, 3] uint8 RGB.
 
@@ -179,18 +179,20 @@ class RunStore:
             RunError: it cannot be created; no folder is left behind.
         """
         try:
-            picture = read_pixels(order.picture)
+            picture = read_pixels(request.picture)
         except ValueError as exc:  # ImageError is one
             raise RunError(str(exc)) from exc
         folder = None
         try:
             self._root.mkdir(parents=True, exist_ok=True)
-            words = re.sub(r"[^a-z0-9]+", "-", order.title.casefold()).strip("-")[:32]
+            words = re.sub(r"[^a-z0-9]+", "-", request.title.casefold()).strip("-")[:32]
             folder = Path(
                 tempfile.mkdtemp(prefix=f"{CREATING_PREFIX}{words or PACK_NAME}-", dir=self._root)
             )
-            stem = order.picture.stem
-            run = RunDirectory(folder, order.title, stem, order.flags(), order.preset.iterations)
+            stem = request.picture.stem
+            run = RunDirectory(
+                folder, request.title, stem, request.flags(), request.preset.iterations
+            )
             run.style_picture.parent.mkdir()
             write_pixels(run.style_picture, fit(picture, min(PICTURE_SIDE, max(picture.shape[:2]))))
             run.set_preview_frame(frame)
@@ -211,7 +213,7 @@ class RunStore:
         for path in self._folders():
             try:
                 found.append((path.stat().st_mtime, read_run(path)))
-            except (RunError, OSError):  # of another version, or just going
+            except (RunError, OSError):  # of another version, or just deleted
                 continue
         return tuple(run for _, run in sorted(found, key=lambda pair: pair[0], reverse=True))
 
@@ -253,7 +255,7 @@ class RunStore:
             raise RunError(f"'{run.path}' is not a training run of this library")
         discarded = run.path.with_name(f"{DELETING_PREFIX}{run.path.name}")
         try:
-            run.path.rename(discarded)  # so that half a run is never offered
+            run.path.rename(discarded)  # so that a partly deleted run is never listed
             shutil.rmtree(discarded)
         except FileNotFoundError:
             return
@@ -285,10 +287,10 @@ def read_run(path: Path) -> RunDirectory:
             raise ValueError("there should be a title")
         run = RunDirectory(path, printable(title), picture, tuple(flags), iterations)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as exc:
-        learned = RunDirectory(path, "", "", (), 0)
-        if not learned.worth_keeping:
+        remains = RunDirectory(path, "", "", (), 0)
+        if not remains.worth_keeping:
             raise RunError(f"'{printable(path.name)}' is not a training run") from exc
-        rest = learned.pack if learned.pack.is_dir() else learned.checkpoint
+        rest = remains.pack if remains.pack.is_dir() else remains.checkpoint
         raise DamagedRunError(
             f"the training in '{path}' cannot be resumed: its 'run.json' is missing or damaged; "
             f"'{rest}' can be installed as a style, or the folder be deleted"

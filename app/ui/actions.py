@@ -48,7 +48,7 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "open_folder",
         "Open folder...",
         ("Ctrl+Shift+O",),
-        "Open all pictures of a folder as a strip",
+        "Open all pictures in a folder as a strip",
         "Source",
         "folder",
     ),
@@ -61,10 +61,10 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "address",
     ),
     ActionEntry(
-        "paste", "Paste", ("Ctrl+V",), "Open the picture on the clipboard", "Source", "paste"
+        "paste", "Paste", ("Ctrl+V",), "Open the picture from the clipboard", "Source", "paste"
     ),
     ActionEntry(
-        "sources", "Cameras and sources", ("Ctrl+K",), "Choose what to style", "Source", "camera"
+        "sources", "Cameras and sources", ("Ctrl+K",), "Choose a source", "Source", "camera"
     ),
     ActionEntry(
         "pause",
@@ -97,7 +97,7 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "snapshot",
         "Snapshot",
         ("S",),
-        "Save the picture at once, into Pictures/StyleForge",
+        "Save the picture to Pictures/StyleForge",
         "Picture",
         "snapshot",
     ),
@@ -105,7 +105,7 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "record",
         "Record",
         ("R",),
-        "Record the stream as a film into Videos/StyleForge, and end it",
+        "Start or stop recording the stream to Videos/StyleForge",
         "Picture",
         "record",
         checkable=True,
@@ -128,12 +128,20 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "train",
         "Train a style...",
         ("Ctrl+T",),
-        "Learn a new style from a picture, in the training studio",
+        "Train a new style from a picture in the training studio",
         "Style",
         "train",
     ),
-    ActionEntry("mix", "Mix on or off", ("M",), "Mix with a second style, or stop", "Style"),
-    ActionEntry("mix_next", "Mix with the next", ("Shift+M",), "Change the second style", "Style"),
+    ActionEntry(
+        "mix", "Mix on or off", ("M",), "Start or stop mixing with a second style", "Style"
+    ),
+    ActionEntry(
+        "mix_next",
+        "Mix with the next",
+        ("Shift+M",),
+        "Mix with the next style of the gallery",
+        "Style",
+    ),
     ActionEntry(
         "install_style",
         "Install a style...",
@@ -181,9 +189,11 @@ ACTIONS: tuple[ActionEntry, ...] = (
         exclusive="view",
     ),
     ActionEntry(
-        "compare", "Compare on or off", ("C",), "Compare, or back to the view before", "View"
+        "compare", "Compare on or off", ("C",), "Compare, or return to the previous view", "View"
     ),
-    ActionEntry("cycle_view", "Next view", ("V",), "Styled, split, compare", "View"),
+    ActionEntry(
+        "cycle_view", "Next view", ("V",), "Switch between styled, split and compare", "View"
+    ),
     ActionEntry(
         "overlay",
         "Figures",
@@ -206,13 +216,18 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "panel", "Panel", ("P",), "Show the panel of settings", "View", "panel", checkable=True
     ),
     ActionEntry(
-        "theme", "Theme", ("Ctrl+Shift+T",), "Follow the system, light, dark", "View", "theme"
+        "theme",
+        "Theme",
+        ("Ctrl+Shift+T",),
+        "Switch between the system, light and dark themes",
+        "View",
+        "theme",
     ),
     ActionEntry(
         "fullscreen",
         "Full screen",
         ("F11",),
-        "Nothing but the picture",
+        "Show only the picture",
         "View",
         "fullscreen",
         checkable=True,
@@ -220,8 +235,8 @@ ACTIONS: tuple[ActionEntry, ...] = (
     ActionEntry(
         "back", "Leave or dismiss", ("Esc",), "Leave full screen, or dismiss the message", "View"
     ),
-    ActionEntry("menu", "Menu", ("F10",), "Everything the program can do", "Program", "menu"),
-    ActionEntry("help", "Keys and help", ("F1",), "All keys", "Program", "help"),
+    ActionEntry("menu", "Menu", ("F10",), "Show all commands", "Program", "menu"),
+    ActionEntry("help", "Keys and help", ("F1",), "Show all keys", "Program", "help"),
     ActionEntry(
         "copy_details",
         "Copy details",
@@ -270,7 +285,7 @@ def apply_icons(actions: Mapping[str, QAction], tokens: Tokens) -> Iterator[None
     for group in GROUPS:
         for entry in ACTIONS:
             if entry.icon and entry.group == group:
-                # Those of which one is on lie on the accent themselves.
+                # A checked button of an exclusive group has the accent as background.
                 checked = tokens.on_accent if entry.exclusive else ""
                 actions[entry.key].setIcon(icon(entry.icon, tokens, checked))
         yield

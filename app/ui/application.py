@@ -55,7 +55,7 @@ def run(options: Namespace) -> int:
         key, amount = options.mix
         settings = replace(settings, mix=key, mix_amount=amount)
     if lacking := missing():
-        sys.stderr.write(sentence(lacking) + "\n")  # Qt may abort over one of these
+        sys.stderr.write(sentence(lacking) + "\n")  # Qt may abort without one of these
     app = QApplication(sys.argv[:1])
     app.setApplicationName("StyleForge")
     app.setDesktopFileName("styleforge")
@@ -64,7 +64,7 @@ def run(options: Namespace) -> int:
     if not _import_torch(starting):
         return 0
 
-    # What needs PyTorch comes after the first sign of life.
+    # These import PyTorch, so the startup window is shown first.
     from app.live.session import Session
     from app.styles.library import Library
     from app.ui.controllers.settings_mapping import config_from_settings, source_from_settings
@@ -74,7 +74,7 @@ def run(options: Namespace) -> int:
 
     library = Library.default()
     if options.style:
-        library.get(options.style)  # a misspelled name is told at once, with near ones
+        library.get(options.style)  # reports a misspelled key at once
     if options.mix:
         library.get(settings.mix)
     session = Session(
@@ -90,12 +90,12 @@ def run(options: Namespace) -> int:
         StartupSource(session, source_from_settings(settings))
         session.prepare_kernels()
         freeze_garbage_collector(session)
-        # Python sees a signal only when it runs; the timers of the window see to that.
+        # Python handles signals only while it runs code, which the window's timers ensure.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: _close_on_signal(window))
         return app.exec()
     finally:
-        build.stop()  # a build that is under way would hold the process
+        build.stop()  # a running build would keep the process alive
         session.shutdown()
 
 

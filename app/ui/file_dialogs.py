@@ -15,7 +15,7 @@ from app.settings import Settings
 from app.ui.window_geometry import WindowGeometry
 
 Place = QStandardPaths.StandardLocation
-MAX_NAME = 120  # letters of a name that is suggested; file systems stop at 255 bytes
+MAX_NAME = 120  # characters of a suggested name; file systems allow 255 bytes
 
 _PICTURES = (
     "png jpg jpeg jfif webp avif heic heif gif bmp tif tiff tga ppm pgm pnm jp2 ico psd dds qoi"

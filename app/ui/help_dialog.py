@@ -24,7 +24,7 @@ NOTES = (
     ("Split view", "Drag the divider, or focus the picture (Tab) and use Left and Right."),
     ("Drop and paste", f"{DROPPABLE} can be dropped or pasted anywhere on the window."),
     ("Several pictures", "Dropped or opened together they form a strip to step through."),
-    ("Privacy", "Nothing leaves this machine. Pictures are saved only when you say so."),
+    ("Privacy", "Nothing is sent from this machine. Pictures are saved only on request."),
 )
 
 

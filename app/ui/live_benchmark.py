@@ -330,13 +330,13 @@ def start(runs: int = 3) -> list[float]:
     """Return the seconds from program start to the first styled picture, for each run."""
     command = [sys.executable, "-m", app.__name__, "--source", "scene", "--pictures", "1"]
     seconds = []
-    with tempfile.TemporaryDirectory() as folder:  # the user's own settings stay as they are
+    with tempfile.TemporaryDirectory() as folder:  # keeps the user's settings unchanged
         environment = {**os.environ, "XDG_CONFIG_HOME": folder}
-        for _ in range(runs + 1):  # the first warms the disk's and the kernels' caches
-            told = subprocess.run(
+        for _ in range(runs + 1):  # the first run warms up the disk and kernel caches
+            finished = subprocess.run(
                 command, env=environment, check=True, capture_output=True, text=True
             )
-            seconds.append(float(told.stdout.split()[-2]))  # "... after 3.21 s"
+            seconds.append(float(finished.stdout.split()[-2]))  # "... after 3.21 s"
     return seconds[1:]
 
 
@@ -347,7 +347,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     path: Path = parser.parse_args(argv).file
     if not has_display():
         sys.stderr.write("There is no display; the window is painted into memory instead\n")
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"  # for the window here and those started
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"  # for this window and those of child processes
     prepare()
     report = {
         **report_header(resolve("auto"), Library.default().styles),

@@ -57,7 +57,7 @@ from app.ui.window_geometry import WindowGeometry
 from app.ui.workspace import Workspace
 
 SEEK_S = 5.0
-SAVE_DELAY_MS = 1000  # settings are written this long after the last change
+SAVE_DELAY_MS = 1000  # settings are saved this long after the last change
 
 
 class MainWindow(QMainWindow):
@@ -195,7 +195,7 @@ class MainWindow(QMainWindow):
     def _restore(self) -> None:
         settings = self._settings
         for _group in actions.apply_icons(self.actions_by_key, self.theme.tokens):
-            pass  # before it is shown, all at once
+            pass  # all at once, before the window is shown
         if settings.geometry:
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
         self.viewport.split = settings.split
@@ -257,7 +257,7 @@ class MainWindow(QMainWindow):
     def _trigger(self, key: str) -> None:
         self.actions_by_key[key].trigger()
 
-    # What the session says
+    # Signals of the session
 
     def _on_styled(self, styled: StyledFrame) -> None:
         self.loading_message.stop()
@@ -300,7 +300,7 @@ class MainWindow(QMainWindow):
             use,
         )
 
-    # What the user wishes
+    # Actions of the user
 
     def _pause(self) -> None:
         self.session.paused = self.actions_by_key["pause"].isChecked()
@@ -380,7 +380,7 @@ class MainWindow(QMainWindow):
         elif self.focusWidget() is self.panel.address:
             self.panel.close_address()
         elif isinstance(self.focusWidget(), QLineEdit):
-            self.viewport.setFocus()  # where letters are keys again
+            self.viewport.setFocus()  # where letter keys are shortcuts again
         elif self.workspace.narrow and self.workspace.panel_shown:
             self.workspace.close_drawer()
         elif self.problems.problems:

@@ -14,9 +14,9 @@ from app.ui.theme.theme import Theme
 from app.ui.viewport.text_painting import draw_card
 from app.ui.window_geometry import WindowGeometry
 
-INITIAL_SIZE = (1280, 800)  # of the window on its first start, where the screen is large enough
+INITIAL_SIZE = (1280, 800)  # initial size of the window, if the screen is large enough
 STARTING_TEXT = "StyleForge is starting"
-EXPOSE_TIMEOUT_S = 1.0  # for the system to show the window that takes over
+EXPOSE_TIMEOUT_S = 1.0  # until the system has shown the main window
 
 
 class StartupView(QWidget):

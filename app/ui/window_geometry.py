@@ -6,7 +6,9 @@ from PySide6.QtCore import QEvent, QMargins, QObject, QTimer
 from PySide6.QtGui import QGuiApplication, QScreen
 from PySide6.QtWidgets import QWidget
 
-ASSUMED_FRAME = QMargins(4, 36, 4, 4)  # about what a frame takes, until the system has drawn it
+ASSUMED_FRAME = QMargins(
+    4, 36, 4, 4
+)  # approximate size of the frame, until the system has drawn it
 
 
 def fit_to_screen(window: QWidget) -> None:
@@ -39,8 +41,8 @@ class WindowGeometry(QObject):
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
-        self._painted = False  # its frame has been seen
-        self._screen_connected = False  # its changes of screen are
+        self._painted = False  # painted once, so the frame is known
+        self._screen_connected = False  # connected to its changes of screen
         window.installEventFilter(self)
         app = QGuiApplication.instance()
         assert isinstance(app, QGuiApplication)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_stack import MessageStack
 
-MIN_PICTURE_WIDTH = 680  # px; where a panel beside it would leave the picture less, it is a drawer
+MIN_PICTURE_WIDTH = 680  # px; if the panel leaves less for the picture, it becomes a drawer
 _SHADOW = QColor(0, 0, 0, 90)
 
 
@@ -35,8 +35,8 @@ class Workspace(QWidget):
         super().__init__(parent)
         self._toolbar, self._messages, self._picture = toolbar, messages, picture
         self._panel = panel
-        self._panel_wanted = True  # the panel is wanted where there is room for it
-        self._drawer_open = False  # it is open
+        self._panel_wanted = True  # the panel is shown if there is space
+        self._drawer_open = False  # whether the drawer is open
         self._full = False
         self._narrow = False
         self._click_catcher = _ClickCatcher(self)

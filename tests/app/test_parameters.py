@@ -225,9 +225,9 @@ def test_it_is_a_flag_of_stylize_with_its_help(found):
 
 def test_it_is_a_flag_of_the_window_that_leaves_what_is_not_given(found):
     words = " ".join(found["window help"].split())
-    assert "--texture 0-1 how much of the canvas is seen (default: as the last time)" in words
+    assert "--texture 0-1 how much of the canvas is seen (default: the last value)" in words
     assert "--varnish, --no-varnish let the picture shine" in words
-    assert "(linen: coarse, silk: fine; default: as the last time)" in words
+    assert "(linen: coarse, silk: fine; default: the last value)" in words
 
 
 def test_a_row_may_be_a_flag_of_stylize_alone_or_none(found):

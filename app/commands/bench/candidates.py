@@ -17,7 +17,7 @@ GRAPHED = "baseline graph"
 COMPILED = "compiled baseline"
 REWRITTEN = "compiled rewrites"
 PYTORCH_ONLY = (BASELINE, GRAPHED, COMPILED, REWRITTEN)
-# On a GPU what is compiled runs in a graph of ours, which leaves nothing to the modes' own.
+# On a GPU compiled code runs in a CUDA graph of ours, so the modes' own graphs are disabled.
 COMPILE_MODES = {"default": "default", "max-autotune": "max-autotune-no-cudagraphs"}
 
 Call = Callable[[Tensor], Tensor]
@@ -39,8 +39,10 @@ class Candidate:
     key: str
     title: str
     math_mode: MathMode
-    call: Call  # [1, 3, H, W] of the arithmetic's dtype, RGB 0-255, in and out
-    prepare: Callable[[Tensor], Callable[[], object]]  # given the same, what is timed
+    call: Call  # [1, 3, H, W] of the math mode's dtype, RGB 0-255
+    prepare: Callable[
+        [Tensor], Callable[[], object]
+    ]  # takes such an input, returns the function to time
     memory_format: torch.memory_format = torch.contiguous_format  # of the input
 
     @property
@@ -93,10 +95,10 @@ def compiled_candidate(
 
     On a GPU it runs channels last and as one CUDA graph.
     """
-    from torch import _inductor  # takes seconds
+    from torch import _inductor  # importing it takes seconds
 
     options = _inductor.list_mode_options(COMPILE_MODES[mode])
-    # Its tables would bury ours.
+    # Its tables would hide ours.
     options |= {"autotune_num_choices_displayed": 0, "max_autotune_report_choices_stats": False}
     gpu = device.type == "cuda"
     last = gpu or key == REWRITTEN
@@ -114,7 +116,7 @@ def capture_graph(call: Call, x: Tensor) -> Callable[[], object]:
     aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
-        for _ in range(3):  # what is chosen or allocated once cannot be while capturing
+        for _ in range(3):  # warm up: neither autotuning nor allocation works while capturing
             call(x)
     torch.cuda.current_stream().wait_stream(aside)
     graph = torch.cuda.CUDAGraph()

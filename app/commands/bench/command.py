@@ -36,8 +36,8 @@ from utils.files.writable import write_error
 from utils.tables import frames_table, notes, table, where
 
 RUNS = {"cpu": 7, "cuda": 50}
-REFERENCE_BYTES_PER_PIXEL = 2000  # of the network in float64, measured: 1,800
-GAP = 2  # spaces between two columns
+REFERENCE_BYTES_PER_PIXEL = 2000  # measured with the network in float64: 1,800
+GAP = 2  # spaces between columns
 
 
 class BenchError(StyleForgeError):
@@ -49,10 +49,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "bench",
         help="measure the network's variants on this machine",
-        description="Times the network alone, every kernel choice at every precision, taking "
-        "turns run by run. FP32 is without TF32, which has rows of its own. The error is the "
-        "largest difference (0-255) and the PSNR against the baseline in float64. A gain below 1 "
-        "is shown as it is. The floor is the least time the GPU could take, where it is known.",
+        description="Times the network alone with every kernel choice at every precision; the "
+        "runs are interleaved. FP32 is without TF32, which has its own rows. The error is the "
+        "largest difference (0-255) and the PSNR to the baseline in float64. Speedups below 1 are "
+        "shown too. The floor is a lower bound for the time on the GPU, where its peak rates are "
+        "known.",
     )
     parser.add_argument(
         "--sizes",
@@ -88,7 +89,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         const="default",
         choices=COMPILE_MODES,
         metavar="MODE",
-        help="also the baseline, and its exact rewrites in PyTorch alone, through torch.compile "
+        help="also measure the baseline, and its exact rewrites in PyTorch, with torch.compile "
         f"({', '.join(COMPILE_MODES)}), on a GPU in a CUDA graph; takes minutes",
     )
     parser.add_argument(
@@ -100,12 +101,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--operations",
         action="store_true",
-        help="instead of the network, each fused operation on a GPU against PyTorch's own",
+        help="measure each fused operation on a GPU against PyTorch, not the network",
     )
     parser.add_argument(
         "--frames",
         action="store_true",
-        help="instead of the network alone, frames from host memory through a GPU and back",
+        help="measure whole frames, from host memory through a GPU and back",
     )
 
 
@@ -129,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
                 f"{width}x{height} does not fit into memory: the float64 picture that errors "
                 f"are measured against takes {needed / 1e9:.0f} GB"
             )
-    # Into a file or a pipe, lines are as long as they are.
+    # Lines in a file or a pipe are not wrapped.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     with Console(stderr=True).status("Preparing the native kernels ..."):
         prepare()
@@ -153,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
         console.print(_table(f"{width}x{height}", size["rows"], console.width), crop=False)
         for note in notes(size["rows"]):
             console.print(f"Not run: {note}", soft_wrap=True)
-        if args.json:  # after every size: who ends a run that takes too long keeps what there is
+        if args.json:  # after every size, so that an interrupted run keeps its results
             _store(args.json, report)
     if args.json:
         console.print(f"Stored in {args.json}", soft_wrap=True)
@@ -169,7 +170,7 @@ def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptio
         return tuple(known[name] for name in names)
 
     if args.compile_precision and not args.compile:
-        raise BenchError("--compile-precision says what to compile for; add --compile")
+        raise BenchError("--compile-precision needs --compile")
     measured = chosen(args.precision or tuple(known))
     compiled = chosen(args.compile_precision) if args.compile_precision else measured
     if left_out := [a.name for a in compiled if a not in measured]:
@@ -231,7 +232,7 @@ def _table(title: str, rows: list[dict[str, Any]], width: int) -> Table:
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
     least = -GAP
     for name, *cells in zip(header, *lines, strict=True):
-        # Headers may wrap between words; figures are never cut.
+        # Headers may wrap between words; numbers never do.
         needed = max(map(len, [*name.split(), *cells]))
         least += needed + GAP
         shown.add_column(

@@ -46,7 +46,7 @@ def measure_frames(
         for width, height in sizes:
             blocks = num_residual_blocks(state)
             plan = plan_for(state, blocks, (1, height, width), precision.value.dtype, device)
-            # As a camera's: a row of pixels after another.
+            # Contiguous rows, as from a camera.
             frame = np.ascontiguousarray(render(1.0, width, height))
             figures = measure_runners(SingleFrameRunner(plan), PipelinedRunner(plan), frame)
             size = {"width": width, "height": height}

@@ -34,8 +34,8 @@ from utils.benchmark import interleave, stopwatch
 from utils.float64 import in_float64
 
 WARMUP = {"cpu": 1, "cuda": 10}
-MAX_SECONDS = 20.0  # what would take longer for one picture is not run (FP16 on most CPUs)
-PROBE_SIDE = 64  # side of the corner that tells how long a picture will take
+MAX_SECONDS = 20.0  # slower candidates are not run (FP16 on most CPUs)
+PROBE_SIDE = 64  # side of the corner that the time is estimated from
 
 Timed = Callable[[], object]
 Row = dict[str, Any]
@@ -169,9 +169,9 @@ class NetworkBench:
             with torch.inference_mode():
                 x = self._input(candidate)
                 if candidate.is_compiled:
-                    # Nothing of another size or arithmetic is taken for this one's.
+                    # Discard code compiled for another size or precision.
                     torch._dynamo.reset()
-                    candidate.call(x)  # choosing kernels takes memory that running does not
+                    candidate.call(x)  # autotuning takes more memory than running
                 elif (seconds := self._estimate_seconds(candidate, x)) > MAX_SECONDS:
                     return {"not_run": f"one picture would take about {seconds:.0f} s"}, None
                 output, peak_mb = self._peak_mb(partial(candidate.call, x))
@@ -179,7 +179,10 @@ class NetworkBench:
                     return {"not_run": "its picture is not finite"}, None
                 difference, psnr = peak_difference(output.double().clamp(0, 255), reference)
                 timed = candidate.prepare(x)
-        except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
+        except (
+            RuntimeError,
+            NotImplementedError,
+        ) as exc:  # PyTorch's exceptions for unsupported operations
             return {"not_run": str(exc).strip().partition("\n")[0]}, None
         return {
             "difference": difference,
@@ -191,7 +194,7 @@ class NetworkBench:
         """Estimate the seconds for one picture from a corner of it."""
         corner = x[..., :PROBE_SIDE, :PROBE_SIDE].contiguous()
         candidate.call(corner)
-        # The best of three: another program that takes its turn must not rule a candidate out.
+        # The best of three, so that another program's load does not rule a candidate out.
         ms = min(stopwatch(partial(candidate.call, corner), self._device) for _ in range(3))
         return ms / 1e3 * x.numel() / corner.numel()
 

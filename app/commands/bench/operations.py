@@ -27,7 +27,7 @@ from kernels.ops.convolution import unavailable_reason
 from kernels.ops.registry import prepare, statuses
 from utils.benchmark import interleave
 
-CALLS = 20  # of an operation in one timed run: a call is over before a clock can be read
+CALLS = 20  # calls in one timed run, since one call is too short to time
 EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH, OWN_GRAPH = WAYS = (
     "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph", "own kernel, graph",
 )  # fmt: skip
@@ -55,11 +55,9 @@ class Case:
     precision: str  # "FP32" (TF32 off), "TF32" or "FP16"
     layout: str  # "NCHW" or "NHWC"
     pytorch: Way
-    ours: Callable[[bool], Tensor]  # by our own kernel in any case, if True
+    ours: Callable[[bool], Tensor]  # with True, always our own kernel
     reference: Way
-    unavailable_reason: Callable[[], str] = (
-        str  # why our own kernel is not what runs by default, if so
-    )
+    unavailable_reason: Callable[[], str] = str  # why our own kernel is not the default
 
     @property
     def measures_compiled(self) -> bool:
@@ -101,12 +99,12 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
 def table_rows(found: dict[str, Any]) -> list[tuple[str, ...]]:
     """Return the header and the lines of the table; speedups below 1 are shown too."""
     gains: tuple[str, ...] = (OURS, OURS_GRAPH, OWN_GRAPH)
-    told: list[tuple[str, ...]] = [
+    rows: list[tuple[str, ...]] = [
         ("operation", "precision", *(f"{w} us" for w in WAYS), *gains, "error")
     ]
     for row in found["rows"]:
         times = [row["us"].get(way, {}).get("median") for way in WAYS]
-        told.append(
+        rows.append(
             (
                 f"{row['operation']} {row['shape']} {row['layout']}",
                 row["precision"],
@@ -115,7 +113,7 @@ def table_rows(found: dict[str, Any]) -> list[tuple[str, ...]]:
                 f"{row['error']:.1e} ({row['their_error']:.1e})",
             )
         )
-    return told
+    return rows
 
 
 def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
@@ -126,8 +124,8 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
     if compiled:
         torch._dynamo.reset()
         ways[COMPILED] = torch.compile(case.pytorch, dynamic=False)
-    # Theirs and compiled are shown in a graph as well as ours: what the launches cost is a
-    # factor of its own.
+    # All of them are also measured in a CUDA graph, since the launch overhead is a
+    # separate factor.
     calls: dict[str, Callable[[], object]] = {
         name: partial(_repeat, way) for name, way in ways.items() if name != COMPILED
     }

@@ -11,11 +11,11 @@ from models.network_config import NetworkConfig
 class Rates:
     """The measured peak rates of a GPU."""
 
-    flops: float  # multiplications and additions, of half precision on the tensor cores
-    bytes: float  # read and written
+    flops: float  # FLOP/s in half precision on the tensor cores
+    bytes: float  # bytes/s, reads and writes
 
 
-# By the name PyTorch knows a GPU by. Measured through PyTorch 2.11 on one H200: a BF16 product of
+# By PyTorch's name of the GPU. Measured with PyTorch 2.11 on one H200: a BF16 product of
 # random matrices of 8192x8192 by cuBLAS (769 to 798 TFLOP/s), and a copy of 8.6 GB on the device.
 RATES = {"NVIDIA H200": Rates(flops=790e12, bytes=4.3e12)}
 

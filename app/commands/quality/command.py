@@ -51,23 +51,26 @@ from utils.images.writing import SAVED
 from utils.tables import quality_markdown, where
 from utils.text import printable
 
-CONTACT_CELL, STYLE_CELL, MIX_CELL = 256, 448, 384  # pixels: a picture on each kind of sheet
-PHOTOGRAPHS, SCENE = 512, 192  # pixels: the long side where none is asked for
+CONTACT_CELL, STYLE_CELL, MIX_CELL = (
+    256,
+    448,
+    384,
+)  # pixels: size of a picture on each kind of sheet
+PHOTOGRAPHS, SCENE = 512, 192  # pixels: default of --size
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 DEFAULT_PRECISIONS = ("fp32", "fp16", "bf16")
-MAX_SIZE = 4096  # of --size, in pixels: the objective of a larger picture takes tens of gigabytes
+MAX_SIZE = 4096  # pixels; the objective of a larger picture takes tens of gigabytes
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command `quality` and its flags."""
     parser = subparsers.add_parser(
         "quality",
-        help="measure what styles are worth on photographs",
-        description="Measures styles on photographs kept out of training: the objective of "
-        "training beside what direct optimization (L-BFGS) of the same objective reaches, flicker, "
-        "clipped pixels, the picture's border, and what lower precision costs. Without flags, it "
-        "prints what can be measured on the program's own scene. Without a GPU, give few "
-        "photographs, a small --size and --lbfgs-photos 0.",
+        help="measure the quality of styles on photographs",
+        description="Measures styles on photographs that were not used for training: the training "
+        "objective compared with direct optimization (L-BFGS), flicker, clipped pixels, border "
+        "artifacts, and the error of lower precisions. Without flags, it measures the built-in "
+        "scene. Without a GPU, use few photographs, a small --size and --lbfgs-photos 0.",
     )
     need = parser.add_argument
     need(
@@ -78,13 +81,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="PATH",
         help="photographs, or folders of them (default: a picture of the built-in scene)",
     )
-    need("--only", type=Path, metavar="LIST", help="a text file naming those to take, one a line")
+    need(
+        "--only", type=Path, metavar="LIST", help="a text file with the names to use, one per line"
+    )
     need("--json", type=Path, metavar="FILE", help="store the report here")
     need(
         "--add",
         action="store_true",
-        help="keep the other styles of the report in --json, if there is one and they were "
-        "measured alike; several runs may add to one report at the same time",
+        help="keep the other styles of the report in --json, if there is one and it was measured "
+        "under the same conditions; several runs may add to one report at the same time",
     )
     need(
         "--sheet",
@@ -134,12 +139,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="SIZE,...",
         help=f"only these of {', '.join(CONFIGS)}",
     )
-    judging = parser.add_argument_group("the judging network")
+    judging = parser.add_argument_group("loss network")
     judging.add_argument("--vgg", type=Path, metavar="FILE", help="VGG-19 weights")
     judging.add_argument(
         "--vgg-input",
         choices=list(INPUTS),
-        help="which input FILE was trained on (default: what the file says of itself)",
+        help="input format that FILE was trained with (default: from its metadata)",
     )
     how = parser.add_argument_group("how to measure")
     how.add_argument(
@@ -271,18 +276,18 @@ def _measure(
         },
     }
     if args.add:
-        _other_styles(args.json, report, [])  # if they cannot be kept, say so before measuring
+        _other_styles(args.json, report, [])  # fail before measuring if they cannot be kept
     console.print(where(report), soft_wrap=True)
     quality = QualityMeasurement(plan, photographs, features, device)
     measured, shown = [], []
     for subject in subjects:
         with _progress(subject.pack.title) as say:
             entry, pictures = quality.measure(subject, say)
-        # With --add, those of a report may be of several commits.
+        # With --add, the styles of a report can be from several commits.
         measured.append(entry | {"commit": report["commit"]})
         report["quality"]["styles"] = list(measured)
         shown.append(pictures)
-        if args.json:  # after each: an hour's work is not lost with the last style
+        if args.json:  # after each style, so that an interrupted run keeps its results
             _store(args.json, report, add=args.add)
         if args.sheet:
             _style_sheet(args.sheet, photographs, pictures, plan)
@@ -381,11 +386,11 @@ def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
     """What the tables leave out, with the flags that add it."""
     left_out = {
         "photographs, only the built-in scene: --photos FOLDER": not args.photos,
-        "the objective of training, and what direct optimization of it reaches: --vgg FILE "
+        "the training objective, and its direct optimization: --vgg FILE "
         "--styles-images FOLDER": args.vgg is None,
         "direct optimization: --lbfgs-photos N": args.vgg is not None
         and not plan.direct_photographs,
-        f"what lower precision costs: --precisions {','.join(DEFAULT_PRECISIONS)}": len(
+        f"the error of lower precisions: --precisions {','.join(DEFAULT_PRECISIONS)}": len(
             plan.precisions
         )
         == 1,
@@ -473,7 +478,7 @@ def _iterations(text: str) -> tuple[int, ...]:
     return tuple(sorted(numbers))
 
 
-if __name__ == "__main__":  # for machines that have nothing but what measuring needs
+if __name__ == "__main__":  # for machines with only the packages that measuring needs
     root = argparse.ArgumentParser(prog="python -m app.commands.quality.command")
     add_parser(root.add_subparsers(required=True))
     try:

@@ -23,8 +23,8 @@ from utils.files.lists import entries
 from utils.images.reading import read_pixels
 
 RECIPE = ("content_weight", "style_weight", "tv_weight", "style_size", "style_scales")
-SCENE_SECOND = 1.0  # the moment of the scene that is measured
-PICTURES = (".png", ".jpg", ".jpeg", ".webp")  # of the paintings
+SCENE_SECOND = 1.0  # seconds: the time of the measured picture
+PICTURES = (".png", ".jpg", ".jpeg", ".webp")  # extensions of the paintings
 
 
 class QualityError(StyleForgeError):
@@ -100,7 +100,7 @@ def load_photographs(places: Sequence[Path], only: Path | None, size: int) -> li
 
 def scene_photograph(size: int) -> Photograph:
     """Return a picture of the built-in scene with the long side `size`, in place of photographs."""
-    from app.sources.scene import render  # OpenCV, which photographs need not
+    from app.sources.scene import render  # imports OpenCV, which photographs do not need
 
     pixels = render(SCENE_SECOND)
     return Photograph("built-in scene", fit(pixels, size), (pixels.shape[1], pixels.shape[0]))

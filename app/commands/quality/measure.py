@@ -193,7 +193,10 @@ class QualityMeasurement:
         row: dict[str, Any] = {"remarks": list(limitations)}
         try:
             results = [network(picture) for picture in self._pictures]
-        except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
+        except (
+            RuntimeError,
+            NotImplementedError,
+        ) as exc:  # PyTorch's exceptions for unsupported operations
             return row | {"not_run": str(exc).strip().partition("\n")[0]}, []
         if not all(bool(result.isfinite().all()) for result in results):
             return row | {"not_run": "its picture is not finite"}, []
@@ -273,7 +276,9 @@ class QualityMeasurement:
             rows.append(
                 {
                     "iterations": wanted,
-                    "taken": fmean(stand.iterations for stand in stands),  # fewer at a minimum
+                    "taken": fmean(
+                        stand.iterations for stand in stands
+                    ),  # fewer if a minimum was reached
                     "evaluations": fmean(stand.evaluations for stand in stands),
                     **dict(zip(("objective", "content", "style", "tv"), terms, strict=True)),
                     "each": [stand.terms[0] for stand in stands],
@@ -303,8 +308,8 @@ def _ratio(values: Sequence[float], references: Sequence[float]) -> float | None
 
 
 def _as_json(figures: Judged) -> dict[str, float | None]:
-    told = {f.name: getattr(figures, f.name) for f in fields(figures) if f.name != "picture"}
-    return {name: value if math.isfinite(value) else None for name, value in told.items()}
+    values = {f.name: getattr(figures, f.name) for f in fields(figures) if f.name != "picture"}
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
 def _recipe(config: TrainingConfig) -> dict[str, Any]:

@@ -41,9 +41,9 @@ from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
 PREVIEW_SIDE = 512  # long side, in pixels
-STOPPED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
-LOCK_TIMEOUT_S = 30.0  # for a process that is ending to complete a step on a slow machine
-ESTIMATE_PHOTOS = 64  # enough to measure a step's time with
+STOPPED = 128 + 2  # the exit status that shells report for Ctrl+C
+LOCK_TIMEOUT_S = 30.0  # time for another process to complete its step on a slow machine
+ESTIMATE_PHOTOS = 64  # enough to measure the time of a step
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -51,9 +51,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "train",
         help="train a style from a picture",
-        description="Train a style from a picture. Ctrl+C keeps what was learned; the same "
-        "command with --resume goes on. The losses are in relative form, so that one set of "
-        "weights fits every style.",
+        description="Train a style from a picture. Ctrl+C writes a checkpoint; the same command "
+        "with --resume continues. The losses are relative, so that one set of weights works for "
+        "every style.",
     )
     add_flags(parser)
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
             if not _is_out_of_memory(exc):
                 raise
             raise StyleForgeError(
-                f"memory does not suffice for {args.batch_size} photographs of "
+                f"not enough memory for {args.batch_size} photographs of "
                 f"{args.image_size} pixels in a step; choose fewer or smaller ones"
             ) from exc
 
@@ -93,7 +93,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     _check_resumable(output, args)
     if not args.resume:
         output.check_free(overwrite=args.overwrite)
-    if why := write_error(output.result.parent):  # told before hours are spent
+    if why := write_error(output.result.parent):  # checked before training for hours
         raise TrainingError(f"nothing can be written to '{output.result.parent}': {why}")
     device = _device(args.device)
     if not 0 <= args.init_share < 1 or (args.init_share and not args.init):
@@ -119,7 +119,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     preview = PreviewImage(preview_path, photographs.pixels[0].numpy(), PREVIEW_SIDE)
     if device.type == "cuda":
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
-        # Only the Gram matrices of a half-precision run are left in FP32; TF32 is as exact.
+        # In half precision only the Gram matrices use FP32; TF32 is accurate enough for them.
         torch.backends.cuda.matmul.allow_tf32 = config.precision != "fp32"
     training = Run(
         config,
@@ -136,13 +136,13 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
         report.estimate(pace, config.iterations, title(device))
         return 0
     with _exclusive(output, report):
-        _check_resumable(output, args)  # as another process may have left it meanwhile
+        _check_resumable(output, args)  # another process may have written it meanwhile
         output.clear_leftovers()
         if args.resume:
             if damage := resume_run(output.checkpoint, training):
                 report.note(damage)
             report.resumed(training.iteration, training.history)
-        complete = training.finished  # it was killed between its last step and its end
+        complete = training.finished  # killed after its last step, before the style was written
         if not complete:
             output.check_free(overwrite=args.overwrite)
         report.note(
@@ -150,10 +150,10 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
         )
         _run_training(training, output, args.checkpoint_interval, preview, report)
         if not training.finished:
-            kept = f"the same command with --resume goes on from '{output.checkpoint}'"
+            kept = f"the same command with --resume continues from '{output.checkpoint}'"
             report.note(
                 f"Stopped at iteration {training.iteration} of {config.iterations}; "
-                + (kept if output.checkpoint.exists() else "nothing was learned yet")
+                + (kept if output.checkpoint.exists() else "no checkpoint was written yet")
             )
             return STOPPED
         if weights is not None and args.init_share:
@@ -346,7 +346,7 @@ def _save_preview(path: Path, preview: NDArray[np.uint8], report: Reporter) -> P
     return path
 
 
-if __name__ == "__main__":  # for machines that have nothing but what training needs
+if __name__ == "__main__":  # for machines with only the packages that training needs
     root = argparse.ArgumentParser(prog="python -m app.commands.train.command")
     add_parser(root.add_subparsers(required=True))
     try:

@@ -27,12 +27,12 @@ from utils.devices import title
 from utils.files.atomic import remove_leftovers
 from utils.files.toml import Value
 
-NOT_RECORDED = {  # by a pack: what does not change the style
+NOT_RECORDED = {  # arguments that do not change the style
     *("command", "parser", "resume", "overwrite", "json_progress", "listen", "estimate"),
     *("checkpoint_interval", "thumbnail"),
 }
-NAME_LETTERS = 200  # file systems allow 255, and what lies beside a pack has longer names
-AVERAGED_STEPS = 20  # the losses a pack states are the mean of this many last readings
+NAME_LETTERS = 200  # file systems allow 255; files beside a pack have longer names
+AVERAGED_STEPS = 20  # the losses in a pack are means over this many last steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Output:
 
     result: Path
     only_weights: bool
-    lite_for_pack: bool = False  # a lite network for the pack that is there
+    lite_for_pack: bool = False  # a lite network for an existing pack
 
     @property
     def checkpoint(self) -> Path:
@@ -136,7 +136,7 @@ def output_from_args(args: argparse.Namespace) -> Output:
     if args.network != "lite" or not (folder / "style.toml").is_file():
         return alone
     beside = Output(folder, only_weights=False, lite_for_pack=True)
-    # A lite network that is a pack by itself may be written, and its run not yet deleted.
+    # A pack with only a lite network may be written while its run is not deleted yet.
     resumes_alone = alone.checkpoint.is_file() and not beside.checkpoint.is_file()
     return alone if args.resume and resumes_alone else beside
 

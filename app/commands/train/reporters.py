@@ -42,7 +42,7 @@ class Reporter(ABC):
 
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
         """Report that the run resumes from `iteration`; `history` has the losses up to there."""
-        self.note(f"Going on from iteration {iteration}")
+        self.note(f"Resuming from iteration {iteration}")
 
     @abstractmethod
     def progress(self, progress: Progress, preview: Path | None) -> None:
@@ -141,7 +141,7 @@ class TerminalReporter(Reporter):
     """Shows progress bars in the terminal."""
 
     def __init__(self) -> None:
-        # Only where it draws: training on a server needs no rich.
+        # Imported here, since training without a terminal does not need rich.
         from rich import progress
         from rich.table import Column
 

@@ -71,7 +71,7 @@ class PreviewImage:
             try:
                 self._picture = self._fit(read_pixels(self._path))
             except ImageError:
-                return self._picture  # gone, or just being replaced: the next preview tries again
+                return self._picture  # missing or being replaced; the next preview tries again
             self._stamp = stamp
         return self._picture
 
@@ -79,7 +79,7 @@ class PreviewImage:
         try:
             stat = self._path.stat() if self._path else None
         except OSError:
-            return (0, 0)  # reading it will say why
+            return (0, 0)  # reading it will raise the error
         return (stat.st_mtime_ns, stat.st_size) if stat else (0, 0)
 
     def _fit(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -29,7 +29,7 @@ class DropHandler:
         if drop.accepted:
             accept_as_copy(event)
         else:
-            # Accepted all the same, so that leaving and dropping are heard of.
+            # Accepted anyway, to receive the leave and drop events.
             event.setDropAction(Qt.DropAction.IgnoreAction)
             event.accept()
 
@@ -45,7 +45,7 @@ class DropHandler:
 
     def paste(self) -> None:
         """Open or install what is on the clipboard."""
-        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # none on an empty clipboard
+        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # None for an empty clipboard
         if data.hasImage() and not data.hasUrls():
             self._opener.open_image(QGuiApplication.clipboard().image())
         elif data.hasUrls() or data.hasText():

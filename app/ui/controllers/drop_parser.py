@@ -11,7 +11,7 @@ from utils.text import printable
 
 DROPPABLE = "Pictures, videos, folders, network addresses, and .pth or .safetensors styles"
 WEIGHTS = (".pth", ".pt", ".safetensors")
-NAME = 100  # characters of a file's name on the sheet
+NAME = 100  # characters of a file's name in the hint
 _STREAMS = ("http", "https", "rtsp", "rtsps")
 
 
@@ -44,7 +44,7 @@ def parse_drop(data: QMimeData) -> Drop:
     if len(urls) == 1 and urls[0].scheme() in _STREAMS:
         encoded = urls[0].toString(QUrl.ComponentFormattingOption.FullyEncoded)
         return Drop("Drop to open", printable(urls[0].host(), NAME), spec=encoded)
-    # No file has a NUL in its name, and Qt prints a warning about it.
+    # A file name cannot contain NUL, and Qt would print a warning.
     local = [url.toLocalFile() for url in urls if url.isLocalFile()]
     paths = [Path(name) for name in local if "\0" not in name]
     if not paths:

@@ -28,9 +28,9 @@ from utils.images.writing import SAVED, write_pixels
 
 Pixels = NDArray[np.uint8]
 
-STILL_SOURCE = "Only what moves can be recorded, a camera or a video; S saves this picture"
-NOTHING_MOVED = "Nothing has moved, so there is no film; S saves the picture"
-QUIT_QUESTION = "A film is being recorded. Stop, save it and quit?"
+STILL_SOURCE = "Only a camera or a video can be recorded; press S to save this picture"
+NOTHING_MOVED = "The picture did not change, so nothing was recorded; press S to save it"
+QUIT_QUESTION = "A recording is in progress. Stop, save it and quit?"
 
 
 def pictures_folder() -> Path:
@@ -70,8 +70,8 @@ class Exporter:
         self._picker = picker
         self._folder, self._films_folder = pictures_folder, films_folder
         self._on_recording = recording
-        self._path: Path | None = None  # of the film, while one is recorded
-        self._first: tuple[Pixels, float] | None = None  # its first picture and when it was shown
+        self._path: Path | None = None  # path of the recording under way
+        self._first: tuple[Pixels, float] | None = None  # its first picture, and when it was shown
         self._film: Recording | None = None  # from its second picture on
         session.styled.connect(self._record)
 
@@ -114,7 +114,7 @@ class Exporter:
     def copy(self) -> None:
         """Copy the picture to the clipboard."""
         if styled := self._current_or_notice():
-            # The clipboard outlives the frame, so it gets its own copy of the pixels.
+            # The clipboard outlives the frame, so it needs its own copy of the pixels.
 
             def work() -> QImage:
                 return as_image(Frame(full_size(styled))).copy()
@@ -188,7 +188,7 @@ class Exporter:
             return
         moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
         self._path = self._films_folder() / f"{styled.config.style}_{moment}.mp4"
-        # All pictures of a film have one size: that of the frames, not of the display.
+        # All pictures of a recording have the size of the frames, not of the display.
         self._session.hold(True)
         if styled.captured is None:
             self._first = styled.frame.pixels, time.perf_counter()

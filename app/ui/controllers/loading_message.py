@@ -10,7 +10,7 @@ from app.live.session import Session
 from app.ui.startup_view import STARTING_TEXT
 from app.ui.viewport.viewport import Viewport
 
-LOADING_DELAY_MS = 200  # a style that takes longer to load is announced
+LOADING_DELAY_MS = 200  # shown if loading a style takes longer
 
 
 class LoadingMessage(QObject):
@@ -19,7 +19,7 @@ class LoadingMessage(QObject):
     def __init__(self, session: Session, viewport: Viewport, words: Callable[[], str]) -> None:
         super().__init__(viewport)
         self._session, self._viewport, self._style_label = session, viewport, words
-        self._opening = STARTING_TEXT  # until something is opened
+        self._opening = STARTING_TEXT  # until a source is opened
         self._delay = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
         self._delay.timeout.connect(self.show_now)
         session.opening_changed.connect(self._on_opening_changed)

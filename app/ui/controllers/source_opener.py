@@ -28,7 +28,7 @@ class SourceCommand:
     key: str
 
 
-# The action that asks for a source of a kind; the others have nothing to be asked.
+# The action that asks for a source of this kind; other kinds need no input.
 _ACTION_OF_KIND = {"address": "address", "folder": "open_folder", "file": "open"}
 
 
@@ -54,8 +54,8 @@ class SourceOpener(QObject):
         self._picker = picker
         self._window = parent
         self._cameras: tuple[CameraName, ...] = ()
-        self._address = ""  # the one typed, while it is opened
-        self._pasted = QTemporaryDir()  # goes with this object
+        self._address = ""  # the typed address while it is being opened
+        self._pasted = QTemporaryDir()  # deleted with this object
         panel.source_picked.connect(self.pick)
         panel.address_entered.connect(self._open_address)
         session.cameras_found.connect(self._on_cameras_found)
@@ -65,7 +65,7 @@ class SourceOpener(QObject):
         menu.aboutToShow.connect(self._fill_menu)
         self._refresh(session.info)
 
-    # What there is
+    # List of sources
 
     def choices(self) -> list[Choice]:
         """Return the cameras, the other kinds in the order of SOURCES, and the open source."""
@@ -89,7 +89,7 @@ class SourceOpener(QObject):
         if not isinstance(value, SourceCommand):
             self._session.open(value)  # type: ignore[arg-type]  (choices() made it)
             return
-        self._refresh(self._session.info)  # the list goes on showing what is open
+        self._refresh(self._session.info)  # keep showing the open source in the list
         if value.key == "cameras":
             self._session.cameras()
         else:
@@ -101,7 +101,7 @@ class SourceOpener(QObject):
         self._address = address
 
     def _on_opening_changed(self, opening: str) -> None:
-        if opening:  # something else than the address, or the next one
+        if opening:  # another source is being opened
             self._address = ""
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
@@ -134,7 +134,7 @@ class SourceOpener(QObject):
             action.setChecked(self._session.info is not None and choice.value == self._session.spec)
             action.triggered.connect(lambda _=False, value=choice.value: self.pick(value))
 
-    # Asking
+    # Dialogs
 
     def ask_files(self) -> None:
         """Ask for a picture or video, or several pictures as a strip; the stream continues."""

@@ -19,7 +19,7 @@ class StartupSource(QObject):
     def __init__(self, session: Session, spec: str | list[str]) -> None:
         super().__init__(session)
         self._session = session
-        self._awaiting_cameras = not spec  # for a camera
+        self._awaiting_cameras = not spec  # until the cameras are listed
         self._done = False
         session.opening_changed.connect(self._on_opening_changed)
         session.opening_failed.connect(self._on_opening_failed)
@@ -27,7 +27,7 @@ class StartupSource(QObject):
         session.cameras_found.connect(self._on_cameras_found)
         if spec:
             session.open(spec)
-        session.cameras()  # the list of sources wants them in any case
+        session.cameras()  # needed for the list of sources in any case
 
     def _on_cameras_found(self, cameras: tuple[CameraName, ...]) -> None:
         if self._awaiting_cameras:
@@ -39,7 +39,7 @@ class StartupSource(QObject):
             self._session.open(SCENE)
 
     def _on_opening_changed(self, opening: str) -> None:
-        if opening:  # this one's first camera, or the user was quicker
+        if opening:  # the first camera, or a source the user chose meanwhile
             self._awaiting_cameras = False
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:

@@ -15,7 +15,7 @@ class StyleInstaller:
 
     def __init__(self, session: Session, questions: PromptBar) -> None:
         self._session, self._questions = session, questions
-        self._requests = 0  # counts calls of offer; only the newest asks
+        self._requests = 0  # counts the calls of ask_install; only the newest asks
 
     def ask_install(self, path: Path) -> None:
         """Check the weights or the pack at `path`, then ask for a title and install it.

@@ -12,7 +12,7 @@ from PySide6.QtSvg import QSvgRenderer
 from app.ui.theme.tokens import Tokens
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "icons"
-_SIZES = (16, 20, 24, 32, 40, 48, 64)  # also serve scaled displays
+_SIZES = (16, 20, 24, 32, 40, 48, 64)  # pixels, also for scaled displays
 
 
 @cache

@@ -79,15 +79,15 @@ class Theme(QObject):
     def _apply(self) -> None:
         scheme = self._app.styleHints().colorScheme()
         if self._choice == "system":
-            dark = scheme != Qt.ColorScheme.Light  # unknown: a dark room shows pictures best
+            dark = scheme != Qt.ColorScheme.Light  # unknown: pictures look best on dark
         else:
             dark = self._choice == "dark"
         self.tokens = DARK if dark else LIGHT
         self._app.setPalette(palette(self.tokens))
         sheet = style_sheet(self.tokens, QFontInfo(self._app.font()).pointSizeF())
-        if sheet != self._sheet:  # or all would be dressed again for nothing
+        if sheet != self._sheet:  # skip restyling if nothing changed
             self._sheet = sheet
-            # One after the other: with its dialogs open, the window would stand still too long.
+            # In steps: restyling everything at once would block the window too long.
             self._restyling.start(self._apply_sheets())
         self.changed.emit(self.tokens)
 
@@ -95,7 +95,7 @@ class Theme(QObject):
         for part in self._widgets:
             part.setStyleSheet(self._sheet)
             yield
-        # Looked for anew each time, since a dialog may go meanwhile.
+        # Searched again each time, since a dialog may be destroyed meanwhile.
         while (window := self._next_outdated_window()) is not None:
             window.setStyleSheet(self._sheet)
             del window

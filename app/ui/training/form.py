@@ -36,8 +36,8 @@ from models.training.run import fit
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
 
-SHOWN_SIDE = 560  # pixels of the style picture on screen, for scaled displays too
-STEPS_PER_UNIT = 4  # of the slider of the style's weight
+SHOWN_SIDE = 560  # pixels of the style picture on screen, enough for scaled displays
+STEPS_PER_UNIT = 4  # slider steps per unit of the style weight
 
 
 class TrainingForm(QScrollArea):
@@ -53,11 +53,11 @@ class TrainingForm(QScrollArea):
         super().__init__(parent)
         self._run, self._picker = run, picker
         self._picture: Path | None = None
-        self._shown = QImage()  # the picture, small
-        self._title = ""  # the one typed, while that of a run is shown
+        self._shown = QImage()  # the style picture, scaled down
+        self._title = ""  # the typed title, while that of a run is shown
         self._title_edited_by_user = False
         self._scan: DatasetScan | None = None
-        self._scan_count = 0  # counts them; only the newest is wanted
+        self._scan_count = 0  # counts the scans; only the newest is used
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -71,41 +71,39 @@ class TrainingForm(QScrollArea):
     def _make(self) -> None:
         self.picture = PictureField(
             "Style picture",
-            "Choose the picture whose style is to be learned (Alt+P)",
+            "Choose the picture to learn the style of (Alt+P)",
             "Drop a painting here, or click to choose one",
         )
         self.picture.clicked.connect(self.ask_picture)
         self.title = QLineEdit()
         self.title.setAccessibleName("Title")
-        self.title.setToolTip("What the style is called in the gallery (Alt+T)")
+        self.title.setToolTip("Name of the style in the gallery (Alt+T)")
         self.title.setMaxLength(80)
         self.title.textEdited.connect(self._title_edited)
         self.folder = PathLabel("No folder chosen")
         self.choose_folder = make_button(
-            "C&hoose...", "Choose a folder of photographs to practise on", self.ask_folder
+            "C&hoose...", "Choose a folder of training photographs", self.ask_folder
         )
         self.choose_folder.setAccessibleName("Choose the folder of photographs")
-        self.preset = OptionBox("Quality", "How long and how finely to train (Alt+Q)")
+        self.preset = OptionBox("Quality", "Quality and training time (Alt+Q)")
         self.preset.set_options(Choice(row, row.title, row.words) for row in PRESETS)
         self.preset.show_choice(next(row for row in PRESETS if row.key == "draft"))
         self.preset.picked.connect(lambda _: self._update_remarks())
         self.advanced_button = QToolButton()
         self.advanced_button.setText("&Advanced")
         self.advanced_button.setAccessibleName("Advanced")
-        self.advanced_button.setToolTip(
-            "Show or hide strokes, weight and the judging network (Alt+A)"
-        )
+        self.advanced_button.setToolTip("Show or hide strokes, weight and the loss network (Alt+A)")
         self.advanced_button.setCheckable(True)
         self.advanced_button.setAutoRaise(True)
         self.advanced_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.advanced_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.advanced_button.toggled.connect(self._show_advanced)
-        self.stroke = OptionBox("Strokes", "How large the strokes become (Alt+K)")
+        self.stroke = OptionBox("Strokes", "Size of the strokes (Alt+K)")
         self.stroke.set_options(Choice(row, row.title, row.words) for row in STROKES)
         self.stroke.show_choice(STROKES[1])
         self.stroke.picked.connect(lambda _: self._update_remarks())
         self.weight = NoWheelSlider(
-            "Style weight", "How much the style counts against the photograph (Alt+W)"
+            "Style weight", "Weight of the style relative to the photograph (Alt+W)"
         )
         low, high = (round(value * STEPS_PER_UNIT) for value in STYLE_WEIGHTS)
         self.weight.setRange(low, high)
@@ -117,7 +115,7 @@ class TrainingForm(QScrollArea):
             "Choose &file...", "Choose a file of VGG-19's weights", self.ask_vgg
         )
         self.clear_vgg = make_button(
-            "Fo&rget", "Use torchvision's weights instead of this file", lambda: self._set_vgg("")
+            "Clea&r", "Use torchvision's weights instead of this file", lambda: self._set_vgg("")
         )
 
     def _lay_out(self) -> None:
@@ -144,7 +142,7 @@ class TrainingForm(QScrollArea):
         _add_titled(inner, "Stro&kes", self.stroke, self.stroke, self.stroke_remark)
         _add_titled(inner, "Style &weight", self.weight, self.weight, self.weight_remark)
         row = path_row(self.vgg, self.clear_vgg, self.choose_vgg)
-        _add_titled(inner, "Judging network (VGG-19)", row, None, self.vgg_remark)
+        _add_titled(inner, "Loss network (VGG-19)", row, None, self.vgg_remark)
         column.addWidget(self.advanced)
         column.addStretch(1)
         self.setWidget(content)
@@ -175,7 +173,7 @@ class TrainingForm(QScrollArea):
         self.preset.show_choice(preset)
         self._update_remarks()
 
-    # The order
+    # The request
 
     def request(self, init: Path | None, device: str) -> TrainingRequest | None:
         """Return the request; None while `missing_input` is not empty."""
@@ -285,7 +283,7 @@ class TrainingForm(QScrollArea):
         )
         self.changed.emit()
 
-    # The judging network
+    # The loss network
 
     def ask_vgg(self) -> None:
         """Ask for a file with VGG-19's weights."""
@@ -305,13 +303,13 @@ class TrainingForm(QScrollArea):
         self.vgg.show_path(path, nothing)
         self.clear_vgg.setVisible(path is not None)
         missing = path is not None and not path.is_file()
-        self.vgg_remark.show_text("This file does not exist any more" if missing else "")
+        self.vgg_remark.show_text("This file no longer exists" if missing else "")
 
     def _set_vgg(self, name: str) -> None:
         self.show_vgg(Path(name) if name else None)
         self.changed.emit()
 
-    # The rest
+    # Remarks
 
     def _update_remarks(self) -> None:
         self.preset_remark.show_text(self.preset.remark)

@@ -34,8 +34,8 @@ class TrainingLauncher(QObject):
         parent: owns the studio's window.
     """
 
-    progress_text_changed = Signal(str)  # how far it is; empty while nothing is trained
-    ready_to_close = Signal()  # the user wished to quit, and what was learned is kept
+    progress_text_changed = Signal(str)  # progress as text; empty if nothing is trained
+    ready_to_close = Signal()  # the user asked to quit, and the checkpoint is written
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class TrainingLauncher(QObject):
         self._session, self._current, self._keep = session, current, keep
         self._picker, self._questions, self._key, self._parent = picker, questions, key, parent
         self.window: TrainingWindow | None = None
-        self._quit_asked = False  # while something is trained
+        self._quit_asked = False  # during training
         self._unfinished_announced = False
         session.studio.changed.connect(self._on_state_changed)
         session.studio.unfinished_changed.connect(self._show_unfinished)
@@ -79,13 +79,13 @@ class TrainingLauncher(QObject):
         if self._quit_asked or studio.state.phase not in (Phase.TRAINING, Phase.STOPPING):
             return True
         title = studio.state.run.title if studio.state.run else ""
-        question = f"'{title}' is being trained. Quit, and resume it the next time?"
+        question = f"'{title}' is being trained. Quit and resume it next time?"
         if self._questions.isVisible() and self._questions.accessibleDescription() == question:
-            return True  # asked to close twice; what was learned is kept all the same
+            return True  # asked to close twice; a checkpoint is written anyway
 
         def quit_soon() -> None:
             self._quit_asked = True
-            self._session.notice.emit("Keeping what was learned, then closing")
+            self._session.notice.emit("Saving a checkpoint, then closing")
             studio.pause()
 
         self._questions.ask(question, "&Quit", lambda _text: quit_soon())

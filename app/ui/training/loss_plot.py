@@ -14,8 +14,10 @@ from app.training.run_store import LossPoint
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import REDRAW_MS, scaled
 
-SMOOTH = 0.02  # the part of the drawn width over which readings are averaged
-_BATCH_NOISE = "Each reading is of one batch, so the thin line jumps; the thick one is its average"
+SMOOTH = 0.02  # fraction of the plotted width to average over
+_BATCH_NOISE = (
+    "Each value is of one batch, so the thin line is noisy; the thick line is its average"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class LossPlot(QWidget):
         self._iterations = 0
         self._drawn = 0
         self.setAccessibleName("Losses")
-        self.setToolTip(f"How far the network is from what it should do. {_BATCH_NOISE}")
+        self.setToolTip(f"Training losses. {_BATCH_NOISE}")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._timer = QTimer(self, interval=REDRAW_MS)
         self._timer.timeout.connect(self._refresh)
@@ -159,7 +161,7 @@ class LossPlot(QWidget):
             painter.setPen(QPen(faint, 1))
             painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y))
             if last - y < 1.1 * height:
-                continue  # the labels would touch
+                continue  # the labels would overlap
             last = y
             place = QRectF(0, y - height / 2, plot.left() - 6, height)
             painter.setPen(muted)

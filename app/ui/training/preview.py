@@ -18,7 +18,7 @@ class Preview(QWidget):
         self._image = QImage()
         self._caption = ""
         self.setAccessibleName("Preview")
-        self.setToolTip("The style so far, on your own picture")
+        self.setToolTip("The style at the last checkpoint, on your own picture")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     @property

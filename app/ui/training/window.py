@@ -39,7 +39,7 @@ from models.training.download import ADDRESS, SIZE_MB
 
 Pixels = NDArray[np.uint8]
 FORM_WIDTH = 340
-_EMPTY = "The style so far appears here, on the picture that is on screen in the main window"
+_EMPTY = "The preview appears here; it shows the picture of the main window in the new style"
 
 
 class TrainingWindow(QDialog):
@@ -65,9 +65,9 @@ class TrainingWindow(QDialog):
         self._session, self._studio = session, session.studio
         self._frame, self._keep, self._picker = frame, keep, picker
         self._unfinished: tuple[RunDirectory, ...] = ()
-        self._problem: Problem | None = None  # the one shown, or dismissed already
-        self._attached_run = False  # the run is not of the order in the form
-        self._previews = 0  # counts them; only the newest is shown
+        self._problem: Problem | None = None  # the problem shown or dismissed already
+        self._attached_run = False  # the run is not from the request in the form
+        self._previews = 0  # counts the previews; only the newest is shown
         self.setWindowTitle("Train a style - StyleForge")
         self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
         self.setModal(False)
@@ -89,14 +89,14 @@ class TrainingWindow(QDialog):
         self.loss_plot = LossPlot(self)
         self.use_frame = make_button(
             "&Use the current frame",
-            "Show the style on the picture that is on screen now",
+            "Preview the style on the picture that is on screen",
             self._use_current_frame,
         )
         self.progress_bar = QProgressBar(self)
         self.progress_bar.setTextVisible(False)
         self.progress_bar.setFixedHeight(SPACE)
         self.progress_bar.setAccessibleName("Progress")
-        self.progress_bar.setToolTip("How much of the training is done")
+        self.progress_bar.setToolTip("Progress of the training")
         self.progress_bar.setStyleSheet(
             "QProgressBar { background: palette(base); border: none; border-radius: 4px; }"
             "QProgressBar::chunk { background: palette(highlight); border-radius: 4px; }"
@@ -104,7 +104,7 @@ class TrainingWindow(QDialog):
         self.status = QLabel(self)
         self.status.setTextFormat(Qt.TextFormat.PlainText)
         self.status.setWordWrap(True)
-        self.status.setAccessibleName("What the studio is doing")
+        self.status.setAccessibleName("Status of the training")
         self.start = make_button(
             "&Start training", "Measure how long it takes, then train (Ctrl+Enter)", self._start
         )
@@ -114,9 +114,9 @@ class TrainingWindow(QDialog):
         for primary in (self.start, self.resume):
             primary.setProperty("role", "primary")
         self.pause = make_button("Pau&se", "Pause training; progress is saved", self._pause)
-        self.cancel = make_button("Can&cel", "End it and keep nothing", self._ask_cancel)
+        self.cancel = make_button("Can&cel", "Stop training and delete this run", self._ask_cancel)
         self.discard = make_button(
-            "Throw awa&y", "Delete this run and what it learned", self._ask_cancel
+            "Delete ru&n", "Delete this run with its checkpoint", self._ask_cancel
         )
         for each in (self.start, self.resume, self.pause, self.cancel, self.discard):
             each.setAutoDefault(False)
@@ -134,7 +134,7 @@ class TrainingWindow(QDialog):
         right.addLayout(under)
         right.addWidget(self.loss_plot, 2)
         foot = QFrame(self)
-        foot.setObjectName("transport")  # dressed like the bars of the main window
+        foot.setObjectName("transport")  # styled like the bars of the main window
         row = QVBoxLayout(foot)
         row.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, SPACE)
         row.setSpacing(SPACE)
@@ -181,7 +181,7 @@ class TrainingWindow(QDialog):
             self.form.set_folder(Path(photographs))
         self.form.show_vgg(Path(vgg) if vgg else None)
 
-    # What the studio says
+    # Signals of the training controller
 
     def _on_state_changed(self, state: State) -> None:
         phase = state.phase
@@ -218,17 +218,17 @@ class TrainingWindow(QDialog):
                 self.problems.add(problem)
 
     def _status_text(self, state: State) -> str:
-        run, reading = state.run, state.progress
+        run, progress = state.run, state.progress
         if state.phase is Phase.IDLE:
             return self.form.missing_input
         if state.phase is Phase.PAUSED and run is not None:
             done = f", step {run.iteration:,} of {run.iterations:,}" if run.iteration else ""
             return f"'{run.title}' is paused{done}"
-        if state.phase is Phase.TRAINING and reading is not None and run is not None:
-            skipped = f"; {reading.skipped} photographs left out" if reading.skipped else ""
+        if state.phase is Phase.TRAINING and progress is not None and run is not None:
+            skipped = f"; {progress.skipped} photographs left out" if progress.skipped else ""
             return (
-                f"Training '{run.title}': step {reading.iteration:,} of {reading.iterations:,}, "
-                f"{format_remaining(reading.seconds_left)}{skipped}"
+                f"Training '{run.title}': step {progress.iteration:,} of {progress.iterations:,}, "
+                f"{format_remaining(progress.seconds_left)}{skipped}"
             )
         return state.doing
 
@@ -237,7 +237,9 @@ class TrainingWindow(QDialog):
         if state.phase is not Phase.AWAITING_CONFIRMATION or forecast is None:
             self.choice_bar.withdraw("long")
         elif self.choice_bar.topic != "long":
-            answers = [Answer("Start any&way", "Train for that long", self._studio.confirm)]
+            answers = [
+                Answer("Start any&way", "Train although it takes that long", self._studio.confirm)
+            ]
             if forecast.cheaper is not None:
                 time = format_duration(forecast.cheaper_seconds)
                 less = Answer(
@@ -246,7 +248,7 @@ class TrainingWindow(QDialog):
                     self._start_cheaper,
                 )
                 answers.append(less)
-            answers.append(Answer("Do &not train", "Back to the order", self._studio.cancel))
+            answers.append(Answer("Do &not train", "Return to the form", self._studio.cancel))
             live = self._session.info is not None and not self._session.paused
             self.choice_bar.ask("long", confirmation_text(forecast, beside_picture=live), *answers)
         if state.phase is not Phase.IDLE:
@@ -263,8 +265,8 @@ class TrainingWindow(QDialog):
     def _show_preview(self, path: Path) -> None:
         self._previews += 1
         number = self._previews
-        reading = self._studio.state.progress
-        caption = f"Step {reading.iteration:,}" if reading else "So far"
+        progress = self._studio.state.progress
+        caption = f"Step {progress.iteration:,}" if progress else "Preview"
 
         def done(image: QImage) -> None:
             if number == self._previews and not image.isNull():
@@ -277,7 +279,9 @@ class TrainingWindow(QDialog):
             self.status.setText(text)
 
     def _show_finished(self, style: Style) -> None:
-        self.status.setText(f"'{style.title}' is in the gallery, and in {style.weights.parent}")
+        self.status.setText(
+            f"'{style.title}' is in the gallery; its files are in {style.weights.parent}"
+        )
 
     def _ask_about_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         self._unfinished = runs
@@ -292,14 +296,14 @@ class TrainingWindow(QDialog):
             f"The training of '{run.title}' is not finished{done}.{more}",
             Answer("&Resume", "Continue from the last checkpoint", lambda: self._resume_run(run)),
             Answer(
-                "Throw awa&y",
-                "Delete this run and what it learned",
+                "Delete ru&n",
+                "Delete this run with its checkpoint",
                 lambda: self._studio.delete(run),
             ),
-            Answer("&Later", "Leave it as it is", lambda: None),
+            Answer("&Later", "Decide later", lambda: None),
         )
 
-    # What the user wishes
+    # Actions of the user
 
     def _on_form_changed(self) -> None:
         self._on_state_changed(self._studio.state)
@@ -315,11 +319,11 @@ class TrainingWindow(QDialog):
             host = ADDRESS.split("/")[2]
             self.choice_bar.ask(
                 "download",
-                f"Training needs VGG-19, the network that judges pictures: {SIZE_MB} MB, "
-                f"downloaded once from {host}. Nothing is sent there.",
-                Answer("&Download and start", "Fetch it, then train", self._start_training),
-                Answer("Choose a &file...", "Use a file you have", self._choose_vgg),
-                Answer("Do &not train", "Back to the order", lambda: None),
+                f"Training needs VGG-19, the network that computes the losses: {SIZE_MB} MB, "
+                f"downloaded once from {host}. No data is sent.",
+                Answer("&Download and start", "Download it, then train", self._start_training),
+                Answer("Choose a &file...", "Use a file on this machine", self._choose_vgg),
+                Answer("Do &not train", "Return to the form", lambda: None),
             )
         else:
             self._start_training()
@@ -329,12 +333,12 @@ class TrainingWindow(QDialog):
         self.form.ask_vgg()
 
     def _start_training(self) -> None:
-        order = self.form.request(self._initial_weights(), self._session.config.device)
-        if order is None:
+        request = self.form.request(self._initial_weights(), self._session.config.device)
+        if request is None:
             return
-        vgg = str(order.vgg) if order.vgg else ""
-        self._keep(photographs=str(order.photographs), vgg=vgg)
-        self._studio.start(order, self._frame())
+        vgg = str(request.vgg) if request.vgg else ""
+        self._keep(photographs=str(request.photographs), vgg=vgg)
+        self._studio.start(request, self._frame())
 
     def _start_cheaper(self) -> None:
         forecast = self._studio.state.forecast
@@ -372,9 +376,7 @@ class TrainingWindow(QDialog):
             "cancel",
             f"Delete the run '{state.run.title}' after {steps:,} steps?",
             Answer("&Keep it", "Do not cancel", lambda: None),
-            Answer(
-                "&Delete run", "Delete the run and everything it has learned", self._studio.cancel
-            ),
+            Answer("&Delete run", "Delete the run with its checkpoint", self._studio.cancel),
         )
 
     def _use_current_frame(self) -> None:

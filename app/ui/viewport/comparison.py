@@ -96,7 +96,7 @@ def paint_comparison(
     draw(pictures.baseline, left)
     draw(pictures.fused, right)
     painter.setFont(base)
-    # At the inner edges, so that the names stay apart however narrow the pictures are.
+    # At the inner edges, so that the names do not overlap if the pictures are narrow.
     lift = 2 * SPACE + painter.fontMetrics().height()
     draw_pill(painter, left.bottomRight() - QPoint(SPACE, lift), "Baseline", right=True)
     draw_pill(painter, right.bottomLeft() + QPoint(SPACE, -lift), figures.fused_title)
@@ -107,7 +107,7 @@ def paint_comparison(
     between = QRect(center - middle // 2, below, middle, foot)
     paces = [latency_text(pace) for pace in (figures.baseline_pace, figures.fused_pace)]
     side = min(room, 4 + max(QFontMetrics(small).horizontalAdvance(detail) for _, detail in paces))
-    # Under their pictures, as far as the words between them leave room.
+    # Centered below their pictures, unless the text in the middle needs the space.
     under = QRect(left.center().x() - side // 2, below, side, foot)
     under.moveRight(min(under.right(), between.left() - SPACE))
     beside = QRect(right.center().x() - side // 2, below, side, foot)

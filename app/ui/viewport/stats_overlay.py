@@ -15,7 +15,7 @@ from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled
 
 _MARGIN = 3 * SPACE // 2
-_BOLD = 1.1  # how much wider bold letters are
+_BOLD = 1.1  # width of bold text relative to regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ ROWS: tuple[Row, ...] = (
     Row("Dropped", _dropped, brief=True),
     Row("Network input", _network_size, brief=True),
     Row("Read", lambda r, _: _ms(r.timings.read)),
-    # Capture to paint, and its parts in their order, which add up to it.
+    # Capture to paint, followed by its parts, which add up to it.
     Row("Capture to paint", _latency, brief=True),
     Row("Wait", lambda r, _: _ms(r.timings.wait)),
     Row("Resize", lambda r, _: _ms(r.timings.resize)),
@@ -128,9 +128,9 @@ class Overlay(QWidget):
         self._viewport = parent
         self._pixmap = QPixmap()
         self._covered = 0
-        # Only ever grows, so that figures whose digits change do not twitch.
+        # Widths only grow, so that changing digits do not move the columns.
         self._max_widths: dict[str, int] = {}
-        self.redraws = 0  # how often the text was drawn
+        self.redraws = 0  # number of times the text was drawn
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Figures")
         self._timer = QTimer(self, interval=REDRAW_MS)

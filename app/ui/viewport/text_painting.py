@@ -9,10 +9,10 @@ from PySide6.QtGui import QColor, QFont, QFontInfo, QFontMetrics, QPainter, QPen
 
 from app.ui.theme.tokens import RADIUS, SPACE
 
-REDRAW_MS = 250  # figures that change faster cannot be read
-LONG_WORD = 32  # letters; longer ones may be broken anywhere
+REDRAW_MS = 250  # faster changes would be illegible
+LONG_WORD = 32  # characters; longer words may be broken anywhere
 
-SHADE = QColor(12, 13, 15, 214)  # with white text, at least 7 to 1 even on a white picture
+SHADE = QColor(12, 13, 15, 214)  # contrast to white text of at least 7:1, even over a white picture
 INK = QColor("#ffffff")
 FAINT = QColor("#c9ced6")
 
@@ -20,7 +20,9 @@ FAINT = QColor("#c9ced6")
 def scaled(font: QFont, factor: float, *, bold: bool = False) -> QFont:
     """Return `font` at `factor` times its size, with tabular digits."""
     made = QFont(font)
-    made.setPointSizeF(QFontInfo(font).pointSizeF() * factor)  # a font may be set in pixels
+    made.setPointSizeF(
+        QFontInfo(font).pointSizeF() * factor
+    )  # the font's size may be set in pixels
     made.setBold(bold)
     made.setFeature(QFont.Tag("tnum"), 1)
     return made

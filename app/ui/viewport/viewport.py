@@ -20,12 +20,8 @@ from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 VIEWS = ("styled", "split", "compare")
-MAX_AREA_FACTOR = (
-    4  # a picture is averaged down from at most about so many times its size on screen
-)
-SCALING_BUDGET_MS = (
-    10.0  # spent on scaling in one paint; the next pictures are drawn roughly until the next
-)
+MAX_AREA_FACTOR = 4  # largest factor of area averaging; larger pictures are subsampled first
+SCALING_BUDGET_MS = 10.0  # for scaling in one paint; beyond it, pictures are drawn with low quality
 _STEPS = {
     Qt.Key.Key_Left: -0.02,
     Qt.Key.Key_Right: 0.02,
@@ -41,7 +37,7 @@ class Viewport(QWidget):
     """
 
     split_changed = Signal(float)
-    resized = Signal(int, int)  # width and height in pixels of the screen
+    resized = Signal(int, int)  # width and height in device pixels
 
     def __init__(
         self, shown: Callable[[StyledFrame, float], None], parent: QWidget | None = None
@@ -56,13 +52,15 @@ class Viewport(QWidget):
         self._empty_text = ("", "")
         self._waiting_text = ""
         self._drop_hint: tuple[str, str, bool] | None = None
-        self._scaled: dict[int, tuple[Frame, Frame, QImage]] = {}  # original, scaled, its image
-        self._scaling_ms = 0.0  # in this paint
-        self._figures: Comparison | None = None  # the one whose figures are written
+        self._scaled: dict[
+            int, tuple[Frame, Frame, QImage]
+        ] = {}  # original, scaled frame, image of the scaled frame
+        self._scaling_ms = 0.0  # time spent on scaling in this paint
+        self._figures: Comparison | None = None  # the comparison whose figures are shown
         self._figures_since = 0.0
         self._headroom = 0
         self._covered = 0
-        self._picture = QRect()  # where the picture is; the divider moves inside
+        self._picture = QRect()  # the rectangle of the picture, in which the divider moves
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 240)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -70,7 +68,7 @@ class Viewport(QWidget):
         self.setToolTip("")
         self._update_description()
 
-    # What is shown
+    # Content
 
     @property
     def styled(self) -> StyledFrame | None:
@@ -321,7 +319,7 @@ class Viewport(QWidget):
 
     def event(self, event: QEvent) -> bool:
         """In the split view, handle the arrow keys before they become shortcuts."""
-        # In the split view the arrow keys are the divider's before they are a shortcut.
+        # In the split view the arrow keys move the divider instead of being shortcuts.
         if (
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
@@ -356,7 +354,7 @@ def scale_frame(frame: Frame, width: int, height: int) -> Frame:
     if small is not None and small.width >= width and small.height >= height:
         frame = small
     pixels = frame.pixels
-    # Each step is the fastest that will do: what takes longer holds the window up.
+    # Each step uses the fastest sufficient method, since it runs on the GUI thread.
     thin = min(frame.width // (MAX_AREA_FACTOR * width), frame.height // (MAX_AREA_FACTOR * height))
     if thin > 1:
         pixels = _resized(pixels, frame.width // thin, frame.height // thin, cv2.INTER_NEAREST)
@@ -366,7 +364,7 @@ def scale_frame(frame: Frame, width: int, height: int) -> Frame:
         columns, rows = columns // whole, rows // whole
         even = pixels[: rows * whole, : columns * whole]
         pixels = _resized(even, columns, rows, cv2.INTER_AREA)
-    # Area averaging by a fraction costs more and matters only where pixels would be skipped.
+    # Fractional area averaging is slower, and needed only if pixels would be skipped.
     method = cv2.INTER_AREA if columns > 1.5 * width else cv2.INTER_LINEAR
     return Frame(_resized(pixels, width, height, method), frame.index, frame.captured_at)
 

@@ -31,7 +31,7 @@ from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
 
-MAX_NAMED_KERNELS = 2  # kernels that are named; of more, the count says as much
+MAX_NAMED_KERNELS = 2  # up to this many kernels are listed by name, more as a count
 
 
 class ControlPanel(QScrollArea):
@@ -50,8 +50,8 @@ class ControlPanel(QScrollArea):
         super().__init__(parent)
         self._session = session
         self._statuses: tuple[KernelStatus, ...] = ()
-        self._automatic_size = ""  # the automatic size now, "288x208"
-        self._style = ""  # the one that is not offered as the second
+        self._automatic_size = ""  # the current automatic size, "288x208"
+        self._style = ""  # the first style, not listed as the second
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -65,7 +65,7 @@ class ControlPanel(QScrollArea):
     # Building
 
     def _make_widgets(self) -> None:
-        self.source = OptionBox("Source", "What to style: a camera, a file, a folder, the scene")
+        self.source = OptionBox("Source", "The source: a camera, a file, a folder or the scene")
         self.source.setPlaceholderText("Nothing is open")
         self.address = QLineEdit()
         self.address.setPlaceholderText("http://... or rtsp://...")
@@ -80,10 +80,10 @@ class ControlPanel(QScrollArea):
         )
         self.network_size = OptionBox(
             "Size",
-            "Long side of the picture the network sees: smaller is faster, larger has narrower "
+            "Long side of the network's input: a smaller one is faster, a larger one makes finer "
             "strokes. Automatic keeps their width",
         )
-        self.precision = OptionBox("Precision", "The numbers the network computes with")
+        self.precision = OptionBox("Precision", "Number format of the network's computation")
         self.precision.set_options(Choice(member, member.title) for member in Precision)
         self.kernels = OptionBox("Kernels", "Which implementation of the network runs")
         self.kernels.set_options(Choice(key, network.title) for key, network in VARIANTS.items())
@@ -145,7 +145,7 @@ class ControlPanel(QScrollArea):
         self.kernels.picked.connect(lambda kernels: self._choose(kernels=kernels))
         self.device.picked.connect(lambda device: self._choose(device=device))
 
-    # Config in both directions
+    # Config to controls and back
 
     def _choose(self, **changes: Any) -> None:
         self._session.config = replace(self._session.config, **changes)
@@ -187,7 +187,7 @@ class ControlPanel(QScrollArea):
             self.network_size.setItemText(0, self._automatic_title())
 
     def _set_size_options(self) -> None:
-        sizes = dict.fromkeys((*SIZES, self._session.config.size))  # and one set by hand
+        sizes = dict.fromkeys((*SIZES, self._session.config.size))  # and one from the settings file
         self.network_size.set_options(
             Choice(size, f"{size} px" if size else self._automatic_title()) for size in sizes
         )
@@ -195,7 +195,7 @@ class ControlPanel(QScrollArea):
     def _automatic_title(self) -> str:
         return f"Automatic, {self._automatic_size}" if self._automatic_size else "Automatic"
 
-    # Devices and what they are good at: asking may wake a GPU, so it is a job
+    # Devices and their limitations, queried in a job, since that may wake a GPU
 
     def _query_devices(self) -> None:
         def done(found: tuple[DeviceChoice, ...]) -> None:
@@ -208,7 +208,7 @@ class ControlPanel(QScrollArea):
     def _query_limitations(self, device: str) -> None:
         def work() -> tuple[list[Choice], tuple[KernelStatus, ...]]:
             known = {choice.key for choice in devices()}
-            where = resolve(device if device in known else "auto")  # the engine refuses others
+            where = resolve(device if device in known else "auto")  # the engine rejects others
             limitations = [Choice(p, p.title, p.remark(where) or p.cost) for p in Precision]
             return limitations, statuses(where)
 
@@ -228,7 +228,7 @@ class ControlPanel(QScrollArea):
 
     def _kernel_status_text(self) -> str:
         if self._session.config.kernels == "baseline":
-            return "Plain PyTorch, to compare with"
+            return "Plain PyTorch, for comparison"
         missing: dict[str, list[str]] = {}
         for status in self._statuses:
             if not (status.ready or status.by_choice):

@@ -20,7 +20,7 @@ class FormLayout(QGridLayout):
         self.setHorizontalSpacing(SPACE)
         self.setVerticalSpacing(SPACE // 2)
         self.setColumnStretch(_CONTROL, 1)
-        widest = QLabel("100 %").sizeHint().width()  # or the slider would twitch
+        widest = QLabel("100 %").sizeHint().width()  # or the slider would change its width
         self.setColumnMinimumWidth(_VALUE, widest)
 
     def add_heading(self, text: str) -> None:

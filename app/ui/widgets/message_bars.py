@@ -13,7 +13,7 @@ from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 
 NOTICE_MS = 8000
-MAX_SUMMARY = 400  # letters shown of a problem; "Copy details" has all of them
+MAX_SUMMARY = 400  # characters shown of a problem; "Copy details" copies all of it
 
 
 class ProblemBar(QFrame):

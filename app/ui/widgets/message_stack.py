@@ -43,7 +43,7 @@ class MessageStack(QWidget):
     def event(self, event: QEvent) -> bool:
         """Lay the stack out again when the text of a bar changes."""
         done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:  # a bar says something longer or shorter
+        if event.type() == QEvent.Type.LayoutRequest:  # the text of a bar changed
             self._place()
         return done
 

@@ -78,7 +78,7 @@ class _RemarkDelegate(QStyledItemDelegate):
         return parent.width() if isinstance(parent, QWidget) else 0
 
     def _remark_rect(self, width: int, font: Any, remark: str) -> QRect:
-        limit = QRect(0, 0, max(120, width - 2 * SPACE - 4), 10_000)  # 4: the list's frame
+        limit = QRect(0, 0, max(120, width - 2 * SPACE - 4), 10_000)  # 4: the frame of the list
         return QFontMetrics(scaled(font, 0.9)).boundingRect(limit, Qt.TextFlag.TextWordWrap, remark)
 
 
@@ -91,7 +91,7 @@ class OptionBox(QComboBox):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setToolTip(tip)
-        # Long titles (a graphics card's name) widen the list, not the panel.
+        # Long titles (the name of a GPU) widen the list, not the panel.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -120,7 +120,7 @@ class OptionBox(QComboBox):
 
     def showPopup(self) -> None:
         """Open the list at the height of its rows."""
-        # Not before: every change of the theme would measure the remarks of every hidden list.
+        # Set late, or every theme change would measure the remarks of all hidden lists.
         if not isinstance(self.itemDelegate(), _RemarkDelegate):
             self.setItemDelegate(_RemarkDelegate(self))
         super().showPopup()
@@ -139,7 +139,7 @@ class OptionBox(QComboBox):
         )
         needed = sum(heights)
         if needed + 4 * SPACE > screen.height():
-            return  # Qt has limited it to the screen, and the arrows are of use
+            return  # Qt has limited it to the screen, and it needs the arrows
         for child in whole.children():
             if isinstance(child, QWidget) and child is not view:
                 child.hide()
@@ -153,4 +153,4 @@ class OptionBox(QComboBox):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Ignore the wheel, so that the panel scrolls."""
-        event.ignore()  # scrolling the panel must not change what the pointer passes over
+        event.ignore()  # scrolling the panel must not change the controls under the pointer

@@ -30,7 +30,7 @@ class PromptBar(QFrame):
         self.accept.setProperty("role", "primary")
         self.cancel = make_button("Cance&l", "Answer no (Esc)", self.dismiss)
         for answer in (self.accept, self.cancel):
-            answer.setAutoDefault(True)  # outside of dialogs, Qt's buttons ignore Enter otherwise
+            answer.setAutoDefault(True)  # outside of dialogs, Qt's buttons ignore Enter by default
         self.field.returnPressed.connect(self._accept)
         row = bar_layout(self)
         row.addWidget(self._question, 1)

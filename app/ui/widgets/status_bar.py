@@ -11,7 +11,7 @@ from app.ui.theme.tokens import SPACE
 
 
 def source_text(info: SourceInfo | None) -> str:
-    """Return "Camera 'HD Pro', 640x480, 30 fps; asked for 1280x720"."""
+    """Return "Camera 'HD Pro', 640x480, 30 fps; requested 1280x720"."""
     if info is None:
         return "No source"
     parts = [info.title, f"{info.width}x{info.height}"]

@@ -38,7 +38,7 @@ from app.ui.viewport.text_painting import INK, SHADE, scaled
 THUMBNAIL = QSize(96, 72)
 _PADDING = 6
 _KEY = Qt.ItemDataRole.UserRole
-_SHARE = Qt.ItemDataRole.UserRole + 1  # in a mix, in percent; None where it has no part
+_SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not part of it
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -179,7 +179,7 @@ class StyleDelegate(QStyledItemDelegate):
         if isinstance(pixmap, QPixmap) and not pixmap.isNull():
             painter.drawPixmap(place, pixmap)
         else:
-            # A style without a thumbnail gets a color of its own, always the same.
+            # A style without a thumbnail gets a color derived from its title.
             painter.fillRect(place, QColor.fromHsv(sum(map(ord, title)) * 37 % 360, 110, 110))
             painter.setPen(INK)
             painter.setFont(scaled(base, 1.8, bold=True))
@@ -217,7 +217,7 @@ class _StyleListView(QListView):
             event.accept()
             self.mix_clicked.emit(index)
         elif event.button() == Qt.MouseButton.LeftButton:
-            super().mousePressEvent(event)  # the right button opens the menu, nothing else
+            super().mousePressEvent(event)  # the right button only opens the menu
 
 
 class StyleGallery(QFrame):
@@ -232,7 +232,7 @@ class StyleGallery(QFrame):
     def __init__(self, run: RunJob, install: QToolButton, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("gallery")
-        self._updating = False  # what changes now is not the user's doing
+        self._updating = False  # suppresses signals for programmatic changes
         self.model = StyleModel(run, self)
         self.view = _StyleListView(self)
         self.view.setModel(self.model)

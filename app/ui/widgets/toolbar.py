@@ -21,7 +21,7 @@ _VIEWS = ("view_styled", "view_split", "view_compare")
 _BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ALONE = Qt.ToolButtonStyle.ToolButtonIconOnly
 _STEPS = 3
-_FOLDED_LAST = ("paste", "copy", "help")  # go in the last step
+_FOLDED_LAST = ("paste", "copy", "help")  # hidden in the last step
 _RIGHT = ("overlay", "gallery", "panel", "fullscreen", "help")
 
 
@@ -38,8 +38,8 @@ class Toolbar(QFrame):
         super().__init__(parent)
         self.setObjectName("toolbar")
         self.menu = _main_menu(actions, self)
-        self._training = False  # and words say how far
-        self._folded = 0  # steps taken
+        self._training = False  # whether the progress is shown
+        self._folded = 0  # number of folded steps
         self._spare: list[QToolButton] = []
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
@@ -93,7 +93,7 @@ class Toolbar(QFrame):
     def event(self, event: QEvent) -> bool:
         """Fold or unfold when texts, icons or fonts change."""
         done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:  # words, icons or letters changed
+        if event.type() == QEvent.Type.LayoutRequest:  # texts, icons or fonts changed
             self._fit()
         return done
 
@@ -102,7 +102,7 @@ class Toolbar(QFrame):
         needed = self._needed_widths()
         fits = (count for count, width in enumerate(needed) if width <= self.width())
         count = next(fits, _STEPS)
-        if count != self._folded:  # folding asks for a layout, which would ask for this again
+        if count != self._folded:  # folding requests a layout, which would call this again
             self._fold(count)
 
     def _fold(self, count: int) -> None:
@@ -114,7 +114,7 @@ class Toolbar(QFrame):
         _set_text_shown(self._train_button, count < 2 and self._training)
         for each in self._spare:
             each.setVisible(count < _STEPS)
-        self._segments_frame.updateGeometry()  # at once, not when events are next handled
+        self._segments_frame.updateGeometry()  # immediately, not in the next event loop iteration
 
     def _needed_widths(self) -> list[int]:
         """Return the required width after 0, 1, 2, ... steps."""
@@ -190,5 +190,5 @@ def _main_menu(actions: Mapping[str, QAction], parent: QWidget) -> QMenu:
 
 
 def _pop_up_below(button: QToolButton, menu: QMenu) -> None:
-    # popup, not exec: the stream goes on while it is open.
+    # popup() instead of exec(), so that the stream continues.
     menu.popup(button.mapToGlobal(button.rect().bottomLeft()))

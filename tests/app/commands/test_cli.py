@@ -298,7 +298,7 @@ def test_transparency_is_kept_where_the_format_has_it(style, tmp_path, capsys, n
 def test_a_jpeg_drops_transparency_and_says_so(style, tmp_path, capsys):
     cut_out(tmp_path / "a.png")
     assert stylized(tmp_path / "a.png", "-o", tmp_path / "out.jpg") == 0
-    assert "a.png: its transparent parts became white, since JPEG has none" in (
+    assert "a.png: its transparent parts became white, since JPEG has no transparency" in (
         capsys.readouterr().err
     )
     with Image.open(tmp_path / "out.jpg") as made:

@@ -99,7 +99,7 @@ def test_it_says_what_it_really_got() -> None:
     device.format = "YUYV"
     source = Camera("Eye", Mode(), device.open)
     assert (source.info.width, source.info.height, source.info.fps) == (*SMALL, 10)
-    assert source.info.note == ("asked for 1280x720 MJPG at 30 fps, got 160x120 YUYV at 10 fps")
+    assert source.info.note == ("requested 1280x720 MJPG at 30 fps, got 160x120 YUYV at 10 fps")
     source.close()
 
 

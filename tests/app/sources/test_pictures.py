@@ -105,7 +105,7 @@ def test_what_of_a_picture_is_not_shown_is_noted(tmp_path: Path) -> None:
     cut_out = next_frame(source)
     assert cut_out.alpha is not None
     assert np.array_equal(cut_out.alpha, alpha)
-    assert source.info.note == "transparent parts are laid over white"
+    assert source.info.note == "transparent parts are composited over white"
     source.step(1)
     next_frame(source)
     assert source.info.note == "its 16 bits per channel became 8"

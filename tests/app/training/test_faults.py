@@ -101,7 +101,7 @@ def test_want_of_memory_is_one_sentence(monkeypatch, order, tmp_path):
     parser = argparse.ArgumentParser()
     train.add_parser(parser.add_subparsers())
     flags = ["--style-image", str(order.picture), "-o", str(tmp_path / "out"), *order.flags()]
-    with pytest.raises(train.StyleForgeError, match="memory does not suffice for 2 photographs"):
+    with pytest.raises(train.StyleForgeError, match="not enough memory for 2 photographs"):
         train.run(parser.parse_args(["train", *flags]))
 
 

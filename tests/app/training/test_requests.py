@@ -100,7 +100,7 @@ def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_pa
     found = scan_dataset(photographs)
     assert found.usable
     assert found.summary.startswith(
-        "6 photographs; 1 cannot be used and will be left out. That is few"
+        "6 photographs; 1 cannot be used and will be left out. This is a small dataset"
     )
     for n in range(120):
         write_pixels(photographs / f"more{n}.png", picture(24, 24, seed=n))
@@ -160,7 +160,7 @@ def test_times_are_told_in_words():
     assert format_remaining(90_000) == "1 d 1 h left"
     on_cpu = Forecast(31 * 3600.0, 11.0, "CPU", on_gpu=False)
     assert confirmation_text(on_cpu) == (
-        "About 31 hours on this processor; a GPU takes minutes. Start anyway?"
+        "About 31 hours on this processor; a GPU would take minutes. Start anyway?"
     )
     assert "on Big GPU." in confirmation_text(Forecast(7200.0, 1.0, "Big GPU", on_gpu=True))
 

@@ -134,7 +134,7 @@ def test_a_disk_too_full_for_the_pack_costs_no_step(
         *("great_wave.preview.png", "great_wave.training.previous.pt", "great_wave.training.pt")
     ]
     assert begun.go_on() == 0
-    assert "Going on from iteration 6" in capsys.readouterr().out
+    assert "Resuming from iteration 6" in capsys.readouterr().out
     training = tomllib.loads((begun.out / "great_wave/style.toml").read_text("utf-8"))["training"]
     assert training["final_loss"] > 0
     assert begun.seen() == ["great_wave"]
@@ -308,7 +308,7 @@ def test_a_damaged_checkpoint_costs_the_steps_since_the_one_before(
     assert begun.go_on() == 0
     said = capsys.readouterr().out
     assert "'great_wave.training.pt' was damaged; the checkpoint before it is used" in said
-    assert "Going on from iteration 4" in said
+    assert "Resuming from iteration 4" in said
     assert begun.seen() == ["great_wave"]
 
 

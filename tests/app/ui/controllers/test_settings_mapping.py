@@ -19,8 +19,8 @@ from tests.conftest import add_style
 
 
 def test_the_source_is_described_in_words():
-    info = SourceInfo("Camera", 640, 480, 30.0, note="asked for 1280x720")
-    assert source_text(info) == "Camera, 640x480, 30 fps; asked for 1280x720"
+    info = SourceInfo("Camera", 640, 480, 30.0, note="requested 1280x720")
+    assert source_text(info) == "Camera, 640x480, 30 fps; requested 1280x720"
     assert source_text(SourceInfo("film", 8, 8, 29.97, 3725.0)) == "film, 8x8, 29.97 fps, 1:02:05"
     assert source_text(SourceInfo("strip", 8, 8, count=3)) == "strip, 8x8, 3 pictures"
     assert source_text(None) == "No source"
