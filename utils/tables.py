@@ -37,11 +37,11 @@ WORTH = (
     (
         {"full", "lite"},
         "*Full*, *lite* and *L-BFGS* are values of the training objective, computed on results "
-        "clamped to 0-255 and rounded; lower is better. *L-BFGS* optimizes the pixels "
-        "of the photograph directly for the given number of iterations. *Full there* is the full "
-        "network on the photographs that were optimized this way. *Equals* is the number of "
-        "iterations after which L-BFGS reaches the objective of the full network, and *from noise* is the same "
-        "with white noise as the initial image, as in Johnson et al.",
+        "clamped to 0-255 and rounded; lower is better. *L-BFGS* optimizes the pixels of the "
+        "photograph directly for the given number of iterations. *Full there* is the full network "
+        "on the photographs that were optimized this way. *Equals* is the number of iterations "
+        "after which L-BFGS reaches the objective of the full network, and *from noise* is the "
+        "same with white noise as the initial image, as in Johnson et al.",
     ),
     (
         {"clipped", "frame"},

@@ -108,7 +108,7 @@ class MainWindow(QMainWindow):
         self.overlay = Overlay(
             lambda: self.session.meter.reading(time.perf_counter()),
             lambda: self.viewport.styled,
-            self.viewport.set_headroom,
+            self._reserve_headroom,
             self.viewport,
         )
         self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
@@ -320,6 +320,11 @@ class MainWindow(QMainWindow):
             self._view_before = self.viewport.view
         self._show_view(view)
         self.session.config = replace(self.session.config, compare=view == "compare")
+
+    def _reserve_headroom(self, height: int) -> None:
+        """Keep the top of a comparison free of pictures and messages, for the overlay."""
+        self.viewport.set_headroom(height)
+        self.messages.set_headroom(height + SPACE if height else 0)
 
     def _show_view(self, view: str) -> None:
         self.viewport.view = view

@@ -233,7 +233,7 @@ class Viewport(QWidget):
         if self._view == "split":
             self._paint_split(painter, styled)
         elif self._view == "compare" and not self._waiting_text:
-            corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
+            corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
             draw_pill(painter, corner, "Measuring baseline and fused...", right=True)
 
     def _paint_split(self, painter: QPainter, styled: StyledFrame) -> None:

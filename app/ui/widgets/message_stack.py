@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 class MessageStack(QWidget):
     """Stacks `bars` vertically; each is hidden while it is empty.
 
-    `covered_height_changed` has the height in pixels that they cover. `parent` must be in the
+    `covered_height_changed` has the height in pixels from the top of the area to their lower edge. `parent` must be in the
     window of the bars, to keep their tab order.
     """
 
@@ -20,6 +20,7 @@ class MessageStack(QWidget):
         self._bars = bars
         self._area = QRect()
         self._covered_height = 0
+        self._headroom = 0
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -32,6 +33,12 @@ class MessageStack(QWidget):
         """Lie along the top of `room`, a rectangle of the parent."""
         if room != self._area:
             self._area = room
+            self._place()
+
+    def set_headroom(self, headroom: int) -> None:
+        """Lie `headroom` pixels below the top of the area, which has content to keep visible."""
+        if headroom != self._headroom:
+            self._headroom = headroom
             self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -51,10 +58,12 @@ class MessageStack(QWidget):
         shown = any(not bar.isHidden() for bar in self._bars)
         column = self.layout()
         assert column is not None
+        top = min(self._headroom, self._area.height())
         height = column.totalHeightForWidth(self._area.width()) if shown else 0
-        height = min(height, self._area.height())
-        self.setGeometry(self._area.x(), self._area.y(), self._area.width(), height)
+        height = min(height, self._area.height() - top)
+        self.setGeometry(self._area.x(), self._area.y() + top, self._area.width(), height)
         self.setVisible(shown)
-        if height != self._covered_height:
-            self._covered_height = height
-            self.covered_height_changed.emit(height)
+        covered = top + height if shown else 0
+        if covered != self._covered_height:
+            self._covered_height = covered
+            self.covered_height_changed.emit(covered)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton
 
@@ -127,6 +128,19 @@ def test_figures_are_written_below_the_messages(streaming, session):
     assert streaming.overlay.y() == before + streaming.messages.height()
     press(streaming, "back")
     assert streaming.overlay.y() == before
+
+
+def test_messages_keep_clear_of_the_figures_of_a_comparison(streaming, session, qtbot):
+    streaming.set_view("compare")
+    overlay, messages = streaming.overlay, streaming.messages
+    qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)
+    before = overlay.geometry()
+    session.source_status.emit("The camera was unplugged; waiting for it to come back.")
+    assert messages.isVisible()
+    assert not messages.geometry().intersects(overlay.geometry())
+    assert overlay.y() == before.y()
+    press(streaming, "overlay")
+    assert messages.y() == streaming.viewport.mapTo(streaming.workspace, QPoint(0, 0)).y()
 
 
 def test_what_the_status_line_has_no_room_for_is_in_its_tooltip(streaming):
