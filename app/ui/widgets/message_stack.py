@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 class MessageStack(QWidget):
     """Stacks `bars` vertically; each is hidden while it is empty.
 
-    `covered_height_changed` has the height in pixels from the top of the area to their lower edge. `parent` must be in the
-    window of the bars, to keep their tab order.
+    `covered_height_changed` has the height that they cover, from the top of the area to their
+    lower edge, in pixels. `parent` must be in the window of the bars, to keep their tab order.
     """
 
     covered_height_changed = Signal(int)

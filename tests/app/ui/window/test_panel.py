@@ -146,7 +146,7 @@ def test_the_second_style_chosen_as_the_first_is_used_alone(window, session):
 
 def test_a_mix_is_named_on_the_picture_and_in_the_gallery(window, session):
     session.config = replace(session.config, mix="udnie", mix_amount=0.4)
-    assert window.mixer.words() == "Candy 60 %, Udnie 40 %"
+    assert window.mixer.label() == "Candy 60 %, Udnie 40 %"
     model = window.gallery.model
     said = model.index(2).data(Qt.ItemDataRole.AccessibleTextRole)
     assert said == "Udnie, key 3, 40 % of the mix"
