@@ -86,7 +86,7 @@ from app.engine.config import EngineConfig, same_choice, same_network
 from app.live.session import Session
 from app.settings import Settings
 from app.styles.library import BUILTIN, Library
-from app.ui.controllers.settings_mapping import config_of, settings_of
+from app.ui.controllers.settings_mapping import config_from_settings, settings_with_config
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative
 from utils.images.metadata import read_metadata
@@ -106,9 +106,9 @@ told["same choice"] = [
 ]
 
 chosen = replace(config, texture=0.3, varnish=True, canvas="silk")
-settings_of(Settings(), chosen).save(folder / "settings.json")
+settings_with_config(Settings(), chosen).save(folder / "settings.json")
 told["file"] = json.loads((folder / "settings.json").read_text("utf-8"))
-loaded = config_of(Settings.load(folder / "settings.json"), library)
+loaded = config_from_settings(Settings.load(folder / "settings.json"), library)
 told["reloaded"] = [loaded.texture, loaded.varnish, loaded.canvas]
 (folder / "bad.json").write_text('{"texture": 7, "canvas": "wool"}')
 told["complaints"] = []

@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 _ENGINE = "tests/app/engine/test_engine.py"
 _SESSION = "tests/app/live/test_session.py"
 _CHECKPOINTS = "tests/models/test_checkpoints.py"
-_CLI = "tests/app/commands/test_cli.py"
+_STYLIZE = "tests/app/commands/test_stylize_files.py"
 
 _COMPARISON = (
     Mutant(
@@ -288,28 +288,28 @@ _FILES = (
         "app/commands/stylize.py",
         "except (StyleForgeError, ImageError, OSError) as exc:",
         "except KeyError as exc:",
-        (f"{_CLI}::test_bad_files_are_named_and_the_others_are_done",),
+        (f"{_STYLIZE}::test_bad_files_are_named_and_the_others_are_done",),
     ),
     Mutant(
         "a result that exists is overwritten without being asked",
         "app/commands/stylize.py",
         "if existing and not args.skip_existing:",
         "if False:",
-        (f"{_CLI}::test_what_exists_is_not_overwritten_unless_asked",),
+        (f"{_STYLIZE}::test_what_exists_is_not_overwritten_unless_asked",),
     ),
     Mutant(
         "a result overwrites its own input",
         "app/commands/stylize.py",
         "if target in sources:",
         "if False:",
-        (f"{_CLI}::test_an_input_is_never_overwritten",),
+        (f"{_STYLIZE}::test_an_input_is_never_overwritten",),
     ),
     Mutant(
         "a saved picture loses its transparency",
         "app/commands/stylize.py",
         "metadata(styled), alpha=picture.alpha)",
         "metadata(styled))",
-        (f"{_CLI}::test_transparency_is_kept_where_the_format_has_it",),
+        ("tests/app/commands/test_stylize.py::test_transparency_is_kept_where_the_format_has_it",),
     ),
     Mutant(
         "a photograph is not turned upright",

@@ -48,7 +48,7 @@ def test_a_spec_that_is_a_pipe_is_not_waited_for(pack: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "imports", "code", "said"),
     [
-        ("style.toml", "from app.styles.library import load", "load({pack})",
+        ("style.toml", "from app.styles.library import load_pack", "load_pack({pack})",
          f"StyleError: 'pack/style.toml' cannot be read: {DEVICE}"),
         ("weights.safetensors", "from app.styles.library import Library",
          "Library({pack}, {pack} / 'user').install({pack})",

@@ -158,7 +158,7 @@ def test_the_compiler_knows_the_options_of_every_mode(mode):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--compile-precision", "fp32"], "add --compile"),
+        (["--compile-precision", "fp32"], "needs --compile"),
         (
             ["--compile", "--compile-precision", "fp32,bf16", "--precision", "fp32"],
             "names bf16, which --precision does not",

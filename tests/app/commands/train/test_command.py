@@ -195,7 +195,7 @@ def test_ctrl_c_keeps_what_was_learned_and_resume_goes_on(
     assert process.returncode == 130
     assert {"loading", "note", "progress"} <= {event["event"] for event in events}
     stopped = events[-1]["text"]
-    assert "with --resume goes on" in stopped
+    assert "with --resume continues" in stopped
     last = events[-2]["iteration"]
     assert 3 <= last < 40
     assert (out / "great_wave.preview.png").is_file()
