@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 from app.frame import Frame, FrameSource, SourceInfo
-from app.sources import landscape
-from app.sources.landscape import Bytes, Layer
+from app.sources import foreground, landscape
+from app.sources.layers import Bytes, Layer
 from utils.opencv import cv2
 
 SCENE = "scene"  # its spec
@@ -39,13 +39,13 @@ class SceneRenderer:
         self._low_top = round(height * 0.08)
         self._mountains = landscape.mountains(width, height)
         self._water = landscape.water(width, height)
-        shore = landscape.shore(width, height)
+        shore = foreground.shore(width, height)
         # The tree is narrow and the bank low: as two strips, compositing takes a third of the time.
         bank, tree = round(height * 0.72) - shore.y, round(width * 0.32) - shore.x
         rows, columns = shore.transparency.shape[:2]
         self._shore = (shore.crop(0, bank, 0, tree), shore.crop(bank, rows, 0, columns))
-        self._boat = landscape.boat(height)
-        self._balloon = landscape.balloon(height)
+        self._boat = foreground.boat(height)
+        self._balloon = foreground.balloon(height)
 
     def render(self, t: float) -> Bytes:
         """Render the scene at `t` seconds as [H, W, 3] RGB."""
