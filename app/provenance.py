@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.version import styleforge_version
 from utils.devices import cpu_name
 

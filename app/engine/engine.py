@@ -29,7 +29,8 @@ from app.errors import StyleForgeError
 from app.frame import Frame
 from app.options import STROKE_SIZE, STROKES
 from app.parameters import CHOICES
-from app.styles.library import Library, StyleError
+from app.styles.library import Library
+from app.styles.pack import StyleError
 from models.checkpoints import CheckpointError
 from models.precision import Precision
 from models.transformer_net import VARIANTS

@@ -14,7 +14,8 @@ import torch
 
 from app.engine.config import EngineConfig
 from app.options import blend_label
-from app.styles.library import Library, Style, StyleError, check_weights
+from app.styles.library import Library
+from app.styles.pack import Style, StyleError, check_weights
 from models.checkpoints import State, load_checkpoint
 from models.network_config import NetworkConfig, network_config
 

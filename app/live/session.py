@@ -20,7 +20,8 @@ from app.frame import FrameSource, SourceInfo
 from app.live.stream_metrics import StreamMetrics
 from app.live.worker import LatestValue, Worker
 from app.sources import describe, list_cameras, open_source
-from app.styles.library import MAX_NAME_LENGTH, Library, Style
+from app.styles.library import Library
+from app.styles.pack import MAX_NAME_LENGTH, Style
 from app.training.controller import TrainingController
 from kernels.ops.registry import prepare
 from utils.text import printable

@@ -17,7 +17,8 @@ from PySide6.QtCore import QObject, Signal
 from app.background_jobs import Jobs
 from app.errors import Problem
 from app.sources import scene
-from app.styles.library import Library, Style
+from app.styles.library import Library
+from app.styles.pack import Style
 from app.training.process import ProcessExit, TrainingProcess
 from app.training.request import TrainingRequest
 from app.training.run_store import LossPoint, RunDirectory, RunStore

@@ -24,7 +24,7 @@ from app.errors import Problem
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.settings import Settings
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.ui import actions
 from app.ui.controllers.drop_handler import DropHandler
 from app.ui.controllers.exporter import Exporter

@@ -164,7 +164,7 @@ _ENGINES = (
     ),
     Mutant(
         "weights that are not the file their pack describes are used",
-        "app/styles/library.py",
+        "app/styles/pack.py",
         "if path and sha256 and hashlib",
         "if False and hashlib",
         (f"{_ENGINE}::test_weights_that_were_tampered_with_are_refused",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.live.session import Session
-from app.styles.library import MAX_NAME_LENGTH
+from app.styles.pack import MAX_NAME_LENGTH
 from app.ui.widgets.prompt_bar import PromptBar
 from utils.text import printable
 

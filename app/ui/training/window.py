@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from app.errors import Problem
 from app.live.session import Session
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.controllers.drop_handler import accept_as_copy

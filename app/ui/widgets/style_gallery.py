@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.background_jobs import RunJob
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.ui.actions import STYLE_KEYS
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, SHADE, scaled

@@ -20,7 +20,7 @@ from app.engine.network_pool import Network
 from app.engine.process_mode import ProcessMode
 from app.errors import StyleForgeError
 from app.frame import Frame
-from app.styles.library import StyleError
+from app.styles.pack import StyleError
 from models.checkpoints import save_checkpoint
 from models.network_config import NetworkConfig
 from models.precision import Precision

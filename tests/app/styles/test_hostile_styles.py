@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.styles.library import BUILTIN, Library, StyleError, check_weights, load_pack
+from app.styles.library import BUILTIN, Library
+from app.styles.pack import StyleError, check_weights, load_pack
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.transformer_net import TransformerNetBaseline
 from tests.helpers.limited import limited
@@ -48,7 +49,7 @@ def test_a_spec_that_is_a_pipe_is_not_waited_for(pack: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "imports", "code", "said"),
     [
-        ("style.toml", "from app.styles.library import load_pack", "load_pack({pack})",
+        ("style.toml", "from app.styles.pack import load_pack", "load_pack({pack})",
          f"StyleError: 'pack/style.toml' cannot be read: {DEVICE}"),
         ("weights.safetensors", "from app.styles.library import Library",
          "Library({pack}, {pack} / 'user').install({pack})",
@@ -56,7 +57,7 @@ def test_a_spec_that_is_a_pipe_is_not_waited_for(pack: Path) -> None:
         ("weights.safetensors", "from models.checkpoints import load_checkpoint",
          "load_checkpoint({pack} / 'weights.safetensors')",
          f"CheckpointError: 'weights.safetensors' cannot be read: {DEVICE}"),
-        ("weights.safetensors", "from app.styles.library import Style, check_weights",
+        ("weights.safetensors", "from app.styles.pack import Style, check_weights",
          "check_weights(Style('odd', 'Odd', {pack} / 'weights.safetensors', sha256='0'))",
          f"OSError: [Errno {errno.EINVAL}] {DEVICE}"),
     ],

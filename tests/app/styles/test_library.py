@@ -9,7 +9,8 @@ import shutil
 import pytest
 import torch
 
-from app.styles.library import BUILTIN, Library, StyleError, load_pack
+from app.styles.library import BUILTIN, Library
+from app.styles.pack import StyleError, load_pack
 from models.checkpoints import load_checkpoint
 from models.network_config import FULL, NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline

@@ -10,7 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.styles.library import Library, StyleError
+from app.styles.library import Library
+from app.styles.pack import StyleError
 from app.training import controller as studio_module
 from app.training.controller import TrainingController
 from app.training.request import TrainingRequest

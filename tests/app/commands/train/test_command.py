@@ -17,7 +17,7 @@ import torch
 
 from app.cli import main
 from app.commands.train.reporters import TerminalReporter
-from app.styles.library import load_pack
+from app.styles.pack import load_pack
 from models.checkpoints import load_checkpoint, save_checkpoint
 from models.network_config import LITE, network_config
 from models.training.errors import TrainingError

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.ui.widgets.style_gallery import StyleGallery
 
 
