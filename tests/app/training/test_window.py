@@ -150,7 +150,7 @@ def main_window(session, qtbot) -> Iterator[MainWindow]:
 def test_ctrl_t_opens_the_studio_beside_the_picture(main_window):
     main_window.viewport.setFocus()
     QTest.keyClick(main_window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
-    opened = main_window.studio.window
+    opened = main_window.training_launcher.window
     assert opened is not None
     assert opened.isVisible()
     assert not opened.isModal()
