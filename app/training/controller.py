@@ -19,10 +19,18 @@ from app.errors import Problem
 from app.sources import scene
 from app.styles.library import Library
 from app.styles.pack import Style
+from app.training.events import (
+    forecast_from,
+    history_from,
+    loading_text,
+    losses_from,
+    progress_from,
+    thinned,
+)
 from app.training.process import ProcessExit, TrainingProcess
 from app.training.request import TrainingRequest
 from app.training.run_store import LossPoint, RunDirectory, RunStore
-from app.training.state import Forecast, Phase, State, TrainingProgress
+from app.training.state import Phase, State
 from models.training.presets import cheaper
 
 log = logging.getLogger(__name__)
@@ -35,7 +43,6 @@ CHECKPOINT_INTERVAL_S = 60.0  # between checkpoints: the most that a crash can l
 HISTORY_INTERVAL_S = 30.0  # between saves of the loss history
 KILL_AFTER_MS = 4000  # a cancelled process is killed after this
 CLOSE_TIMEOUT_MS = 3000  # time to wait for a checkpoint when the program ends
-CURVE_POINTS = 1500  # points of a run's loss history
 SCENE_SECOND, SCENE_SIZE = 4.0, (640, 480)  # time and size of the thumbnail's picture
 
 
@@ -236,31 +243,14 @@ class TrainingController(QObject):
         if done != total and now - self._loading_shown_at < LOADING_INTERVAL_S:
             return
         self._loading_shown_at = now
-        if what.endswith(", bytes"):
-            megabytes = (
-                f"{done / 1e6:.0f} of {total / 1e6:.0f} MB" if total else f"{done / 1e6:.0f} MB"
-            )
-            doing = f"Downloading {what.removesuffix(', bytes')}: {megabytes}"
-        else:
-            doing = f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}"
+        doing = loading_text(what, done, total)
         self._set_state(self._state.phase, doing=doing, fraction=done / total if total else None)
 
     def _on_estimate(self, event: dict[str, Any]) -> None:
         request = self._request
-        assert request is not None, "only an request is measured"
-        pace = float(event["seconds_per_iteration"])
-        device = str(event["device"])
-        less = cheaper(request.preset)
-        seconds = float(event["seconds"])
-        self._seconds_per_step = pace
-        forecast = Forecast(
-            seconds,
-            pace,
-            device,
-            device != "CPU",
-            less,
-            seconds * less.work / request.preset.work if less else 0.0,
-        )
+        assert request is not None, "only a request is measured"
+        forecast = forecast_from(event, request.preset, cheaper(request.preset))
+        self._seconds_per_step = forecast.seconds_per_step
         self._state = replace(self._state, forecast=forecast)
 
     def _on_resumed(self, event: dict[str, Any]) -> None:
@@ -268,25 +258,12 @@ class TrainingController(QObject):
 
         The history stored here may be shorter or longer, if the process or the window was killed.
         """
-        points = [
-            LossPoint(int(step), float(content), float(style), float(loss))
-            for step, loss, content, style, *_ in event["history"]
-        ]
-        self.history[:] = _thinned(points)
+        self.history[:] = thinned(history_from(event))
         if self.history:
             self.losses_received.emit(self.history[-1])
 
     def _on_progress(self, event: dict[str, Any]) -> None:
-        progress = TrainingProgress(
-            int(event["iteration"]),
-            int(event["total"]),
-            float(event["seconds_left"]),
-            float(event["per_second"]),
-            int(event["skipped"]),
-        )
-        point = LossPoint(
-            progress.iteration, float(event["content"]), float(event["style"]), float(event["loss"])
-        )
+        progress, point = progress_from(event), losses_from(event)
         self.history.append(point)
         self.losses_received.emit(point)
         if event.get("preview"):
@@ -343,7 +320,7 @@ class TrainingController(QObject):
     def _enter_paused(self) -> None:
         run = self._state.run
         assert run is not None
-        run = run.with_history(_thinned(self.history))
+        run = run.with_history(thinned(self.history))
         self._state = replace(self._state, run=run)
         self._jobs.run(run.write, lambda _: None, self._log_failure)
         self._set_state(Phase.PAUSED, doing="", fraction=None)
@@ -457,13 +434,6 @@ def _run_lock(run: RunDirectory) -> FileLock:
 
 def _save_history(run: RunDirectory, history: list[LossPoint]) -> None:
     try:
-        run.with_history(_thinned(history)).write()
+        run.with_history(thinned(history)).write()
     except OSError as exc:  # the checkpoint has the history too
         log.info("the progress of the run could not be saved: %s", exc)
-
-
-def _thinned(history: list[LossPoint]) -> tuple[LossPoint, ...]:
-    """Keep about CURVE_POINTS of the points, and always the last one."""
-    step = max(1, len(history) // CURVE_POINTS)
-    kept = history[::step]
-    return tuple(kept if not history or kept[-1] is history[-1] else [*kept, history[-1]])
