@@ -35,27 +35,29 @@ COLUMNS = (
 LEGENDS = (
     (
         {"full", "lite"},
-        "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; "
-        "less is better. L-BFGS optimizes the photograph's pixels directly, so many iterations "
-        "long; *full there* is the full network on the photographs that were so optimized, and "
-        "*equals* after how many iterations L-BFGS stands where it does; *from noise* the same "
-        "where L-BFGS begins with white noise, as Johnson et al. did.",
+        "*Full*, *lite* and *L-BFGS* are values of the training objective, computed on results "
+        "clamped to 0-255 and rounded; lower is better. *L-BFGS* optimizes the pixels of the "
+        "photograph directly for the given number of iterations. *Full there* is the full network "
+        "on the photographs that were optimized this way. *Equals* is the number of iterations "
+        "after which L-BFGS reaches the objective of the full network, and *from noise* is the "
+        "same with white noise as the initial image, as in Johnson et al.",
     ),
     (
         {"clipped", "frame"},
-        "*Clipped* is the share of pixels with a channel at 0 or 255; *frame* is by how much the "
-        "outermost 4 pixels are brighter than the next ones, of 255, beyond what they are in the "
-        "photograph.",
+        "*Clipped* is the fraction of pixels with a channel at 0 or 255. *Frame* is how much "
+        "brighter the outermost 4 pixels are than the next ones, on a scale of 255, minus the same "
+        "difference in the photograph.",
     ),
-    ({"FP16 dB", "BF16 dB"}, "FP16 and BF16 are the least PSNR against FP32."),
+    ({"FP16 dB", "BF16 dB"}, "*FP16 dB* and *BF16 dB* are the lowest PSNR relative to FP32."),
     (
         {"still", "panned"},
-        "*Still* and *panned* are flicker: the mean difference of consecutive results, motion "
-        "compensated, over that of the noisy frames.",
+        "*Still* and *panned* are flicker with a static and a panning camera: the mean "
+        "motion-compensated difference of consecutive results, divided by that of the noisy input "
+        "frames.",
     ),
     (
         {"still, without", "panned, without"},
-        "*Without* are weights of the same style that no stability term took part in.",
+        "*Without* is the same style trained without the stability loss.",
     ),
 )
 
@@ -218,7 +220,7 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
     if frames["photographs"]:
         conditions.append(
             f"flicker on the first {frames['photographs']}, {frames['frames']} frames with noise "
-            f"of sigma {frames['sigma']:g} of 255"
+            f"of sigma {frames['sigma']:g} on a scale of 255"
         )
     styles = quality["styles"]
     tables = [

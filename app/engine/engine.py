@@ -24,7 +24,8 @@ from app.engine.style_weights import ActiveWeights, StyleWeights
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.parameters import CHOICES
-from app.styles.library import Library, StyleError
+from app.styles.library import Library
+from app.styles.pack import StyleError
 from models.checkpoints import CheckpointError
 from models.precision import Precision
 from models.transformer_net import VARIANTS

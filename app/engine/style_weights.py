@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import torch
 
 from app.engine.config import EngineConfig
-from app.mixing import blend_label
-from app.styles.library import Library, Style, StyleError, check_weights
+from app.options import blend_label
+from app.styles.library import Library
+from app.styles.pack import Style, StyleError, check_weights
 from models.checkpoints import State, load_checkpoint
 from models.network_config import NetworkConfig, network_config
 

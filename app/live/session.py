@@ -20,7 +20,8 @@ from app.frame import FrameSource, SourceInfo
 from app.live.stream_metrics import StreamMetrics
 from app.live.worker import LatestValue, Worker
 from app.sources import describe, list_cameras, open_source
-from app.styles.library import NAME, Library, Style
+from app.styles.library import Library
+from app.styles.pack import MAX_NAME_LENGTH, Style
 from app.training.controller import TrainingController
 from kernels.ops.registry import prepare
 from utils.text import printable
@@ -337,7 +338,7 @@ class Session(QObject):
             self.styles_changed.emit()
             self.config = replace(self._config, style=style.key, mix=None)
 
-        name = printable(path.name, NAME)
+        name = printable(path.name, MAX_NAME_LENGTH)
         self.run(lambda: self.library.install(path, title), done, doing=f"install {name}")
 
     @Slot(object)

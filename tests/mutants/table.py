@@ -10,7 +10,7 @@ _ADAPTED = "tests/app/engine/test_adaptation.py"
 _FINISHED = "tests/app/engine/test_post_processing.py"
 _SESSION = "tests/app/live/test_session.py"
 _CHECKPOINTS = "tests/models/test_checkpoints.py"
-_CLI = "tests/app/commands/test_cli.py"
+_STYLIZE = "tests/app/commands/test_stylize_files.py"
 
 _COMPARISON = (
     Mutant(
@@ -167,7 +167,7 @@ _ENGINES = (
     ),
     Mutant(
         "weights that are not the file their pack describes are used",
-        "app/styles/library.py",
+        "app/styles/pack.py",
         "if path and sha256 and hashlib",
         "if False and hashlib",
         (f"{_ENGINE}::test_weights_that_were_tampered_with_are_refused",),
@@ -178,14 +178,14 @@ _LIVE = (
     Mutant(
         "a grabber keeps the oldest frame instead of the newest",
         "app/sources/grabber.py",
-        "self._fresh = frame\n",
-        "self._fresh = self._fresh or frame\n",
+        "self._unread = frame\n",
+        "self._unread = self._unread or frame\n",
         ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
     ),
     Mutant(
         "frames that nobody read are not counted as dropped",
         "app/sources/grabber.py",
-        "self._dropped += self._fresh is not None",
+        "self._dropped += self._unread is not None",
         "self._dropped += 0",
         ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
     ),
@@ -291,28 +291,28 @@ _FILES = (
         "app/commands/stylize.py",
         "except (StyleForgeError, ImageError, OSError) as exc:",
         "except KeyError as exc:",
-        (f"{_CLI}::test_bad_files_are_named_and_the_others_are_done",),
+        (f"{_STYLIZE}::test_bad_files_are_named_and_the_others_are_done",),
     ),
     Mutant(
         "a result that exists is overwritten without being asked",
         "app/commands/stylize.py",
         "if existing and not args.skip_existing:",
         "if False:",
-        (f"{_CLI}::test_what_exists_is_not_overwritten_unless_asked",),
+        (f"{_STYLIZE}::test_what_exists_is_not_overwritten_unless_asked",),
     ),
     Mutant(
         "a result overwrites its own input",
         "app/commands/stylize.py",
         "if target in sources:",
         "if False:",
-        (f"{_CLI}::test_an_input_is_never_overwritten",),
+        (f"{_STYLIZE}::test_an_input_is_never_overwritten",),
     ),
     Mutant(
         "a saved picture loses its transparency",
         "app/commands/stylize.py",
         "metadata(styled), alpha=picture.alpha)",
         "metadata(styled))",
-        (f"{_CLI}::test_transparency_is_kept_where_the_format_has_it",),
+        ("tests/app/commands/test_stylize.py::test_transparency_is_kept_where_the_format_has_it",),
     ),
     Mutant(
         "a photograph is not turned upright",

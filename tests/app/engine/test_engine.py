@@ -12,7 +12,7 @@ from app.engine.engine import Engine, EngineError
 from app.engine.guided_upsampling import GuidedUpsampler
 from app.errors import StyleForgeError
 from app.frame import Frame
-from app.styles.library import StyleError
+from app.styles.pack import StyleError
 from models.checkpoints import save_checkpoint
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline

@@ -8,8 +8,8 @@ import torch
 
 from app.engine.config import EngineConfig
 from app.engine.style_weights import StyleWeights
-from app.mixing import blend_label, parse_mix
-from app.styles.library import StyleError
+from app.options import blend_label, parse_mix
+from app.styles.pack import StyleError
 from models.checkpoints import load_checkpoint
 from models.network_config import NetworkConfig
 from tests.conftest import add_style

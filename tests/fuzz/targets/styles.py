@@ -80,7 +80,7 @@ class StylePacks(Basis):
         _use(found, said)
         moved = folder / "moved" / KEY
         shutil.copytree(folder / "given", folder / "moved", symlinks=True, ignore=_fifos)
-        attempt(lambda: library.adopt(moved), said)
+        attempt(lambda: library.move_in(moved), said)
         return said
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from app.commands.quality.measure import _equals
+from app.commands.quality.measure import _equivalent_iterations
 from models.evaluation.flicker import panned_flicker, still_flicker
 from models.evaluation.image_metrics import to_tensor
 from models.evaluation.lbfgs import optimize, white_noise
@@ -91,6 +91,6 @@ def test_a_gpu_measures_what_the_cpu_does(vgg_state, photograph) -> None:
 
 def test_a_network_is_compared_with_the_iterations_that_reach_as_far() -> None:
     paths = [(9.0, 5.0, 3.0, 2.0), (9.0, 4.0, 2.0, 1.0), (9.0, 8.0, 7.0, 6.0)]
-    assert _equals([3.0, 3.0, 6.5], paths) == 2
-    assert _equals([1.0, 0.5, 9.0], paths) is None, "two of three are out of reach"
-    assert _equals([9.0], paths[:1]) == 0
+    assert _equivalent_iterations([3.0, 3.0, 6.5], paths) == 2
+    assert _equivalent_iterations([1.0, 0.5, 9.0], paths) is None, "two of three are out of reach"
+    assert _equivalent_iterations([9.0], paths[:1]) == 0
