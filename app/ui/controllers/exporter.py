@@ -68,11 +68,11 @@ class Exporter:
     ) -> None:
         self._session, self._current, self._say = session, current, say
         self._picker = picker
-        self._folder, self._films_folder = pictures_folder, films_folder
+        self._folder, self._recordings_folder = pictures_folder, films_folder
         self._on_recording = recording
         self._path: Path | None = None  # path of the recording under way
         self._first: tuple[Pixels, float] | None = None  # its first picture, and when it was shown
-        self._film: Recording | None = None  # from its second picture on
+        self._recording: Recording | None = None  # from its second picture on
         session.styled.connect(self._record)
 
     def snapshot(self) -> None:
@@ -134,15 +134,15 @@ class Exporter:
         """Start a recording, or finish it and show its path."""
         if self._path is None:
             self._begin()
-        elif self._film is None:
+        elif self._recording is None:
             self._stop()
             self._say(NOTHING_MOVED)
         else:
-            film = self._film
+            recording = self._recording
             self._stop()
-            lost = f"; {film.dropped} frames were dropped" if film.dropped else ""
+            lost = f"; {recording.dropped} frames were dropped" if recording.dropped else ""
             self._session.run(
-                film.finish,
+                recording.finish,
                 lambda written: self._say(f"Saved {written}{lost}"),
                 doing="record",
             )
@@ -150,12 +150,12 @@ class Exporter:
 
     def finish(self) -> None:
         """Finish a recording and wait for it; errors are shown."""
-        film = self._film
+        recording = self._recording
         self._stop()
         self._on_recording(False)
-        if film is not None:
+        if recording is not None:
             try:
-                film.finish()
+                recording.finish()
             except RecordingError as exc:
                 self._session.problem.emit(Problem.of(exc, doing="record"))
 
@@ -187,7 +187,7 @@ class Exporter:
             self._say(STILL_SOURCE)
             return
         moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
-        self._path = self._films_folder() / f"{styled.config.style}_{moment}.mp4"
+        self._path = self._recordings_folder() / f"{styled.config.style}_{moment}.mp4"
         # All pictures of a recording have the size of the frames, not of the display.
         self._session.hold(True)
         if styled.captured is None:
@@ -195,19 +195,19 @@ class Exporter:
         self._say(f"Recording to {self._path}")
 
     def _stop(self) -> None:
-        self._path = self._film = self._first = None
+        self._path = self._recording = self._first = None
         self._session.hold(False)
 
     def _record(self, styled: StyledFrame) -> None:
         if self._path is None or styled.captured is not None:
             return
         try:
-            if self._film is None:
-                self._film = Recording(self._path)
+            if self._recording is None:
+                self._recording = Recording(self._path)
             if self._first is not None:
-                self._film.add(*self._first)
+                self._recording.add(*self._first)
                 self._first = None
-            self._film.add(styled.frame.pixels, time.perf_counter())
+            self._recording.add(styled.frame.pixels, time.perf_counter())
         except RecordingError:
             self.finish()
 
