@@ -132,7 +132,7 @@ def _broken(run: Run, good: dict[str, object], checkpoint: Path) -> TrainingErro
     run.restore(good)
     kept = f"the weights of iteration {run.iteration} are kept in '{checkpoint}'"
     if run.iteration == 0:
-        kept = "nothing was learned yet"
+        kept = "no checkpoint was written yet"
     else:
         save_run(checkpoint, run)
     return TrainingError(
