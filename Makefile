@@ -12,9 +12,10 @@ run: $(VENV)/.installed
 	@$(PYTHON) -m utils.system
 	@$(PYTHON) -m app $(ARGS)
 
+# On as many processes as there are cores, four at most: each takes about 2 GB.
 test: $(VENV)/.installed-test
 	@$(PYTHON) -m utils.system --tests
-	$(PYTHON) -m pytest $(ARGS)
+	$(PYTHON) -m pytest -n logical --maxprocesses 4 --dist loadscope $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff check

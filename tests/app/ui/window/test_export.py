@@ -67,7 +67,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem(streaming, tmp_path, qtbot
 
 @pytest.fixture
 def films(window, tmp_path, monkeypatch) -> Path:
-    monkeypatch.setattr(window.exporter, "_films_folder", lambda: tmp_path / "films")
+    monkeypatch.setattr(window.exporter, "_recordings_folder", lambda: tmp_path / "films")
     return tmp_path / "films"
 
 
@@ -113,7 +113,7 @@ def test_while_nothing_moves_there_is_no_film_but_a_sentence(moving, session, fi
 
 def test_a_recording_that_fails_is_a_problem_and_ends(moving, tmp_path, monkeypatch, qtbot):
     (tmp_path / "file").touch()
-    monkeypatch.setattr(moving.exporter, "_films_folder", lambda: tmp_path / "file")
+    monkeypatch.setattr(moving.exporter, "_recordings_folder", lambda: tmp_path / "file")
     press(moving, "record")
     qtbot.waitUntil(lambda: bool(moving.problems.problems), timeout=5000)
     assert "could not be written" in moving.problems.problems[0].summary
