@@ -27,6 +27,7 @@ from kernels.jit import subprocesses
 from kernels.jit.errors import BuildError as BuildError
 from kernels.jit.errors import CachedFailure
 from kernels.jit.libraries import LIBRARIES, Library
+from kernels.jit.openmp import use_openmp
 from kernels.jit.subprocesses import stop as stop
 from kernels.jit.toolchain import (
     SUFFIX,
@@ -48,7 +49,7 @@ LOCK_LIMIT = 330.0  # seconds to wait for another process that is building the s
 NOT_BUILT = "not built yet"
 BUILDING = "building"
 
-_handles: dict[str, ctypes.CDLL] = {}  # of the CUDA libraries in use
+_handles: dict[str, ctypes.CDLL] = {}  # of the libraries in use
 _reasons: dict[str, str] = {}  # by library: why it is not in use; empty once it is
 _looked: set[str] = set()  # of the libraries that `load_built` has looked for
 _loading = threading.RLock()
@@ -101,12 +102,12 @@ def load_built(name: str) -> bool:
 
 
 def handle(name: str) -> ctypes.CDLL:
-    """The loaded CUDA library `name`, to call through its C names; KeyError if it is not in use."""
+    """The loaded library `name`, to call through its C names; KeyError if it is not in use."""
     return _handles[name]
 
 
 def on_load(name: str, setup: Callable[[ctypes.CDLL], None]) -> None:
-    """Have `setup` called with the CUDA library `name` whenever a process loads it.
+    """Have `setup` called with the library `name` whenever a process loads it.
 
     What `setup` raises as a BuildError is the reason why the library is not in use.
     """
@@ -114,13 +115,15 @@ def on_load(name: str, setup: Callable[[ctypes.CDLL], None]) -> None:
 
 
 def adopt(name: str, built: Path) -> None:
-    """Take the file `built` as the CUDA library `name`, and set it up.
+    """Take the file `built` as the library `name`, and set it up.
 
     Raises:
         OSError: The file cannot be loaded.
         BuildError: The library does not match this program.
     """
     library = ctypes.CDLL(str(built))
+    if LIBRARIES[name].cpu:
+        use_openmp(library)
     if name in _setups:
         _setups[name](library)
     _handles[name] = library
@@ -154,7 +157,7 @@ def _attempt(name: str, *, force: bool, compiles: bool) -> bool:
 
 
 def _load(library: Library, force: bool, compiles: bool) -> None:
-    tools = toolchain()
+    tools = toolchain(cuda=bool(library.cuda))
     if library.cuda:
         extra = cuda_environment()
         added = hashlib.sha256(json.dumps([extra, tools.digest]).encode()).hexdigest()
@@ -168,10 +171,7 @@ def _load(library: Library, force: bool, compiles: bool) -> None:
     if fresh:
         _build_locked(library, tools, key, built, force)
     try:
-        if library.cuda:
-            adopt(library.name, built)
-        else:
-            torch.ops.load_library(str(built))  # pyright: ignore[reportUnknownMemberType]
+        adopt(library.name, built)
     except OSError as error:
         # What was loaded once in the child cannot be loaded now: the file was damaged.
         built.unlink(missing_ok=True)

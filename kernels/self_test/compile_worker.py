@@ -8,6 +8,8 @@ can. A crash of the compiler or of the new kernel ends this process, never the a
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,8 +32,7 @@ def main(name: str, folder: Path, sources: list[str]) -> None:
     torch.backends.cudnn.allow_tf32 = False  # references and kernels are compared in FP32
     try:
         library = _compile(name, folder, sources)
-        if LIBRARIES[name].cuda:
-            build.adopt(name, library)
+        _adopt(name, library)
         if name == NETWORK:
             _test_network()
         self_test([op for op in OPS.values() if op.library == name and not op.is_composite])
@@ -48,7 +49,11 @@ def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
         if not op.has_kernel_on(device):
             raise BuildError(f"self-test failed: the library has no kernel for {op.name}")
         for arguments in op.samples():
-            if (difference := _difference(op, _on(device, arguments))) > 1:
+            try:
+                difference = _difference(op, _on(device, arguments))
+            except AttributeError as error:  # the library lacks a function of that name
+                raise BuildError(f"self-test failed: no kernel for {op.name}: {error}") from error
+            if difference > 1:
                 raise BuildError(
                     f"self-test failed: {op.name} is {difference:.1f} times further from its "
                     "reference than rounding allows"
@@ -84,18 +89,38 @@ def _copy(x: Any) -> Any:
     return x.clone() if isinstance(x, Tensor) else x
 
 
+def _adopt(name: str, library: Path) -> None:
+    try:
+        build.adopt(name, library)
+    except OSError as error:
+        raise BuildError(toolchain.load_error(error)) from error
+
+
 def _compile(name: str, folder: Path, sources: list[str]) -> Path:
+    library = folder / f"{name}{toolchain.SUFFIX}"
+    if LIBRARIES[name].cuda:
+        _compile_cuda(name, folder, sources)
+    else:
+        (source,) = sources
+        command = toolchain.cpu_command(os.environ["CXX"], source, str(library))
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        output = done.stdout + done.stderr
+        if done.returncode:
+            print(output, flush=True)  # noqa: T201  (into the log of the build)
+            raise BuildError(f"build failed: {toolchain.first_error(output)}")
+    return library
+
+
+def _compile_cuda(name: str, folder: Path, sources: list[str]) -> None:
     from torch.utils import cpp_extension
 
     try:
         cpp_extension.load(  # pyright: ignore[reportUnknownMemberType]
             name=name,
             sources=sources,
-            extra_cflags=toolchain.compile_flags(),
             extra_cuda_cflags=toolchain.cuda_flags(),
-            extra_ldflags=toolchain.link_flags(),
             build_directory=str(folder),
-            with_cuda=bool(LIBRARIES[name].cuda),
+            with_cuda=True,
             is_python_module=False,
             verbose=False,
         )
@@ -104,7 +129,6 @@ def _compile(name: str, folder: Path, sources: list[str]) -> Path:
     except RuntimeError as error:
         print(error, flush=True)  # noqa: T201  (into the log of the build)
         raise BuildError(f"build failed: {toolchain.first_error(str(error))}") from error
-    return folder / f"{name}{toolchain.SUFFIX}"
 
 
 if __name__ == "__main__":
