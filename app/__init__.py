@@ -1,1 +1,1 @@
-"""The application: one engine, a window and a command line around it."""
+"""The application: the window and the command line around one engine."""

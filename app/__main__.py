@@ -1,4 +1,4 @@
-"""`python -m app` is `styleforge`."""
+"""Entry point of `python -m app`, the same program as `styleforge`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One-shot work on background threads, with its result delivered on the GUI thread."""
+"""Runs one-shot jobs on background threads and delivers their results on the GUI thread."""
 
 from __future__ import annotations
 
@@ -15,34 +15,37 @@ from app.errors import format_details
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-_Work = tuple[int, Callable[[], Any]]  # its number, and what to do
+_Work = tuple[int, Callable[[], Any]]  # job number, function
 
 
 class RunJob(Protocol):
-    """Session.run: `done` gets what `work` returns, on the GUI thread; a failure becomes a
-    problem, "Could not <doing>: ..."."""
+    """Signature of `Session.run`: runs `work` in the background.
 
-    def __call__(
-        self, work: Callable[[], Any], done: Callable[[Any], None], *, doing: str
-    ) -> None: ...
+    `done` gets the result on the GUI thread; an exception becomes a problem, "Could not <doing>:
+    ...".
+    """
+
+    def __call__(self, work: Callable[[], Any], done: Callable[[Any], None], *, doing: str) -> None:
+        """Run `work`, then call `done` with its result; `doing` completes "Could not ..."."""
+        ...
 
 
 class Jobs(QObject):
-    """Runs work on daemon threads, so that a driver or compiler that hangs cannot keep the
-    program from ending. `done(result)` or `failed(exception)` is called on the thread that owns
-    this object; after `close()` neither is called any more.
+    """Runs work on daemon threads, so that a driver or compiler that hangs cannot keep the program
+    alive.
 
-    A thread that has nothing to do takes the next work: whoever starts a new one has to wait until
-    it runs, which on a busy machine takes long."""
+    Callbacks run on the thread that owns this object, and none runs after `close()`. Idle threads
+    are reused, because starting a thread on a busy machine takes long.
+    """
 
     _finished = Signal(int, object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._waiting: dict[int, tuple[Callable[[Any], None], Callable[[Exception], None]]] = {}
+        self._callbacks: dict[int, tuple[Callable[[Any], None], Callable[[Exception], None]]] = {}
         self._threads: list[threading.Thread] = []
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
-        self._idle = threading.Semaphore(0)  # threads that wait for work, and no work for them
+        self._idle = threading.Semaphore(0)  # counts the idle threads
         self._next = 0
         self._lock = threading.Lock()
         self._closed = False
@@ -54,37 +57,43 @@ class Jobs(QObject):
         done: Callable[[T], None],
         failed: Callable[[Exception], None],
     ) -> None:
-        """Start `work`; exactly one of `done` and `failed` follows."""
+        """Run `work` on a background thread.
+
+        Args:
+            work: called without arguments on a background thread.
+            done: called with the result of `work`.
+            failed: called with the exception instead, if `work` raises one.
+        """
         self._next += 1
         key = self._next
-        self._waiting[key] = (done, failed)
+        self._callbacks[key] = (done, failed)
 
         self._work.put((key, work))
         if not self._idle.acquire(blocking=False):
             name = f"jobs-{len(self._threads) + 1}"
-            self._threads.append(threading.Thread(target=self._serve, name=name, daemon=True))
+            self._threads.append(threading.Thread(target=self._run_jobs, name=name, daemon=True))
             self._threads[-1].start()
 
-    def _serve(self) -> None:
+    def _run_jobs(self) -> None:
         while (item := self._work.get()) is not None:
-            self._do(*item)
-            del item  # what was worked on may be large
+            self._run_job(*item)
+            del item  # its result may be large
             self._idle.release()
 
-    def _do(self, key: int, work: Callable[[], Any]) -> None:
+    def _run_job(self, key: int, work: Callable[[], Any]) -> None:
         try:
             outcome, fault = work(), None
         except Exception as exc:  # becomes a Problem in `failed`
             log.debug("job failed", exc_info=True)
             outcome, fault = None, exc
-            format_details(exc)  # here, where nobody waits for it
-        with self._lock:  # a closed window has no signals left to emit
+            format_details(exc)  # on this thread: formatting reads source files
+        with self._lock:  # signals of a closed window cannot be emitted
             if not self._closed:
                 self._finished.emit(key, outcome, fault)
 
     @Slot(int, object, object)
     def _deliver(self, key: int, outcome: object, fault: Exception | None) -> None:
-        callbacks = self._waiting.pop(key, None)
+        callbacks = self._callbacks.pop(key, None)
         if callbacks is None:
             return
         done, failed = callbacks
@@ -94,10 +103,17 @@ class Jobs(QObject):
             failed(fault)
 
     def close(self, timeout: float = 1.0) -> bool:
-        """Deliver nothing more and wait `timeout` seconds; True if every job has ended."""
+        """Stop delivering results and wait for the threads.
+
+        Args:
+            timeout: the longest time to wait, in seconds.
+
+        Returns:
+            True if every job has ended.
+        """
         with self._lock:
             self._closed = True
-        self._waiting.clear()
+        self._callbacks.clear()
         for _ in self._threads:
             self._work.put(None)
         deadline = time.monotonic() + timeout

@@ -1,4 +1,4 @@
-"""The door of the program: no command opens the window, a command runs without Qt."""
+"""Command line entry point: without a command it opens the window; commands run without Qt."""
 
 from __future__ import annotations
 
@@ -11,101 +11,109 @@ from importlib import import_module
 from typing import NoReturn, TextIO
 
 from app.commands.style_flags import add_style_options
-from app.errors import SENTENCE, StyleForgeError
+from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
 from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import limit_openmp_spin
 
-# A command is a module of this name in app.commands, imported only when it is asked for, so
+# A command is a module of this name in app.commands, imported only when it is used, so
 # that `--help` and `--version` need not wait for PyTorch.
 COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
-    "quality": "measure what styles are worth on photographs",
+    "quality": "measure the quality of styles on photographs",
     "styles": "list, add and remove styles",
-    "doctor": "say what this machine can do, and why not more",
+    "doctor": "report what this machine can do, and what is missing",
 }
 
-INTERRUPTED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
+INTERRUPTED = 128 + 2  # the exit status that shells report for Ctrl+C
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (default: the process's own); the exit status.
+    """Run the program.
 
-    0: done; 1: something failed, said on stderr; 2: the command line is wrong; 130: Ctrl+C.
+    Args:
+        argv: the command line; None for that of the process.
+
+    Returns:
+        The exit status: 0 done, 1 failed with a message on stderr, 2 wrong command line, 130
+            Ctrl+C.
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
-    sys.stdout = sys.stdout or _nowhere()
-    sys.stderr = sys.stderr or _nowhere()
+    sys.stdout = sys.stdout or _null_stream()
+    sys.stderr = sys.stderr or _null_stream()
     limit_openmp_spin()
-    # The window and the commands prepare the kernels and say in their own places what is missing.
+    # The window and the commands prepare the kernels and report missing ones themselves.
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
     try:
         status = _run(argv)
-        sys.stdout.flush()  # here, where a full disk or a reader that left can still be told
+        sys.stdout.flush()  # here, where an error can still be reported
     except StyleForgeError as exc:
-        sys.stderr.write(f"styleforge: {printable(str(exc), SENTENCE)}\n")
+        sys.stderr.write(f"styleforge: {printable(str(exc), MAX_MESSAGE_LENGTH)}\n")
         return 1
     except KeyboardInterrupt as exc:
         sys.stderr.write(f"\n{str(exc) or 'Stopped.'}\n")
         return INTERRUPTED
     except OSError as exc:
-        _drain()
-        if not isinstance(exc, BrokenPipeError):  # a reader that left (`| head`) needs no word
+        _discard_stdout()
+        if not isinstance(exc, BrokenPipeError):  # a closed pipe (`| head`) is not an error
             place = f"'{exc.filename}': " if exc.filename else ""
-            fault = printable(f"{place}{exc.strerror or exc}", SENTENCE)
+            fault = printable(f"{place}{exc.strerror or exc}", MAX_MESSAGE_LENGTH)
             sys.stderr.write(f"styleforge: {fault}\n")
         return 1
     return status
 
 
-class Parser(argparse.ArgumentParser):
-    """Quotes what was typed, which may be names of files that a shell filled in, visibly."""
+class ArgumentParser(argparse.ArgumentParser):
+    """Escapes control characters in error messages, since arguments can be arbitrary file names."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(printable(message, SENTENCE))
+        """Print `message` with unprintable characters escaped, and exit with status 2."""
+        super().error(printable(message, MAX_MESSAGE_LENGTH))
 
 
 def _run(argv: Sequence[str]) -> int:
     command = argv[0] if argv and argv[0] in COMMANDS else None
     try:
         args = _parser(command).parse_args(argv)
-    except SystemExit as exc:  # argparse has said why
+    except SystemExit as exc:  # argparse has printed why
         return exc.code if isinstance(exc.code, int) else 2
     if command:
         return import_module(f"{__package__}.commands.{command}").run(args)
     if args.command:
         sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
         return 2
-    return _window()(args)
+    return _load_window()(args)
 
 
-def _drain() -> None:
-    """Leave nothing in stdout that Python would try, and fail, to flush when it ends."""
+def _discard_stdout() -> None:
+    """Flush stdout; if that fails, redirect it to the null device, or Python would fail again at
+    exit.
+    """
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _nowhere() -> TextIO:
+def _null_stream() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123  (it stays open)
 
 
-def _window() -> Callable[[argparse.Namespace], int]:
+def _load_window() -> Callable[[argparse.Namespace], int]:
     try:
         from app.ui.application import run
-    except ImportError as exc:  # of a system library that Qt needs, mostly
+    except ImportError as exc:  # usually of a system library that Qt needs
         raise StyleForgeError(
-            f"the window cannot be loaded: {exc}; `styleforge doctor` says what is missing"
+            f"the window cannot be loaded: {exc}; `styleforge doctor` reports what is missing"
         ) from exc
     return run
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
-    parser = Parser(
+    parser = ArgumentParser(
         prog="styleforge",
         description="Live neural style transfer. Without a command, the window opens.",
     )
@@ -113,16 +121,16 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--source",
         metavar="SPEC",
-        help="what the window opens: camera:0, scene, a picture, video or folder, "
-        "or an http:// or rtsp:// address (default: what was open last)",
+        help="the source to open: camera:0, scene, a picture, video or folder, "
+        "or an http:// or rtsp:// address (default: the last one)",
     )
-    parser.add_argument("--style", metavar="KEY", help="the style to begin with")
+    parser.add_argument("--style", metavar="KEY", help="the style to start with")
     add_style_options(parser, kept=True)
     parser.add_argument(
         "--pictures",
         type=int,
         metavar="N",
-        help="close the window after N styled pictures, saying how long the first one took",
+        help="close the window after N styled pictures and print the time to the first one",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():

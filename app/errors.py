@@ -1,4 +1,4 @@
-"""What goes wrong, as values the window and the command line can show."""
+"""Errors as values that the window and the command line can show."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from dataclasses import dataclass
 
 from utils.text import printable
 
-SENTENCE = 4000  # characters: what a message may have, which may name two whole paths
-_DETAILS = "_details"  # what an exception keeps its own words under
+MAX_MESSAGE_LENGTH = 4000  # characters; a message may contain two whole paths
+_DETAILS = "_details"  # attribute of an exception with its formatted traceback
 
 
 class StyleForgeError(Exception):
-    """Something the user can act on; the message is one sentence that names the thing and
-    its fault, and is shown as it is. Base of every error the application raises itself."""
+    """Base class of the application's errors: something that the user can act on.
+
+    The message is one sentence that names the object and its fault; it is shown unchanged.
+    """
 
 
 def format_details(exc: BaseException) -> str:
-    """How `exc` came about, for a bug report. Reads source files the first time it is asked about
-    an exception, which is not for the GUI thread."""
+    """Return the traceback of `exc` as text, for a bug report.
+
+    The first call for an exception reads source files, which should not happen on the GUI thread.
+    """
     details: str | None = getattr(exc, _DETAILS, None)
     if details is None:
         details = "".join(traceback.format_exception(exc))
@@ -28,13 +32,15 @@ def format_details(exc: BaseException) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One line for the user, the rest behind "Copy details"."""
+    """An error to show: one line for the user, and details for "Copy details"."""
 
     summary: str
     details: str = ""
 
     @classmethod
     def of(cls, exc: BaseException, *, doing: str) -> Problem:
-        """`doing` completes "Could not ...", for instance "open the camera"."""
-        summary = printable(f"Could not {doing}: {exc}", SENTENCE)
+        """Make a problem of `exc`; `doing` completes "Could not ...", for instance "open the
+        camera".
+        """
+        summary = printable(f"Could not {doing}: {exc}", MAX_MESSAGE_LENGTH)
         return cls(summary, format_details(exc))

@@ -1,4 +1,4 @@
-"""Frames, and what every source of frames promises."""
+"""The frame and the interface of frame sources."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """An RGB image (H, W, 3, uint8), read-only so that threads may share it.
+    """An RGB image, read-only so that threads may share it.
 
-    `index` counts what the source produced, so a gap is a dropped frame; `captured_at` is
-    `time.perf_counter()` at capture; `read_ms` is what decoding or grabbing it cost; `small` is
-    the same picture with fewer pixels, for windows, where app.live.display_copy made one; `alpha`
-    (H, W, uint8) is the transparency of a picture that has any, whose pixels are laid over white:
-    what is made of the frame has the same.
+    Use `with_pixels`, not dataclasses.replace, to change the pixels: `replace` would keep the
+    `small` copy of the old ones.
 
-    Use `with_pixels`, not dataclasses.replace, to give a frame other pixels: `replace` would keep
-    the small copy of the old ones.
+    Attributes:
+        pixels: [H, W, 3] uint8 RGB.
+        index: counts the frames the source produced, so a gap means dropped frames.
+        captured_at: `time.perf_counter()` at capture, in seconds.
+        read_ms: time to grab or decode the frame, in milliseconds.
+        small: the same picture with fewer pixels, for display, where app.live.display_copy made
+            one.
+        alpha: [H, W] uint8 transparency of a picture that has any; its pixels are then composited
+            over white. Results of the frame have the same alpha.
     """
 
     pixels: NDArray[np.uint8]
@@ -45,27 +49,37 @@ class Frame:
             self.alpha.setflags(write=False)
 
     def with_pixels(self, pixels: NDArray[np.uint8]) -> Frame:
-        """Another picture (H, W, 3, uint8) of the same moment; it has no small copy yet. The
-        transparency stays where the size does."""
+        """Return a frame of the same moment with other pixels, [H, W, 3] uint8 RGB.
+
+        It has no small copy. The alpha channel is kept only if the size stays the same.
+        """
         alpha = self.alpha if pixels.shape == self.pixels.shape else None
         return Frame(pixels, self.index, self.captured_at, self.read_ms, alpha=alpha)
 
     @property
     def width(self) -> int:
+        """Width in pixels."""
         return self.pixels.shape[1]
 
     @property
     def height(self) -> int:
+        """Height in pixels."""
         return self.pixels.shape[0]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """What a source really is, after opening it; never what was asked for.
+    """Actual properties of an open source, which can differ from the requested ones.
 
-    `fps` is 0 where there is no rate (a picture); `duration` is in seconds, 0 where endless;
-    `count` is the number of pictures in a strip, 1 otherwise; `note` says in words what
-    differs from what was asked ("asked for 1280x720, got 640x480 YUYV at 10 fps").
+    Attributes:
+        title: name for the user.
+        width: in pixels.
+        height: in pixels.
+        fps: frames per second; 0 for a picture.
+        duration: in seconds; 0 for a live source.
+        count: number of pictures in a strip; 1 for other sources.
+        note: how the source differs from the request ("requested 1280x720, got 640x480 YUYV at 10
+            fps").
     """
 
     title: str
@@ -80,20 +94,23 @@ class SourceInfo:
 class FrameSource(ABC):
     """Anything that yields frames.
 
-    Opened on a background job, then used by the engine's thread alone. The controls that
-    make no sense for a source (seeking a camera) do nothing.
+    A source is opened by a background job, then used by the engine's thread alone. Controls that do
+    not apply to a source (seeking a camera) do nothing.
     """
 
     info: SourceInfo
-    kind: str = ""  # what the meter calls it when it limits the stream: "camera", "video"
-    live: bool = True  # False: a picture; each picture is delivered once, then read() idles
+    kind: str = ""  # name of the bottleneck if the source limits the stream: "camera", "video"
+    live: bool = True  # False for pictures: each is delivered once, then read() returns None
 
     @abstractmethod
     def read(self, timeout: float = 0.02) -> Frame | None:
-        """The newest frame not yet delivered; None if there is none within `timeout` seconds.
+        """Return the newest frame not yet delivered, or None if there is none within `timeout`
+        seconds.
 
-        Never waits longer than `timeout`, so that the caller stays responsive. Raises
-        StyleForgeError when there will never be another frame (a corrupt file).
+        It never waits longer than `timeout`.
+
+        Raises:
+            StyleForgeError: there will never be another frame (a corrupt file).
         """
 
     @abstractmethod
@@ -102,13 +119,13 @@ class FrameSource(ABC):
 
     @property
     def status(self) -> str:
-        """One sentence while something is wrong but may mend itself ("The camera 'X' was
-        unplugged; waiting for it to come back."); empty while all is well."""
+        """One sentence about a temporary fault ("The camera 'X' was unplugged; waiting for it to
+        come back."), or an empty string."""
         return ""
 
     @property
     def dropped(self) -> int:
-        """Frames the source produced that were replaced by newer ones before they were read."""
+        """Number of frames that were replaced by newer ones before they were read."""
         return 0
 
     @property
@@ -117,10 +134,10 @@ class FrameSource(ABC):
         return 0.0
 
     def seek(self, position: float) -> None:
-        """Go to `position` (see there); out-of-range values are clamped."""
+        """Go to `position`, in the unit of the property; out-of-range values are clamped."""
 
     def pause(self, paused: bool) -> None:
-        """While paused, read() delivers nothing new; a seek or step still delivers its frame."""
+        """Pause or resume. While paused, read() returns a frame only after a seek or step."""
 
     def step(self, count: int) -> None:
-        """Go `count` pictures (a strip, wrapping) or frames (a paused video) onward."""
+        """Go `count` pictures (a strip, wrapping around) or frames (a paused video) forward."""

@@ -1,6 +1,7 @@
-"""The tables of what can be chosen by name: the network, the strokes, the way back to the frame.
+"""Tables of the named options (network, strokes, upsampling), and the notation of a style mix.
 
-Menus, flags and the settings read them; what a choice does is decided where it is done.
+Imports nothing slow, since `--help` reads it. Menus, flags and settings list these options; the
+engine implements them.
 """
 
 from __future__ import annotations
@@ -10,25 +11,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`title` is its name, `remark` says in a line what choosing it means."""
+    """One option: `title` is its name, `remark` describes in one line what it does."""
 
     title: str
     remark: str
 
 
-STROKE_SIZE = 384  # long side, in pixels, of the network's input that gives strokes of medium width
+STROKE_SIZE = 384  # long side of the network's input in pixels, for medium strokes
 
 
 @dataclass(frozen=True, slots=True)
 class Stroke(Option):
-    """`scale` multiplies STROKE_SIZE, or a size chosen by hand: strokes have a fixed width in the
-    network's input, so a larger input makes them finer."""
+    """A stroke width. `scale` multiplies STROKE_SIZE, or a size set by hand.
+
+    Strokes have a fixed width in the network's input, so a larger input makes them finer.
+    """
 
     scale: float
 
 
 NETWORKS: dict[str, Option] = {
-    "auto": Option("Automatic", "Lite where the full network is below 15 fps"),
+    "auto": Option("Automatic", "Lite if the full network is slower than 15 fps"),
     "full": Option("Full", "The network as published"),
     "lite": Option("Lite", "Narrower layers: faster, a little coarser"),
 }
@@ -40,6 +43,36 @@ STROKES: dict[str, Stroke] = {
 }
 
 UPSAMPLING: dict[str, Option] = {
-    "guided": Option("Sharpen to frame", "Takes edges and fine detail from the frame"),
+    "guided": Option("Sharpen to frame", "Restores edges and fine detail from the frame"),
     "smooth": Option("Smooth", "Only scales the result up"),
 }
+
+DEFAULT_MIX_AMOUNT = 0.5  # share of the second style
+
+
+def blend_label(first: str, second: str, amount: float) -> str:
+    """Label of a mix: "Candy 60 %, Starry Night 40 %".
+
+    Args:
+        first: title of the first style.
+        second: title of the second style.
+        amount: share of the second style, 0 to 1.
+    """
+    share = round(100 * amount)
+    return f"{first} {100 - share} %, {second} {share} %"
+
+
+def parse_mix(text: str) -> tuple[str, float]:
+    """Parse "starry_night:0.4" into ("starry_night", 0.4); without a number the share is one half.
+
+    Raises:
+        ValueError: `text` is anything else; the message is one sentence.
+    """
+    key, colon, number = text.partition(":")
+    try:
+        amount = float(number) if colon else DEFAULT_MIX_AMOUNT
+    except ValueError:
+        amount = -1.0
+    if not key or not 0 <= amount <= 1:
+        raise ValueError(f"a mix is a style and its share of 0 to 1, as in udnie:0.4, not '{text}'")
+    return key, amount

@@ -1,11 +1,11 @@
-"""The one table of what changes the look or the speed of a picture; imports nothing slow.
+"""The one table of parameters that change the look or the speed; imports nothing slow.
 
-A field of `Parameters` that carries a row is a control: it appears in the engine's config and the
-settings, which inherit it, and from its row in the panel, among the flags, in their help and in
-the metadata of saved pictures. All that is left to write is what it does, in `app/engine`.
+A field of `Parameters` with a row is a control. EngineConfig and Settings inherit the field, and
+the row generates the control in the panel, the flag with its help, and the metadata of saved
+pictures. Only its effect has to be written, in `app/engine`.
 
-Fields without a row are chosen by controls and flags of their own: what they offer is found at run
-time (styles, devices) or needs PyTorch (kernels).
+Fields without a row have controls and flags of their own, because their options are found at run
+time (styles, devices) or need PyTorch (kernels).
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
 from typing import Any, TypeVar
 
-from app.mixing import HALF
-from app.options import NETWORKS, STROKES, UPSAMPLING, Option
+from app.options import DEFAULT_MIX_AMOUNT, NETWORKS, STROKES, UPSAMPLING, Option
 
 T = TypeVar("T")
 
@@ -25,7 +24,7 @@ _ROW = "row"  # the key of a parameter in its field's metadata
 
 
 class Group(StrEnum):
-    """The headings of the panel, from the top."""
+    """Headings of the panel, from top to bottom."""
 
     STYLE = "Style"
     DETAIL = "Detail"
@@ -34,21 +33,27 @@ class Group(StrEnum):
 
 
 class Stage(Enum):
-    """Where a parameter takes effect."""
+    """Where in the pipeline a parameter takes effect."""
 
-    NETWORK = "network"  # a change needs another picture of the network
-    FINISHING = "finishing"  # applied to the network's picture; a change needs no new one
+    NETWORK = "network"  # a change needs another run of the network
+    FINISHING = "finishing"  # applied to the network's result; a change needs no new run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One row of the table. Its name and its default are those of its field.
+    """One row of the table; its field has the name and the default value.
 
-    `label` is its text in the panel, "&" before the letter of its key; `title` is what a screen
-    reader says, `label` without "&" where it is empty. `tip` is the tooltip. `help` explains the
-    flag --name of `stylize` and, with `window_flag`, of the window; empty for no flag. `metadata`
-    is the key of its value in saved pictures; empty for none. What is not `persisted` has its
-    default again when the program starts.
+    Attributes:
+        label: text in the panel, "&" before the mnemonic.
+        tip: tooltip.
+        group: heading in the panel.
+        stage: where the parameter takes effect.
+        title: accessible name; by default `label` without "&".
+        help: help text of the flag of `stylize` and, with `window_flag`, of the window; empty for
+            no flag.
+        window_flag: whether the window has the flag too.
+        metadata: key in the metadata of saved pictures; empty for none.
+        persisted: whether the value is kept in the settings file.
     """
 
     label: str
@@ -66,50 +71,58 @@ class Parameter:
             object.__setattr__(self, "title", self.label.replace("&", ""))
 
     def valid(self, value: object) -> bool:
-        """Whether `value` may be chosen."""
+        """Whether `value` is a valid value of this parameter."""
         raise NotImplementedError
 
     def text(self, value: Any) -> str:
-        """A valid `value` as it stands in the metadata of a saved picture."""
+        """Return a valid `value` as text for the metadata of a saved picture."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FractionParameter(Parameter):
-    """A number of 0 to 1: a slider in percent. `zero` is shown in place of "0 %"."""
+    """A number from 0 to 1, shown as a slider in percent; `zero` is shown instead of "0 %"."""
 
     zero: str = "0 %"
 
     def valid(self, value: object) -> bool:
+        """Whether `value` is a float from 0 to 1."""
         return isinstance(value, float) and 0 <= value <= 1
 
     def text(self, value: float) -> str:
+        """Return `value` with two decimals."""
         return f"{value:.2f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchParameter(Parameter):
-    """On or off: a check box."""
+    """A boolean, shown as a check box."""
 
     def valid(self, value: object) -> bool:
+        """Whether `value` is a bool."""
         return isinstance(value, bool)
 
     def text(self, value: bool) -> str:
+        """Return "yes" or "no"."""
         return "yes" if value else "no"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceParameter(Parameter):
-    """A key of `options`: a drop-down list; of two options with `checked`, one of their keys, a
-    check box that chooses this one where it is checked."""
+    """A key of `options`, shown as a drop-down list.
+
+    With `checked`, one key of two options, it is a check box that selects this option when checked.
+    """
 
     options: Mapping[str, Option]
     checked: str = ""
 
     def valid(self, value: object) -> bool:
+        """Whether `value` is a key of the options."""
         return isinstance(value, str) and value in self.options
 
     def text(self, value: str) -> str:
+        """Return the title of the option."""
         return self.options[value].title
 
 
@@ -122,7 +135,7 @@ class Parameters:
     """The table, and a value of every parameter.
 
     `style` is the key of a style, `kernels` one of models.transformer_net.VARIANTS, `device` is
-    "auto" or as PyTorch writes it. Flags and metadata stand in the order of the rows; within a
+    "auto" or a PyTorch device string. Flags and metadata are in the order of the rows; within a
     group of the panel, check boxes come last.
     """
 
@@ -133,10 +146,10 @@ class Parameters:
         1.0,
         FractionParameter(
             label="S&trength",
-            tip="How much of the style: 0 % is the original",
+            tip="Strength of the style; 0 % is the original",
             group=Group.STYLE,
             stage=Stage.FINISHING,
-            help="0 is the picture, 1 the style",
+            help="0 is the original picture, 1 the full style",
             window_flag=False,
             metadata="Strength",
         ),
@@ -145,7 +158,7 @@ class Parameters:
         False,
         SwitchParameter(
             label="Keep &colors",
-            tip="Take the brightness of the style and the colors of the source",
+            tip="Combine the brightness of the styled picture with the colors of the source",
             group=Group.STYLE,
             stage=Stage.FINISHING,
             help="keep the picture's own colors",
@@ -157,15 +170,15 @@ class Parameters:
         "auto",
         ChoiceParameter(
             label="Net&work",
-            tip="Its size: lite is faster, full is finer",
+            tip="Size of the network: lite is faster, full has finer detail",
             group=Group.SPEED,
             stage=Stage.NETWORK,
             options=NETWORKS,
-            help="its size",
+            help="size of the network",
         ),
     )
     mix_amount: float = _row(
-        HALF,
+        DEFAULT_MIX_AMOUNT,
         FractionParameter(
             label="Sh&are",
             title="Share of the second style",
@@ -178,11 +191,11 @@ class Parameters:
         "medium",
         ChoiceParameter(
             label="St&rokes",
-            tip="How wide strokes are: the finer, the larger the picture the network sees",
+            tip="Width of the strokes; finer strokes need a larger network input",
             group=Group.DETAIL,
             stage=Stage.NETWORK,
             options=STROKES,
-            help="how wide they are",
+            help="width of the strokes",
             metadata="Strokes",
         ),
     )
@@ -190,13 +203,13 @@ class Parameters:
         "guided",
         ChoiceParameter(
             label="Sharpen to &frame",
-            tip="Where the network sees a smaller picture, take edges and fine detail from the "
-            "frame",
+            tip="If the network's input is smaller than the frame, restore edges and fine detail "
+            "from the frame",
             group=Group.DETAIL,
             stage=Stage.FINISHING,
             options=UPSAMPLING,
             checked="guided",
-            help="how a result smaller than the picture is brought to its size",
+            help="how to upsample a result that is smaller than the picture",
             metadata="Upsampling",
         ),
     )
@@ -204,12 +217,12 @@ class Parameters:
         0.0,
         FractionParameter(
             label="Smoot&hing",
-            tip="Steadies a stream where nothing moves, against flicker",
+            tip="Reduces flicker in parts of a stream that do not move",
             group=Group.MOTION,
             stage=Stage.FINISHING,
             zero="Off",
-            help="how far a video, or pictures that are its frames in order, is steadied where "
-            "nothing moves",
+            help="strength of the flicker reduction for a video, or for pictures that are "
+            "consecutive frames",
         ),
     )
 
@@ -223,12 +236,12 @@ CHOICES: dict[str, Mapping[str, Option]] = {
 }
 
 
-def values(parameters: Parameters) -> dict[str, Any]:
-    """The value of every field of the table, with a row or without, by name."""
+def parameter_values(parameters: Parameters) -> dict[str, Any]:
+    """Return the value of every field of the table, with a row or without, by name."""
     return {each.name: getattr(parameters, each.name) for each in fields(Parameters)}
 
 
-def given(options: Namespace) -> dict[str, Any]:
-    """The value of every row whose flag the command line gives, or gives a default."""
+def given_values(options: Namespace) -> dict[str, Any]:
+    """Return the values of the rows whose flags are given, or have a default, by name."""
     flags = {name: getattr(options, name, None) for name in PARAMETERS}
     return {name: value for name, value in flags.items() if value is not None}

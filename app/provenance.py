@@ -1,4 +1,4 @@
-"""Says where a figure comes from: the machine, the versions and the commit."""
+"""Records where a measurement comes from: machine, versions and commit."""
 
 from __future__ import annotations
 
@@ -14,35 +14,34 @@ from typing import Any
 
 import torch
 
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.version import styleforge_version
 from utils.devices import cpu_name
 
 
-def origin(device: torch.device, styles: Iterable[Style] = ()) -> dict[str, Any]:
-    """What every stored report begins with: date, machine, versions, commit and weights.
+def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[str, Any]:
+    """Return the first entries of every stored report: date, machine, versions, commit and weights.
 
     Args:
-        device: where the figures are measured.
-        styles: those that are measured; a report without styles says nothing of weights.
+        device: where the report is measured.
+        styles: the measured styles; without any, the report has no weights.
 
     Returns:
-        A table that json can write. `weights` has the sha256 of each file as it is now, by
-        "<key>/<file name>".
+        A JSON-serializable dict. `weights` has the sha256 of each file by "<key>/<file name>".
     """
     files = [(s.key, path) for s in styles for path in (s.weights, s.lite) if path is not None]
     weights = {f"{key}/{path.name}": _sha256(path) for key, path in files}
     return {
         "taken": datetime.now(UTC).date().isoformat(),
-        "machine": machine(device),
-        "versions": versions(),
+        "machine": machine_info(device),
+        "versions": version_info(),
         "commit": commit(),
         **({"weights": weights} if weights else {}),
     }
 
 
-def machine(device: torch.device) -> dict[str, Any]:
-    """What the figures depend on, as far as the machine tells."""
+def machine_info(device: torch.device) -> dict[str, Any]:
+    """Return the properties of the machine that measurements depend on."""
     gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
     return {
         "system": platform.platform(),
@@ -56,7 +55,8 @@ def machine(device: torch.device) -> dict[str, Any]:
     }
 
 
-def versions() -> dict[str, Any]:
+def version_info() -> dict[str, Any]:
+    """Return the versions of StyleForge, Python, PyTorch, CUDA and cuDNN."""
     return {
         "styleforge": styleforge_version(),
         "python": platform.python_version(),
@@ -67,17 +67,20 @@ def versions() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """What STYLEFORGE_COMMIT says, for files copied to another machine; else the commit of the
-    files that run, "+" behind it if any was changed since, or None outside a checkout."""
-    if told := os.environ.get("STYLEFORGE_COMMIT"):
-        return told
+    """Return the commit of the running files, with "+" appended if any was changed since.
+
+    The variable STYLEFORGE_COMMIT overrides it, for files copied to another machine. None outside
+    of a checkout.
+    """
+    if override := os.environ.get("STYLEFORGE_COMMIT"):
+        return override
     git = "git", "-C", str(Path(__file__).parent)
-    if _output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
-        return None  # installed, perhaps inside somebody else's repository
-    # Reports and their tables are what measuring writes, not what is measured.
+    if _command_output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return None  # installed, possibly inside another repository
+    # Reports and their tables are results; changing them does not change the program.
     files = ":/", ":(top,exclude)benchmarks", ":(top,exclude)docs/benchmarks.md"
-    changed = _output(*git, "status", "--porcelain", "--untracked-files=no", "--", *files)
-    return f"{_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
+    changed = _command_output(*git, "status", "--porcelain", "--untracked-files=no", "--", *files)
+    return f"{_command_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
 
 
 def _sha256(path: Path) -> str:
@@ -85,12 +88,12 @@ def _sha256(path: Path) -> str:
 
 
 def _driver() -> str | None:
-    """The same for all GPUs of a machine, each of which has a line."""
-    told = _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-    return None if told is None else told.partition("\n")[0]
+    """Version of the NVIDIA driver, the same for all GPUs; nvidia-smi prints a line for each."""
+    output = _command_output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    return None if output is None else output.partition("\n")[0]
 
 
-def _output(*command: str) -> str | None:
+def _command_output(*command: str) -> str | None:
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
         return done.stdout.strip()

@@ -1,4 +1,4 @@
-"""What the user chose, kept between runs in the per-user folder."""
+"""The user's settings, kept between runs in the per-user folder."""
 
 from __future__ import annotations
 
@@ -18,29 +18,37 @@ from utils.files.regular import read_regular
 
 log = logging.getLogger(__name__)
 
-APP = "styleforge"
-MOST = 1 << 20  # bytes of the settings file; a long strip of pictures takes some KB
+APP_NAME = "styleforge"
+MAX_BYTES = 1 << 20  # size limit of the settings file; a long strip of pictures takes some KB
 
 
 def settings_path() -> Path:
-    """The settings file of this user; its folder need not exist yet."""
-    return platformdirs.user_config_path(APP, appauthor=False) / "settings.json"
+    """Path of this user's settings file; its folder may not exist yet."""
+    return platformdirs.user_config_path(APP_NAME, appauthor=False) / "settings.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings(Parameters):
-    """Every preference and its default: the table of parameters and the fields below; adding a row
-    there or a field here is all it takes to add one.
+    """All settings with their defaults: the table of parameters and the fields below.
 
-    `source` is a spec for app.sources.open_source (a strip: one picture a line), empty for "the
-    first camera, otherwise the scene"; `precision` is the name of a models.precision.Precision;
-    `size` is the long side of the network's input, 0 for automatic; `mix` is the key of a second
-    style, empty for none; `budget_ms` is what the automatic size keeps capture-to-paint under;
-    `split` is 0-1; `view` is "styled", "split" or "compare"; `theme` is "system", "light" or
-    "dark"; `geometry` is Qt's, in base64. `photographs` is the folder styles were last trained on,
-    `vgg` the file of VGG-19's weights, empty for torchvision's. `open_folder`, `weights_folder` and
-    `save_folder` are where pictures and videos were last opened, checkpoints chosen and pictures
-    saved; empty for the system's own folders.
+    Adding a row to the table, or a field here, adds a setting.
+
+    Attributes:
+        source: a spec for app.sources.open_source (for a strip, one picture per line); empty for
+            the first camera, or the scene if there is none.
+        precision: name of a models.precision.Precision.
+        size: long side of the network's input in pixels; 0 for automatic.
+        mix: key of the second style; empty for none.
+        budget_ms: limit of the capture-to-paint time for the automatic size, in milliseconds.
+        view: "styled", "split" or "compare".
+        split: position of the divider, 0 to 1.
+        theme: "system", "light" or "dark".
+        geometry: Qt's window geometry in base64.
+        photographs: folder of the last training dataset.
+        vgg: file with VGG-19's weights; empty for torchvision's.
+        open_folder: where pictures and videos were last opened; empty for the system's folder.
+        weights_folder: where a checkpoint was last chosen; empty for the system's folder.
+        save_folder: where a picture was last saved; empty for the system's folder.
     """
 
     source: str = ""
@@ -63,22 +71,26 @@ class Settings(Parameters):
 
     @classmethod
     def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:
-        """Read `path`; what is missing or malformed falls back to its default. `complain` gets
-        one sentence on everything that is damaged."""
+        """Read `path`; missing or malformed values get their defaults.
+
+        Args:
+            path: the settings file, which need not exist.
+            complain: called with one sentence about everything that is damaged.
+        """
         try:
-            text = read_regular(path, MOST).decode("utf-8", "replace")
+            text = read_regular(path, MAX_BYTES).decode("utf-8", "replace")
         except FileNotFoundError:
             return cls()
         except OSError as exc:
             complain(f"The settings file {path} is unreadable, using defaults: {exc.strerror}")
             return cls()
-        stored = _parsed(text)
+        stored = _parse_json(text)
         if stored is None:
             complain(f"The settings file {path} is damaged; kept is what can still be read")
-            stored = _salvaged(text, _KEPT)
+            stored = _recover_settings(text, _PERSISTED)
         kept: dict[str, Any] = {}
         damaged: list[str] = []
-        for field in (field for field in fields(cls) if field.name in _KEPT):
+        for field in (field for field in fields(cls) if field.name in _PERSISTED):
             value = stored.get(field.name, field.default)
             if isinstance(field.default, float) and type(value) is int and abs(value) < 2**53:
                 value = float(value)
@@ -91,16 +103,17 @@ class Settings(Parameters):
         return cls(**kept)
 
     def save(self, path: Path) -> None:
-        """Write to a temporary name beside `path`, then rename: never half a file."""
-        stored = {name: getattr(self, name) for name in _KEPT}
+        """Write to a temporary file beside `path`, then rename it, so that the file is never
+        incomplete."""
+        stored = {name: getattr(self, name) for name in _PERSISTED}
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
-            temporary.touch(mode=0o600)  # a camera's address may hold its password
+            temporary.touch(mode=0o600)  # a camera's address may contain its password
             temporary.write_text(json.dumps(stored, indent=2), "utf-8")
 
 
 # The keys of the settings file.
-_KEPT = tuple(
+_PERSISTED = tuple(
     field.name
     for field in fields(Settings)
     if field.name not in PARAMETERS or PARAMETERS[field.name].persisted
@@ -116,8 +129,8 @@ _RANGES = {
 }
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
-    """The settings file as it should be; None if it is anything else."""
+def _parse_json(text: str) -> dict[str, Any] | None:
+    """Return the settings file as a dict; None if it is not a JSON object."""
     try:
         stored = json.loads(text)
     except (ValueError, RecursionError):
@@ -125,8 +138,8 @@ def _parsed(text: str) -> dict[str, Any] | None:
     return stored if isinstance(stored, dict) else None
 
 
-def _salvaged(text: str, names: Sequence[str]) -> dict[str, Any]:
-    """What can be read of a file that is no JSON any more, each setting by itself."""
+def _recover_settings(text: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that can still be read from damaged JSON, each on its own."""
     found: dict[str, Any] = {}
     for name in names:
         for match in re.finditer(rf'"{name}"\s*:\s*', text):
@@ -147,5 +160,5 @@ def _valid(name: str, value: object, default: object) -> bool:
     if name in _RANGES:
         low, high = _RANGES[name]
         return low <= value <= high  # type: ignore[operator]  (the type was checked above)
-    # Half a surrogate pair can neither be shown nor be the name of anything.
+    # A lone surrogate can neither be shown nor be part of a name.
     return not (isinstance(value, str) and re.search("[\ud800-\udfff]", value))

@@ -1,4 +1,4 @@
-"""The version of StyleForge that is running."""
+"""The version of the running program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def styleforge_version() -> str:
-    """The installed package's, "0.0.0" where the files run without having been installed."""
+    """Return the version of the installed package, or "0.0.0" if it is not installed."""
     try:
         return version("styleforge")
     except PackageNotFoundError:

@@ -1,11 +1,11 @@
-"""The public door to the fused operations: `import kernel_fusion as kf`.
+"""The public interface of the fused operations: `import kernel_fusion as kf`.
 
-`kf.ops.*` always work: native where a kernel is built, the PyTorch reference elsewhere, which a
-warning says once. `kf.kernels.<group>.*` are the native kernels alone, and raise KernelUnavailable
-with the reason where they cannot run. `kf.prepare()` builds the kernels, once for a machine; what
-is built is loaded by the first call. `kf.statuses(device)` says what each operation runs on there,
-`kf.CUDA_AVAILABLE` whether PyTorch sees a GPU, and `kf.EXTENSION_LOADED` whether every native
-kernel for the CPU is in use now.
+`kf.ops.*` run everywhere: as native kernels where these are built, otherwise as PyTorch reference
+implementations, with one warning. `kf.kernels.<group>.*` are the native kernels alone, and raise
+KernelUnavailable with the reason where they cannot run. `kf.prepare()` builds the kernels, once per
+machine; the first call of an operation loads them. `kf.statuses(device)` gives the status of each
+operation on a device. `kf.CUDA_AVAILABLE` is whether PyTorch sees a GPU, `kf.EXTENSION_LOADED`
+whether every native kernel for the CPU is in use.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXTENSION_LOADED: bool
 
 
 def __getattr__(name: str) -> Any:
-    # Computed when asked: a GPU is not touched, and nothing is built, by importing this.
+    # Computed on access: importing this initializes no GPU and loads no kernel.
     if name == "CUDA_AVAILABLE":
         return torch.cuda.is_available()
     if name == "EXTENSION_LOADED":

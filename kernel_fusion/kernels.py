@@ -1,4 +1,5 @@
-"""The native kernels without their references, by group: they run, or raise KernelUnavailable."""
+"""The native kernels by group, without a fallback: where one cannot run, it raises
+KernelUnavailable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fused operations as functions: native where a kernel is built, reference elsewhere."""
+"""The fused operations as functions: native where kernels are built, otherwise in PyTorch."""
 
 from __future__ import annotations
 

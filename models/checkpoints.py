@@ -1,7 +1,7 @@
 """Reads any published checkpoint of the network into our state dict, and writes our own.
 
-What a file is, its first bytes decide, not its name. Nothing in a file is ever executed: pickles
-go through PyTorch's restricted reader, which knows tensors and plain containers only.
+The first bytes of a file decide its format, not its name. Nothing in a file is ever executed:
+pickles go through PyTorch's restricted reader, which accepts tensors and plain containers only.
 """
 
 from __future__ import annotations
@@ -24,32 +24,31 @@ from models.network_config import (
     network_config,
     num_residual_blocks,
 )
-from models.safe_load import UnsafeFileError, is_weight, load_tensors
+from models.safe_load import UnsafeFileError, is_dict, is_weight, load_tensors
 from utils.files.atomic import atomic_write
 from utils.files.regular import open_regular
 from utils.text import printable
 
-State = dict[str, Tensor]
-
+State = dict[str, Tensor]  # a state dict by the published keys
 
 NAME = 100  # characters of a file's name in a message
-NESTED = 8  # wrappers around each other
-NAMED = 3  # keys of one fault in a message
+MAX_NESTING = 8  # wrapper dicts inside each other
+MAX_LISTED_KEYS = 3  # per fault in a message
 MOST = 100 << 20  # bytes of a checkpoint, and of its weights as float32: 15 times the network
-MOST_NAMES = 4 << 20  # bytes of the list of names in a PyTorch file; those of the network take 8 KB
+MAX_PICKLE_BYTES = 4 << 20  # of a PyTorch file's data.pkl; the network's takes 8 KB
 
 
 class CheckpointError(ValueError):
-    """A file that cannot be used as weights; one sentence with its name and its fault."""
+    """A file cannot be used as weights; the message is one sentence with its name and its fault."""
 
 
 # Prefixes that wrappers (DataParallel, torch.compile) leave on every key.
 _PREFIXES = ("module.", "_orig_mod.")
 
-# Where a state dict may hide inside a training checkpoint; wrappers may be nested.
+# Keys under which training checkpoints keep the state dict; wrappers may be nested.
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "network", "params")
 
-# Keys of old instance norms that mean nothing: the statistics are those of the picture.
+# Keys of old instance norms that are not used: the statistics are computed from the input.
 _DROPPED = re.compile(r".*\b(running_mean|running_var|num_batches_tracked)")
 
 # (pattern of a key, our key). The rows are tried in order, first that matches; a key that no row
@@ -64,9 +63,9 @@ _RENAMES: tuple[tuple[str, str], ...] = (
     (r"deconv1\.norm\.(\w+)", r"in4.\1"),
     (r"deconv2\.norm\.(\w+)", r"in5.\1"),
 )
-_WORDS = {"gamma": "weight", "beta": "bias"}
+_AFFINE_NAMES = {"gamma": "weight", "beta": "bias"}
 
-# What people mistake for checkpoints, by the first bytes.
+# Files of other kinds that users pass as checkpoints, by their first bytes.
 _FOREIGN = (
     (b"\xff\xd8\xff", "a JPEG picture"),
     (b"\x89PNG", "a PNG picture"),
@@ -79,16 +78,24 @@ _FOREIGN = (
     (b"\x89HDF", "an HDF5 (Keras) file"),
     (b"version https://git-lfs", "a Git LFS pointer, not the file it stands for"),
 )
-_TORCH_LEGACY = b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"  # the number that opens an old torch file
+_TORCH_LEGACY = b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"  # magic number of the pre-1.6 torch format
 _PROTOCOLS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 
 
 def load_checkpoint(path: Path | str) -> State:
-    """The weights in `path`, a regular file: our keys, float32, on the CPU, complete and finite.
+    """Read the weights of a transformer network.
 
-    Reads safetensors and PyTorch files, new and old, in both published layouts, with or without
-    wrappers around them. Raises CheckpointError for anything else; of a checkpoint that does not
-    fit the network it names the first missing, unexpected and wrongly shaped keys.
+    Args:
+        path: A regular file: safetensors or PyTorch, of the zip or the older format, in either
+            published layout, with or without wrapper dicts around the state dict.
+
+    Returns:
+        The state dict under our keys, complete and finite: float32, contiguous, on the CPU.
+
+    Raises:
+        CheckpointError: The file is missing, unreadable, damaged or of another kind; for a
+            checkpoint that does not fit the network, the message names the first missing,
+            unexpected and wrongly shaped keys.
     """
     path = Path(path)
     name = printable(path.name, NAME)
@@ -108,9 +115,17 @@ def save_checkpoint(
     metadata: Mapping[str, str] | None = None,
     dtype: torch.dtype = torch.float16,
 ) -> None:
-    """Write `state` as safetensors in `dtype`, whole or not at all; OSError if it cannot be.
+    """Write a state dict as safetensors, atomically.
 
-    Raises CheckpointError for weights that are not finite in `dtype`.
+    Args:
+        path: The file to write or replace.
+        state: The weights, on any device and of any floating dtype.
+        metadata: Text stored in the header of the file.
+        dtype: What the weights are converted to.
+
+    Raises:
+        CheckpointError: A weight is not finite in `dtype`.
+        OSError: The file cannot be written.
     """
     path = Path(path)
     weights = {
@@ -123,7 +138,7 @@ def save_checkpoint(
 
 
 def _read(name: str, file: BinaryIO) -> Any:
-    """What is stored in `file`, whatever it is; CheckpointError if it is no checkpoint."""
+    """Deserialize a file of any supported format; CheckpointError if it is no checkpoint."""
     head = file.read(512)
     file.seek(0)
     if not head:
@@ -152,8 +167,9 @@ def _read_zip(name: str, file: BinaryIO) -> Any:
         )
     if not any(entry.endswith("/data.pkl") for entry in sizes):
         raise CheckpointError(f"'{name}' is not a checkpoint: it is a ZIP archive")
-    names = sum(size for entry, size in sizes.items() if entry.endswith("/data.pkl"))
-    if sum(sizes.values()) > MOST or names > MOST_NAMES:  # packed, it may be small all the same
+    pickled = sum(size for entry, size in sizes.items() if entry.endswith("/data.pkl"))
+    # Uncompressed sizes: the archive itself may be small.
+    if sum(sizes.values()) > MOST or pickled > MAX_PICKLE_BYTES:
         raise _too_large(name)
     file.seek(0)
     return _read_torch(name, file)
@@ -168,7 +184,7 @@ def _read_torch(name: str, file: BinaryIO) -> Any:
 
 def _read_safetensors(name: str, file: BinaryIO) -> State:
     try:
-        # Not load_file: it maps the file, which may then change under the weights.
+        # Not load_file: it maps the file, whose later changes would change the weights.
         return safetensors.torch.load(file.read(MOST))
     except SafetensorError as error:
         raise CheckpointError(
@@ -183,6 +199,7 @@ def _too_large(name: str) -> CheckpointError:
 
 
 def _describe(head: bytes) -> str:
+    """Name the kind of a file that is no checkpoint, by its first bytes."""
     for magic, what in _FOREIGN:
         if head.startswith(magic):
             return what
@@ -193,7 +210,7 @@ def _describe(head: bytes) -> str:
     try:
         text = head.decode("utf-8")
     except UnicodeDecodeError as error:
-        # A character may have been cut in two at the end of what was read.
+        # A multi-byte character may be truncated at the end of `head`.
         text = head[: error.start].decode("utf-8") if error.start > len(head) - 4 else "\0"
     return "a text file" if text.isprintable() or _is_text(text) else "of no known kind"
 
@@ -202,41 +219,44 @@ def _is_text(text: str) -> bool:
     return all(c.isprintable() or c in "\r\n\t\f" for c in text)
 
 
-def _unwrap(name: str, content: Any) -> Mapping[str, Any]:
-    for _ in range(NESTED):  # a table may hold itself
-        if not isinstance(content, Mapping):
+def _unwrap(name: str, content: object) -> dict[Any, Any]:
+    """Return the state dict inside any wrapper dicts."""
+    for _ in range(MAX_NESTING):  # a dict may contain itself
+        if not is_dict(content):
             break
-        inner = next((content[w] for w in _WRAPPERS if isinstance(content.get(w), Mapping)), None)
+        table = content
+        inner = next((table[key] for key in _WRAPPERS if is_dict(table.get(key))), None)
         if inner is None:
             break
         content = inner
-    if not isinstance(content, Mapping):
+    if not is_dict(content):
         raise CheckpointError(f"'{name}' holds a {type(content).__name__}, not named weights")
     return content
 
 
 def _our_key(key: str) -> str:
+    """Translate a key of either published layout into ours."""
     while stripped := next((p for p in _PREFIXES if key.startswith(p)), ""):
         key = key.removeprefix(stripped)
     for pattern, ours in _RENAMES:
         if found := re.fullmatch(pattern, key):
-            # They count residual blocks from 0, we from 1.
+            # The other layout counts residual blocks from 0, ours from 1.
             key = found.expand(ours.format(int(found[1]) + 1) if "{}" in ours else ours)
             break
     head, _, last = key.rpartition(".")
-    return f"{head}.{_WORDS.get(last, last)}" if head else key
+    return f"{head}.{_AFFINE_NAMES.get(last, last)}" if head else key
 
 
 def _conform(name: str, content: Mapping[Any, Any]) -> State:
-    """Our keys and nothing else, float32; CheckpointError names what does not fit."""
+    """Rename, check and convert the weights; CheckpointError names the keys that do not fit."""
     found: dict[str, Any] = {}
-    twice: list[str] = []
+    duplicates: list[str] = []
     for key, value in content.items():
         ours = _our_key(str(key))
         if _DROPPED.fullmatch(ours):
             continue
         if ours in found:
-            twice.append(ours)
+            duplicates.append(ours)
         found[ours] = value
     count = num_residual_blocks(found)
     if count > MAX_RESIDUAL_BLOCKS:
@@ -251,14 +271,15 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
     expected = shape.state_shapes()
     faults = _faults(found, usable, expected)
     if any(faults.values()):
-        # Widths read from weights that do not fit together would blame the wrong ones.
+        # Widths inferred from inconsistent weights would name the wrong keys in the message.
         expected = replace(FULL, num_residual_blocks=max(count, 1)).state_shapes()
         faults = _faults(found, usable, expected)
-    faults["given twice"] = twice
+    faults["given twice"] = duplicates
     if any(faults.values()):
         text = "; ".join(f"{what}: {_listed(keys)}" for what, keys in faults.items() if keys)
         raise CheckpointError(f"'{name}' does not fit the network: {printable(text)}")
-    if 4 * sum(usable[key].numel() for key in expected) > MOST:  # a tensor may repeat one number
+    # An expanded tensor may be larger than the file.
+    if 4 * sum(usable[key].numel() for key in expected) > MOST:
         raise _too_large(name)
     state = {
         key: usable[key].detach().to("cpu", torch.float32).contiguous().clone() for key in expected
@@ -269,9 +290,10 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
 
 
 def _listed(keys: list[str]) -> str:
-    """The first of `keys`, and how many more there are."""
-    named = ", ".join(printable(key, NAME) for key in keys[:NAMED])
-    return f"{named} and {len(keys) - NAMED} more" if len(keys) > NAMED else named
+    """Join the first keys, and say how many more there are."""
+    listed = ", ".join(printable(key, NAME) for key in keys[:MAX_LISTED_KEYS])
+    more = len(keys) - MAX_LISTED_KEYS
+    return f"{listed} and {more} more" if more > 0 else listed
 
 
 def _faults(
@@ -279,6 +301,7 @@ def _faults(
     usable: Mapping[str, Tensor],
     expected: Mapping[str, tuple[int, ...]],
 ) -> dict[str, list[str]]:
+    """Map each kind of fault to the keys that have it."""
     return {
         "missing": [key for key in expected if key not in found],
         "unexpected": [key for key in found if key not in expected],

@@ -1,13 +1,16 @@
-"""The layers of the published network, and what an executor may ask of a network made of them."""
+"""The layers of the published network, and the interface that executors need of a network."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.network_config import NetworkConfig
+
+M = TypeVar("M", bound=nn.Module)
 
 
 class ConvLayer(nn.Module):
@@ -17,7 +20,8 @@ class ConvLayer(nn.Module):
         in_channels: Channels of the input.
         out_channels: Channels of the result.
         kernel_size: Side of the kernel, odd.
-        stride: Step of the kernel; the result is [N, out_channels, ceil(H / stride), ...].
+        stride: Step of the kernel; the result is [N, out_channels, ceil(H / stride),
+            ceil(W / stride)].
     """
 
     upsample = 1
@@ -29,7 +33,8 @@ class ConvLayer(nn.Module):
         self.reflection_pad = nn.ReflectionPad2d(kernel_size // 2)
         self.conv2d = nn.Conv2d(in_channels, out_channels, kernel_size, stride)
 
-    def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W]
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply the layer to [N, in_channels, H, W]."""
         return self.conv2d(self.reflection_pad(x))
 
 
@@ -41,7 +46,7 @@ class UpsampleConvLayer(ConvLayer):
         out_channels: Channels of the result.
         kernel_size: Side of the kernel, odd.
         stride: Step of the kernel.
-        upsample: Factor of the enlargement; None or 1 leaves it out.
+        upsample: Factor of the enlargement; None or 1 for no enlargement.
     """
 
     def __init__(
@@ -55,7 +60,8 @@ class UpsampleConvLayer(ConvLayer):
         super().__init__(in_channels, out_channels, kernel_size, stride)
         self.upsample = upsample or 1
 
-    def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W]
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply the layer to [N, in_channels, H, W]."""
         if self.upsample > 1:
             x = F.interpolate(x, mode="nearest", scale_factor=self.upsample)
         return super().forward(x)
@@ -79,13 +85,14 @@ class ResidualBlock(nn.Module):
         self.in2 = norm_type(channels, affine=True)
         self.relu = nn.ReLU()
 
-    def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W]
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply the block to [N, channels, H, W]; the result has the same shape."""
         y = self.relu(self.in1(self.conv1(x)))
         return self.in2(self.conv2(y)) + x
 
 
 class PublishedNetwork(Protocol):
-    """The layers of a transformer network by their published names, as executors read them."""
+    """What executors read of a transformer network: its layers, by their published names."""
 
     shape: NetworkConfig
     num_residual_blocks: int
@@ -103,5 +110,20 @@ class PublishedNetwork(Protocol):
 
     @property
     def residual_blocks(self) -> list[ResidualBlock]:
-        """From the first to the last."""
+        """The residual blocks, in the order in which they are applied."""
         ...
+
+
+def to_channels_last(module: M, device: torch.device | None = None) -> M:
+    """Move the parameters and buffers of a module, in place, to channels-last memory.
+
+    Args:
+        module: Any module.
+        device: Where to move it; None leaves it where it is.
+
+    Returns:
+        The same module.
+    """
+    # PyTorch: the overloads of Module.to leave out memory_format.
+    module.to(device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+    return module

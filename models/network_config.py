@@ -1,4 +1,4 @@
-"""How wide and how deep a transformer network is: a value, and the two sizes we train."""
+"""The dimensions of a transformer network, and the two configurations that we train."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ MAX_WIDTH = 4096  # channels; the widest network published has 128
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """`widths` are the channels at full, half and quarter size; `end_kernel` is the side of the
-    first and the last convolution, odd. The defaults are those of Johnson et al. 2016.
+    """The dimensions of a transformer network; the defaults are those of Johnson et al. 2016.
 
-    Raises ValueError for a network that cannot be.
+    Args:
+        num_residual_blocks: 1 to MAX_RESIDUAL_BLOCKS.
+        widths: Channels at full, half and quarter resolution, each 1 to MAX_WIDTH.
+        end_kernel: Side of the first and the last convolution's kernel: odd, 1 to 15.
+
+    Raises:
+        ValueError: A dimension is out of its range.
     """
 
     num_residual_blocks: int = 5
@@ -43,7 +48,7 @@ class NetworkConfig:
         return f"{blocks}, {widths} channels and a first kernel of {self.end_kernel}"
 
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
-        """The published state dict: the shape of each parameter, by its key, in order."""
+        """Map each key of the published state dict to the shape of its parameter, in order."""
         outer, middle, inner = self.widths
         shapes: dict[str, tuple[int, ...]] = {}
 
@@ -72,10 +77,15 @@ class NetworkConfig:
         return shapes
 
     def multiply_adds(self, width: int, height: int) -> int:
-        """Of the convolutions as published, for a picture of `width` x `height` pixels."""
+        """Count the multiply-adds of the convolutions as published.
+
+        Args:
+            width: Of the input, in pixels.
+            height: Of the input, in pixels.
+        """
         outer, middle, inner = self.widths
         end = self.end_kernel**2 * 3 * outer
-        halves = 9 * outer * middle  # the same going down, at half size, and going up, at full
+        halves = 9 * outer * middle  # per pixel of conv2, at half size, and of deconv2, at full
         quarters = 9 * middle * inner
         residual = 9 * inner * inner * 2 * self.num_residual_blocks
         sixteenths = 16 * (2 * end + halves) + 4 * (halves + quarters) + quarters + residual
@@ -85,12 +95,19 @@ class NetworkConfig:
 FULL = NetworkConfig()
 LITE = NetworkConfig(widths=(16, 32, 48), end_kernel=5)
 
-# By the name the user chooses them with.
+# By the names that users choose them by.
 CONFIGS: dict[str, NetworkConfig] = {"full": FULL, "lite": LITE}
 
 
 def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
-    """The shape a state dict with the published keys describes; ValueError if it is none."""
+    """Infer the dimensions of a network from its state dict.
+
+    Args:
+        state: Weights under the published keys.
+
+    Raises:
+        ValueError: These are not the weights of a transformer network.
+    """
     try:
         first, second, third = (state[f"conv{n}.conv2d.weight"] for n in (1, 2, 3))
         widths = (first.shape[0], second.shape[0], third.shape[0])
@@ -100,7 +117,7 @@ def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
 
 
 def num_residual_blocks(state: Mapping[str, Tensor]) -> int:
-    """How many residual blocks a state dict with the published keys describes."""
+    """Count the residual blocks in a state dict with the published keys."""
     return max(
         (int(m[1]) for m in (re.match(r"res(\d{1,9})\.", key) for key in state) if m), default=0
     )

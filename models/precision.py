@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -13,12 +13,18 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """`dtype` holds the weights and activations; `autocast` instead keeps FP32 weights and
-    lets PyTorch choose per operation. `tf32` lets a GPU multiply FP32 numbers with the 11
-    significant bits of TF32. `bits` are the significant bits of a factor in a product (24 in
-    FP32). `capability` is the lowest CUDA compute capability that
-    runs it on tensor cores. Two pictures made in this mode agree when their largest difference
-    is at most `max_difference` (0-255) or, where that is None, their PSNR at least `min_psnr`.
+    """The parameters of one precision mode.
+
+    Attributes:
+        title: The name on screen.
+        dtype: Dtype of weights and activations.
+        bits: Significant bits of the factors in a product; 24 in FP32.
+        autocast: Whether PyTorch's autocast chooses the dtype per operation; weights are FP32.
+        tf32: Whether a GPU may multiply FP32 numbers as TF32.
+        capability: The lowest CUDA compute capability that runs the mode on tensor cores.
+        max_difference: Two pictures made in this mode agree when their largest difference (on
+            0-255) is at most this; None to compare their PSNR instead.
+        min_psnr: The PSNR in dB at which two pictures agree where `max_difference` is None.
     """
 
     title: str
@@ -32,6 +38,8 @@ class Mode:
 
 
 class Precision(Enum):
+    """The precisions a network can run in; the value of a member is its `Mode`."""
+
     fp32 = Mode("FP32", torch.float32, 24, max_difference=0.5)
     tf32 = Mode("TF32", torch.float32, 11, tf32=True, capability=(8, 0), min_psnr=50.0)
     fp16 = Mode("FP16", torch.float16, 11, capability=(5, 3))
@@ -40,12 +48,13 @@ class Precision(Enum):
 
     @property
     def title(self) -> str:
+        """The name on screen, such as "FP16"."""
         return self.value.title
 
     @property
     def safer(self) -> Precision | None:
-        """What to step down to when this mode produces a broken picture: FP16 (and AMP, which
-        is FP16 inside), BF16, FP32; None for FP32."""
+        """The precision with a larger range or more bits to use when this one overflows: FP16
+        and AMP (FP16 on a GPU) step down to BF16, BF16 and TF32 to FP32; None for FP32."""
         return {
             Precision.fp16: Precision.bf16,
             Precision.amp: Precision.bf16,
@@ -54,8 +63,15 @@ class Precision(Enum):
         }.get(self)
 
     def agree(self, difference: float, psnr: float) -> tuple[bool, str]:
-        """Whether two pictures made in this mode agree, and the bound they were held to, in
-        words. `difference` is the largest on 0-255, `psnr` in dB."""
+        """Decide whether two pictures made in this mode are equal up to rounding.
+
+        Args:
+            difference: Their largest absolute difference, on 0-255.
+            psnr: Their PSNR in dB.
+
+        Returns:
+            Whether they agree, and the bound that was applied, as text.
+        """
         if self.value.max_difference is not None:
             bound = self.value.max_difference
             return difference <= bound, f"largest difference at most {bound:g} of 255"
@@ -63,13 +79,20 @@ class Precision(Enum):
 
     @property
     def cost(self) -> str:
-        """What it costs in exactness, in words; empty for FP32."""
+        """The loss of precision as a sentence; empty for FP32."""
         bits, full = self.value.bits, Precision.fp32.value.bits
         return f"{self.title} multiplies {bits} of FP32's {full} bits" if bits < full else ""
 
     def remark(self, device: torch.device) -> str:
-        """Why this mode cannot run on `device`, or would be slower there than FP32; empty if
-        neither. A mode with a remark is still offered, with the remark beside it."""
+        """Say why this mode has no advantage over FP32 on `device`.
+
+        Args:
+            device: The CPU or a CUDA device.
+
+        Returns:
+            A sentence, or "" if the mode is supported natively. A mode with a remark is still
+            offered, next to its remark.
+        """
         if self is Precision.fp32:
             return ""
         if self is Precision.tf32:
@@ -82,19 +105,33 @@ class Precision(Enum):
             if torch.cuda.get_device_capability(device) < self.value.capability:
                 return f"{self.title} is emulated on this GPU and slower than FP32"
             return ""
-        if self is Precision.fp16 and not torch.cpu._is_amx_fp16_supported():
+        if self is Precision.fp16 and not _cpu_has_fp16():
             return "FP16 is slower than FP32 on this CPU: it has no FP16 matrix instructions"
-        if self is not Precision.fp16 and not torch.cpu._is_avx512_bf16_supported():
+        if self is not Precision.fp16 and not _cpu_has_bf16():
             return f"{self.title} is slower than FP32 on this CPU: it has no BF16 instructions"
         return ""
 
 
-@contextmanager
-def tf32_allowed(allowed: bool) -> Iterator[None]:
-    """Within, PyTorch's convolutions and matrix products of FP32 on CUDA may use TF32, or not.
+# PyTorch 2.9 has no public name for either query.
 
-    PyTorch keeps this for the whole process: threads that need it otherwise must not run
-    meanwhile.
+
+def _cpu_has_fp16() -> bool:
+    return torch.cpu._is_amx_fp16_supported()  # pyright: ignore[reportPrivateUsage]
+
+
+def _cpu_has_bf16() -> bool:
+    return torch.cpu._is_avx512_bf16_supported()  # pyright: ignore[reportPrivateUsage]
+
+
+@contextmanager
+def tf32_allowed(allowed: bool) -> Generator[None]:
+    """Allow or forbid TF32 in PyTorch's FP32 convolutions and matrix products on CUDA.
+
+    PyTorch keeps this setting for the whole process: threads that need the other value must not
+    run meanwhile.
+
+    Args:
+        allowed: The setting inside the `with` block; the previous one is restored afterwards.
     """
     backends = torch.backends
     before = backends.cudnn.allow_tf32, backends.cuda.matmul.allow_tf32
@@ -106,6 +143,6 @@ def tf32_allowed(allowed: bool) -> Iterator[None]:
 
 
 def compute_dtype(x: Tensor) -> torch.dtype:
-    """The dtype to compute in where `x` is: that of autocast, where it is on."""
+    """The dtype to compute in: autocast's where it is enabled on the device of `x`, else x's."""
     kind = x.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype

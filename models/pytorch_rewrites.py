@@ -1,7 +1,7 @@
-"""The network by its exact rewrites in PyTorch alone: the most that a compiler can start from.
+"""The network with the exact algebraic rewrites of the native kernels, in PyTorch alone.
 
-What the native kernels gain is measured against this, compiled, not only against the network as
-it was published.
+Benchmarks compile it and compare the native kernels with it, not only with the network as it was
+published: the difference is what the kernels gain beyond the algebra.
 """
 
 from __future__ import annotations
@@ -13,22 +13,27 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kernels.weight_transforms import phase_weight
-from models.layers import ConvLayer
+from models.layers import ConvLayer, to_channels_last
 from models.transformer_net import TransformerNetBaseline
 
 
 class PhaseConv(nn.Module):
-    """A ConvLayer that enlarges, as one smaller convolution before the enlargement."""
+    """An UpsampleConvLayer (x2) as one smaller convolution that computes all four phases.
+
+    Args:
+        layer: The layer to rewrite; its weights are merged in float64 and its bias is dropped.
+    """
 
     def __init__(self, layer: ConvLayer) -> None:
         super().__init__()
         self.register_buffer("weight", phase_weight(layer.conv2d.weight.detach()))
 
-    def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W] to [N, Cout, 2 H, 2 W]
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [N, C, H, W] to [N, Cout, 2 H, 2 W]."""
         height, width = x.shape[-2:]
         y = F.conv2d(F.pad(x, (1, 1, 1, 1), mode="replicate"), self.get_buffer("weight"))
-        phases = y.unflatten(1, (2, 2, -1))
-        # Phase (a, b) of pixel (i, j) sits at (i + a, j + b).
+        phases = torch.unflatten(y, 1, (2, 2, -1))
+        # Phase (a, b) of pixel (i, j) is at (i + a, j + b).
         rows = [
             torch.stack([phases[:, a, b, :, a : a + height, b : b + width] for b in (0, 1)], -1)
             for a in (0, 1)
@@ -37,13 +42,20 @@ class PhaseConv(nn.Module):
 
 
 class Norm(nn.Module):
-    """Instance norm written out, since PyTorch's own asks for NCHW; half precision in FP32."""
+    """Instance norm in elementary operations, with statistics in FP32 or better.
+
+    PyTorch's own converts channels-last input to NCHW.
+
+    Args:
+        norm: The norm to rewrite; its parameters are shared.
+    """
 
     def __init__(self, norm: nn.InstanceNorm2d) -> None:
         super().__init__()
         self.weight, self.bias, self.eps = norm.weight, norm.bias, norm.eps
 
-    def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W]
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalize [N, C, H, W] per sample and channel; keeps the dtype."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         var, mean = torch.var_mean(wide, (2, 3), correction=0, keepdim=True)
         scale = torch.rsqrt(var + self.eps) * self.weight[:, None, None]
@@ -51,10 +63,17 @@ class Norm(nn.Module):
 
 
 def with_rewrites(network: TransformerNetBaseline) -> TransformerNetBaseline:
-    """A copy of `network` that computes the same picture with fewer multiplications.
+    """Rewrite a network so that it computes the same picture with fewer multiplications.
 
-    Biases that a norm removes are gone, layers that enlarge are a PhaseConv, and everything is
-    channels last. Convert to another dtype afterwards: weights are merged in float64.
+    Biases in front of a norm are dropped, since the norm cancels them; upsampling layers become a
+    PhaseConv; the memory format is channels last.
+
+    Args:
+        network: Left as it is. Convert the result, not this, to another dtype: weights are merged
+            in float64.
+
+    Returns:
+        The rewritten copy.
     """
     result = copy.deepcopy(network)
     for parent in list(result.modules()):
@@ -65,4 +84,4 @@ def with_rewrites(network: TransformerNetBaseline) -> TransformerNetBaseline:
                 setattr(parent, name, PhaseConv(child))
             elif isinstance(child, ConvLayer) and child is not result.deconv3:
                 child.conv2d.bias = None
-    return result.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+    return to_channels_last(result)

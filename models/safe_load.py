@@ -1,11 +1,11 @@
-"""Reads PyTorch files of tensors and plain containers, whatever is in them; nothing is run."""
+"""Reads PyTorch files of tensors and plain containers without executing anything in them."""
 
 from __future__ import annotations
 
 import pickle
 import re
 import warnings
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 
 import torch
 from torch import Tensor
@@ -14,19 +14,30 @@ from utils.text import printable
 
 CODE = 100  # characters of a function's name in a message
 
-# What is wrong with a file is said once, by the error. For the whole process, since filters
-# cannot be set for one of several threads.
-for told in ("Detected pickle protocol", "TypedStorage is deprecated"):
-    warnings.filterwarnings("ignore", message=told)
+# PyTorch warns of these in addition to the error raised below. The filters are the process's,
+# since they cannot be set for one of several threads.
+for _message in ("Detected pickle protocol", "TypedStorage is deprecated"):
+    warnings.filterwarnings("ignore", message=_message)
 
 
 class UnsafeFileError(ValueError):
-    """A file that holds something else, or is damaged; the message completes "'a.pth' ..."."""
+    """A file is damaged or holds more than tensors; the message completes "'a.pth' ..."."""
 
 
 def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
-    """What is stored in `file`, on `device`. Raises UnsafeFileError, and OSError where the file
-    cannot be read."""
+    """Read a PyTorch file through the restricted unpickler.
+
+    Args:
+        file: Opened for reading, at its beginning.
+        device: Where tensors are put.
+
+    Returns:
+        Whatever was saved: tensors, numbers, text and containers of them.
+
+    Raises:
+        UnsafeFileError: The file is damaged, or holds objects of other types.
+        OSError: The file cannot be read.
+    """
     try:
         return torch.load(file, map_location=device, weights_only=True)
     except OSError:
@@ -39,12 +50,17 @@ def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
                 "only files of plain weights can be used"
             ) from error
         raise UnsafeFileError("is damaged or truncated") from error
-    except Exception as error:  # PyTorch checks few of the values that it goes by
+    except Exception as error:  # PyTorch checks few of the values it reads, so any may be raised
         raise UnsafeFileError("is damaged or truncated") from error
 
 
-def is_weight(value: Any) -> bool:
-    """Whether `value` is a dense floating-point tensor with memory behind it."""
+def is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    """Whether `value`, as read from a file, is a dict, of whatever keys and values."""
+    return isinstance(value, dict)
+
+
+def is_weight(value: object) -> TypeGuard[Tensor]:
+    """Whether `value` is a dense floating-point tensor with storage, neither meta nor quantized."""
     return (
         isinstance(value, Tensor)
         and value.layout == torch.strided

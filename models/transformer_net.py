@@ -27,19 +27,25 @@ from models.precision import compute_dtype
 from utils.profiling import nvtx_range
 from utils.text import printable
 
-MIN_SIDE = 16  # pixels; below, there is nothing left to reflect at a quarter of the size
+MIN_SIDE = 16  # pixels; at a quarter of less, reflection padding is wider than the picture
 
 
 class TransformerNetBaseline(nn.Module):
     """The network in plain PyTorch, layer by layer as published.
 
-    The arguments are those of models.network_config.NetworkConfig, and so are the errors; the
-    published networks have the default ones.
+    Args:
+        num_residual_blocks: See models.network_config.NetworkConfig, as for the others. The
+            published networks have the defaults.
+        widths: Channels at full, half and quarter resolution.
+        end_kernel: Side of the first and the last convolution's kernel.
+
+    Raises:
+        ValueError: A dimension is out of its range.
     """
 
     title: ClassVar[str] = "Baseline"
     norm_type: ClassVar[type[nn.InstanceNorm2d]] = nn.InstanceNorm2d
-    memory_format: ClassVar[torch.memory_format] = torch.contiguous_format  # fastest input
+    memory_format: ClassVar[torch.memory_format] = torch.contiguous_format  # of the fastest input
 
     def __init__(
         self,
@@ -71,21 +77,28 @@ class TransformerNetBaseline(nn.Module):
     def limitations(
         cls, device: torch.device, dtype: torch.dtype, shape: NetworkConfig = FULL
     ) -> tuple[str, ...]:
-        """Why this variant is not as fast as it could be there, each a sentence; empty if it is."""
+        """List what keeps this variant from full speed there, one sentence each.
+
+        Args:
+            device: Where the network is to run.
+            dtype: Of its weights.
+            shape: Its dimensions.
+        """
         return ()
 
     @property
     def residual_blocks(self) -> list[ResidualBlock]:
+        """The residual blocks, in the order in which they are applied."""
         blocks = (
             self.get_submodule(f"res{number}") for number in range(1, self.num_residual_blocks + 1)
         )
         return [block for block in blocks if isinstance(block, ResidualBlock)]
 
     def load_checkpoint(self, path: Path | str) -> Self:
-        """Take on the weights in a file; all of them or none.
+        """Load the weights in a file: all of them or none.
 
         Args:
-            path: Any checkpoint that models.checkpoints reads, of a network of this shape.
+            path: Any checkpoint that models.checkpoints reads, of a network of these dimensions.
 
         Returns:
             This network.
@@ -101,16 +114,20 @@ class TransformerNetBaseline(nn.Module):
         self.load_state_dict(state)
         return self
 
-    def forward(
-        self,
-        x: Tensor,  # [N, 3, H, W], floating, RGB 0-255, H and W at least 16
-        mark: StageCallback | None = None,
-    ) -> Tensor:  # [N, 3, H, W], RGB, about 0-255, not clamped
-        """Restyle pictures of any size.
+    def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
+        """Stylize pictures of any size.
 
-        Sides that are not multiples of 4 are padded by reflection, and the result is cropped.
-        `mark` is called with "encoder", "residual blocks" and "decoder" as each group of layers
-        has been submitted. Raises ValueError for another shape or an integer dtype.
+        Args:
+            x: [N, 3, H, W] of a floating dtype, RGB 0-255, H and W at least 16. Sides that are
+                not multiples of 4 are padded by reflection, and the result is cropped.
+            mark: Called with "encoder", "residual blocks" and "decoder" after each group of
+                layers has been submitted.
+
+        Returns:
+            [N, 3, H, W], RGB, about 0-255, not clamped.
+
+        Raises:
+            ValueError: The shape or the dtype is another one.
         """
         _check(x)
         height, width = x.shape[-2:]
@@ -128,35 +145,36 @@ class TransformerNetBaseline(nn.Module):
         return x[..., :height, :width]
 
     def encode(self, x: Tensor) -> Tensor:
-        """[N, 3, H, W] to [N, C, H/4, W/4]."""
+        """Apply conv1 to in3: [N, 3, H, W] to [N, C, H/4, W/4]."""
         x = self.relu(self.in1(self.conv1(x)))
         x = self.relu(self.in2(self.conv2(x)))
         return self.relu(self.in3(self.conv3(x)))
 
     def transform(self, x: Tensor) -> Tensor:
-        """[N, C, H/4, W/4] to the same."""
+        """Apply the residual blocks: [N, C, H/4, W/4] to the same shape."""
         for block in self.residual_blocks:
             x = block(x)
         return x
 
     def decode(self, x: Tensor) -> Tensor:
-        """[N, C, H/4, W/4] to [N, 3, H, W]."""
+        """Apply deconv1 to deconv3: [N, C, H/4, W/4] to [N, 3, H, W]."""
         x = self.relu(self.in4(self.deconv1(x)))
         x = self.relu(self.in5(self.deconv2(x)))
         return self.deconv3(x)
 
 
 class TransformerNet(TransformerNetBaseline):
-    """The network with the fused instance norm, and nothing else changed."""
+    """The network with the fused instance norm; everything else is as in the baseline."""
 
     title = "Fused norm"
     norm_type = FusedInstanceNorm2d
-    memory_format = torch.channels_last  # which this norm keeps, and PyTorch's undoes
+    memory_format = torch.channels_last  # preserved by this norm; PyTorch's converts to NCHW
 
     @classmethod
     def limitations(
         cls, device: torch.device, dtype: torch.dtype, shape: NetworkConfig = FULL
     ) -> tuple[str, ...]:
+        """List the norms without a native kernel on `device`, with the reason."""
         return tuple(
             f"{status.name}: {status.reason}"
             for status in statuses(device)
@@ -165,11 +183,11 @@ class TransformerNet(TransformerNetBaseline):
 
 
 class TransformerNetFused(TransformerNet):
-    """The network as fused units, by exact rewrites only, each device by its own executor.
+    """The network as fused units, by exact rewrites only, with an executor per device.
 
-    models.inference.cpu runs it on the CPU. On a GPU, where gradients are disabled, the native
-    network of kernels.network.dispatch does, and where that cannot run, models.inference.layerwise.
-    One network is for one thread: its executors keep buffers.
+    On the CPU, models.inference.cpu runs it. On a GPU with gradients disabled, the native network
+    of kernels.network.dispatch runs it where it is supported, otherwise models.inference.layerwise.
+    Not thread-safe: the executors keep buffers.
     """
 
     title = "Fused"
@@ -187,24 +205,34 @@ class TransformerNetFused(TransformerNet):
     def limitations(
         cls, device: torch.device, dtype: torch.dtype, shape: NetworkConfig = FULL
     ) -> tuple[str, ...]:
+        """Give the reason why the native kernels do not run there, if they do not."""
         if device.type != "cuda":
             return super().limitations(device, dtype, shape)
         reason = unavailable_reason(shape, device, dtype)
         return (reason,) if reason else ()
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
+        """Stylize pictures as the baseline does, by the fastest executor for `x`."""
         _check(x)
         plan = self._plan(x)
         return super().forward(x, mark) if plan is None else plan(x, mark)
 
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> NetworkPlan | None:
-        """The native network for N pictures of H x W, which also takes them as bytes; None where
-        it cannot run. It is kept until the sizes of a few others were asked for."""
+        """Get the native network for one input size, which also accepts uint8 pictures.
+
+        Args:
+            shape: N, H and W of the input.
+            device: Where it is to run.
+
+        Returns:
+            The plan, or None where the native network is not supported. The plans of the last
+            few sizes are cached.
+        """
         dtype = self.conv1.conv2d.weight.dtype
         return self._cuda.plan(self.shape, self._state, dtype, shape, device)
 
     def _plan(self, x: Tensor) -> NetworkPlan | None:
-        """The native network for pictures like `x`; None where it cannot run."""
+        """Get the native network for inputs like `x`; None where it cannot run."""
         if x.dtype != self.conv1.conv2d.weight.dtype and not torch.is_autocast_enabled("cuda"):
             return None
         return self.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
@@ -212,29 +240,34 @@ class TransformerNetFused(TransformerNet):
     def _state(self) -> dict[str, Tensor]:
         return dict(self.state_dict(keep_vars=True))
 
-    # Both may put other tensors in the place of the weights.
+    # Both methods below may replace the tensors of the weights.
 
     def _apply(self, *args: Any, **kwargs: Any) -> TransformerNetFused:
         self._cuda.forget_weights()
-        return super()._apply(*args, **kwargs)
+        # PyTorch: its parameter `fn` has no annotation.
+        return super()._apply(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Load weights as nn.Module does, and have the native network read them again."""
         self._cuda.forget_weights()
         return super().load_state_dict(*args, **kwargs)
 
     def encode(self, x: Tensor) -> Tensor:
+        """Apply conv1 to in3; the layout of the result is the executor's own."""
         if x.device.type == "cpu":
             return self._cpu.encode(self, x)
         native = layerwise.is_native(x)
-        # Autocast does not know our operations, and casts for PyTorch's by itself.
+        # Autocast does not cast the inputs of our operations, only of PyTorch's.
         return layerwise.encode(self, x.to(compute_dtype(x)) if native else x, native)
 
     def transform(self, x: Tensor) -> Tensor:
+        """Apply the residual blocks to the result of `encode`."""
         if x.device.type == "cpu":
             return self._cpu.transform(self, x)
         return layerwise.transform(self, x, layerwise.is_native(x))
 
     def decode(self, x: Tensor) -> Tensor:
+        """Apply deconv1 to deconv3 to the result of `transform`; gives [N, 3, H, W]."""
         if x.device.type == "cpu":
             return self._cpu.decode(self, x)
         return layerwise.decode(self, x, layerwise.is_native(x))

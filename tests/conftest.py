@@ -92,8 +92,9 @@ def library(tmp_path: Path) -> Library:
 
 @pytest.fixture
 def config() -> EngineConfig:
-    """Candy, fused, FP32, small enough that a frame takes a few milliseconds."""
-    return EngineConfig(device="cpu", size=64)
+    """Candy, fused, FP32, small enough that a frame takes a few milliseconds. The full network:
+    on a busy machine, the automatic choice would change to the lite one."""
+    return EngineConfig(device="cpu", size=64, network="full")
 
 
 def add_style(

@@ -1,1 +1,1 @@
-"""What every other package stands on, and which knows none of them."""
+"""Utilities that all other packages use and that use none of them."""

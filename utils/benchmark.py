@@ -1,4 +1,4 @@
-"""The one stopwatch: milliseconds per call, on the CPU's clock or between CUDA events."""
+"""Times calls in milliseconds, by the CPU's clock or by CUDA events."""
 
 from __future__ import annotations
 
@@ -10,15 +10,25 @@ import numpy as np
 import torch
 from torch import nn
 
-HEAD_START_CYCLES = 200_000  # 0.1 ms of a GPU at 2 GHz
+HEAD_START_CYCLES = 200_000  # during which the GPU is kept busy: 0.1 ms at 2 GHz
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What a series of timed calls took, in milliseconds.
+    """Statistics of the durations of a series of calls, in milliseconds.
 
-    `fps` is calls per second over the whole series. `result["mean_ms"]` reads the same as
-    `result.mean_ms`, and `dict(result)` holds every figure.
+    Behaves as a mapping, too: `result["mean_ms"]` is `result.mean_ms`, and `dict(result)` has
+    every figure, `fps` included.
+
+    Attributes:
+        mean_ms: Arithmetic mean.
+        median_ms: 50th percentile.
+        p20_ms: 20th percentile.
+        p80_ms: 80th percentile.
+        p95_ms: 95th percentile.
+        min_ms: The shortest.
+        std_ms: Standard deviation.
+        iterations: Number of calls.
     """
 
     mean_ms: float
@@ -32,7 +42,7 @@ class Benchmark:
 
     @classmethod
     def of(cls, times_ms: Sequence[float]) -> Benchmark:
-        """Summarise `times_ms`, one entry per call, at least one."""
+        """Summarize the durations of at least one call; ValueError if there is none."""
         times = np.asarray(times_ms, dtype=np.float64)
         if times.size == 0:
             raise ValueError("a benchmark needs at least one timed call")
@@ -50,11 +60,11 @@ class Benchmark:
 
     @property
     def fps(self) -> float:
-        """Calls a second, by the mean."""
+        """Calls per second, by the mean."""
         return 1000.0 / self.mean_ms if self.mean_ms else 0.0
 
     def keys(self) -> Iterator[str]:
-        """The names of the figures, so that `dict(benchmark)` holds them."""
+        """The names of the figures, for `dict(benchmark)`."""
         yield from asdict(self)
         yield "fps"
 
@@ -73,11 +83,18 @@ def benchmark_model(
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
 ) -> Benchmark:
-    """Time `model` on random input of `input_size`, uniform in 0-255, in inference mode.
+    """Time a model in inference mode on random input, uniform in 0-255.
 
-    The input is made on `device` in `dtype`, which default to those of the model's first
-    parameter; the model itself is neither moved nor converted. ValueError if a size or a count
-    makes no sense.
+    Args:
+        model: Neither moved nor converted.
+        input_size: The shape of the input.
+        num_warmup: Calls before the timed ones.
+        num_iterations: Timed calls.
+        device: Of the input; None for that of the model's first parameter.
+        dtype: Of the input; None for that of the model's first parameter.
+
+    Raises:
+        ValueError: A size or a count is not a positive integer.
     """
     if len(input_size) == 0 or any(not _is_count(n) or n < 1 for n in input_size):
         raise ValueError(f"input_size must be positive whole numbers, not {tuple(input_size)}")
@@ -109,12 +126,22 @@ def interleave(
     device: torch.device | str = "cpu",
     round_done: Callable[[int], None] | None = None,
 ) -> dict[str, Benchmark]:
-    """Time every call of `calls`, alternating them run by run; the results under the same keys.
+    """Time several candidates in turns, so that disturbances of the machine affect all alike.
 
-    Whatever slows the machine for a while then slows all candidates alike. Every round starts
-    with another one, so that none always runs in the wake of the same neighbor. `round_done`
-    is called with the number of rounds finished, warm-up included. ValueError if there is
-    nothing to time.
+    Every round starts with another candidate, so that none always follows the same one.
+
+    Args:
+        calls: The candidates.
+        warmup: Rounds before the timed ones.
+        runs: Timed rounds.
+        device: Where the calls compute.
+        round_done: Called with the number of rounds done, warm-up included.
+
+    Returns:
+        The statistics, by the keys of `calls`.
+
+    Raises:
+        ValueError: There is no candidate, or a count is out of range.
     """
     if not calls:
         raise ValueError("there is nothing to benchmark: no candidate was given")
@@ -137,16 +164,24 @@ def interleave(
 
 
 def stopwatch(call: Callable[[], object], device: torch.device) -> float:
-    """Milliseconds until `call` is done on `device`: on the CPU from when it is called, on a GPU
-    from when the GPU is free for it."""
+    """Time one call.
+
+    Args:
+        call: On a GPU, it may return before its work is done.
+        device: Where it computes.
+
+    Returns:
+        Milliseconds until the work is done: on the CPU from the call, on a GPU from when the GPU
+        begins to work on it.
+    """
     if device.type != "cuda":
         start = time.perf_counter()
         call()
         return (time.perf_counter() - start) * 1e3
     with torch.cuda.device(device):
         torch.cuda.synchronize()
-        # As in a stream of frames, the GPU is still busy when the call is submitted: what is
-        # measured is not how long the first launch takes to reach it.
+        # As in a stream of frames, the GPU is busy when the call is submitted, so that the
+        # latency of the first launch is not measured.
         torch.cuda._sleep(HEAD_START_CYCLES)
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()

@@ -1,4 +1,4 @@
-"""Says which devices PyTorch can compute on, and why not on a GPU."""
+"""Lists the devices that PyTorch can compute on, and says why a GPU is not one of them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class DeviceChoice:
-    """`key` is "auto", "cpu" or "cuda:N"; `title` is for people."""
+    """A device to choose: `key` is "auto", "cpu" or "cuda:N", `title` its label on screen."""
 
     key: str
     title: str
 
 
 def devices() -> tuple[DeviceChoice, ...]:
-    """Every choice on this machine: automatic, the CPU, and each CUDA device."""
+    """List the choices on this machine: automatic, the CPU, and each CUDA device."""
     gpus = (
         DeviceChoice(f"cuda:{n}", torch.cuda.get_device_name(n))
         for n in range(torch.cuda.device_count() if torch.cuda.is_available() else 0)
@@ -33,7 +33,14 @@ def devices() -> tuple[DeviceChoice, ...]:
 
 
 def resolve(key: str) -> torch.device:
-    """The device `key` stands for; ValueError, with the reason, if it is not there."""
+    """Convert a key to a device.
+
+    Args:
+        key: "auto", "cpu", "cuda" or "cuda:N".
+
+    Raises:
+        ValueError: There is no such device; the message says why, if that is known.
+    """
     if key == "auto":
         return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
     known = {choice.key for choice in devices()}
@@ -46,7 +53,7 @@ def resolve(key: str) -> torch.device:
 
 
 def title(device: torch.device) -> str:
-    """ "CPU", or a GPU's name with its index."""
+    """The label of a device: "CPU", or the GPU's name with its index."""
     if device.type == "cpu":
         return "CPU"
     return f"{torch.cuda.get_device_name(device)} ({device})"
@@ -54,10 +61,10 @@ def title(device: torch.device) -> str:
 
 @cache
 def cuda_unavailable_reason() -> str:
-    """Why PyTorch cannot use a GPU here, in words; empty if it can.
+    """Why PyTorch cannot use a GPU, as a clause; "" if it can.
 
-    A CPU build on a machine with an NVIDIA driver is told apart from a machine without a GPU:
-    the first is a mistake the user can mend.
+    Distinguishes a CPU build of PyTorch on a machine with an NVIDIA driver, which the user can
+    replace, from a machine without a GPU.
     """
     if torch.cuda.is_available():
         return ""
@@ -73,7 +80,7 @@ def cuda_unavailable_reason() -> str:
 
 @cache
 def cpu_name() -> str:
-    """The processor's marketing name, or its architecture where that cannot be read."""
+    """The processor's model name, or its architecture if the name cannot be read."""
     info = Path("/proc/cpuinfo")
     if info.is_file():
         for line in info.read_text().splitlines():

@@ -1,4 +1,4 @@
-"""Runs a network in float64, as the measure of everybody else's error."""
+"""Runs a network in float64, as the reference for the errors of all variants."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ import copy
 import torch
 from torch import Tensor, nn
 
-STRIP_BYTES = 256 << 20  # an unfolded strip of a convolution's input takes about this much
+STRIP_BYTES = 256 << 20  # about the memory of an unfolded strip of a convolution's input
 
 
 class StripedConv2d(nn.Module):
     """A convolution computed in strips of rows.
 
-    PyTorch's float64 convolution on the CPU unfolds its whole input, 19 GB for a 9x9 kernel
-    over 32 channels of 1280x720; a strip at a time needs a fraction of one.
+    PyTorch's float64 convolution on the CPU unfolds its whole input, which takes 19 GB for a 9x9
+    kernel over 32 channels of 1280x720; strips take STRIP_BYTES.
+
+    Args:
+        conv: A convolution without padding.
+
+    Raises:
+        ValueError: The convolution has padding, or is transposed.
     """
 
     def __init__(self, conv: nn.Conv2d) -> None:
@@ -23,8 +29,8 @@ class StripedConv2d(nn.Module):
             raise ValueError("only a convolution without padding of its own can be cut in strips")
         self.conv = conv
 
-    def forward(self, x: Tensor) -> Tensor:  # [N, C, H, W]
-        """The convolution of `x`, strip by strip."""
+    def forward(self, x: Tensor) -> Tensor:
+        """Convolve [N, C, H, W] strip by strip; the result is that of the convolution."""
         kernel, _ = self.conv.kernel_size
         stride, _ = self.conv.stride
         dilation, _ = self.conv.dilation
@@ -40,7 +46,7 @@ class StripedConv2d(nn.Module):
 
 
 def in_float64(network: nn.Module) -> nn.Module:
-    """A copy of `network` with float64 weights, whose convolutions run in strips."""
+    """Copy a network with float64 weights and convolutions that run in strips."""
     network = copy.deepcopy(network).double()
     for module in list(network.modules()):
         for name, child in list(module.named_children()):

@@ -1,6 +1,6 @@
-"""Pictures as the networks take them: files to tensors and back.
+"""Reads picture files as the tensors that networks take, and writes their output to files.
 
-The rest of the program reads and writes arrays, through utils.images.
+The application itself reads and writes arrays, by utils.images.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def load_image(path: str | os.PathLike[str]) -> Tensor:
 
 
 def save_image(picture: Tensor | NDArray[np.uint8], path: str | os.PathLike[str]) -> None:
-    """Write a picture as PNG, JPEG or WebP, as the name ends: whole or not at all.
+    """Write a picture as PNG, JPEG or WebP, atomically.
 
     Args:
-        picture: What a network returns, [1, 3, H, W] or [3, H, W] of any floating dtype on any
+        picture: A network's output, [1, 3, H, W] or [3, H, W] of any floating dtype on any
             device, RGB 0-255, which is clamped and rounded; or an array [H, W, 3] uint8, RGB.
-        path: Where to write it; a file of that name is replaced.
+        path: The file to write or replace; its ending gives the format.
 
     Raises:
         ImageError: Another shape or dtype, NaN values, another ending, or a path that cannot be

@@ -1,9 +1,9 @@
-"""The one door to OpenCV: imports it without letting its Qt plug-ins replace ours.
+"""Imports OpenCV without its Qt plug-ins; the only module that imports `cv2`.
 
-On Linux the opencv-python wheel carries a Qt 5 of its own and, when imported, points
-`QT_QPA_PLATFORM_PLUGIN_PATH` and `QT_QPA_FONTDIR` at it; PySide6 would then look there
-for its xcb plug-in and abort the process. We never open an OpenCV window, so the
-environment is put back as it was. Pictures of more than MAX_PIXELS are refused by their header.
+On Linux, the opencv-python wheel contains Qt 5 and, when imported, sets
+`QT_QPA_PLATFORM_PLUGIN_PATH` and `QT_QPA_FONTDIR` to it; PySide6 would then load its xcb plug-in
+from there and abort the process. The program opens no OpenCV window, so the environment is
+restored. Pictures of more than MAX_PIXELS are refused by their header.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 MAX_PIXELS = 50_000_000  # of a picture that OpenCV decodes; as RGB that is 150 MB
 
-# Read when OpenCV loads. Windows cameras open slowly otherwise; and what FFmpeg and V4L2 would
-# print to the terminal, the sources say in sentences.
+# OpenCV reads these when it is loaded. Without the first, cameras on Windows open slowly; the
+# others silence FFmpeg and V4L2, whose errors the sources report themselves.
 os.environ.setdefault("OPENCV_VIDEOIO_MSMF_ENABLE_HW_TRANSFORMS", "0")
 os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
 os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
@@ -35,6 +35,6 @@ __all__ = ["MAX_PIXELS", "cv2", "place"]
 
 
 def place(where: str | os.PathLike[str]) -> Any:
-    """A path or an address as OpenCV is to get it: as bytes, since it crashes on the text that
-    stands for a name that is not UTF-8."""
+    """Convert a path or an address for OpenCV, to bytes: it crashes on text with the surrogates
+    that stand for bytes that are not UTF-8."""
     return os.fsencode(where)

@@ -1,4 +1,4 @@
-"""Shows where the time of a network goes: NVTX ranges for Nsight, and PyTorch's own profiler."""
+"""Profiles a network: NVTX ranges for Nsight, and PyTorch's own profiler."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def nvtx_range(name: str) -> AbstractContextManager[object]:
         name: The label, such as "encoder".
 
     Returns:
-        A context manager. It does nothing while CUDA is not in use, and starts no CUDA context;
-        it does nothing while `torch.compile` traces, either.
+        A context manager. It does nothing if CUDA is not initialized, or while `torch.compile`
+        is tracing.
     """
     if torch.compiler.is_compiling() or not torch.cuda.is_initialized():
         return nullcontext()
@@ -30,14 +30,15 @@ def nvtx_range(name: str) -> AbstractContextManager[object]:
 def profiled(
     trace: str | os.PathLike[str] | None = None, *, shapes: bool = False
 ) -> Iterator[torch.profiler.profile]:
-    """Record what runs within on the CPU, and on the GPU where one is in use.
+    """Profile the operations of a block on the CPU, and on the GPU if CUDA is initialized.
 
     Args:
-        trace: Where to write the timeline, for chrome://tracing or Perfetto; its folder exists.
+        trace: The file to write the timeline to, for chrome://tracing or Perfetto; its folder
+            has to exist. None for no timeline.
         shapes: Whether to record the shapes of the operations' inputs.
 
     Yields:
-        PyTorch's profiler; ask it, or `summary`, after the block.
+        PyTorch's profiler, for use after the block, for example by `summary`.
 
     Raises:
         OSError: The timeline cannot be written.
@@ -52,20 +53,20 @@ def profiled(
         if ProfilerActivity.CUDA in activities:
             torch.cuda.synchronize()
     if trace is not None:
-        Path(trace).touch()  # PyTorch only logs that it could not write
+        Path(trace).touch()  # raises if it cannot be written, which PyTorch only logs
         profiler.export_chrome_trace(os.fspath(trace))
 
 
 def summary(profiler: torch.profiler.profile, rows: int = 15) -> str:
-    """The operations that took longest, as a table.
+    """Tabulate the operations that took longest.
 
     Args:
         profiler: What `profiled` gave, after its block.
         rows: How many operations to list.
 
     Returns:
-        A table of text, sorted by the time spent on the GPU if one was recorded, otherwise on
-        the CPU; in both cases without the operations called within.
+        A table as text, sorted by the operations' own time, without that of operations they call:
+        on the GPU if it was profiled, otherwise on the CPU.
     """
     recorded = ProfilerActivity.CUDA in profiler.activities
     order = "self_cuda_time_total" if recorded else "self_cpu_time_total"

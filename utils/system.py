@@ -1,7 +1,7 @@
-"""Names the system libraries and tools that pip cannot bring, and the Debian package of each.
+"""Finds missing system libraries and tools that pip cannot install, and their Debian packages.
 
 Needs only the standard library: `python -m utils.system` runs before any package is installed.
-On Debian as root it installs what is missing, elsewhere it says what to install.
+As root on Debian it installs what is missing; elsewhere it prints what to install.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# What Qt's xcb and offscreen platforms load beyond the wheel (ldd of its plug-ins).
+# Libraries that Qt's xcb and offscreen plug-ins need and the wheel does not contain (by ldd), and
+# their packages.
 QT_LIBRARIES = {
     "libEGL.so.1": "libegl1",
     "libGL.so.1": "libgl1",
@@ -46,14 +47,18 @@ QT_LIBRARIES = {
     "libzstd.so.1": "libzstd1",
 }
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
-
-
 WINDOW = "the window"
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """`name` is the library's file or the tool, `package` the Debian package that has it."""
+    """A missing library or tool.
+
+    Attributes:
+        name: The library's file name, or the tool.
+        package: The Debian package that contains it.
+        purpose: What needs it.
+    """
 
     name: str
     package: str
@@ -61,7 +66,7 @@ class Missing:
 
 
 def has_display() -> bool:
-    """Whether Qt has somewhere to open a window. Where there is nowhere, it ends the process."""
+    """Whether there is a display for Qt, which aborts the process if there is none."""
     if not sys.platform.startswith("linux"):
         return True
     platform = os.environ.get("QT_QPA_PLATFORM", "")
@@ -71,7 +76,11 @@ def has_display() -> bool:
 
 
 def missing(*, tests: bool = False) -> tuple[Missing, ...]:
-    """What is not there; with `tests`, also what only the test suite needs. Empty off Linux."""
+    """Find what is missing; nothing on other systems than Linux.
+
+    Args:
+        tests: Whether to look for what only the test suite needs as well.
+    """
     if not sys.platform.startswith("linux"):
         return ()
     found = [
@@ -89,14 +98,18 @@ def missing(*, tests: bool = False) -> tuple[Missing, ...]:
 
 
 def sentence(found: Sequence[Missing]) -> str:
-    """What is missing, what for, and the command that installs it."""
+    """Say what is missing, what needs it, and which command installs it."""
     names = ", ".join(f"{item.name} (for {item.purpose})" for item in found)
     packages = " ".join(dict.fromkeys(item.package for item in found))
     return f"This system lacks {names}. On Debian or Ubuntu: sudo apt-get install {packages}"
 
 
 def install(found: Sequence[Missing]) -> bool:
-    """Install the packages of `found` with apt-get, which must be run as root; whether it did."""
+    """Install the packages of `found` by apt-get, which needs root.
+
+    Returns:
+        Whether apt-get succeeded.
+    """
     apt = ["apt-get", "-o", "DPkg::Lock::Timeout=120"]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     packages = list(dict.fromkeys(item.package for item in found))
@@ -105,7 +118,8 @@ def install(found: Sequence[Missing]) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Install or name what is missing. Always 0: the program says what it cannot do without."""
+    """Install or name what is missing. Returns 0 in any case: the program itself reports what it
+    needs."""
     parser = argparse.ArgumentParser(prog="python -m utils.system", description=__doc__)
     parser.add_argument("--tests", action="store_true", help="also what the test suite needs")
     found = missing(tests=parser.parse_args(argv).tests)
@@ -121,15 +135,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _x_answers() -> bool:
-    """Whether there is a server behind $DISPLAY; it may outlive its session, or refuse us."""
+    """Whether the X server of $DISPLAY accepts a connection; the variable may be out of date."""
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:
-        return True  # nobody can ask; `missing` names the library
+        return True  # not known; `missing` names the library
     xcb.xcb_connect.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
     refused = bool(xcb.xcb_connection_has_error(connection))
-    # A server whose last client leaves starts anew, and would refuse Qt meanwhile: so one stays.
+    # A server resets itself when its last client disconnects, and would refuse Qt meanwhile, so
+    # the newest connection is kept.
     spent = connection if refused else _kept.pop(os.environ["DISPLAY"], None)
     if spent is not None:
         xcb.xcb_disconnect(spent)

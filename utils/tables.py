@@ -1,8 +1,7 @@
-"""Writes stored benchmark reports as Markdown, and keeps docs/benchmarks.md in step.
+"""Formats stored benchmark reports as Markdown, and fills them into docs/benchmarks.md.
 
-A block `<!-- figures: ../benchmarks/cpu.json -->` ... `<!-- end of figures -->` is filled from the
-report it names, relative to the page: `python -m utils.tables
-docs/benchmarks.md`. Nobody types a figure.
+A block `<!-- figures: ../benchmarks/cpu.json -->` ... `<!-- end of figures -->` is replaced by the
+report it names, relative to the page: `python -m utils.tables docs/benchmarks.md`.
 """
 
 from __future__ import annotations
@@ -32,44 +31,52 @@ COLUMNS = (
     "peak MB",
 )
 
-# What the columns mean, each said where one of them is there.
-WORTH = (
+# Explanations of columns, each given if one of its columns is in the tables.
+LEGENDS = (
     (
         {"full", "lite"},
-        "*Full*, *lite* and *L-BFGS* are the objective of training, of pictures as they are seen; "
-        "less is better. L-BFGS optimizes the photograph's pixels directly, so many iterations "
-        "long; *full there* is the full network on the photographs that were so optimized, and "
-        "*equals* after how many iterations L-BFGS stands where it does; *from noise* the same "
-        "where L-BFGS begins with white noise, as Johnson et al. did.",
+        "*Full*, *lite* and *L-BFGS* are values of the training objective, computed on results "
+        "clamped to 0-255 and rounded; lower is better. *L-BFGS* optimizes the pixels of the "
+        "photograph directly for the given number of iterations. *Full there* is the full network "
+        "on the photographs that were optimized this way. *Equals* is the number of iterations "
+        "after which L-BFGS reaches the objective of the full network, and *from noise* is the "
+        "same with white noise as the initial image, as in Johnson et al.",
     ),
     (
         {"clipped", "frame"},
-        "*Clipped* is the share of pixels with a channel at 0 or 255; *frame* is by how much the "
-        "outermost 4 pixels are brighter than the next ones, of 255, beyond what they are in the "
-        "photograph.",
+        "*Clipped* is the fraction of pixels with a channel at 0 or 255. *Frame* is how much "
+        "brighter the outermost 4 pixels are than the next ones, on a scale of 255, minus the same "
+        "difference in the photograph.",
     ),
-    ({"FP16 dB", "BF16 dB"}, "FP16 and BF16 are the least PSNR against FP32."),
+    ({"FP16 dB", "BF16 dB"}, "*FP16 dB* and *BF16 dB* are the lowest PSNR relative to FP32."),
     (
         {"still", "panned"},
-        "*Still* and *panned* are flicker: the mean difference of consecutive results, motion "
-        "compensated, over that of the noisy frames.",
+        "*Still* and *panned* are flicker with a static and a panning camera: the mean "
+        "motion-compensated difference of consecutive results, divided by that of the noisy input "
+        "frames.",
     ),
     (
         {"still, without", "panned, without"},
-        "*Without* are weights of the same style that no stability term took part in.",
+        "*Without* is the same style trained without the stability loss.",
     ),
 )
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """The header and one line for each row that was run, as text, without the columns that say
-    nothing here. Ratios are given whatever they are."""
+    """Format the rows of `bench`.
+
+    Args:
+        rows: As in a stored report.
+
+    Returns:
+        The header and a line per row that was run, without columns that are empty in all of them.
+    """
     lines = [_cells(row) for row in rows if not row.get("not_run")]
-    return _told((COLUMNS, *lines))
+    return _without_empty_columns((COLUMNS, *lines))
 
 
 def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One sentence for each row that was not run, saying why."""
+    """Say why rows were not run, one sentence each."""
     return [
         f"{row['title']}, {row['precision']}: {row['not_run']}"
         for row in rows
@@ -78,8 +85,14 @@ def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """The header and a line for each size: frames from host memory and back, overlapped and one
-    by one."""
+    """Format the times of whole frames, pipelined and one by one.
+
+    Args:
+        rows: As in a stored report of `bench --frames`, one per size and precision.
+
+    Returns:
+        The header and a line per row.
+    """
     header = (
         "frames", "precision", "a second, overlapped", "ms between two", "p20-p80", "p95",
         "ms for one alone", "p20-p80", "p95",
@@ -98,7 +111,7 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def where(report: Mapping[str, Any]) -> str:
-    """One line: the machine, its software and when it was measured."""
+    """Describe the machine, its software and the date of a report in one line."""
     machine, versions = report["machine"], report["versions"]
     device = machine["gpu"] or f"{machine['cpu']}, {machine['threads']} threads"
     software = f"PyTorch {versions['torch']}, Python {versions['python']}"
@@ -108,13 +121,19 @@ def where(report: Mapping[str, Any]) -> str:
 
 
 def _short(commit: str) -> str:
-    """A commit's first twelve digits, and the + of changed files."""
+    """Shorten a commit to twelve digits, and keep the + that marks changed files."""
     return commit[:12] + commit[12:].lstrip("0123456789abcdef")
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The report as Markdown: one line about the machine, then a table per size, or the figures
-    of the live path, or those of the styles."""
+    """Format a report of any kind.
+
+    Args:
+        report: A stored report: of `bench`, `bench --frames`, `quality` or the live path.
+
+    Returns:
+        A line about the machine, then the tables.
+    """
     if "live" in report:
         return f"{where(report)}\n\n{_live(report['live'])}\n"
     if "quality" in report:
@@ -130,14 +149,14 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def _markdown_table(lines: Sequence[tuple[str, ...]]) -> str:
-    """Two columns of words, the others of figures."""
+    """Format a table: two columns of text, aligned left, the others of figures."""
     header, *rows = lines
     rule = ["---", "---", *["---:"] * (len(header) - 2)]
     return "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *rows))
 
 
 def _live(live: Mapping[str, Any]) -> str:
-    """What the live path promises, and what was measured."""
+    """Tabulate the figures of the live path."""
     slow, growth, auto = live["slow_engine"], live["growth"], live["automatic_size"]
     switching = live["switching_frames"]
     width, height = auto["size"]
@@ -181,26 +200,36 @@ def _live(live: Mapping[str, Any]) -> str:
 
 
 def quality_markdown(quality: Mapping[str, Any]) -> str:
-    """What styles are worth: how they were measured, then what training reached and what
-    precision and borders cost, then the flicker."""
+    """Format the metrics of styles.
+
+    Args:
+        quality: The section of that name in a stored report of `quality`.
+
+    Returns:
+        How they were measured, a table of objectives, borders and precisions, and one of flicker.
+    """
     names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
     frames, direct = quality["flicker"], quality["direct"]
     count = len(quality["photographs"])
     smallest = min(max(photograph["original"]) for photograph in quality["photographs"])
     enlarged = f", enlarged from {smallest}" if smallest < quality["size"] else ""
     noun = "photograph" if count == 1 else "photographs"
-    told = [f"{count} {noun} with a long side of {quality['size']} px{enlarged}: {names}"]
+    conditions = [f"{count} {noun} with a long side of {quality['size']} px{enlarged}: {names}"]
     if direct["photographs"] not in (0, count):
-        told.append(f"L-BFGS on the first {direct['photographs']}")
+        conditions.append(f"L-BFGS on the first {direct['photographs']}")
     if frames["photographs"]:
-        told.append(
+        conditions.append(
             f"flicker on the first {frames['photographs']}, {frames['frames']} frames with noise "
-            f"of sigma {frames['sigma']:g} of 255"
+            f"of sigma {frames['sigma']:g} on a scale of 255"
         )
     styles = quality["styles"]
-    tables = [_told(_worth(styles, direct)), _told(_steadiness(styles))]
+    tables = [
+        _without_empty_columns(lines)
+        for lines in (_objective_lines(styles, direct), _flicker_lines(styles))
+    ]
     columns = {name for header, *_ in tables for name in header}
-    parts = [f"{'; '.join(told)}.", " ".join(words for which, words in WORTH if which & columns)]
+    legend = " ".join(text for explained, text in LEGENDS if explained & columns)
+    parts = [f"{'; '.join(conditions)}.", legend]
     for header, *lines in tables:
         if len(header) > 1:
             rule = ["---", *["---:"] * (len(header) - 1)]
@@ -214,8 +243,10 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _worth(styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]) -> list[list[str]]:
-    """A line for each style: objectives, clipped pixels, the frame, and PSNR."""
+def _objective_lines(
+    styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]
+) -> list[list[str]]:
+    """The header and a line per style: objectives, clipped pixels, the border, and PSNR."""
     iterations, some = direct["iterations"], direct["photographs"]
     steps = [f"L-BFGS {count}" for count in iterations]
     header = [
@@ -246,13 +277,14 @@ def _worth(styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]) -> li
 
 
 def _count(row: Mapping[str, Any], name: str, iterations: Sequence[int]) -> str:
-    """After how many iterations direct optimization stands where a network does."""
+    """The number of iterations after which L-BFGS reaches the objective of a network."""
     beyond = name in row and row[name] is None and iterations
     return f"over {iterations[-1]}" if beyond else _figure(row.get(name), 0)
 
 
-def _steadiness(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """A line for each style: its flicker, and that of the same style trained without the term."""
+def _flicker_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """The header and a line per style: its flicker, and that of the same style trained without
+    the stability loss."""
     lines = [["style"]]
     for name in ("still", "panned"):
         lines[0] += [f"{name}, without", name, "ratio", f"{name}, lite"]
@@ -268,18 +300,18 @@ def _steadiness(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _row(style: Mapping[str, Any], network: str, precision: str) -> Mapping[str, Any]:
-    """The row of that network at that precision; empty if it was not measured."""
+    """Find the row of a network at a precision; empty if it was not measured."""
     for row in style["networks"]:
         if (row["network"], row["precision"]) == (network, precision):
             return row
     return {}
 
 
-def _told(lines: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """`lines` without the columns that say nothing."""
+def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Drop the columns that are "-" in every row."""
     header, *rows = lines
-    told = [n for n in range(len(header)) if any(row[n] != "-" for row in rows)]
-    return [tuple(line[n] for n in told) for line in (header, *rows)]
+    kept = [n for n in range(len(header)) if any(row[n] != "-" for row in rows)]
+    return [tuple(line[n] for n in kept) for line in (header, *rows)]
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -291,7 +323,16 @@ def _figure(value: float | None, digits: int = 2) -> str:
 
 
 def refreshed(text: str, folder: Path) -> str:
-    """`text` with every figures block filled from the report it names, relative to `folder`."""
+    """Fill every block of figures in a page.
+
+    Args:
+        text: The page.
+        folder: To which the paths of the reports are relative.
+
+    Raises:
+        OSError: A report cannot be read.
+        ValueError: A report is damaged.
+    """
 
     def fill(match: re.Match[str]) -> str:
         report = json.loads((folder / match[2]).read_text("utf-8"))
@@ -301,17 +342,21 @@ def refreshed(text: str, folder: Path) -> str:
 
 
 def _filled(name: str, report: Any) -> str:
-    """The report as Markdown; ValueError if it is none."""
+    """Format a report that was read from a file; ValueError if it is none."""
     try:
         text = markdown(report)
-        text.encode()  # half a surrogate pair cannot be written
+        text.encode()  # raises for lone surrogates, which cannot be written
     except (TypeError, AttributeError, LookupError, ArithmeticError, ValueError) as exc:
         raise ValueError(f"{name} is not a report ({type(exc).__name__}: {exc})") from exc
     return text
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Refresh the files named on the command line; 1 if a report is missing or damaged."""
+    """Refresh the pages named on the command line.
+
+    Returns:
+        The exit code: 1 if a report is missing or damaged.
+    """
     for name in sys.argv[1:] if argv is None else argv:
         path = Path(name)
         try:
@@ -324,7 +369,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Reports of before a column was added have nothing to show in it."""
+    """The cells of a row; reports of older versions lack some columns."""
     floor = row.get("floor_ms")
     return (
         row["title"],

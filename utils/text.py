@@ -1,24 +1,27 @@
-"""Makes text from outside safe to show: on a terminal, in a message, on one line."""
+"""Escapes untrusted text, for showing it in a terminal or in a message of one line."""
 
 import unicodedata
 
-LIMIT = 300
+LIMIT = 300  # characters
 
 
 def printable(text: str, limit: int = LIMIT) -> str:
-    r"""`text` with everything that is neither visible nor a space written as an escape.
+    r"""Escape every character that is neither visible nor a space.
 
     Control characters, line breaks, terminal escape codes, characters that change the direction of
     text, other invisible ones, unassigned ones and lone surrogates become `\n`, `\x1b`, `\u202e`.
-    What is longer than `limit` characters is cut and ends in "...".
+
+    Args:
+        text: Of any length.
+        limit: The most characters of the result; longer text is cut and ends in "...".
     """
-    # Cut before and after: escapes make it longer, and text from outside may be of any length.
+    # Cut before escaping, since the text may be very long, and after, since escapes lengthen it.
     shown = "".join(map(_visible, text[: limit + 1]))
     return shown if len(shown) <= limit else shown[: max(limit - 3, 0)] + "..."
 
 
 def _visible(char: str) -> str:
-    # A space that is not the plain one is common in names that macOS gives to files.
+    # macOS uses other spaces than U+0020 in the names of files.
     if char.isprintable() or unicodedata.category(char) == "Zs":
         return char
     return char.encode("unicode_escape").decode("ascii")

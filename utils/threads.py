@@ -1,18 +1,20 @@
-"""How the threads of native code wait for one another: briefly, so that other programs can run."""
+"""Limits how long OpenMP's threads spin at barriers, so that other programs can run."""
 
 from __future__ import annotations
 
 import os
 
-# A network on the CPU waits at hundreds of barriers a frame. GNU's OpenMP turns 300,000 times
-# before a waiting thread sleeps; beside another busy program that burns the turns the other
-# threads need, and frames of 660 ms instead of 48 were seen. With 1,000 turns they are gone, and
-# alone it is slower by a few percent at most (docs/performance.md).
-TURNS = "1000"
+# A network on the CPU waits at hundreds of barriers per frame. GNU's OpenMP spins 300,000 times
+# before a waiting thread sleeps. Next to another busy program, spinning takes the time that the
+# other threads need: frames of 660 ms instead of 48 were measured. With 1,000 spins this does not
+# occur, and on an idle machine a frame is a few percent slower at most (docs/performance.md).
+SPIN_COUNT = "1000"
 
 
 def limit_openmp_spin() -> None:
-    """To be called before PyTorch is imported, which is when OpenMP reads its settings; leaves
-    them alone where the user made some."""
+    """Limit OpenMP's spinning, unless the user has set an environment variable for it.
+
+    To be called before PyTorch is imported: OpenMP reads its settings then.
+    """
     if not os.environ.keys() & {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}:
-        os.environ["GOMP_SPINCOUNT"] = TURNS
+        os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT

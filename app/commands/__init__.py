@@ -1,1 +1,1 @@
-"""The commands of `styleforge`, one module each: `add_parser(subparsers)` and `run(args)`."""
+"""The commands of `styleforge`; each has `add_parser(subparsers)` and `run(args)`."""

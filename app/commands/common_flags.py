@@ -1,9 +1,8 @@
-"""The flags that several commands share, generated from the tables they choose from."""
+"""Flags that several commands share."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
 
 from app.engine.config import EngineConfig
 from models.precision import Precision
@@ -13,6 +12,7 @@ DEFAULTS = EngineConfig()
 
 
 def add_style(parser: argparse.ArgumentParser) -> None:
+    """Add --style, the key of a style."""
     parser.add_argument(
         "--style",
         metavar="KEY",
@@ -22,6 +22,7 @@ def add_style(parser: argparse.ArgumentParser) -> None:
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
     parser.add_argument(
         "--device",
         default=DEFAULTS.device,
@@ -30,6 +31,7 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 
 
 def add_kernels(parser: argparse.ArgumentParser) -> None:
+    """Add --kernels, one of VARIANTS."""
     titles = ", ".join(f"{key}: {variant.title}" for key, variant in VARIANTS.items())
     parser.add_argument(
         "--kernels",
@@ -40,34 +42,10 @@ def add_kernels(parser: argparse.ArgumentParser) -> None:
 
 
 def add_precision(parser: argparse.ArgumentParser) -> None:
+    """Add --precision, one of Precision."""
     parser.add_argument(
         "--precision",
         choices=[precision.name for precision in Precision],
         default=DEFAULTS.precision.name,
         help=f"what it computes in (default: {DEFAULTS.precision.name})",
     )
-
-
-def several(names: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
-    """An argparse type: a comma-separated choice of `names`, in the order of `names`."""
-    known = tuple(names)
-
-    def parse(text: str) -> tuple[str, ...]:
-        asked = [part.strip() for part in text.split(",")]
-        for part in asked:
-            if part not in known:
-                raise argparse.ArgumentTypeError(f"'{part}' is none of {', '.join(known)}")
-        return tuple(name for name in known if name in asked)
-
-    return parse
-
-
-def whole(text: str, low: int, high: int, what: str) -> int:
-    """A whole number within [low, high], or argparse's error saying so."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = low - 1
-    if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{what} is a whole number of {low} to {high}, not {text}")
-    return value

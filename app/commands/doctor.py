@@ -1,4 +1,4 @@
-"""`styleforge doctor`: what this machine can do, and why not more."""
+"""`styleforge doctor`: reports what this machine can do, and why not more."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ ROOT = Path(__file__).parents[2]
 OK, NOTE, FAULT = "ok", "note", "fault"
 STYLES = {OK: "green", NOTE: "yellow", FAULT: "bold red"}
 PACKAGES = ("PySide6-Essentials", "opencv-python", "numpy", "pillow", "safetensors")
-PATIENCE_S = 60
+PROBE_TIMEOUT_S = 60
 
-# Loads Qt's platform plug-in for X11 the way Qt would, without needing a screen.
+# Loads Qt's platform plug-in for X11 as Qt does, without a display.
 PLUGIN_TEST = """
 import ctypes, sys
 from PySide6 import QtGui
@@ -45,7 +45,7 @@ folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)
 ctypes.CDLL(folder + "/platforms/libqxcb.so")
 """
 
-# Opens Qt on the platform it would choose; a broken one ends the process.
+# Starts Qt on its default platform; a broken platform aborts the process.
 PLATFORM_TEST = """
 from PySide6.QtGui import QGuiApplication
 print(QGuiApplication([]).platformName())
@@ -54,26 +54,31 @@ print(QGuiApplication([]).platformName())
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`state` is "ok", "note" (it works, not at its best) or "fault" (a part cannot work)."""
+    """One line of the report.
+
+    `state` is "ok", "note" (it works, but not at its best) or "fault" (something cannot work).
+    """
 
     state: str
     says: str
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `doctor` and its flags."""
     parser = subparsers.add_parser(
         "doctor",
-        help="say what this machine can do, and why not more",
-        description="Checks everything StyleForge rests on. Compiles the native kernels if that "
-        "was not done yet. The exit status is 1 if a part cannot work.",
+        help="report what this machine can do, and what is missing",
+        description="Checks everything StyleForge depends on. Compiles the native kernels if "
+        "necessary. The exit status is 1 if something cannot work.",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, to paste into a report")
     parser.add_argument(
-        "--no-build", action="store_true", help="do not compile, only say what is ready"
+        "--no-build", action="store_true", help="do not compile, only report what is ready"
     )
 
 
 def run(args: argparse.Namespace) -> int:
+    """Run all checks and print them; returns 1 if something cannot work, 0 otherwise."""
     checks: dict[str, Callable[[], Iterator[Finding]]] = {
         "Program": check_program,
         "PyTorch": check_torch,
@@ -85,50 +90,53 @@ def run(args: argparse.Namespace) -> int:
         "Folders": check_folders,
         "Styles": check_styles,
     }
-    findings = {topic: examine(check) for topic, check in checks.items()}
+    findings = {topic: run_check(check) for topic, check in checks.items()}
     if args.json:
         report = {
             topic: [asdict(finding) for finding in found] for topic, found in findings.items()
         }
         sys.stdout.write(json.dumps(report, indent=2) + "\n")
     else:
-        show(findings)
+        print_findings(findings)
     faults = any(finding.state == FAULT for found in findings.values() for finding in found)
     return 1 if faults else 0
 
 
-def examine(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
-    """Everything `check` finds; a part that cannot even be imported is a fault."""
+def run_check(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
+    """Return everything that `check` finds; an ImportError is a fault."""
     found = []
     try:
         for finding in check():
-            found.append(finding)  # one by one: what came before an ImportError is kept
+            found.append(finding)  # one by one, to keep what was found before an ImportError
     except ImportError as exc:
         found.append(Finding(FAULT, f"cannot be imported: {exc}"))
     return found
 
 
-def show(findings: dict[str, list[Finding]]) -> None:
+def print_findings(findings: dict[str, list[Finding]]) -> None:
+    """Print the findings as a table, by topic."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")  # a path that was cut is of no use
+    table.add_column(overflow="fold")  # paths must not be truncated
     for topic, found in findings.items():
         for n, finding in enumerate(found):
             mark = f"[{STYLES[finding.state]}]{finding.state}[/]"
             table.add_row("" if n else topic, mark, escape(finding.says))
-    # Into a file or a pipe, lines are as long as they are.
+    # Lines in a file or a pipe are not wrapped.
     width = None if sys.stdout.isatty() else 400
     Console(highlight=False, emoji=False, width=width).print(table)
 
 
 def check_program() -> Iterator[Finding]:
+    """Versions of StyleForge, Python and the system."""
     yield Finding(OK, f"StyleForge {styleforge_version()} in {ROOT}")
     yield Finding(OK, f"Python {platform.python_version()}: {sys.executable}")
     yield Finding(OK, platform.platform())
 
 
 def check_torch() -> Iterator[Finding]:
+    """PyTorch, its devices, and the precisions that suit the default device."""
     build = f"CUDA {torch.version.cuda}" if torch.version.cuda else "a CPU build"
     yield Finding(OK, f"PyTorch {torch.__version__}, {build}, {torch.get_num_threads()} threads")
     for choice in devices()[1:]:
@@ -143,6 +151,7 @@ def check_torch() -> Iterator[Finding]:
 
 
 def check_packages() -> Iterator[Finding]:
+    """Versions of the required packages."""
     for name in PACKAGES:
         try:
             yield Finding(OK, f"{name} {version(name)}")
@@ -151,6 +160,7 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_compiler() -> Iterator[Finding]:
+    """The compilers for the native kernels."""
     from kernels.jit.build import BuildError, toolchain
 
     try:
@@ -163,6 +173,7 @@ def check_compiler() -> Iterator[Finding]:
 
 
 def check_kernels(*, build: bool) -> Iterator[Finding]:
+    """Which kernels can run on each device; with `build`, compile them first."""
     spec = find_spec(f"{app.__name__.removesuffix('app')}kernels")
     imported = Path(spec.origin).parent if spec and spec.origin else None
     if imported != ROOT / "kernels":
@@ -187,7 +198,7 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
 
 
 def _backends(device: torch.device) -> Iterator[Finding]:
-    """Which backend of the whole network each of its precisions gets on a GPU."""
+    """The backend of the whole network on a GPU, for each dtype."""
     from kernels.network.dispatch import BACKENDS, available
 
     if device.type != "cuda":
@@ -202,6 +213,7 @@ def _backends(device: torch.device) -> Iterator[Finding]:
 
 
 def check_cameras() -> Iterator[Finding]:
+    """The attached cameras."""
     from app.sources.camera import list_cameras
 
     cameras = list_cameras()
@@ -212,13 +224,13 @@ def check_cameras() -> Iterator[Finding]:
 
 
 def check_window() -> Iterator[Finding]:
-    """Asks Qt in processes of their own: where a platform is broken, Qt ends the process."""
+    """Whether Qt can open a window, tested in child processes because a broken platform aborts."""
     lacking = missing()
     if lacking:
         broken = any(item.purpose == WINDOW for item in lacking)
         yield Finding(FAULT if broken else NOTE, sentence(lacking))
     if sys.platform.startswith("linux"):
-        _, fault = _ask(PLUGIN_TEST)
+        _, fault = _run_python(PLUGIN_TEST)
         says = f"Qt's X11 plug-in cannot be loaded: {fault}" if fault else "the X11 plug-in loads"
         yield Finding(FAULT if fault else OK, says)
     if not has_display():
@@ -226,12 +238,13 @@ def check_window() -> Iterator[Finding]:
         why = f"the display '{name}' does not answer" if name else "no display here"
         yield Finding(NOTE, f"{why}; `styleforge stylize` works without one")
         return
-    name, fault = _ask(PLATFORM_TEST)
+    name, fault = _run_python(PLATFORM_TEST)
     says = f"Qt cannot open the display: {fault}" if fault else f"Qt runs on '{name}'"
     yield Finding(FAULT if fault else OK, says)
 
 
 def check_folders() -> Iterator[Finding]:
+    """Whether the user's folders are writable."""
     from kernels.jit.build import cache
 
     folders = {
@@ -246,6 +259,7 @@ def check_folders() -> Iterator[Finding]:
 
 
 def check_styles() -> Iterator[Finding]:
+    """The installed styles, and the packs that cannot be read."""
     library = Library.default()
     if library.styles:
         yield Finding(OK, ", ".join(style.key for style in library.styles))
@@ -255,18 +269,18 @@ def check_styles() -> Iterator[Finding]:
         yield Finding(NOTE, broken)
 
 
-def _ask(code: str) -> tuple[str, str]:
-    """Run `code` in a Python of its own; the last line it printed, and what it died of."""
+def _run_python(code: str) -> tuple[str, str]:
+    """Run `code` in a separate Python process; returns its last line of output, and the fault."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=PROBE_TIMEOUT_S,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return "", f"no answer within {PATIENCE_S} s"
+        return "", f"no answer within {PROBE_TIMEOUT_S} s"
     lines = (done.stderr if done.returncode else done.stdout).strip().splitlines()
     if done.returncode:
         return "", lines[-1] if lines else f"it ended with status {done.returncode}"

@@ -1,6 +1,6 @@
-"""The flags of the table of parameters, which the window and the commands share.
+"""Flags generated from the table of parameters, for the window and the commands.
 
-Imports nothing that takes long, since the window's flags are listed by every `--help`.
+Imports nothing slow, since every `--help` lists the window's flags.
 """
 
 from __future__ import annotations
@@ -8,22 +8,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from app.mixing import parse_mix
-from app.options import Option
+from app.commands.argument_types import unit_interval
+from app.options import Option, parse_mix
 from app.parameters import PARAMETERS, ChoiceParameter, FractionParameter, Parameter, Parameters
 
 DEFAULTS = Parameters()
 
 
 def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) -> None:
-    """A flag for every row that has one, and --mix.
+    """Add a flag for every row that has one, and --mix.
 
     Args:
         parser: receives the flags.
-        kept: for the window, where what is not given is None and stays as it was the last time.
+        kept: for the window, whose flags default to None: the stored setting is used.
     """
     for name, row in PARAMETERS.items():
-        if name == "mix_amount":  # the style and its share are one flag
+        if name == "mix_amount":  # one flag for the style and its share
             parser.add_argument(
                 "--mix",
                 type=_mix,
@@ -38,16 +38,16 @@ def _add(parser: argparse.ArgumentParser, name: str, row: Parameter, kept: bool)
     flag, what = f"--{name.replace('_', '-')}", name.replace("_", " ")
     default = None if kept else getattr(DEFAULTS, name)
     if isinstance(row, FractionParameter):
-        words = "as the last time" if kept else f"{default:g}"
+        words = "the last value" if kept else f"{default:g}"
         parser.add_argument(
             flag,
-            type=lambda text: share(text, f"the {what}"),
+            type=lambda text: unit_interval(text, f"the {what}"),
             default=default,
             metavar="0-1",
             help=f"{row.help} (default: {words})",
         )
     elif isinstance(row, ChoiceParameter):
-        words = "as the last time" if kept else default
+        words = "the last value" if kept else default
         parser.add_argument(
             flag,
             choices=list(row.options),
@@ -57,17 +57,6 @@ def _add(parser: argparse.ArgumentParser, name: str, row: Parameter, kept: bool)
     else:
         action = "store_true" if default is False else argparse.BooleanOptionalAction
         parser.add_argument(flag, action=action, default=default, help=row.help)
-
-
-def share(text: str, what: str) -> float:
-    """A number within [0, 1], or argparse's error saying so."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{what} is a number of 0 to 1, not {text}")
-    return value
 
 
 def _listed(options: Mapping[str, Option]) -> str:

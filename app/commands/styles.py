@@ -6,12 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from app.errors import SENTENCE
+from app.errors import MAX_MESSAGE_LENGTH
 from app.styles.library import Library
 from utils.text import printable
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `styles` with its actions list, add and remove."""
     parser = subparsers.add_parser("styles", help="list, add and remove styles")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list")
     actions.add_parser("list", help="the styles there are (the default styles cannot be removed)")
@@ -29,6 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """List, add or remove styles; returns 1 if a listed pack is broken, 0 otherwise."""
     library = Library.default()
     if args.action == "add":
         for path in args.paths:
@@ -54,5 +56,5 @@ def _list(library: Library) -> int:
         line = f"{key:{widths[0]}}  {title:{widths[1]}}  {origin:{widths[2]}}  {credit}"
         sys.stdout.write(line.rstrip() + "\n")
     for sentence in library.broken:
-        sys.stderr.write(f"styleforge: {printable(sentence, SENTENCE)}\n")
+        sys.stderr.write(f"styleforge: {printable(sentence, MAX_MESSAGE_LENGTH)}\n")
     return 1 if library.broken else 0

@@ -1,4 +1,4 @@
-"""`styleforge stylize`: pictures and folders in, the same names out, in the style chosen."""
+"""`styleforge stylize`: stylizes picture files and folders."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from app.commands.argument_types import int_in_range
 from app.commands.common_flags import (
     add_device,
     add_kernels,
     add_precision,
     add_style,
-    whole,
 )
 from app.commands.memory_budget import bytes_per_pixel, free_bytes
 from app.commands.style_flags import add_style_options
@@ -29,11 +29,11 @@ from app.engine.engine import Engine
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import SHORTEST, size_for
 from app.engine.result import StyledFrame
-from app.errors import SENTENCE, StyleForgeError
-from app.export.image_metadata import metadata
+from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
+from app.export.image_metadata import image_metadata
 from app.frame import Frame
-from app.mixing import HALF
-from app.parameters import given
+from app.options import DEFAULT_MIX_AMOUNT
+from app.parameters import given_values
 from app.sources import pictures_in
 from app.styles.library import Library
 from kernels.ops.registry import prepare
@@ -44,33 +44,34 @@ from utils.images.reading import read_picture
 from utils.images.writing import KEEPS_ALPHA, SAVED, write_pixels
 from utils.text import printable
 
-# The long side the network works at when none is asked for. Larger pictures are scaled down for
-# it and the result back up.
-LARGEST = {"cpu": 2048, "cuda": 4096}
-SHARE = 0.5  # of the free memory; the rest is for the picture itself and for everybody else
+# Default of --size, the long side of the network's input. Larger pictures are scaled down for
+# the network, and the result is scaled up again.
+MAX_SIZE = {"cpu": 2048, "cuda": 4096}
+MEMORY_FRACTION = 0.5  # of the free memory; the rest is for the picture and other programs
 
 
 class StylizeError(StyleForgeError):
-    """What was asked for cannot be carried out as a whole."""
+    """The command cannot be carried out at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One picture to read and where its result goes."""
+    """One picture to read, and the file for its result."""
 
     source: Path
     target: Path
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `stylize` and its flags."""
     parser = subparsers.add_parser(
         "stylize",
         help="stylize pictures and folders of pictures",
-        description="Stylize pictures. A folder is searched for pictures, its subfolders too, "
-        "and OUT receives the same names in the same subfolders; what cannot be written in its "
-        "own format becomes PNG. Results appear whole or not at all, so a run that was interrupted "
-        "is continued by the same command with --skip-existing. PNG and WebP keep transparency; "
-        "every result has 8 bits per channel.",
+        description="Stylize pictures. Folders are searched recursively, and OUT receives the same "
+        "names in the same subfolders; formats that cannot be written become PNG. Results are "
+        "written completely or not at all, so an interrupted run can be continued by the same "
+        "command with --skip-existing. PNG and WebP keep transparency; every result has 8 bits per "
+        "channel.",
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="a picture, folder or pattern")
     parser.add_argument(
@@ -86,8 +87,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     existing.add_argument(
         "--skip-existing",
         action="store_true",
-        help="leave out pictures whose result exists, to continue an interrupted run "
-        "(default: nothing is done where a result exists)",
+        help="skip pictures whose result exists, to continue an interrupted run "
+        "(default: do nothing if any result exists)",
     )
     add_style(parser)
     add_kernels(parser)
@@ -98,20 +99,21 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=_size,
         metavar="PIXELS",
         help="long side of the network's input; the result always has the picture's size "
-        f"(default: the picture's own, at most {LARGEST['cpu']} on the CPU and "
-        f"{LARGEST['cuda']} on a GPU, less where memory is short)",
+        f"(default: the picture's own, at most {MAX_SIZE['cpu']} on the CPU and "
+        f"{MAX_SIZE['cuda']} on a GPU, less where memory is short)",
     )
     add_style_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Stylize all inputs; returns 1 if any of them failed, 0 otherwise."""
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True, emoji=False)
     notices: list[str] = []
     library = Library.default()
     engine = Engine(library, on_notice=notices.append)
-    mix, amount = args.mix or (None, HALF)
+    mix, amount = args.mix or (None, DEFAULT_MIX_AMOUNT)
     config = EngineConfig(
-        **given(args),
+        **given_values(args),
         style=args.style,
         mix=mix,
         mix_amount=amount,
@@ -120,8 +122,8 @@ def run(args: argparse.Namespace) -> int:
         device=args.device,
         size=args.size,
     )
-    engine.configure(config)  # a bad style or device is told before anything else
-    jobs, problems = plan(args.inputs, args.output)
+    engine.configure(config)  # reports an invalid style or device first
+    jobs, problems = plan_jobs(args.inputs, args.output)
     for problem in problems:
         console.print(f"styleforge: {problem}")
     if not jobs:
@@ -129,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.overwrite:
         existing = [job for job in jobs if os.path.lexists(job.target)]
         if existing and not args.skip_existing:
-            raise StylizeError(_refusal(existing))
+            raise StylizeError(_exists_message(existing))
         jobs = [job for job in jobs if not os.path.lexists(job.target)]
         if existing:
             console.print(f"Skipped {_pictures(len(existing))} whose result exists")
@@ -140,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
             prepare()
     failed, done, styled = bool(problems), 0, None
     columns = (
-        TextColumn("{task.description}", markup=False),  # [this] is a good name for a file
+        TextColumn("{task.description}", markup=False),  # file names may contain markup such as [b]
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -154,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
                     styled, remark = stylize(engine, config, job)
                 except (StyleForgeError, ImageError, OSError) as exc:
                     failed = True
-                    progress.console.print(f"styleforge: {_named(job.source, exc)}")
+                    progress.console.print(f"styleforge: {_error_text(job.source, exc)}")
                 else:
                     done += 1
                     if remark:
@@ -172,27 +174,40 @@ def run(args: argparse.Namespace) -> int:
 
 
 def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame, str]:
-    """Style one picture and save it; returns what was made and a remark, empty where there is
-    none. Raises ImageError, StyleForgeError or OSError, and then leaves no file."""
+    """Stylize one picture and save it.
+
+    Args:
+        engine: runs the network; its config is changed.
+        config: the config of the command line.
+        job: the picture and the file for its result.
+
+    Returns:
+        The result, and a remark for the user, which may be empty.
+
+    Raises:
+        ImageError: the picture cannot be read or written; no file is left.
+        StyleForgeError: it cannot be stylized.
+        OSError: the folder cannot be written.
+    """
     picture = read_picture(job.source)
     frame = Frame(picture.pixels, alpha=picture.alpha)
     long_side = max(frame.width, frame.height)
-    room = size_for(config, affordable(frame, resolve(config.device), config.precision))
+    room = size_for(config, max_long_side(frame, resolve(config.device), config.precision))
     if config.size and config.size > room:
         raise StylizeError(
             f"'{printable(job.source.name)}' does not fit into memory at size {config.size}; "
             f"{room} and less would"
         )
-    size = config.size or min(long_side, room, LARGEST[resolve(config.device).type])
+    size = config.size or min(long_side, room, MAX_SIZE[resolve(config.device).type])
     size = max(size, SHORTEST)
     engine.configure(replace(config, size=size))
-    follow = config.smoothing > 0  # pictures given in order are frames of a film
+    follow = config.smoothing > 0  # the pictures are consecutive frames of a video
     styled = engine.process(frame, ProcessMode.SEQUENCE if follow else ProcessMode.REFINE)
     job.target.parent.mkdir(parents=True, exist_ok=True)
-    write_pixels(job.target, styled.frame.pixels, metadata(styled), alpha=picture.alpha)
+    write_pixels(job.target, styled.frame.pixels, image_metadata(styled), alpha=picture.alpha)
     limitations = [picture.loss] if picture.loss else []
     if picture.alpha is not None and job.target.suffix.lower() not in KEEPS_ALPHA:
-        limitations.append("its transparent parts became white, since JPEG has none")
+        limitations.append("its transparent parts became white, since JPEG has no transparency")
     if not config.size and size < long_side:
         width, height = styled.size
         limitations.append(
@@ -203,21 +218,29 @@ def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame
     return styled, named + "; ".join(limitations)
 
 
-def affordable(frame: Frame, device: torch.device, precision: Precision) -> int:
-    """The long side up to which the network's input for `frame` fits into the memory there is."""
-    pixels = free_bytes(device) * SHARE / bytes_per_pixel(device, precision)
+def max_long_side(frame: Frame, device: torch.device, precision: Precision) -> int:
+    """Return the long side of the network's input, in pixels, that fits into the free memory."""
+    pixels = free_bytes(device) * MEMORY_FRACTION / bytes_per_pixel(device, precision)
     long_side, short_side = max(frame.width, frame.height), min(frame.width, frame.height)
     return int(math.sqrt(pixels * long_side / short_side))
 
 
-def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
-    """What to do, and one sentence for each input that is not there.
+def plan_jobs(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
+    """Find the pictures and the files for their results.
 
-    Raises StylizeError where the results cannot go to `output`, or would overwrite one another
-    or an input.
+    Args:
+        inputs: pictures, folders and patterns.
+        output: a folder, or for one picture a file.
+
+    Returns:
+        The jobs, and one sentence for each input that cannot be used.
+
+    Raises:
+        StylizeError: results cannot be written to `output`, or would overwrite one another or an
+            input.
     """
     problems: list[str] = []
-    found: list[tuple[Path, Path]] = []  # the picture, and its name below the output folder
+    found: list[tuple[Path, Path]] = []  # the picture, and its path relative to the output folder
     for text in inputs:
         paths = _expand(text)
         if not paths:
@@ -242,7 +265,7 @@ def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
         )
     if not to_file and output.is_file():
         raise StylizeError(f"'{_shown(output)}' is a file where a folder for the results should be")
-    jobs = [Job(path, output if to_file else output / _saved_as(name)) for path, name in found]
+    jobs = [Job(path, output if to_file else output / _target_name(name)) for path, name in found]
     sources = {_identity(job.source) for job in jobs}
     taken: dict[Path, Path] = {}
     for job in jobs:
@@ -259,21 +282,23 @@ def plan(inputs: list[str], output: Path) -> tuple[list[Job], list[str]]:
 
 
 def _expand(text: str) -> list[Path]:
-    """The path `text`, or what it matches as a pattern (not every shell expands patterns)."""
-    if not text:  # an empty variable of a shell, not the working folder
+    """Return the path `text`, or the paths it matches as a pattern; not every shell expands
+    patterns.
+    """
+    if not text:  # an empty shell variable; Path("") would be the working folder
         return []
     path = Path(text).expanduser()
     if path.exists():
         return [path]
     if glob.has_magic(text):
-        # Path.glob cannot take a pattern that is absolute.
+        # Path.glob does not accept absolute patterns.
         matches = glob.glob(str(path), recursive=True)  # noqa: PTH207
         return [Path(match) for match in sorted(matches)]
     return []
 
 
 def _pictures_below(folder: Path, output: Path, problems: list[str]) -> Iterator[Path]:
-    """The pictures in `folder` and all visible folders below, except those in `output`."""
+    """Yield the pictures in `folder` and its visible subfolders, except in `output`."""
 
     def refused(exc: OSError) -> None:
         problems.append(f"the folder '{_shown(exc.filename)}' cannot be read: {exc.strerror}")
@@ -284,13 +309,13 @@ def _pictures_below(folder: Path, output: Path, problems: list[str]) -> Iterator
         folders[:] = sorted(
             name for name in folders if name[0] != "." and _identity(here / name) != skip
         )
-        # A folder may hold nothing but folders.
+        # A folder may contain only folders.
         with contextlib.suppress(StyleForgeError):
             yield from pictures_in(here)
 
 
-def _saved_as(name: Path) -> Path:
-    """The same name; a format that is read but not written becomes PNG ("x.tif.png")."""
+def _target_name(name: Path) -> Path:
+    """Return the name of the result; a format that cannot be written becomes PNG ("x.tif.png")."""
     return name if name.suffix.lower() in SAVED else name.with_name(f"{name.name}.png")
 
 
@@ -298,8 +323,8 @@ def _identity(path: Path) -> Path:
     return Path(os.path.normcase(path.resolve()))
 
 
-def _named(path: Path, exc: Exception) -> str:
-    """What went wrong, with the file as it was found: folders may hold files of one name."""
+def _error_text(path: Path, exc: Exception) -> str:
+    """Describe the error with the whole path, since several folders may contain the same name."""
     if isinstance(exc, OSError):
         return f"'{_shown(exc.filename or path)}': {exc.strerror or exc}"
     fault, name = str(exc), printable(path.name)
@@ -308,8 +333,8 @@ def _named(path: Path, exc: Exception) -> str:
     return fault if _shown(path) in fault else f"'{_shown(path)}': {fault}"
 
 
-def _refusal(existing: list[Job]) -> str:
-    """Why nothing is done, naming the first of the results that exist."""
+def _exists_message(existing: list[Job]) -> str:
+    """The error message if results exist, with the first of them."""
     more = f", and so do {len(existing) - 1} more results" if len(existing) > 1 else ""
     return (
         f"'{_shown(existing[0].target)}' exists{more}; pass --overwrite to replace or "
@@ -318,8 +343,8 @@ def _refusal(existing: list[Job]) -> str:
 
 
 def _shown(path: object) -> str:
-    """A whole path, as it may be printed."""
-    return printable(str(path), SENTENCE)
+    """Return a whole path in printable form."""
+    return printable(str(path), MAX_MESSAGE_LENGTH)
 
 
 def _pictures(count: int) -> str:
@@ -327,4 +352,4 @@ def _pictures(count: int) -> str:
 
 
 def _size(text: str) -> int:
-    return whole(text, SHORTEST, 16384, "the size")
+    return int_in_range(text, SHORTEST, 16384, "the size")

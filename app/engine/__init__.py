@@ -1,1 +1,1 @@
-"""Styles one frame: networks, sizes, weights and the picture arithmetic around them. No Qt."""
+"""Styles one frame: networks, sizes, weights, and the picture arithmetic around them. No Qt."""

@@ -1,20 +1,83 @@
-"""Pixel arithmetic around the network: scaling, blending with the source, comparing."""
+"""Picture arithmetic around the network: scaling before it, everything after it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from app.engine.config import EngineConfig
+from app.engine.guided_upsampling import GuidedUpsampler
+from app.engine.temporal_smoothing import TemporalSmoother
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
 
+class PostProcessor:
+    """Makes the displayed picture of a network's output: smoothing, upsampling, blending.
+
+    Keeps the history that smoothing needs, separately for each network. Not thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._upsampler = GuidedUpsampler()
+        self._smoothers: dict[str, TemporalSmoother] = {}  # by kernels
+        self._weights: Hashable = None  # the key of the last frame's
+        self._smoothed = False
+
+    def reset_history(self) -> None:
+        """Do not smooth the next frame with earlier ones."""
+        self._smoothers.clear()
+
+    def begin(self, weights: Hashable, *, smoothed: bool) -> None:
+        """Begin a frame; other weights, or a frame that is not smoothed, end the history.
+
+        Args:
+            weights: The key of the weights of its networks.
+            smoothed: Whether its pictures are smoothed over time.
+        """
+        if not smoothed or weights != self._weights:
+            self._smoothers.clear()
+        self._weights, self._smoothed = weights, smoothed
+
+    def apply(
+        self, kernels: str, output: Pixels, resized: Pixels, source: Pixels, config: EngineConfig
+    ) -> Pixels:
+        """Make the displayed picture; one call per network and frame.
+
+        Args:
+            kernels: The network, a key of VARIANTS.
+            output: Its output.
+            resized: Its input, of the same size.
+            source: The frame.
+            config: Gives the parameters of each step.
+
+        Returns:
+            A picture of the frame's size.
+        """
+        if self._smoothed:
+            smoother = self._smoothers.setdefault(kernels, TemporalSmoother())
+            output = smoother.smooth(output, resized, config.smoothing)
+        guided = config.upsampling == "guided"
+        large = self._upsampler.enlarge(output, resized, source, guided=guided)
+        return blend(large, source, config.strength, config.keep_colors)
+
+
 def fit_to(pixels: Pixels, size: tuple[int, int], buffer: Pixels) -> Pixels:
-    """`pixels` scaled to `size` (width, height), in `buffer` where that has the right shape."""
+    """Scale a picture.
+
+    Args:
+        pixels: The picture.
+        size: (width, height) of the result.
+        buffer: Where to put the result, if it has its shape.
+
+    Returns:
+        The buffer, or a new array.
+    """
     width, height = size
     if buffer.shape != (height, width, 3):
         buffer = np.empty((height, width, 3), np.uint8)
@@ -28,11 +91,18 @@ def fit_to(pixels: Pixels, size: tuple[int, int], buffer: Pixels) -> Pixels:
 
 
 def join_bands(strokes: Pixels, detail: Pixels) -> Pixels:
-    """`detail` with all that `strokes`, a smaller picture of the same, can hold taken from there.
+    """Replace the low frequencies of `detail` by `strokes`.
 
-    Strokes have a fixed width in the network's own picture. So two sizes of it are joined as two
-    levels of a Laplacian pyramid (Burt & Adelson 1983): the smaller one decides what is painted,
-    the larger one how sharp.
+    A stroke has a fixed width in pixels of the network's output. Two outputs of different sizes
+    are joined as two levels of a Laplacian pyramid (Burt & Adelson 1983): the smaller one gives
+    the strokes, the larger one the sharpness.
+
+    Args:
+        strokes: The smaller output.
+        detail: The larger output.
+
+    Returns:
+        A new picture of the size of `detail`.
     """
     size = strokes.shape[1], strokes.shape[0]
     known = cv2.resize(detail, size, interpolation=cv2.INTER_AREA)
@@ -43,8 +113,17 @@ def join_bands(strokes: Pixels, detail: Pixels) -> Pixels:
 
 
 def blend(result: Pixels, source: Pixels, strength: float, keep_colors: bool) -> Pixels:
-    """`result` mixed with `source`, both of one size: `strength` 0 is the source, 1 the result;
-    `keep_colors` takes only the luma of the result and the chroma (YCrCb) of the source."""
+    """Mix the styled picture with the source.
+
+    Args:
+        result: The styled picture.
+        source: The frame, of the same size.
+        strength: 0 gives the source, 1 the result.
+        keep_colors: Whether to take the chroma (of YCrCb) from the source.
+
+    Returns:
+        `result` itself if there is nothing to mix, otherwise a new picture.
+    """
     out = result
     if keep_colors:
         mixed = cv2.cvtColor(source, cv2.COLOR_RGB2YCrCb)
@@ -56,7 +135,11 @@ def blend(result: Pixels, source: Pixels, strength: float, keep_colors: bool) ->
 
 
 def peak_difference(a: Tensor, b: Tensor) -> tuple[float, float]:
-    """Largest absolute difference (0-255) and PSNR in dB, infinite for equal pictures."""
+    """Compare two pictures of one shape, on 0-255.
+
+    Returns:
+        The largest absolute difference, and the PSNR in dB, infinite for equal pictures.
+    """
     difference = (a - b).abs()
     error = float(difference.square().mean())
     psnr = 10 * math.log10(255**2 / error) if error else math.inf

@@ -1,4 +1,4 @@
-"""Compares the baseline network with another on the same frames: time, and difference."""
+"""Compares the baseline network with another one on the same frames: latency and difference."""
 
 from __future__ import annotations
 
@@ -8,27 +8,32 @@ from collections.abc import Mapping
 from app.engine.blending import Pixels, peak_difference
 from app.engine.network_pool import Network, Rendering
 from app.engine.result import Comparison
-from app.engine.stage_timer import pace
+from app.engine.stage_timer import latency_stats
 from app.frame import Frame
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 
 BASELINE = "baseline"
-PACED_FRAMES = 60  # the medians cover this many frames
+TIMED_FRAMES = 60  # the medians cover this many frames
 
 
 class Comparer:
-    """Remembers how long the two networks took on the last frames. For one thread."""
+    """Keeps the times of the two networks on the last frames. Not thread-safe."""
 
     def __init__(self) -> None:
         self._baseline_first = False
-        self._pairing: object = None  # what was compared when the times were measured
+        self._conditions: object = None  # of the times
         self._times: tuple[deque[float], deque[float]] = (deque(), deque())
 
     def order(self, kernels: str) -> tuple[str, str]:
-        """The two networks in the order to run them on a frame: they take turns in going first,
-        so that neither always finds the caches and clocks the other left. Where the baseline
-        itself is chosen, the fused network runs beside it."""
+        """Choose the order in which to run the two networks on a frame.
+
+        They alternate in going first, so that caches and clock rates favor neither.
+
+        Args:
+            kernels: The network in the config. If it is the baseline, the other one is the fused
+                network.
+        """
         other = kernels if kernels != BASELINE else "fused"
         self._baseline_first = not self._baseline_first
         return (BASELINE, other) if self._baseline_first else (other, BASELINE)
@@ -38,27 +43,29 @@ class Comparer:
         renderings: Mapping[str, Rendering],
         networks: Mapping[str, Network],
         inputs: tuple[Pixels, ...],
-        shown: Mapping[str, Frame],
+        displayed: Mapping[str, Frame],
         precision: Precision,
         conditions: object,
     ) -> Comparison:
-        """Add a frame's times and say how the networks compare.
+        """Add a frame's times and compare the networks.
 
         Args:
-            renderings: what each network made, timed along its own fastest path.
-            networks: the same networks; where one made bytes at once, it runs once more, outside
-                the clock, for its values before rounding.
-            inputs: what they were given, one [H, W, 3] for each size they worked at.
-            shown: the picture of each as it is displayed.
-            conditions: changes with everything that makes older times incomparable.
+            renderings: The outputs of the two networks, by kernels, each timed along its own
+                fastest path.
+            networks: The networks. One that returned uint8 only runs once more, untimed, for its
+                values before rounding.
+            inputs: Their inputs, [H, W, 3] for each size.
+            displayed: The displayed picture of each.
+            precision: What both computed in.
+            conditions: Whatever else has to stay equal for times to be comparable.
         """
         other = next(kernels for kernels in renderings if kernels != BASELINE)
         times = renderings[BASELINE].network_ms, renderings[other].network_ms
         height, width = inputs[0].shape[:2]
-        pairing = (other, precision, conditions, width, height)
-        if pairing != self._pairing:  # the first frame of a new pairing only warms up
-            self._pairing = pairing
-            self._times = (deque(maxlen=PACED_FRAMES), deque(maxlen=PACED_FRAMES))
+        now = (other, precision, conditions, width, height)
+        if now != self._conditions:  # the first frame under new conditions is a warm-up
+            self._conditions = now
+            self._times = (deque(maxlen=TIMED_FRAMES), deque(maxlen=TIMED_FRAMES))
         else:
             for kept, spent in zip(self._times, times, strict=True):
                 kept.append(spent)
@@ -70,11 +77,11 @@ class Comparer:
         difference, psnr = max(d for d, _ in apart), min(p for _, p in apart)
         agrees, bound = precision.agree(difference, psnr)
         return Comparison(
-            shown[BASELINE],
-            shown[other],
+            displayed[BASELINE],
+            displayed[other],
             VARIANTS[other].title,
-            pace(self._times[0] or times[:1]),
-            pace(self._times[1] or times[1:]),
+            latency_stats(self._times[0] or times[:1]),
+            latency_stats(self._times[1] or times[1:]),
             difference,
             psnr,
             bound,

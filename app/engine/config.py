@@ -1,4 +1,4 @@
-"""What the engine is asked for: a value that may cross threads."""
+"""The engine's configuration: a value that may cross threads."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from models.precision import Precision
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig(Parameters):
-    """Everything that changes what a frame looks like; equality means 'nothing to do'.
+    """Everything that determines the result for a frame: equal configs give equal results.
 
-    The fields of the table of parameters, and those whose values are not settings as they stand:
-    `size` is the long side of the network's input in pixels, None for automatic; the output always
-    has the frame's size. `compare` runs baseline and fused on the same frames. `mix` is the key of
-    a second style, whose share of the network is `mix_amount`; None for the first alone.
+    The fields of app.parameters.Parameters, and those that are no settings themselves.
+
+    Attributes:
+        precision: What to compute in.
+        size: The long side of the network's input in pixels; None for automatic. The result has
+            the frame's size in any case.
+        compare: Whether to run the baseline and another network on the same frames.
+        mix: The key of a second style, whose share of the weights is `mix_amount`; None for the
+            first style alone.
     """
 
     precision: Precision = Precision.fp32
@@ -29,14 +34,14 @@ _SLIDERS = tuple(name for name, row in PARAMETERS.items() if isinstance(row, Fra
 
 
 def same_network(a: EngineConfig, b: EngineConfig) -> bool:
-    """True if `a` and `b` differ in what is done after the network at most, so that one network
-    answers both."""
+    """Whether two configs differ at most in what follows the network, so that its output is the
+    same."""
     return _same_but(_FINISHING, a, b)
 
 
 def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
-    """True if `a` and `b` differ in what sliders set at most: while one is dragged, the picture
-    of a moment ago is better than none."""
+    """Whether two configs differ at most in the values of sliders: while one is being dragged,
+    the result of a moment ago may still be displayed."""
     return _same_but(_SLIDERS, a, b)
 
 

@@ -1,10 +1,10 @@
-"""Brings a small result up to the frame, with the frame's edges.
+"""Enlarges a small result to the frame's size, with the detail of the frame.
 
-A guided filter (He & Sun 2015, arXiv:1505.00996) explains the result around each pixel as
-`a * luma + b` of the small source. Taken whole, that line would replace the strokes, which the
-source does not know, by the source's own shading. So only its slope is used: what the frame has
-beyond its small copy is added to the enlarged result, `a` times. Strokes stay as the network
-painted them, edges become the frame's.
+A guided filter (He & Sun 2015, arXiv:1505.00996) fits the result around each pixel as
+`a * luma + b` of the small source. The fit itself would replace the strokes, which are not in the
+source, by the shading of the source. So only its slope is used: the detail that the frame has
+beyond its small copy is multiplied by `a` and added to the enlarged result, which keeps the strokes
+and gets the frame's edges.
 """
 
 from __future__ import annotations
@@ -18,27 +18,32 @@ Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
 RADIUS = 1  # of the windows, in pixels of the small picture; wider ones bleed across edges
 NOISE = 50.0  # variance of luma (0-255) below which a window holds no edge, only sensor noise
-NOISE_FLOOR = 4  # levels of luma; so much of every detail may be noise, and would flicker
-MAX_SLOPE = 1.5  # where a style exaggerates contrast, a steeper slope would draw halos
-KEPT = 3 * 1920 * 1200  # samples; buffers for larger frames, which are no streams, are let go
-_ONE = 64  # of fixed-point slopes: 255 * STEEPEST * _ONE stays within 16 bits
+NOISE_FLOOR = 4  # levels of luma that are cut from the detail: they may be noise, and flicker
+MAX_SLOPE = 1.5  # a larger slope, where a style exaggerates contrast, would draw halos
+KEPT = 3 * 1920 * 1200  # samples; buffers for larger frames, which are no streams, are freed
+_ONE = 64  # scale of fixed-point slopes: 255 * MAX_SLOPE * _ONE stays within 16 bits
 
 
 class GuidedUpsampler:
-    """Works in buffers that it keeps: getting them anew costs more than all the arithmetic."""
+    """Keeps its buffers: allocating them takes longer than the arithmetic. Not thread-safe."""
 
     def __init__(self) -> None:
         self._triples = np.empty((3, 0, 0, 3), np.int16)
         self._bytes = np.empty((2, 0, 0), np.uint8)
-        self._lost = np.empty((0, 0), np.int16)
-        self._grain = np.empty((0, 0), np.int16)
+        self._residual = np.empty((0, 0), np.int16)
+        self._noise = np.empty((0, 0), np.int16)
 
     def enlarge(self, result: Pixels, small: Pixels, frame: Pixels, *, guided: bool) -> Pixels:
-        """`result`, made from `small`, in the size of `frame`, of which `small` is the scaled
-        copy; a result of that size already is returned as it is.
+        """Enlarge the result for a frame.
 
-        `guided` takes from the frame the detail that scaling up cannot bring back; it does
-        nothing where the result is not smaller. All are RGB, uint8.
+        Args:
+            result: The styled picture of `small`, of the same size.
+            small: The frame, scaled down.
+            frame: The frame.
+            guided: Whether to add the detail of the frame.
+
+        Returns:
+            A picture of the frame's size: `result` itself if it has that size already.
         """
         if result.shape == frame.shape:
             return result
@@ -47,43 +52,44 @@ class GuidedUpsampler:
         if not guided or result.size >= frame.size:
             return large
         self._fit(frame.shape)
-        slope, lost, detail = self._triples
+        slope, residual, detail = self._triples
         known, luma = self._bytes
-        # In 16 bits, a quarter of the time of float32.
+        # 16 bits take a quarter of the time of float32.
         small_luma = cv2.cvtColor(small, cv2.COLOR_RGB2GRAY)
         steps = np.rint(_slope(result, np.asarray(small_luma, np.uint8)) * _ONE).astype(np.int16)
         cv2.resize(steps, size, dst=slope, interpolation=cv2.INTER_LINEAR)
         cv2.resize(small_luma, size, dst=known, interpolation=cv2.INTER_CUBIC)
         cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY, dst=luma)
-        cv2.subtract(luma, known, dst=self._lost, dtype=cv2.CV_16S)
-        np.clip(self._lost, -NOISE_FLOOR, NOISE_FLOOR, out=self._grain)
-        np.subtract(self._lost, self._grain, out=self._lost)
-        cv2.merge((self._lost,) * 3, dst=lost)
-        cv2.multiply(slope, lost, dst=detail, scale=1 / _ONE)
+        cv2.subtract(luma, known, dst=self._residual, dtype=cv2.CV_16S)
+        np.clip(self._residual, -NOISE_FLOOR, NOISE_FLOOR, out=self._noise)
+        np.subtract(self._residual, self._noise, out=self._residual)
+        cv2.merge((self._residual,) * 3, dst=residual)
+        cv2.multiply(slope, residual, dst=detail, scale=1 / _ONE)
         cv2.add(large, detail, dst=large, dtype=cv2.CV_8U)
         if frame.size > KEPT:
             self._fit((0, 0, 3))
         return large
 
     def _fit(self, shape: tuple[int, ...]) -> None:
-        if self._lost.shape != shape[:2]:
+        """Allocate the buffers for a frame of this shape, unless they have it."""
+        if self._residual.shape != shape[:2]:
             self._triples = np.empty((3, *shape), np.int16)
             self._bytes = np.empty((2, *shape[:2]), np.uint8)
-            self._lost = np.empty(shape[:2], np.int16)
-            self._grain = np.empty(shape[:2], np.int16)
+            self._residual = np.empty(shape[:2], np.int16)
+            self._noise = np.empty(shape[:2], np.int16)
 
 
 def _slope(
     result: Pixels,
     luma: NDArray[np.uint8],  # [H, W]
-) -> NDArray[np.float32]:  # [H, W, 3], within STEEPEST of 0
-    """How each channel of the result goes with the luma of its source, around each pixel."""
+) -> NDArray[np.float32]:  # [H, W, 3], within -MAX_SLOPE and MAX_SLOPE
+    """The slope of each channel of the result over the luma of its source, around each pixel."""
     guide, target = luma.astype(np.float32), result.astype(np.float32)
     mean_guide, mean_target = _mean(guide), _mean(target)
     variance = np.subtract(_mean(guide * guide), mean_guide * mean_guide, dtype=np.float32)
     product, means = target * guide[..., None], mean_target * mean_guide[..., None]
     together = np.subtract(_mean(product), means, dtype=np.float32)
-    # Means of both before the division, so that a window beside an edge takes the edge's slope.
+    # Averaging both before the division gives windows next to an edge the slope of the edge.
     slope = np.divide(_mean(together), (_mean(variance) + NOISE)[..., None], dtype=np.float32)
     return np.clip(slope, -MAX_SLOPE, MAX_SLOPE)
 

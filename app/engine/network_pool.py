@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+import time
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor
 
-from app.engine.blending import Pixels
+from app.engine.blending import Pixels, join_bands
 from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
@@ -21,31 +22,35 @@ from models.network_config import NetworkConfig
 from models.precision import Precision, tf32_allowed
 from models.transformer_net import VARIANTS, TransformerNetFused
 
-NETWORKS_KEPT = 4  # their buffers are what fills memory
+NETWORKS_KEPT = 4  # bounds the memory of their buffers
 Size = tuple[int, int]  # width, height
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rendering:
-    """One network's picture: `pixels` as shown, and the milliseconds it took from bytes to bytes.
+    """The output of a network for a frame.
 
-    `raws` are its values before they were rounded, see Network.raw, for each size it worked at;
-    empty where the native network made bytes at once.
+    Attributes:
+        pixels: The picture, clamped and rounded.
+        timings: From uint8 input to uint8 output.
+        broken: Whether the output was not finite, or one constant.
+        raws: The output before rounding for each size, see `Network.raw`; empty if the native
+            network gave uint8 only.
     """
 
     pixels: Pixels
     timings: Timings
-    broken: bool  # not finite, or one constant
+    broken: bool
     raws: tuple[Tensor, ...] = ()
 
     @property
     def network_ms(self) -> float:
-        """What the network's own path took: all but scaling, and joining two sizes."""
+        """Milliseconds of upload, network and download, without scaling and joining two sizes."""
         return self.timings.upload + self.timings.network + self.timings.download
 
 
 class NetworkPool:
-    """Keeps NETWORKS_KEPT networks. For one thread."""
+    """A least-recently-used cache of NETWORKS_KEPT networks. Not thread-safe."""
 
     def __init__(self) -> None:
         self._networks: dict[tuple[str, Precision, torch.device, NetworkConfig], Network] = {}
@@ -53,22 +58,36 @@ class NetworkPool:
     def get(
         self, kernels: str, precision: Precision, device: torch.device, active: ActiveWeights
     ) -> Network:
-        """The network with these weights in it; `kernels` is a key of VARIANTS."""
+        """Get a network with these weights loaded.
+
+        Args:
+            kernels: A key of VARIANTS.
+            precision: What it computes in.
+            device: Where it runs.
+            active: The weights.
+        """
         key = (kernels, precision, device, active.shape)
         network = self._networks.pop(key, None) or Network(*key)
-        self._networks[key] = network  # last in the dict, so the first is the longest unused
+        self._networks[key] = network  # last in the dict: the first is the least recently used
         if len(self._networks) > NETWORKS_KEPT:
             self._networks.pop(next(iter(self._networks)))
         network.load_weights(active)
         return network
 
     def clear(self) -> None:
-        """Give the memory back."""
+        """Free every network."""
         self._networks.clear()
 
 
 class Network:
-    """A network of one variant, precision, device and shape, with one set of weights at a time."""
+    """A network of one variant, precision, device and shape. Not thread-safe.
+
+    Args:
+        kernels: A key of VARIANTS.
+        precision: What it computes in.
+        device: Where it runs.
+        shape: Its dimensions.
+    """
 
     def __init__(
         self, kernels: str, precision: Precision, device: torch.device, shape: NetworkConfig
@@ -87,16 +106,46 @@ class Network:
             self._module.load_state_dict(active.state)
             self._loaded = active.key
 
+    def render_all(self, inputs: tuple[Pixels, ...]) -> Rendering:
+        """Render a frame that was scaled to one or two sizes.
+
+        Args:
+            inputs: The frame at each size, the larger first.
+
+        Returns:
+            The output for the larger size. If there are two, its low frequencies are those of the
+            smaller one, see `join_bands`.
+        """
+        if len(inputs) == 1:
+            return self.render(inputs[0])
+        large, small = inputs
+        joined = self.render_two(large, (small.shape[1], small.shape[0]))
+        if joined is not None:
+            return joined
+        detail, strokes = self.render(large), self.render(small)
+        start = time.perf_counter()
+        pixels = join_bands(strokes.pixels, detail.pixels)
+        joining = Timings(blend=(time.perf_counter() - start) * 1e3)
+        return Rendering(
+            pixels,
+            detail.timings + strokes.timings + joining,
+            detail.broken or strokes.broken,
+            detail.raws + strokes.raws,
+        )
+
     def render(self, pixels: Pixels) -> Rendering:
-        """The picture of `pixels` [H, W, 3] by the fastest path there is, timed from bytes to
-        bytes: upload, network (in groups), download."""
+        """Run the network on a picture by the fastest path, with timings.
+
+        Args:
+            pixels: The input; the output has its size.
+        """
         clock = Stopwatch(self._device)
         with self._computing():
             if (runner := self._runner((pixels.shape[1], pixels.shape[0]))) is not None:
                 result = runner.style(pixels, clock.mark)
                 return Rendering(result.pixels, clock.read(), result.broken)
             raw = self._raw(pixels, clock.mark)
-            # NaN spreads through aminmax, so the two ends tell of any broken pixel.
+            # aminmax propagates NaN, so its two values show any that is not finite.
             low, high = (float(value) for value in torch.aminmax(raw))
             out = (raw.clamp(0, 255) + 0.5).to(torch.uint8).contiguous().cpu().numpy()
             clock.mark("download")
@@ -104,8 +153,15 @@ class Network:
         return Rendering(out, clock.read(), broken, (raw,))
 
     def render_two(self, pixels: Pixels, strokes: Size) -> Rendering | None:
-        """`pixels` at their own size and at `strokes`, joined on the GPU; None where the native
-        network does not run there."""
+        """Run the native network at two sizes and join the outputs on the GPU.
+
+        Args:
+            pixels: The input, of the larger size.
+            strokes: The smaller size.
+
+        Returns:
+            The output, or None where the native network does not run.
+        """
         if self._device.type != "cuda":
             return None
         clock = Stopwatch(self._device)
@@ -118,13 +174,19 @@ class Network:
         return Rendering(result.pixels, clock.read(), result.broken)
 
     def raw(self, pixels: Pixels) -> Tensor:
-        """The network's own values for `pixels`: [H, W, 3] float32 on the device, 0-255, neither
-        clamped nor rounded. Slower than `render`: for measuring, not for showing."""
+        """Run the network on a picture and keep its values; slower than `render`.
+
+        Args:
+            pixels: The input.
+
+        Returns:
+            [H, W, 3] float32 on the device, about 0-255, neither clamped nor rounded.
+        """
         with self._computing():
             return self._raw(pixels, lambda _: None)
 
     def _raw(self, pixels: Pixels, mark: Callable[[str], None]) -> Tensor:
-        frames = torch.from_numpy(pixels)[None].to(self._device)
+        frames = torch.as_tensor(pixels)[None].to(self._device)
         x = frames.permute(0, 3, 1, 2).to(self._precision.value.dtype)  # [1, 3, H, W]
         x = x.contiguous(memory_format=self._memory_format)
         mark("upload")
@@ -133,8 +195,8 @@ class Network:
         return raw
 
     def _runner(self, size: Size) -> SingleFrameRunner | None:
-        """The native network for pictures of `size`; None where there is none. Runners hold plans
-        that the module keeps, so no more of them are kept than of those."""
+        """Get the runner of the native network for pictures of `size`; None where it does not
+        run. As many runners are kept as plans, which they hold."""
         if not isinstance(self._module, TransformerNetFused):
             return None
         plan = self._module.plan((1, size[1], size[0]), self._device)
@@ -143,14 +205,14 @@ class Network:
             return None
         if runner is None or runner.plan is not plan:
             runner = SingleFrameRunner(plan)
-        self._runners[size] = runner  # last in the dict, so the first is the longest unused
+        self._runners[size] = runner  # last in the dict: the first is the least recently used
         if len(self._runners) > PLANS_KEPT:
             self._runners.pop(next(iter(self._runners)))
         return runner
 
     @contextmanager
-    def _computing(self) -> Iterator[None]:
-        """Within, PyTorch computes in this network's precision."""
+    def _computing(self) -> Generator[None]:
+        """Have PyTorch compute in this network's precision, in inference mode."""
         half = torch.float16 if self._device.type == "cuda" else torch.bfloat16
         with (
             torch.inference_mode(),

@@ -1,4 +1,4 @@
-"""How much time a frame may take, and whether it continues the one before it."""
+"""How much time a frame may take, and whether it continues the frame before it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from enum import Enum
 
 
 class ProcessMode(Enum):
-    """What a frame is to the engine.
+    """How the engine is to process a frame.
 
-    LIVE: a frame of a stream, due soon. SINGLE: a picture, shown as soon as possible. REFINE: a
-    picture, as well as the machine can within seconds. SEQUENCE: as REFINE, for frames that
-    follow one another.
+    Attributes:
+        LIVE: A frame of a stream: within the latency budget.
+        SINGLE: A picture: as soon as possible.
+        REFINE: A picture: in the best quality that takes some seconds.
+        SEQUENCE: As REFINE, for frames that continue one another.
     """
 
     LIVE = "live"
@@ -19,11 +21,11 @@ class ProcessMode(Enum):
     SEQUENCE = "sequence"
 
     @property
-    def at_leisure(self) -> bool:
-        """Whether the automatic size may spend seconds."""
+    def refines(self) -> bool:
+        """Whether the automatic size may take seconds."""
         return self in (ProcessMode.REFINE, ProcessMode.SEQUENCE)
 
     @property
     def has_history(self) -> bool:
-        """Whether the frame before it is its past; only then is anything smoothed."""
+        """Whether it continues the frame before it; only then is it smoothed."""
         return self in (ProcessMode.LIVE, ProcessMode.SEQUENCE)

@@ -1,4 +1,4 @@
-"""Chooses the sizes of the network's input that keep a time budget, and keeps them for long."""
+"""Chooses the sizes of the network's input that meet a time budget, and changes them rarely."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from statistics import median
 from app.engine.config import EngineConfig
 from app.options import STROKE_SIZE, STROKES
 
-SHORTEST = 16  # the network's smallest side
-# Long sides the automatic size chooses from, beside the one that gives strokes their width and
-# the frame's own. Few, so that a stream changes seldom and each change buys something.
+SHORTEST = 16  # pixels; the network's smallest side
+# Long sides that the automatic size chooses from, in addition to the size of the strokes and the
+# frame's own. They are few, so that a stream changes rarely and each change is worth it.
 AUTO_SIZES = (128, 192, 256, 384, 512, 768, 1024, 1440, 1920)
-SHARPER = 1.4  # times the size of the strokes; less adds more time than sharpness
-STILL_BUDGET_MS = 4000.0  # a picture that stands still may take this long to refine
+SHARPER = 1.4  # least detail size over stroke size; below, sharpness is not worth the time
+STILL_BUDGET_MS = 4000.0  # for refining a still picture
 
-ENOUGH = 3  # frames measured before the first decision
-RECENT = 12  # frames that decisions look at
-MISSED = 8  # of these, so many have to be too slow for the size to go down
-MISSED_S = 1.0  # and they have to be for this long
-MARGIN = 1.15  # a frame is too slow if it took the budget this many times
-ROOM = 0.8  # a sharper size is taken if it is expected to need this share of the budget at most
-NEARLY_ALL = 0.95  # the same of sizes up to that of the strokes, whose width is worth more
-GROWTH = 0.8  # a frame's time grows with its pixels to the power of this: some of it is fixed
-HOLD_S = 5.0  # a size is kept at least this long
-ROOM_S = 8.0  # there has to be room for a larger one this long
-LONGEST_ROOM_S = 600.0  # each return to a smaller size doubles that, up to this
+ENOUGH = 3  # frames to measure before the first decision
+RECENT = 12  # frames that a decision is based on
+MISSED = 8  # of these, how many have to be too slow to reduce the size
+MISSED_S = 1.0  # for how long this has to be so
+MARGIN = 1.15  # a frame is too slow if it took longer than this many budgets
+ROOM = 0.8  # of the budget that a larger size is allowed to need
+NEARLY_ALL = 0.95  # the same for sizes up to the strokes', whose width is to be kept
+GROWTH = 0.8  # time grows with this power of the pixels, since a part of it is constant
+HOLD_S = 5.0  # the least time between changes
+ROOM_S = 8.0  # how long a larger size has to be affordable before it is used
+LONGEST_ROOM_S = 600.0  # each return to a smaller size doubles ROOM_S, up to this
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """(width, height) of the network's inputs for one frame.
+    """The sizes of the network's inputs for a frame, as (width, height).
 
-    Strokes have a fixed width in the network's input, so `strokes` decides how wide they are in
-    the picture; where `detail` is larger, the network works at both sizes, and the picture is as
-    sharp as `detail` with the strokes of `strokes` (see app.engine.blending.join_bands).
+    Strokes have a fixed width in pixels of the network's input, so `strokes` determines their
+    width in the result. If `detail` is larger, the network runs at both sizes, and the result has
+    the sharpness of `detail` (see app.engine.blending.join_bands).
     """
 
     strokes: tuple[int, int]
@@ -46,48 +46,60 @@ class Sizes:
 
     @property
     def pixels(self) -> int:
-        """What the network has to compute."""
+        """The number of pixels that the network computes for a frame."""
         pixels = self.strokes[0] * self.strokes[1]
         return pixels + (self.detail[0] * self.detail[1] if self.detail != self.strokes else 0)
 
 
 def fit(width: int, height: int, long_side: int) -> tuple[int, int]:
-    """(width, height) scaled so that the longer is `long_side`, no side under SHORTEST."""
+    """Scale a size so that its longer side is `long_side`; no side is below SHORTEST."""
     scale = long_side / max(width, height)
     return max(SHORTEST, round(width * scale)), max(SHORTEST, round(height * scale))
 
 
 def long_side(config: EngineConfig, width: int, height: int) -> int:
-    """The long side of the network's input that `config` asks for, for frames of width x height:
-    its size or, where that is automatic, the one at which strokes have their width."""
+    """The long side of the network's input in pixels, before it is adapted to the machine.
+
+    Args:
+        config: Gives the size and the strokes.
+        width: Of the frame, in pixels.
+        height: Of the frame, in pixels.
+    """
     size = config.size or min(STROKE_SIZE, max(width, height))
     return round(size * STROKES[config.strokes].scale)
 
 
 def requested_sizes(config: EngineConfig, width: int, height: int) -> Sizes:
-    """The sizes for frames of width x height where `config` asks for one."""
+    """The sizes for frames of width x height if the size in `config` is not automatic."""
     size = fit(width, height, long_side(config, width, height))
     return Sizes(size, size)
 
 
 def size_for(config: EngineConfig, pixels: int) -> int:
-    """The `EngineConfig.size` at which the long side of the network's input is `pixels`, the
-    inverse of `long_side`; rounded down."""
+    """The inverse of `long_side`: the `EngineConfig.size` that gives an input of `pixels`, rounded
+    down."""
     return int(pixels / STROKES[config.strokes].scale)
 
 
 class AdaptiveResolution:
-    """Remembers what a pixel costs and picks the sizes from it.
+    """Chooses sizes from the measured time per pixel, for one network, device and stroke width.
 
-    One instance serves one way of running (network, precision, device, strokes); its memory of
-    the cost survives changes of frame size. Where the machine is fast enough, strokes are as wide
-    as `stroke_size` (the long side of a network's input) makes them, and what is left of the
-    budget buys sharpness; where it is not, the network's input is smaller, and strokes are wider.
+    On a machine that is fast enough, strokes have the width that `stroke_size` gives them, and
+    the rest of the budget is spent on sharpness; otherwise the input is smaller and strokes are
+    wider. The first decision uses the size that fits; later changes, which are visible, need many
+    frames that agree. The first frame at new sizes is not measured: it allocates buffers and
+    selects convolution algorithms. Measurements survive a change of the frame's size.
 
-    The first frame at new sizes is not counted: it plans buffers and tunes convolutions.
-    `interval_ms` is how often a frame should be finished; the budget is for how late it is. The
-    first decision goes straight to the size that fits; later ones wait until many frames agree,
-    since every change is seen. `clock` gives seconds.
+    Args:
+        budget_ms: The latency to aim at, from capture to paint.
+        interval_ms: The time per frame to aim at.
+        stroke_size: The long side of the input that gives strokes their width, in pixels.
+        clock: Gives seconds.
+
+    Attributes:
+        overhead_ms: The part of the latency that is spent outside the engine.
+        blend_ms: The time that the engine takes whatever the sizes.
+        streamed: Whether a stream has used it, not only a comparison.
     """
 
     def __init__(
@@ -99,13 +111,13 @@ class AdaptiveResolution:
     ) -> None:
         self.budget_ms = budget_ms
         self.interval_ms = interval_ms
-        self.overhead_ms = 0.0  # capture-to-paint time that is not the engine's
-        self.blend_ms = 0.0  # what the engine spends whatever the size
-        self.streamed = False  # a stream has used it, not only a comparison
+        self.overhead_ms = 0.0
+        self.blend_ms = 0.0
+        self.streamed = False
         self._clock = clock
         self._stroke_size = stroke_size
-        self._recent: deque[float] = deque(maxlen=RECENT)  # ms per pixel, at these sizes
-        self._rough = 0.0  # the same of a first frame at its sizes: an upper bound
+        self._recent: deque[float] = deque(maxlen=RECENT)  # ms per pixel at the current sizes
+        self._upper_bound = 0.0  # ms per pixel of the newest frame, even the first at its sizes
         self._last: Sizes | None = None
         self._long = stroke_size
         self._decided = False
@@ -115,39 +127,45 @@ class AdaptiveResolution:
         self._room_s = ROOM_S
 
     def live(self, width: int, height: int, *, hold: bool = False) -> Sizes:
-        """The network's sizes for a frame of a running source; `hold` keeps those in force."""
+        """Choose the sizes for a frame of a stream.
+
+        Args:
+            width: Of the frame, in pixels.
+            height: Of the frame, in pixels.
+            hold: Whether to keep the sizes as they are.
+        """
         if len(self._recent) >= ENOUGH and not hold:
             self._decide(width, height)
         return self._sizes(width, height, self._long)
 
     def still(self, width: int, height: int) -> Sizes:
-        """The network's sizes for a picture that is not going to change."""
-        if not self._recent and not self._rough:
+        """Choose the sizes for a still picture of width x height, within STILL_BUDGET_MS."""
+        if not self._recent and not self._upper_bound:
             return self.live(width, height)
-        cost = median(self._recent) if self._recent else self._rough
+        cost = median(self._recent) if self._recent else self._upper_bound
         long_side = self._affordable(width, height, STILL_BUDGET_MS, cost)
         return self._sizes(width, height, max(long_side, self._long))
 
     def measured(self, sizes: Sizes, network_ms: float) -> None:
-        """A frame of these sizes took the network `network_ms`."""
-        self._rough = network_ms / sizes.pixels
+        """Record that the network took `network_ms` for a frame of these sizes."""
+        self._upper_bound = network_ms / sizes.pixels
         if sizes == self._last:
-            self._recent.append(self._rough)
+            self._recent.append(self._upper_bound)
         else:
             self._recent.clear()
         self._last = sizes
 
     def reset_measurements(self) -> None:
-        """What was measured no longer holds (other kernels): keep the sizes, decide anew."""
+        """Discard the measurements, such as those of other kernels, but keep the sizes."""
         self._recent.clear()
-        self._rough, self._last = 0.0, None
+        self._upper_bound, self._last = 0.0, None
         self._decided, self._room_s = False, ROOM_S
 
     def _decide(self, width: int, height: int) -> None:
         now, budget = self._clock(), self._network_budget()
         if not self._decided:
             self._decided = True
-            # By the best frame, since what disturbs one (a start, a compiler) only slows it.
+            # The fastest frame: disturbances (starting up, a compiler) only slow a frame down.
             best = min(self._recent)
             size = self._affordable(width, height, budget, best)
             fits = best * self._sizes(width, height, self._long).pixels <= MARGIN * budget
@@ -175,16 +193,15 @@ class AdaptiveResolution:
         self._missed_since = self._room_since = None
 
     def _network_budget(self) -> float:
-        """Milliseconds for the network: what neither the rest of the engine nor the way from
-        the camera to the screen takes, and never less than a third of the budget, since what
-        goes beyond that is not the network's to mend."""
-        late = max(self.budget_ms - self.overhead_ms - self.blend_ms, self.budget_ms / 3)
-        often = max(self.interval_ms - self.blend_ms, self.interval_ms / 3)
-        return min(late, often)
+        """Milliseconds that the network may take: the budgets without what everything else takes,
+        but at least a third of them, since a smaller network could not make up for that."""
+        latency = max(self.budget_ms - self.overhead_ms - self.blend_ms, self.budget_ms / 3)
+        interval = max(self.interval_ms - self.blend_ms, self.interval_ms / 3)
+        return min(latency, interval)
 
     def _affordable(self, width: int, height: int, budget_ms: float, cost: float) -> int:
-        """The largest long side expected to keep `budget_ms`, where a pixel of the last frame took
-        `cost` milliseconds."""
+        """The largest long side that is expected to take at most `budget_ms`, given the `cost` of
+        a pixel of the last frame in milliseconds."""
         largest = min(max(width, height), AUTO_SIZES[-1])
         assert self._last is not None
         pixels = self._last.pixels

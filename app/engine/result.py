@@ -1,4 +1,4 @@
-"""What the engine gives back: values that may cross threads."""
+"""The results of the engine: values that may cross threads."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ from models.precision import Precision
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Milliseconds spent on one frame, from its capture until the engine's thread is done with it.
+    """The latency of a frame in milliseconds, by stage, from capture to the end of the engine.
 
-    `read` is the source's own (grabbing, decoding) and not part of the rest. What follows is one
-    after the other: `wait` until the engine took the frame, `resize` to the network's input,
-    `upload`, `network` (split by `groups` into encoder, residual blocks and decoder; on a GPU from
-    CUDA events), `download`, `blend` (smoothing, scaling up, mixing with the frame), `comparison`
-    (all that the other network of a comparison took, and measuring the difference), `copy` (copies
-    in the size of the display) and `other`, what none of these explains.
+    Attributes:
+        read: Grabbing and decoding, by the source; not part of the stages below.
+        upload: Copying the input to the device.
+        network: The network; on a GPU measured by CUDA events.
+        download: Copying the output from the device.
+        groups: The parts of `network` by name: encoder, residual blocks, decoder.
+        blend: Smoothing, upsampling and mixing with the frame.
+        comparison: The other network of a comparison, and measuring the difference.
+        wait: From the capture until the engine took the frame.
+        resize: Scaling the frame to the network's input.
+        copy: Making copies in the size of the display.
+        other: What is not part of any of these.
     """
 
     read: float = 0.0
@@ -37,12 +43,12 @@ class Timings:
     other: float = 0.0
 
     def __add__(self, other: Timings) -> Timings:
-        """Both, one after the other."""
+        """Add the times of every stage."""
         return Timings._combined((self, other), sum)
 
     @staticmethod
     def mean(every: Sequence[Timings]) -> Timings:
-        """The mean of at least one; of the groups, those that the newest frame has."""
+        """Average the times of at least one frame, with the groups of the last one."""
         return Timings._combined(every, lambda values: fmean(list(values)), every[-1:])
 
     @staticmethod
@@ -63,28 +69,38 @@ class Timings:
 
     @property
     def engine(self) -> float:
-        """What the engine spent on the frame."""
+        """The time of the engine."""
         network = self.upload + self.network + self.download
         return self.resize + network + self.blend + self.comparison
 
     @property
     def total(self) -> float:
-        """What the engine's thread spent: all but reading, which is the source's, and waiting."""
+        """The time of the engine's thread: everything but reading and waiting."""
         return self.engine + self.copy + self.other
 
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What really ran, which may differ from what was asked; `remarks` are sentences that say
-    why not something faster. str(running) is the status line: "Fused, FP32, CPU: no CUDA device",
-    "Candy 60 %, Starry Night 40 %; Fused, Lite, FP32, CPU".
+    """What ran for a frame, which may differ from the config.
+
+    str() gives the status line: "Fused, FP32, CPU: no CUDA device", or for a mix "Candy 60 %,
+    Starry Night 40 %; Fused, Lite, FP32, CPU".
+
+    Attributes:
+        kernels: The title of the variant, such as "Fused".
+        precision: What was computed in.
+        device: The title of the device: "CPU", "NVIDIA H200 (cuda:0)".
+        limitations: Why nothing faster ran, one clause each.
+        style: The title of the style, or those of a mix with their shares.
+        mixed: Whether two styles are mixed.
+        lite: Whether the lite network ran.
     """
 
-    kernels: str  # title, "Fused"
+    kernels: str
     precision: Precision
-    device: str  # "CPU", "NVIDIA H200 (cuda:0)"
+    device: str
     limitations: tuple[str, ...] = ()
-    style: str = ""  # the title, or those of a mix with their shares
+    style: str = ""
     mixed: bool = False
     lite: bool = False
 
@@ -98,54 +114,73 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class LatencyStats:
-    """Milliseconds per frame over the last frames compared."""
+    """The median and the 95th percentile of the times of a series of frames, in milliseconds."""
 
     median: float
     p95: float
 
     @property
     def fps(self) -> float:
+        """Frames per second at the median; 0 if nothing was measured."""
         return 1000.0 / self.median if self.median else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Baseline beside fused on the same frames, at the same size and precision.
+    """The baseline and another network on the same frames, at the same size and precision.
 
-    `baseline_pace` and `fused_pace` are of each network alone by its own fastest path, from the
-    bytes of its input to the bytes of its picture. `size` is the (width, height) both worked at,
-    `precision` what both computed in. `fused_title` names the kernels beside the baseline: those
-    chosen, or the fused ones where the baseline itself is chosen. `difference` is the largest
-    absolute difference of the two networks' outputs (0-255, before rounding), `psnr` in dB; both
-    are measured outside the times. `ratio` is baseline median over fused median, also when it is
-    below 1; None, withheld, while the pictures differ by more than `bound` says.
+    Attributes:
+        baseline: The picture of the baseline.
+        fused: The picture of the other network.
+        fused_title: The title of the other network: that of the config, or the fused one if the
+            config's is the baseline.
+        baseline_latency: Of the baseline alone by its fastest path, from uint8 to uint8.
+        fused_latency: The same of the other network.
+        difference: Largest absolute difference of their outputs, 0-255, before rounding. It is
+            measured outside the times, like `psnr`.
+        psnr: Their PSNR in dB.
+        bound: The bound within which they agree: "largest difference at most 0.5 of 255".
+        agrees: Whether they do.
+        frames: How many frames the latencies cover.
+        size: (width, height) of their inputs.
+        precision: What both computed in.
     """
 
     baseline: Frame
     fused: Frame
     fused_title: str
-    baseline_pace: LatencyStats
-    fused_pace: LatencyStats
+    baseline_latency: LatencyStats
+    fused_latency: LatencyStats
     difference: float
     psnr: float
-    bound: str  # "largest difference at most 0.5"
+    bound: str
     agrees: bool
-    frames: int  # how many frames the paces cover
+    frames: int
     size: tuple[int, int]
     precision: Precision
 
     @property
     def ratio(self) -> float | None:
-        return self.baseline_pace.median / self.fused_pace.median if self.agrees else None
+        """The baseline's median over the other's, which may be below 1; None, that is withheld,
+        if the pictures do not agree."""
+        return self.baseline_latency.median / self.fused_latency.median if self.agrees else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StyledFrame:
-    """A styled frame. `frame` has the index and captured_at of `source`, `config` is the config
-    that was asked for, `running` what ran, `size` the (width, height) the network worked at.
-    `captured` is the frame as it was captured where `source` is a smaller copy of it.
-    `finished_at` is `time.perf_counter()` when the engine's thread was done with it. Pixels are
-    never written to again, whoever holds them."""
+    """A styled frame, whose pixels are never written to again.
+
+    Attributes:
+        frame: The result, with the index and the time of `source`.
+        source: The frame it was made from.
+        config: The config in force.
+        timings: The latency by stage.
+        size: (width, height) of the network's input.
+        running: What ran.
+        comparison: The comparison, if there was one.
+        captured: The frame as it was captured, if `source` is a smaller copy of it.
+        finished_at: `time.perf_counter()` when the engine's thread was done with it.
+    """
 
     frame: Frame
     source: Frame

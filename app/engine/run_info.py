@@ -1,4 +1,4 @@
-"""Says what really runs, and why not something faster."""
+"""Describes what runs, and why nothing faster does."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ def run_info(
     active: ActiveWeights,
     network_reason: str,
 ) -> RunInfo:
-    """What runs where `config` was asked for.
+    """Describe what runs for a config.
 
     Args:
-        precision: what is computed in, which may differ from the one asked for.
-        active: the weights in use.
-        network_reason: why the full or the lite network runs, see `network_reason`.
+        config: The config in force.
+        device: Where the network runs.
+        precision: What it computes in, which may differ from the config's.
+        active: The weights in use.
+        network_reason: Why the full or the lite network runs, see `network_reason`.
     """
     limitations = [network_reason]
     if device.type == "cpu" and config.device == "auto":
@@ -40,7 +42,7 @@ def run_info(
         precision,
         title(device),
         tuple(filter(None, limitations)),
-        active.words,
+        active.label,
         config.mix not in (None, config.style),
         active.lite,
     )
@@ -49,14 +51,17 @@ def run_info(
 def network_reason(
     config: EngineConfig, *, lite: bool, too_slow: str, lite_unavailable: str, compiling: bool
 ) -> str:
-    """Why the network is lite although nobody asked, or full although it should not be; "" where
-    it is what was asked for.
+    """Say why a network runs that the user did not choose.
 
     Args:
-        lite: whether the lite network runs.
-        too_slow: why the automatic choice wants the lite one; "" where it does not.
-        lite_unavailable: why there is no lite network; "" where there is one.
-        compiling: whether kernels are being compiled, which slows everything else.
+        config: The config in force.
+        lite: Whether the lite network runs.
+        too_slow: Why the automatic choice is the lite network; "" where it is not.
+        lite_unavailable: Why there is no lite network; "" where there is one.
+        compiling: Whether kernels are being compiled, which slows everything else down.
+
+    Returns:
+        A clause; "" if the network is the one chosen.
     """
     if config.network == "lite":
         return "" if lite else lite_unavailable

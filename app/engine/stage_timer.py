@@ -1,4 +1,4 @@
-"""Times the stretches of one frame on the device that runs them."""
+"""Times the stages of a frame on the device that runs them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ STAGES = ("upload", "network", "download")
 
 
 class Stopwatch:
-    """Each `mark` ends the stretch that the mark before it (or the start) began.
+    """Measures stages one after another: each `mark` ends the stage that began at the one before.
 
-    On a GPU the marks are CUDA events on the current stream and cost no waiting; `read` then
-    waits for the last. Marks other than upload, network and download are groups of the network.
+    On a GPU, marks are CUDA events on the current stream, which do not wait for it; `read` does.
+
+    Args:
+        device: Where the stages run; the first stage begins now.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -26,6 +28,12 @@ class Stopwatch:
         self.mark("start")
 
     def mark(self, name: str) -> None:
+        """End a stage.
+
+        Args:
+            name: "upload", "network" or "download"; any other is a group of layers, which counts
+                as a part of the network.
+        """
         if self._cuda:
             event = torch.cuda.Event(enable_timing=True)
             event.record()
@@ -34,7 +42,7 @@ class Stopwatch:
             self._marks.append((name, time.perf_counter()))
 
     def read(self) -> Timings:
-        """What each stretch took, in milliseconds."""
+        """Wait for the device and return the milliseconds of each stage."""
         if self._cuda:
             torch.cuda.synchronize()
         spent = dict.fromkeys(STAGES, 0.0)
@@ -60,8 +68,8 @@ def _elapsed(begin: torch.cuda.Event | float, end: torch.cuda.Event | float) -> 
     return (end - begin) * 1e3
 
 
-def pace(milliseconds: Sequence[float]) -> LatencyStats:
-    """The median and 95th percentile of at least one frame time."""
+def latency_stats(milliseconds: Sequence[float]) -> LatencyStats:
+    """Summarize frame times, of which there has to be at least one."""
     values = list(milliseconds)
     p95 = quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
     return LatencyStats(median(values), p95)

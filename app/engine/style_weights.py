@@ -1,7 +1,7 @@
-"""The weights of the styles chosen: read once, checked, and mixed where there are two.
+"""Loads and caches the weights of the chosen styles, and interpolates them if there are two.
 
-Interpolating the weights of networks that were trained from one common base gives the pictures
-in between (deep network interpolation, Wang et al. 2019, arXiv:1811.10515), at the cost of one.
+Interpolating the weights of networks that were trained from a common base gives pictures in between
+(deep network interpolation, Wang et al. 2019, arXiv:1811.10515) at the cost of one network.
 """
 
 from __future__ import annotations
@@ -13,19 +13,28 @@ from dataclasses import dataclass
 import torch
 
 from app.engine.config import EngineConfig
-from app.mixing import blend_label
-from app.styles.library import Library, Style, StyleError, check_weights
+from app.options import blend_label
+from app.styles.library import Library
+from app.styles.pack import Style, StyleError, check_weights
 from models.checkpoints import State, load_checkpoint
 from models.network_config import NetworkConfig, network_config
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActiveWeights:
-    """What a network wears for a picture. Equal keys are equal weights; `words` names the style
-    or the mix; `state` is float32 and borrowed: of a mix, valid until the next outfit."""
+    """The weights to use for a frame.
+
+    Attributes:
+        key: Equal keys mean equal weights.
+        label: The title of the style, or those of a mix with their shares.
+        state: The state dict, float32, not to be modified; that of a mix is valid until the next
+            call of `StyleWeights.active`.
+        shape: The dimensions of the network.
+        lite: Whether it is the lite network.
+    """
 
     key: Hashable
-    words: str
+    label: str
     state: State
     shape: NetworkConfig
     lite: bool
@@ -33,7 +42,7 @@ class ActiveWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Weights:
-    """One file of weights as it was read; `number` tells two readings apart."""
+    """The weights read from a file; `number` is unique to each time a file was read."""
 
     number: int
     state: State
@@ -42,7 +51,7 @@ class _Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Mix:
-    """`state` is two files of weights mixed, with `amount` of the second."""
+    """Two weights interpolated; `amount` is the share of the second, 0 to 1."""
 
     numbers: tuple[int, ...]
     amount: float
@@ -50,7 +59,13 @@ class _Mix:
 
 
 class StyleWeights:
-    """`choose`, then ask for an `outfit` per frame; a mix is computed when it changes."""
+    """Gives the weights of the chosen styles: `choose`, then `active` for each frame.
+
+    A mix is computed when it changes. Not thread-safe.
+
+    Args:
+        library: Where styles are looked up.
+    """
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -62,8 +77,16 @@ class StyleWeights:
         self._amount = 0.0
 
     def choose(self, config: EngineConfig) -> None:
-        """Read all that `config` may need. Keeps what was chosen before where that fails:
-        StyleError, CheckpointError or OSError, one sentence each."""
+        """Load all weights that a config may need; the previous choice stays if that fails.
+
+        Args:
+            config: Gives the styles, their mix and the network.
+
+        Raises:
+            StyleError: There is no such style, or the two cannot be mixed.
+            CheckpointError: A file of weights is damaged or is another one than its pack says.
+            OSError: A file cannot be read.
+        """
         chosen = (self._library.get(config.style),)
         if config.mix is not None and config.mix != config.style:
             chosen += (self._library.get(config.mix),)
@@ -76,43 +99,48 @@ class StyleWeights:
         self._chosen, self._loaded, self._amount = chosen, loaded, config.mix_amount
 
     @property
-    def words(self) -> str:
-        """The title of the style, or of both with their shares."""
+    def label(self) -> str:
+        """The title of the style, or those of both with their shares."""
         titles = [style.title for style in self._chosen]
         return blend_label(titles[0], titles[1], self._amount) if len(titles) == 2 else titles[0]
 
     @property
     def lite_unavailable_reason(self) -> str:
-        """Which style has no lite network, in words; empty where all have."""
+        """Which of the styles has no lite network, as a clause; "" if all have one."""
         without = [style.title for style in self._chosen if style.lite is None]
         if not without:
             return ""
         return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no lite network"
 
     def active(self, *, lite: bool) -> ActiveWeights:
-        """The weights to wear now; `lite` only where the config allows it and all have one."""
+        """Get the weights of the choice.
+
+        Args:
+            lite: Whether those of the lite network; only if the config's network is not "full"
+                and every chosen style has one.
+        """
         loaded = self._loaded[lite]
         numbers = tuple(weights.number for weights in loaded)
         if len(loaded) == 1:
-            return ActiveWeights(numbers, self.words, loaded[0].state, loaded[0].shape, lite)
+            return ActiveWeights(numbers, self.label, loaded[0].state, loaded[0].shape, lite)
         mix = self._mixes.get(lite)
         if mix is None or (mix.numbers, mix.amount) != (numbers, self._amount):
             mix = self._mixes[lite] = self._mix(loaded[0], loaded[1], mix)
-        return ActiveWeights((*numbers, self._amount), self.words, mix.state, loaded[0].shape, lite)
+        return ActiveWeights((*numbers, self._amount), self.label, mix.state, loaded[0].shape, lite)
 
     def _mix(self, first: _Weights, second: _Weights, old: _Mix | None) -> _Mix:
         numbers = (first.number, second.number)
         if old is not None and old.numbers == numbers:
-            state = old.state  # written over, so that a slider is dragged through one buffer
+            state = old.state  # reused: dragging the slider allocates nothing
         else:
             state = {key: torch.empty_like(value) for key, value in first.state.items()}
         for key, out in state.items():
             torch.lerp(first.state[key], second.state[key], self._amount, out=out)
         return _Mix(numbers, self._amount, state)
 
-    def forget(self, key: str) -> None:
-        """Drop what was read of a style that was removed or replaced; it is worn until another
-        is chosen."""
+    def evict(self, key: str) -> None:
+        """Drop the cached weights of a style that was removed or replaced; they are used until
+        the next `choose`."""
         for lite in (False, True):
             self._read.pop((key, lite), None)
         self._mixes.clear()
@@ -133,11 +161,11 @@ def _check_mixable(titles: list[str], shapes: list[NetworkConfig]) -> None:
     if len(set(shapes)) > 1:
         raise StyleError(
             f"{titles[0]} and {titles[1]} cannot be mixed: their networks differ "
-            f"({_words(shapes[0])}; {_words(shapes[1])})"
+            f"({_description(shapes[0])}; {_description(shapes[1])})"
         )
 
 
-def _words(shape: NetworkConfig) -> str:
+def _description(shape: NetworkConfig) -> str:
     channels, side = "-".join(map(str, shape.widths)), shape.end_kernel
     count = shape.num_residual_blocks
     blocks = f"{count} residual block{'' if count == 1 else 's'}"

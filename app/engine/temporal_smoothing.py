@@ -1,8 +1,8 @@
-"""Steadies a stream: where the source stands still, the result follows it slowly.
+"""Reduces flicker by a recursive temporal filter, where the source does not move.
 
-A result that changes where its source does not is flicker. Whether the source moved is measured
-on small copies, against the source that the result kept stands for, so that a slow change counts
-as soon as it adds up, and sensor noise does not.
+Flicker is a change of the result where its source does not change. Motion is measured on small
+copies, against the accumulated source, not the last frame: slow changes add up and are detected,
+sensor noise is not.
 """
 
 from __future__ import annotations
@@ -16,64 +16,70 @@ Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 _Floats = NDArray[np.float32]
 _Fixed = NDArray[np.int16]
 
-CELL = 4  # pixels; motion is looked for in the means of such squares
-MAX_HISTORY_WEIGHT = (
-    0.95  # of the old result in the new one at full smoothing: it follows within 20 frames
-)
-MIN_CHANGE = 0.7  # levels (0-255) of change that are never motion: the rounding of the means
-MAX_NOISE = 3.0  # levels; a source that changes more everywhere moves, it is not noisy
-SCENE_CUT_FRACTION = 0.8  # of the picture moving at once is another picture
-_ONE = 64  # of the result kept: fixed point, so that small steps are not rounded away
-_SHARE = 16384  # of fixed-point shares
+CELL = 4  # pixels; motion is measured between the means of cells of this side
+MAX_HISTORY_WEIGHT = 0.95  # of the old result at full smoothing: 20 frames to follow a change
+MIN_CHANGE = 0.7  # levels (0-255) that are never motion: the rounding error of the means
+MAX_NOISE = 3.0  # levels; a larger change everywhere is motion, not noise
+SCENE_CUT_FRACTION = 0.8  # of the cells; if more of them move, the scene was cut
+_ONE = 64  # fixed-point scale of the result, so that small steps are not rounded to zero
+_WEIGHT_ONE = 16384  # fixed-point scale of weights
 
 
 class TemporalSmoother:
-    """Keeps one result and the source it stands for. Frames of another size begin anew."""
+    """Filters a stream of one size; another size begins a new stream. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: _Fixed = np.empty((0, 0, 3), np.int16)  # the result kept, times _ONE
-        self._source: _Floats = np.empty((0, 0, 3), np.float32)  # its source, in cells
+        self._result: _Fixed = np.empty((0, 0, 3), np.int16)  # accumulated, times _ONE
+        self._source: _Floats = np.empty((0, 0, 3), np.float32)  # accumulated, in cells
         self._change: _Fixed = np.empty((0, 0, 3), np.int16)  # buffers
-        self._share: _Fixed = np.empty((0, 0, 3), np.int16)
+        self._weight: _Fixed = np.empty((0, 0, 3), np.int16)
 
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
-        """`result` of `source` (of one size), steadied by `amount`, 0 (not at all) to 1."""
-        height, width, _ = result.shape
-        cells = max(width // CELL, 1), max(height // CELL, 1)
-        seen = cv2.resize(source, cells, interpolation=cv2.INTER_AREA).astype(np.float32)
-        if self._kept.shape != result.shape:
-            return self._begin(result, seen)
-        still = _still(np.abs(seen - self._source).max(axis=2))
-        if float(still.mean()) < 1 - SCENE_CUT_FRACTION:
-            return self._begin(result, seen)
-        new = (
-            1 - min(amount, 1.0) * MAX_HISTORY_WEIGHT * still
-        )  # the share of the new result, in cells
-        self._source += new[..., None] * (seen - self._source)
-        share = np.rint(new * _SHARE).astype(np.int16)
-        share = cv2.resize(share, (width, height), interpolation=cv2.INTER_LINEAR)
-        cv2.merge((share, share, share), dst=self._share)
-        np.multiply(result, _ONE, out=self._change, dtype=np.int16)
-        cv2.subtract(self._change, self._kept, dst=self._change)
-        cv2.multiply(self._change, self._share, dst=self._change, scale=1 / _SHARE)
-        cv2.add(self._kept, self._change, dst=self._kept)
-        return np.asarray(cv2.convertScaleAbs(self._kept, alpha=1 / _ONE), np.uint8)
+        """Filter the next frame of the stream.
 
-    def _begin(self, result: Pixels, seen: _Floats) -> Pixels:
-        self._kept = np.array(result, np.int16, order="C") * _ONE
-        self._source = seen
+        Args:
+            result: The styled picture.
+            source: The picture it was made from, of the same size.
+            amount: 0 for none, 1 for the most smoothing.
+
+        Returns:
+            The filtered picture; after a scene cut and for the first frame, `result` itself.
+        """
+        height, width, _ = result.shape
+        size = max(width // CELL, 1), max(height // CELL, 1)
+        cells = cv2.resize(source, size, interpolation=cv2.INTER_AREA).astype(np.float32)
+        if self._result.shape != result.shape:
+            return self._begin(result, cells)
+        still = _still(np.abs(cells - self._source).max(axis=2))
+        if float(still.mean()) < 1 - SCENE_CUT_FRACTION:
+            return self._begin(result, cells)
+        new = 1 - min(amount, 1.0) * MAX_HISTORY_WEIGHT * still  # weight of the new frame, in cells
+        self._source += new[..., None] * (cells - self._source)
+        weight = np.rint(new * _WEIGHT_ONE).astype(np.int16)
+        weight = cv2.resize(weight, (width, height), interpolation=cv2.INTER_LINEAR)
+        cv2.merge((weight, weight, weight), dst=self._weight)
+        np.multiply(result, _ONE, out=self._change, dtype=np.int16)
+        cv2.subtract(self._change, self._result, dst=self._change)
+        cv2.multiply(self._change, self._weight, dst=self._change, scale=1 / _WEIGHT_ONE)
+        cv2.add(self._result, self._change, dst=self._result)
+        return np.asarray(cv2.convertScaleAbs(self._result, alpha=1 / _ONE), np.uint8)
+
+    def _begin(self, result: Pixels, cells: _Floats) -> Pixels:
+        self._result = np.array(result, np.int16, order="C") * _ONE
+        self._source = cells
         if self._change.shape != result.shape:
             self._change = np.empty(result.shape, np.int16)
-            self._share = np.empty(result.shape, np.int16)
+            self._weight = np.empty(result.shape, np.int16)
         return result
 
 
 def _still(
     change: _Floats,  # [H, W], levels (0-255)
 ) -> _Floats:  # [H, W], 1 where nothing moved, 0 where something did
+    """Separate motion from noise, whose level is estimated by the median change."""
     change = np.asarray(cv2.blur(change, (3, 3)), np.float32)
     noise = min(float(np.median(change)), MAX_NOISE)
     low, high = MIN_CHANGE + 1.5 * noise, 2 * MIN_CHANGE + 3 * noise
     moved = np.clip((change - low) / (high - low), 0, 1)
-    # What is painted reaches a little further than what moved.
+    # Dilated, since the strokes that change reach beyond the region that moved.
     return 1 - np.asarray(cv2.blur(cv2.dilate(moved, np.ones((3, 3))), (3, 3)), np.float32)

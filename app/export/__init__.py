@@ -1,1 +1,1 @@
-"""Writes results to files: films, and the metadata of pictures."""
+"""Writes results to files: videos, and the metadata of pictures."""

@@ -1,4 +1,4 @@
-"""What a saved picture says about how it was made."""
+"""Metadata of a saved picture: how it was made."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from app.parameters import PARAMETERS
 from app.version import styleforge_version
 
 
-def metadata(styled: StyledFrame) -> dict[str, str]:
-    """For `write_pixels`: what ran, then the parameters that the table shows there. A mix is named
-    with the shares of both styles."""
+def image_metadata(styled: StyledFrame) -> dict[str, str]:
+    """Return the text entries for `write_pixels`: what ran, then the parameters with a metadata
+    key.
+    """
     config, running = styled.config, styled.running
     return {
         "Software": f"StyleForge {styleforge_version()}",

@@ -1,1 +1,1 @@
-"""The loop around the engine: its thread, what the window sees of it, and its statistics."""
+"""The loop around the engine: the session for the window, the worker thread, and metrics."""

@@ -1,4 +1,4 @@
-"""Smaller copies of large frames for a window to draw, and the way back to the full size."""
+"""Smaller copies of large frames for display, and results of them in full size for files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from app.engine.result import StyledFrame
 from app.frame import Frame
 from utils.opencv import cv2
 
-MANY_PIXELS = 4_000_000  # no more than a large window shows; fewer are scaled as they are drawn
+MANY_PIXELS = 4_000_000  # about those of a large window; smaller frames are scaled when drawn
 
 
 def with_preview(frame: Frame) -> Frame:
-    """`frame` with `small`, by a whole factor, where it has many pixels."""
+    """Give a frame of more than MANY_PIXELS a copy (`Frame.small`) that is smaller by an integer
+    factor; other frames are returned as they are."""
     pixels = frame.width * frame.height
     if frame.small is not None or pixels <= MANY_PIXELS:
         return frame
@@ -30,9 +31,16 @@ def with_preview(frame: Frame) -> Frame:
 
 
 def for_display(frame: Frame, display: tuple[int, int]) -> Frame:
-    """`frame` with as many pixels as a `display` of (width, height) pixels can show, or up to
-    four times as many: the copy is smaller by a whole factor. The frame itself where that factor
-    is 1 and where there is no display, (0, 0)."""
+    """Scale a frame down to about the size of the display.
+
+    Args:
+        frame: The frame.
+        display: (width, height) in pixels; (0, 0) if there is none.
+
+    Returns:
+        A copy that is smaller by an integer factor, with at most four times the pixels of the
+        display; `frame` itself if that factor is 1 or there is no display.
+    """
     if min(display) < 1:
         return frame
     factor = int(max(frame.width / display[0], frame.height / display[1]))
@@ -44,8 +52,15 @@ def for_display(frame: Frame, display: tuple[int, int]) -> Frame:
 
 
 def full_size(styled: StyledFrame) -> Pixels:
-    """The pixels (H, W, 3, uint8) of `styled` in the size that was captured, for a file: those
-    it has, or, where it was made for a display, enlarged with the detail of the frame."""
+    """Get the pixels of a result in the size of the captured frame, for a file.
+
+    Args:
+        styled: If it was made from a smaller copy for display, it is enlarged with the detail of
+            the captured frame.
+
+    Returns:
+        [H, W, 3] uint8, RGB.
+    """
     if styled.captured is None:
         return styled.frame.pixels
     guided = styled.config.upsampling == "guided"
@@ -54,7 +69,7 @@ def full_size(styled: StyledFrame) -> Pixels:
 
 
 def with_previews(styled: StyledFrame) -> StyledFrame:
-    """`styled` with small copies of every large frame in it; what was one frame stays one."""
+    """Apply `with_preview` to every frame of a result; frames that were identical stay so."""
     made: dict[int, Frame] = {}
 
     def small(frame: Frame) -> Frame:

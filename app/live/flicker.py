@@ -1,4 +1,4 @@
-"""Measures flicker: how much more than its source a styled stream changes from frame to frame."""
+"""Measures flicker: the change of a styled stream from frame to frame over that of its source."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from app.engine.result import StyledFrame
 
-FRAMES = 30  # the last so many count
-STILL = 0.05  # levels (0-255); a source that changes less stands still
-_SAMPLES = 96  # pixels along the long side are looked at; more say the same
+FRAMES = 30  # changes to average over
+STILL = 0.05  # levels (0-255); a source that changes less is still
+_SAMPLES = 96  # pixels sampled along the long side; more give the same figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,14 @@ class Flicker:
 
 
 class FlickerMeter:
-    """Fed every result in order; results of another config or size begin anew."""
+    """Averages the changes of the last frames; another config or size begins a new average."""
 
     def __init__(self) -> None:
         self._last: StyledFrame | None = None
         self._changes: deque[tuple[float, float]] = deque(maxlen=FRAMES)
 
     def add(self, styled: StyledFrame) -> None:
+        """Add the next result of the stream."""
         last, self._last = self._last, styled
         if last is None or not _continues(styled, last):
             self._changes.clear()
@@ -57,7 +58,7 @@ class FlickerMeter:
 
     @property
     def flicker(self) -> Flicker | None:
-        """Over the last frames; None before there are two."""
+        """The average over the last frames; None before there are two."""
         if not self._changes:
             return None
         outputs, sources = zip(*self._changes, strict=True)

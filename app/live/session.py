@@ -1,4 +1,4 @@
-"""The engine as the window sees it."""
+"""The window's interface to the engine, the source and the jobs, in the GUI thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from app.frame import FrameSource, SourceInfo
 from app.live.stream_metrics import StreamMetrics
 from app.live.worker import LatestValue, Worker
 from app.sources import describe, list_cameras, open_source
-from app.styles.library import NAME, Library, Style
+from app.styles.library import Library
+from app.styles.pack import MAX_NAME_LENGTH, Style
 from app.training.controller import TrainingController
 from kernels.ops.registry import prepare
 from utils.text import printable
@@ -31,25 +32,38 @@ Spec = str | Sequence[str]
 
 
 class Session(QObject):
-    """What the window talks to. Lives in the GUI thread and owns the engine's.
+    """Lives in the GUI thread and owns the engine's thread.
 
-    Nothing here blocks: opening, installing and compiling are jobs, styling is the worker's.
+    No method blocks: opening, installing and compiling are jobs, styling is done by the worker.
+
+    Args:
+        library: The styles.
+        config: The initial config.
+        budget_ms: The capture-to-paint time that the automatic size aims at.
+        engine: Another engine than that of the application; used by the engine's thread only.
+        parent: Of the QObject.
+
+    Attributes:
+        library: The styles.
+        metrics: Of the stream.
+        engine: Used by the engine's thread only.
+        studio: The controller of trainings.
     """
 
-    styled = Signal(object)  # Styled; the newest, never of a choice given up (see same_choice)
-    painted = Signal(object)  # Styled; it is on screen
+    styled = Signal(object)  # StyledFrame; the newest, of the choice in force (see same_choice)
+    painted = Signal(object)  # StyledFrame; it is on screen
     problem = Signal(object)  # Problem
     notice = Signal(str)  # one sentence that is no error
     config_changed = Signal(object)  # EngineConfig
     source_changed = Signal(object)  # SourceInfo, or None when nothing is open
-    source_status = Signal(str)  # what is wrong with the source but may mend; empty when well
+    source_status = Signal(str)  # a temporary fault of the source; empty when there is none
     opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
-    opening_failed = Signal()  # the problem that came with it says why
+    opening_failed = Signal()  # follows the `problem` that says why
     position_changed = Signal(float)
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
-    trained = Signal(object)  # Style; it is in the library
+    trained = Signal(object)  # Style; it is in the library already
     cameras_found = Signal(object)  # tuple[CameraName, ...]
 
     _open = Signal(object)
@@ -57,9 +71,9 @@ class Session(QObject):
     _seek = Signal(float)
     _step = Signal(int)
     _pause = Signal(bool)
-    _forget = Signal(str)
+    _evict = Signal(str)
     _compile_kernels = Signal(bool)
-    _show_on = Signal(int, int)
+    _set_display_size = Signal(int, int)
     _hold = Signal(bool)
 
     def __init__(
@@ -73,24 +87,23 @@ class Session(QObject):
     ) -> None:
         super().__init__(parent)
         self.library = library
-        self.meter = StreamMetrics()
+        self.metrics = StreamMetrics()
         self._config = config
         self._info: SourceInfo | None = None
         self._spec: Spec = ""
         self._live = False
         self._paused = False
         self._position = 0.0
-        self._opening = 0  # counts calls of open; only the newest counts
-        self._closed = False
+        self._opening = 0  # the number of the newest call of `open`, which supersedes the others
         self._jobs = Jobs(self)
         self._latest = LatestValue()
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
-        self.engine = engine or Engine(library, self.notice.emit, budget_ms)  # its thread's alone
-        self._worker = Worker(self.engine, self._latest, self.meter)
+        self.engine = engine or Engine(library, self.notice.emit, budget_ms)
+        self._worker = Worker(self.engine, self._latest, self.metrics)
         self._worker.moveToThread(self._thread)
         self._connect(self._worker)
-        self._thread.finished.connect(self._worker.close)  # the thread's last act, on the thread
+        self._thread.finished.connect(self._worker.close)  # runs on the thread, before it ends
         self.studio = TrainingController(library, self)
         self.studio.finished.connect(self._trained)
         self._thread.start()
@@ -103,9 +116,9 @@ class Session(QObject):
         self._seek.connect(worker.seek)
         self._step.connect(worker.step_source)
         self._pause.connect(worker.pause)
-        self._forget.connect(worker.forget)
+        self._evict.connect(worker.evict)
         self._compile_kernels.connect(worker.compile_kernels)
-        self._show_on.connect(worker.show_on)
+        self._set_display_size.connect(worker.set_display_size)
         self._hold.connect(worker.hold)
         worker.ready.connect(self._deliver)
         worker.problem.connect(self.problem)
@@ -115,10 +128,11 @@ class Session(QObject):
         worker.position_changed.connect(self._moved)
         worker.config_rejected.connect(self._refused)
 
-    # What is chosen
+    # Config
 
     @property
     def config(self) -> EngineConfig:
+        """The config of the newest choice; setting it takes effect with the next frame."""
         return self._config
 
     @config.setter
@@ -131,37 +145,38 @@ class Session(QObject):
 
     @Slot(object)
     def _refused(self, kept: EngineConfig | None) -> None:
-        """Back to what works; where nothing has worked yet, to what should work anywhere."""
+        """Return to the config in force; if there is none yet, to one that works everywhere."""
         if kept is None:
             kept = replace(self._config, device="auto", mix=None)
             if kept == self._config and self.library.styles:
                 kept = EngineConfig(style=self.library.styles[0].key)
         self.config = kept
 
-    # The source
+    # Source
 
     @property
     def info(self) -> SourceInfo | None:
-        """The open source, None while there is none."""
+        """The open source; None while there is none."""
         return self._info
 
     @property
     def spec(self) -> Spec:
-        """What was opened last, as passed to `open`."""
+        """The source opened last, as passed to `open`."""
         return self._spec
 
     @property
     def still(self) -> bool:
-        """Whether a single picture is open, which never changes by itself."""
+        """Whether a single picture is open."""
         return self._info is not None and not self._live and self._info.count == 1
 
     @property
     def position(self) -> float:
-        """Seconds into a video or index in a strip, newest known."""
+        """Seconds into a video, or the index of the picture."""
         return self._position
 
     @property
     def paused(self) -> bool:
+        """Whether the source is paused; may be set."""
         return self._paused
 
     @paused.setter
@@ -172,20 +187,30 @@ class Session(QObject):
             self.paused_changed.emit(paused)
 
     def open(self, spec: Spec) -> None:
-        """Open a source in the background; source_changed or problem follows. The stream on
-        screen goes on until the new source is there."""
+        """Open a source in the background; `source_changed` or `problem` follows.
+
+        The present stream continues until the new source is open.
+
+        Args:
+            spec: As for app.sources.open_source.
+        """
         self._opening += 1
         number = self._opening
         name = describe(spec)
         self.opening_changed.emit(f"Opening {name}...")
+        pending = self._worker.pending
 
-        def work() -> FrameSource:
+        def work() -> FrameSource | None:
             source = open_source(spec)
-            if self._closed or number != self._opening:
+            if number != self._opening:
                 source.close()
-            return source
+                return None
+            return source if pending.add(source) else None
 
-        def done(source: FrameSource) -> None:
+        def done(source: FrameSource | None) -> None:
+            if source is None:
+                return
+            pending.remove(source)
             if number != self._opening:
                 source.close()
                 return
@@ -202,26 +227,34 @@ class Session(QObject):
         self._jobs.run(work, done, failed)
 
     def play(self, source: FrameSource) -> None:
-        """Stream from a source that is open already; the engine's thread takes it over."""
+        """Stream from an open source; the engine's thread takes ownership of it."""
+        if not self._worker.pending.add(source):
+            return
         self.paused = False
-        self.meter.start(source.kind)
+        self.metrics.start(source.kind)
         self._live = source.live
         self._open.emit(source)
 
-    def show_on(self, width: int, height: int) -> None:
-        """How large the picture is shown, in pixels of the screen: streams of larger frames are
-        worked on in about that size, see Styled.captured. (0, 0): always the frame's own."""
-        self._show_on.emit(width, height)
+    def set_display_size(self, width: int, height: int) -> None:
+        """Process streams of large frames in about the size in which they are displayed.
+
+        Args:
+            width: Of the displayed picture, in pixels of the screen; 0 for frames' own size.
+            height: The same.
+        """
+        self._set_display_size.emit(width, height)
 
     def hold(self, held: bool) -> None:
-        """While held (a recording), results have the frame's size, and neither the automatic
-        size nor the automatic network changes."""
+        """Keep the automatic size and network while `held` (a recording), and give results the
+        frame's size."""
         self._hold.emit(held)
 
     def seek(self, position: float) -> None:
+        """Go to a position of the source: seconds, or the index of a picture."""
         self._seek.emit(position)
 
     def step(self, count: int) -> None:
+        """Go `count` frames or pictures forward; backward if negative."""
         self._step.emit(count)
 
     @Slot(object)
@@ -247,19 +280,30 @@ class Session(QObject):
         if result is not None and same_choice(result.config, self._config):
             self.styled.emit(result)
 
-    def shown(self, styled: StyledFrame, paint_ms: float = 0.0) -> None:
-        """The viewport's word that `styled` has just been painted."""
-        self.meter.displayed(styled, time.perf_counter(), paint_ms)
+    def on_painted(self, styled: StyledFrame, paint_ms: float = 0.0) -> None:
+        """Record that the viewport has painted a result.
+
+        Args:
+            styled: The result.
+            paint_ms: How long painting took.
+        """
+        self.metrics.displayed(styled, time.perf_counter(), paint_ms)
         self.painted.emit(styled)
 
-    # Background work
+    # Jobs
 
     def run(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
-        """A background job; `done(result)` here, or a problem "Could not <doing>: ..."."""
+        """Run a background job.
+
+        Args:
+            work: Called on another thread.
+            done: Called with its result on the GUI thread.
+            doing: Completes the problem "Could not ..." that is emitted if `work` raises.
+        """
         self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)))
 
     def prepare_kernels(self) -> None:
-        """Compile and load what is missing while the stream runs without it."""
+        """Compile and load missing kernels while the stream runs; `kernels_changed` follows."""
 
         def done(statuses: Any) -> None:
             self.kernels_changed.emit(statuses)
@@ -273,7 +317,7 @@ class Session(QObject):
         self._jobs.run(prepare, done, failed)
 
     def cameras(self) -> None:
-        """Look for cameras; cameras_found follows, of none where looking failed."""
+        """List the cameras; `cameras_found` follows, with none if that failed."""
 
         def failed(exc: Exception) -> None:
             self.problem.emit(Problem.of(exc, doing="look for cameras"))
@@ -282,26 +326,31 @@ class Session(QObject):
         self._jobs.run(list_cameras, self.cameras_found.emit, failed)
 
     def install_style(self, path: Path, title: str = "") -> None:
-        """Install a checkpoint or pack and choose it."""
+        """Install a checkpoint or pack as a style, and choose it.
+
+        Args:
+            path: The file or folder.
+            title: Of the style; "" to derive it from the path.
+        """
 
         def done(style: Style) -> None:
-            self._forget.emit(style.key)
+            self._evict.emit(style.key)
             self.styles_changed.emit()
             self.config = replace(self._config, style=style.key, mix=None)
 
-        name = printable(path.name, NAME)
+        name = printable(path.name, MAX_NAME_LENGTH)
         self.run(lambda: self.library.install(path, title), done, doing=f"install {name}")
 
     @Slot(object)
     def _trained(self, style: Style) -> None:
         self.styles_changed.emit()
-        self.trained.emit(style)  # hours later the stream may be of another style, or recorded
+        self.trained.emit(style)  # not chosen: hours later, the stream may be in use otherwise
 
     def remove_style(self, key: str) -> None:
-        """Delete one of the user's packs; the first style takes over if it was in use."""
+        """Delete one of the user's styles; if it is in use, the first style replaces it."""
 
         def done(_: None) -> None:
-            self._forget.emit(key)
+            self._evict.emit(key)
             config = self._config
             if config.mix == key:
                 config = replace(config, mix=None)
@@ -313,9 +362,9 @@ class Session(QObject):
         self.run(lambda: self.library.remove(key), done, doing="remove the style")
 
     def shutdown(self) -> None:
-        """End every thread; call once, before the application quits."""
-        self._closed = True
+        """End every thread and close every source; call once, before the application quits."""
         self.studio.close()
         self._jobs.close()
         self._thread.quit()
         self._thread.wait()
+        self._worker.pending.close()

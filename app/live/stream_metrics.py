@@ -1,4 +1,4 @@
-"""Counts frames and says in words what limits them. Knows nothing of Qt."""
+"""Measures the rates and the latency of a stream, and names its bottleneck. Independent of Qt."""
 
 from __future__ import annotations
 
@@ -12,16 +12,27 @@ from statistics import fmean, median, quantiles
 from app.engine.result import StyledFrame, Timings
 from app.live.flicker import Flicker, FlickerMeter
 
-WINDOW_S = 2.0  # rates are over this many seconds
-BUSY = 0.85  # an engine busier than this is what limits the stream
+WINDOW_S = 2.0  # of the averages
+BUSY = 0.85  # utilization of the engine above which it is the bottleneck
 
 
 @dataclass(frozen=True, slots=True)
 class StreamStats:
-    """Rates in frames per second, times in milliseconds, over the last two seconds.
+    """The metrics of a stream over the last WINDOW_S seconds.
 
-    `latency_ms` is capture to paint (median): `timings.wait`, `timings.total`, `deliver_ms` from
-    there to the window's thread, and `paint_ms`. `dropped` counts since the source was opened.
+    Attributes:
+        capture_fps: Frames per second that the source delivered, dropped ones included.
+        processed_fps: Frames per second that the engine styled.
+        displayed_fps: Frames per second that were painted.
+        latency_ms: Median time from capture to paint: `timings.wait`, `timings.total`,
+            `deliver_ms` and `paint_ms`.
+        latency_p95_ms: Its 95th percentile.
+        dropped: Frames that were not styled since the source was opened.
+        timings: The mean latency by stage.
+        deliver_ms: Mean time from the engine's thread to the window's.
+        paint_ms: Mean time of painting.
+        bottleneck: What limits the stream, as a clause; "" if there is no stream.
+        flicker: Measured over the last frames; None before there are two.
     """
 
     capture_fps: float = 0.0
@@ -38,7 +49,7 @@ class StreamStats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Sample:
     index: int
     captured_at: float
     at: float  # when processed or painted
@@ -48,54 +59,66 @@ class _Seen:
 
 
 class StreamMetrics:
-    """`processed` is fed by the engine's thread, `displayed` by the window's, hence the lock.
-    Times are `time.perf_counter()` seconds."""
+    """Collects the times of frames. Thread-safe: the engine's thread calls `processed`, the
+    window's `displayed`. Times are `time.perf_counter()` seconds."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.start("")
 
     def start(self, source: str) -> None:
-        """Forget everything: a new source, named for the bottleneck ("camera", "video"), began."""
+        """Discard everything, for a new source.
+
+        Args:
+            source: Its kind ("camera", "video"), for naming the bottleneck; "" for none.
+        """
         with self._lock:
             self._source = source
-            self._processed: deque[_Seen] = deque(maxlen=400)
-            self._displayed: deque[_Seen] = deque(maxlen=400)
+            self._processed: deque[_Sample] = deque(maxlen=400)
+            self._displayed: deque[_Sample] = deque(maxlen=400)
             self._last_index: int | None = None
             self._last_captured = 0.0
             self._dropped = 0
             self._flicker = FlickerMeter()
 
     def processed(self, styled: StyledFrame, now: float) -> None:
-        """The engine finished `styled`, whether or not it will be shown."""
+        """Record that the engine finished a frame at `now`, whether or not it is displayed."""
         frame = styled.source
         with self._lock:
             if frame.captured_at == self._last_captured:
-                return  # the same frame styled again: nothing was captured
+                return  # the same frame was styled again
             if self._last_index is not None and frame.index > self._last_index:
                 self._dropped += frame.index - self._last_index - 1
             self._last_index, self._last_captured = frame.index, frame.captured_at
-            self._processed.append(_Seen(frame.index, frame.captured_at, now, styled.timings))
+            self._processed.append(_Sample(frame.index, frame.captured_at, now, styled.timings))
             self._flicker.add(styled)
 
     def displayed(self, styled: StyledFrame, now: float, paint_ms: float) -> None:
-        """`styled` reached the screen; painting took `paint_ms`."""
+        """Record that a result was painted.
+
+        Args:
+            styled: The result.
+            now: When painting ended.
+            paint_ms: How long it took.
+        """
         frame = styled.source
         finished_at = styled.finished_at or now
         deliver_ms = max(0.0, (now - finished_at) * 1e3 - paint_ms)
         with self._lock:
             self._displayed.append(
-                _Seen(frame.index, frame.captured_at, now, styled.timings, deliver_ms, paint_ms)
+                _Sample(frame.index, frame.captured_at, now, styled.timings, deliver_ms, paint_ms)
             )
 
     def overhead_ms(self, now: float) -> float:
-        """Capture-to-paint time that is not the engine's, median; 0 where nothing was shown."""
+        """The median time from capture to paint spent outside the engine, in milliseconds; 0 if
+        nothing was painted."""
         with self._lock:
             recent = [s for s in self._displayed if now - s.at <= WINDOW_S]
         outside = [(s.at - s.captured_at) * 1e3 - s.timings.engine for s in recent]
         return median(outside) if outside else 0.0
 
-    def reading(self, now: float) -> StreamStats:
+    def stats(self, now: float) -> StreamStats:
+        """Compute the metrics of the WINDOW_S seconds before `now`."""
         with self._lock:
             processed = [s for s in self._processed if now - s.at <= WINDOW_S]
             displayed = [s for s in self._displayed if now - s.at <= WINDOW_S]
@@ -125,8 +148,8 @@ class StreamMetrics:
         if not processed_fps:
             return ""
         busy = timings.total * processed_fps / 1e3 >= BUSY
-        # Also where the engine waits for a processor: whoever leaves frames behind cannot be
-        # waiting for them, unless each takes longer to read than to style.
+        # The engine may also be slowed by other processes: if it drops frames, it does not wait
+        # for them, unless each takes longer to read than to style.
         behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
         if busy or behind:
             parts = {
@@ -152,11 +175,12 @@ def _rate(times: Sequence[float]) -> float:
     return (len(times) - 1) / span if span > 0 else 0.0
 
 
-def _capture_rate(seen: Sequence[_Seen]) -> float:
-    """From the frames' own numbers, so that dropped ones count; a seek backwards does not."""
+def _capture_rate(samples: Sequence[_Sample]) -> float:
+    """Frames per second by the frames' indices, which count dropped ones; a seek backwards is
+    left out."""
     steps = [
         (b.index - a.index, b.captured_at - a.captured_at)
-        for a, b in pairwise(seen)
+        for a, b in pairwise(samples)
         if b.index > a.index
     ]
     span = sum(seconds for _, seconds in steps)

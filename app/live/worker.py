@@ -20,60 +20,111 @@ from app.live.stream_metrics import StreamMetrics
 
 log = logging.getLogger(__name__)
 
-OVERHEAD_S = 0.5  # how often the engine is told what is spent outside it
+OVERHEAD_S = 0.5  # between updates of the engine's overhead
 
 
 class LatestValue:
-    """Holds the newest result only; a reader that is late misses frames, never falls behind."""
+    """Holds the newest result only: a slow reader skips results and never falls behind.
+    Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._value: StyledFrame | None = None
 
     def put(self, value: StyledFrame) -> bool:
-        """Store `value`; True if the reader has to be told."""
+        """Store a result, in place of one that was not taken.
+
+        Returns:
+            Whether the reader has to be notified: no result was waiting.
+        """
         with self._lock:
             was_empty = self._value is None
             self._value = value
         return was_empty
 
     def take(self) -> StyledFrame | None:
-        """Empty the box."""
+        """Remove and return the result; None if there is no new one."""
         with self._lock:
             value, self._value = self._value, None
         return value
 
 
-class Worker(QObject):
-    """Reads, styles and delivers, one frame per tick of a zero-interval timer; commands arrive
-    as queued signals and take effect between two ticks.
+class PendingSources:
+    """Sources that are open and not yet the worker's, so that the end of the session closes them.
+    Thread-safe."""
 
-    A frame is styled again without a new one having been read when the config changed while the
-    source stands still (a picture, a pause), once more at leisure when it goes on standing
-    still, and over and over while baseline and fused are compared.
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sources: list[FrameSource] = []
+        self._closed = False
+
+    def add(self, source: FrameSource) -> bool:
+        """Keep an open source until it is removed; after `close`, close it instead.
+
+        Returns:
+            Whether it is open.
+        """
+        with self._lock:
+            if not self._closed:
+                self._sources.append(source)
+                return True
+        source.close()
+        return False
+
+    def remove(self, source: FrameSource) -> None:
+        """Pass the responsibility for a source to the caller."""
+        with self._lock:
+            self._sources = [kept for kept in self._sources if kept is not source]
+
+    def close(self) -> None:
+        """Close every source that is left, and any that is added from now on."""
+        with self._lock:
+            self._closed = True
+            sources, self._sources = self._sources, []
+        for source in sources:
+            source.close()
+
+
+class Worker(QObject):
+    """Reads, styles and delivers a frame per tick of a zero-interval timer. Commands arrive as
+    queued signals and take effect between two ticks.
+
+    If the source delivers no new frame (a picture, a pause), the last one is styled again when the
+    config has changed, once more in better quality when nothing changes any more, and repeatedly
+    while networks are compared.
+
+    Args:
+        engine: Used by the worker's thread only.
+        latest: Where results are put.
+        metrics: Records the times of frames.
+
+    Attributes:
+        wanted: The newest config, set by the GUI thread before the queued `configure` arrives.
+        pending: Sources on their way to `open`.
     """
 
-    ready = Signal()  # a doorbell: the result itself waits in `latest`
+    ready = Signal()  # there is a new result in `latest`
     problem = Signal(object)  # Problem
     info_changed = Signal(object)  # SourceInfo, of a new source and whenever it has changed
     ended = Signal()  # the source delivers no more frames
-    status = Signal(str)  # the source's sentence, when it changes
+    status = Signal(str)  # the source's status, when it changes
     position_changed = Signal(float)  # the source's position, when it changes
     config_rejected = Signal(object)  # the EngineConfig that stays in force, or None
 
-    def __init__(self, engine: Engine, latest: LatestValue, meter: StreamMetrics) -> None:
+    def __init__(self, engine: Engine, latest: LatestValue, metrics: StreamMetrics) -> None:
         super().__init__()
-        self.wanted: EngineConfig | None = None  # set from the GUI thread: newest config wanted
+        self.wanted: EngineConfig | None = None
+        self.pending = PendingSources()
         self._engine = engine
         self._latest = latest
-        self._meter = meter
+        self._metrics = metrics
         self._source: FrameSource | None = None
         self._info: SourceInfo | None = None
         self._frame: Frame | None = None
         self._paused = False
-        self._styled: EngineConfig | None = None  # what the newest result was made with
-        self._refined = False  # the newest result took its time
-        self._reduced = False  # the newest result was made for the display
+        self._styled: EngineConfig | None = None  # the config of the newest result
+        self._refined = False  # whether the newest result is in the better quality
+        self._reduced = False  # whether the newest result is in the size of the display
         self._display = (0, 0)
         self._held = False
         self._status = ""
@@ -84,10 +135,11 @@ class Worker(QObject):
 
     @Slot(object)
     def open(self, source: FrameSource) -> None:
-        """Replace the source; takes ownership of it."""
+        """Replace the source, and take ownership of the new one."""
         self.close()
         self._engine.reset_history()
         self._source = source
+        self.pending.remove(source)
         self._paused = False
         self._info = source.info
         self.info_changed.emit(self._info)
@@ -95,6 +147,8 @@ class Worker(QObject):
 
     @Slot(object)
     def configure(self, config: EngineConfig) -> None:
+        """Use a config, unless a newer one is on its way; emits `config_rejected` if it cannot be
+        used."""
         kept = self._engine.config
         if kept is not None and self.wanted is not None and config != self.wanted:
             return  # a newer one is already on its way
@@ -108,48 +162,53 @@ class Worker(QObject):
 
     @Slot(float)
     def seek(self, position: float) -> None:
+        """Go to a position of the source: seconds, or the index of a picture."""
         if self._source:
             self._source.seek(position)
             self._engine.reset_history()
 
     @Slot(int)
     def step_source(self, count: int) -> None:
+        """Go `count` frames or pictures forward; backward if negative."""
         if self._source:
             self._source.step(count)
             self._engine.reset_history()
 
     @Slot(bool)
     def pause(self, paused: bool) -> None:
+        """Pause or resume the source."""
         self._paused = paused
         if self._source:
             self._source.pause(paused)
 
     @Slot(str)
-    def forget(self, style: str) -> None:
+    def evict(self, style: str) -> None:
+        """Drop the cached weights of a style that was removed or replaced."""
         self._engine.evict(style)
 
     @Slot(bool)
     def compile_kernels(self, compiling: bool) -> None:
-        """Kernels are being compiled, or are there: then the newest frame is styled again, since
-        the config does not name them."""
+        """Tell whether kernels are being compiled. When they are ready, the last frame is styled
+        again, since its result may differ although the config is the same."""
         self._engine.compile_kernels(compiling)
         if not compiling:
             self._styled = None
 
     @Slot(int, int)
-    def show_on(self, width: int, height: int) -> None:
-        """Frames of a stream are worked on with no more pixels than so large a display needs."""
+    def set_display_size(self, width: int, height: int) -> None:
+        """Process the frames of streams in about the size of the display, in pixels; (0, 0) for
+        their own size."""
         self._display = width, height
 
     @Slot(bool)
     def hold(self, held: bool) -> None:
-        """While held (a recording), results have the frame's size and the network keeps its."""
+        """Keep the automatic size and network while `held`, and give results the frame's size."""
         self._held = held
         self._engine.hold(held)
 
     @Slot()
     def close(self) -> None:
-        """Let go of the source; the thread's last act when it ends."""
+        """Close the source; called by the thread when it ends."""
         self._tick.stop()
         if self._source:
             self._source.close()
@@ -191,7 +250,7 @@ class Worker(QObject):
         self._style(source, self._frame, refine)
 
     def _needs_reprocess(self, source: FrameSource) -> bool | None:
-        """Whether to style the old frame again: None for no, True for at leisure."""
+        """Whether to style the last frame again: None for no, True for better quality."""
         config = self._engine.config
         if self._frame is None or config is None:
             return None
@@ -207,7 +266,7 @@ class Worker(QObject):
     def _style(self, source: FrameSource, frame: Frame, refine: bool) -> None:
         streaming = source.live and not self._paused
         if not streaming:
-            # A picture's age says nothing; the delay that matters began with the command.
+            # The latency of a still picture counts from the command, not from its capture.
             frame = replace(with_preview(frame), captured_at=time.perf_counter())
             self._frame = frame
         begun = time.perf_counter()
@@ -224,20 +283,20 @@ class Worker(QObject):
             styled = _timed(styled, begun, copied, finished)
         except Exception as exc:
             log.info("frame failed", exc_info=True)
-            self._tick.stop()  # until the next config or source, or every frame would say so
+            self._tick.stop()  # until the next config or source: every frame would fail the same
             self.problem.emit(Problem.of(exc, doing="style this frame"))
             return
         self._styled, self._refined = styled.config, refine
         self._reduced = shown is not frame
-        self._meter.processed(styled, time.perf_counter())
+        self._metrics.processed(styled, time.perf_counter())
         if self._latest.put(styled):
             self.ready.emit()
 
     def _report_overhead(self, now: float) -> None:
-        """The automatic size needs to know, though not for every frame."""
+        """Update the overhead that the automatic size takes into account, every OVERHEAD_S."""
         if now - self._overhead_at >= OVERHEAD_S:
             self._overhead_at = now
-            self._engine.set_overhead(self._meter.overhead_ms(now))
+            self._engine.set_overhead(self._metrics.overhead_ms(now))
 
     def _set_status(self, status: str) -> None:
         if status != self._status:
@@ -252,10 +311,13 @@ def _mode(source: FrameSource, refine: bool) -> ProcessMode:
 
 
 def _timed(styled: StyledFrame, begun: float, copied: float, finished: float) -> StyledFrame:
-    """`styled` with every stretch since its capture in its timings, so that they add up.
+    """Complete the timings of a result, so that they add up to the time since its capture.
 
-    The engine's thread took the frame at `begun`, had a copy of it in the size of the display at
-    `copied`, and the result at `finished`; what follows until now are copies of that.
+    Args:
+        styled: The result.
+        begun: When the engine's thread took the frame.
+        copied: When it had the copy in the size of the display.
+        finished: When the engine was done; since then, copies of the result were made.
     """
     now = time.perf_counter()
     around = Timings(

@@ -1,4 +1,4 @@
-"""Every kind of source there is, in one table, and how a spec becomes a source."""
+"""The table of source kinds, and how a spec becomes a source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.frame import FrameSource
 from app.sources.camera import CameraName, is_camera, list_cameras, open_camera
 from app.sources.files import (
     is_folder,
-    natural_order,
+    natural_sort,
     open_file,
     open_folder,
     open_strip,
@@ -25,31 +25,39 @@ __all__ = [
     "SCENE",
     "SOURCES",
     "CameraName",
-    "Kind",
+    "SourceKind",
     "describe",
     "list_cameras",
-    "natural_order",
+    "natural_sort",
     "open_source",
     "pictures_in",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of source. `placeholder` shows what a spec of this kind looks like; `opens` may
-    block for seconds, and raises StyleForgeError."""
+class SourceKind:
+    """One kind of source.
+
+    Attributes:
+        key: its identifier.
+        title: its name in the list of sources.
+        placeholder: an example of its spec.
+        accepts: whether a spec is of this kind.
+        open: opens a spec; may block for seconds, and raises StyleForgeError.
+        describe: a short title of a spec for messages.
+    """
 
     key: str
     title: str
     placeholder: str
     accepts: Callable[[str], bool]
-    opens: Callable[[str], FrameSource]
+    open: Callable[[str], FrameSource]
     describe: Callable[[str], str]
 
 
-# The first that accepts a spec opens it.
-SOURCES: tuple[Kind, ...] = (
-    Kind(
+# The first kind that accepts a spec opens it.
+SOURCES: tuple[SourceKind, ...] = (
+    SourceKind(
         "camera",
         "Camera",
         "camera:0, camera:0@1280x720@30 or camera:its name",
@@ -57,8 +65,10 @@ SOURCES: tuple[Kind, ...] = (
         open_camera,
         lambda spec: f"the camera {spec.removeprefix('camera:').split('@')[0]}".strip(),
     ),
-    Kind("scene", "Animated scene", SCENE, SCENE.__eq__, lambda _: Scene(), lambda _: "the scene"),
-    Kind(
+    SourceKind(
+        "scene", "Animated scene", SCENE, SCENE.__eq__, lambda _: Scene(), lambda _: "the scene"
+    ),
+    SourceKind(
         "address",
         "Network address",
         "http://camera.local/video.mjpg or rtsp://camera.local/stream",
@@ -66,7 +76,7 @@ SOURCES: tuple[Kind, ...] = (
         open_address,
         lambda spec: Address.parse(spec).title,
     ),
-    Kind(
+    SourceKind(
         "folder",
         "Folder of pictures",
         "a folder",
@@ -74,7 +84,7 @@ SOURCES: tuple[Kind, ...] = (
         lambda spec: open_folder(Path(spec)),
         lambda spec: f"the folder '{printable(Path(spec).name)}'",
     ),
-    Kind(
+    SourceKind(
         "file",
         "Picture or video",
         "a picture or video file",
@@ -86,17 +96,24 @@ SOURCES: tuple[Kind, ...] = (
 
 
 def open_source(spec: str | Sequence[str]) -> FrameSource:
-    """Open what `spec` names (see SOURCES); a list of paths is a strip of pictures.
+    """Open a source.
 
-    May block for seconds. Raises StyleForgeError, one sentence naming the thing and its fault.
+    Args:
+        spec: a text that one of SOURCES accepts, or the paths of a strip of pictures.
+
+    Returns:
+        The open source. Opening may block for seconds.
+
+    Raises:
+        StyleForgeError: it cannot be opened; the message is one sentence.
     """
     if not isinstance(spec, str):
         return open_strip(spec)
-    return _kind(spec).opens(spec)
+    return _kind(spec).open(spec)
 
 
 def describe(spec: str | Sequence[str]) -> str:
-    """A short title for messages: "the camera 0", "'film.mp4'". Never shows a login."""
+    """Return a short title for messages, such as "the camera 0" or "'film.mp4'"; never a login."""
     if not isinstance(spec, str):
         return f"{len(spec)} pictures" if len(spec) != 1 else f"'{printable(Path(spec[0]).name)}'"
     try:
@@ -105,7 +122,7 @@ def describe(spec: str | Sequence[str]) -> str:
         return "the address"
 
 
-def _kind(spec: str) -> Kind:
+def _kind(spec: str) -> SourceKind:
     if not spec.strip():
         raise StyleForgeError("no source was named")
     for kind in SOURCES:

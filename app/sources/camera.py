@@ -1,4 +1,4 @@
-"""Cameras attached to this machine, by index and by name."""
+"""Cameras attached to this machine, by index or name."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
 from app.sources.deadline import Deadline
 from app.sources.grabber import FeedLost, Grabber
-from app.sources.opencv_frames import retrieved
+from app.sources.opencv_frames import retrieve_rgb
 from utils.opencv import cv2
 from utils.text import printable
 
 NAME = 100  # characters of a camera's name in a message
-OPEN_TIMEOUT_S = 15.0  # Media Foundation on Windows is known to take ten
-RATE_FRAMES = 20  # the frame rate is believed after so many frames
+OPEN_TIMEOUT_S = 15.0  # Media Foundation on Windows can take ten
+RATE_FRAMES = 20  # frames until the measured rate is used
 _BACKENDS = {
     "linux": (cv2.CAP_V4L2,),
     "win32": (cv2.CAP_MSMF, cv2.CAP_DSHOW),
@@ -37,20 +37,39 @@ _SPEC = re.compile(
 
 
 class Capture(Protocol):
-    """The part of cv2.VideoCapture that a camera needs."""
+    """The methods of cv2.VideoCapture that a camera needs."""
 
-    def isOpened(self) -> bool: ...
-    def set(self, propId: int, value: float, /) -> bool: ...
-    def get(self, propId: int, /) -> float: ...
-    def grab(self) -> bool: ...
-    def retrieve(self) -> tuple[bool, object]: ...
-    def release(self) -> None: ...
+    def isOpened(self) -> bool:
+        """Whether the device is open."""
+        ...
+
+    def set(self, propId: int, value: float, /) -> bool:
+        """Set a cv2.CAP_PROP_* property; False if the driver refuses it."""
+        ...
+
+    def get(self, propId: int, /) -> float:
+        """Return a cv2.CAP_PROP_* property; 0 if it is unknown."""
+        ...
+
+    def grab(self) -> bool:
+        """Wait for the next frame; False if there is none."""
+        ...
+
+    def retrieve(self) -> tuple[bool, object]:
+        """Decode the grabbed frame: (success, BGR pixels)."""
+        ...
+
+    def release(self) -> None:
+        """Close the device."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class CameraName:
-    """A camera as the system lists it; `index` and `backend` are OpenCV's. Names are unique:
-    the second of two equal cameras is called "... (2)"."""
+    """A camera as listed by the system; `index` and `backend` are OpenCV's.
+
+    Names are unique: the second of two equal cameras is named "... (2)".
+    """
 
     index: int
     name: str
@@ -59,7 +78,7 @@ class CameraName:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What is asked of a camera, or what it really does; `format` is a FourCC, "" if unknown."""
+    """A requested or actual capture mode; `format` is a FourCC, "" if unknown."""
 
     width: int = 1280
     height: int = 720
@@ -72,8 +91,8 @@ class Mode:
 
 
 def list_cameras() -> tuple[CameraName, ...]:
-    """The cameras of this machine, by index; opens none of them."""
-    # Imports cv2 by itself, so it has to come after utils.opencv.
+    """Return the cameras of this machine, by index, without opening any."""
+    # It imports cv2, so it has to be imported after utils.opencv.
     from cv2_enumerate_cameras import enumerate_cameras, supported_backends
 
     for backend in _BACKENDS.get(sys.platform, (cv2.CAP_ANY,)):
@@ -97,19 +116,27 @@ def _unique(listed: dict[int, str], backend: int) -> tuple[CameraName, ...]:
 
 
 def is_camera(spec: str) -> bool:
+    """Whether `spec` names a camera."""
     return spec.startswith("camera:")
 
 
 def open_camera(spec: str) -> Camera:
-    """`spec` is "camera:0" or "camera:Name of it", then optionally "@1280x720", "@30"; "camera:"
-    is the first. Raises StyleForgeError."""
-    which, mode = parse(spec)
+    """Open a camera.
+
+    Args:
+        spec: "camera:0" or "camera:Its name", optionally followed by "@1280x720" and "@30";
+            "camera:" is the first one.
+
+    Raises:
+        StyleForgeError: there is no such camera, or it cannot be opened.
+    """
+    which, mode = parse_spec(spec)
     camera = find_camera(which, list_cameras())
     return Camera(camera.name, mode, lambda: _capture(camera))
 
 
-def parse(spec: str) -> tuple[str, Mode]:
-    """The index or name of the camera that `spec` asks for, and what is asked of it."""
+def parse_spec(spec: str) -> tuple[str, Mode]:
+    """Split `spec` into the index or name of the camera and the requested mode."""
     match = _SPEC.fullmatch(spec)
     assert match is not None  # every part is optional
     mode = Mode()
@@ -121,8 +148,11 @@ def parse(spec: str) -> tuple[str, Mode]:
 
 
 def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
-    """The camera of that index or name ("" is the first). Raises StyleForgeError naming those
-    there are."""
+    """Return the camera with this index or name; "" is the first.
+
+    Raises:
+        StyleForgeError: there is none; the message lists the others.
+    """
     for camera in cameras:
         if which in ("", str(camera.index), camera.name):
             return camera
@@ -135,8 +165,11 @@ def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
 
 
 def _capture(camera: CameraName) -> Capture:
-    """Open the device; by name, because after replugging it may have another index."""
-    camera = next((c for c in list_cameras() if c.name == camera.name), None) or _absent(camera)
+    """Open the device by its name, since its index may change when it is plugged in again."""
+    listed = next((c for c in list_cameras() if c.name == camera.name), None)
+    if listed is None:
+        raise FeedLost(f"the camera '{camera.name}' was unplugged")
+    camera = listed
     if sys.platform == "linux":
         device = Path(f"/dev/video{camera.index}")
         if device.exists() and not os.access(device, os.R_OK | os.W_OK):
@@ -145,19 +178,15 @@ def _capture(camera: CameraName) -> Capture:
                 "membership of the group 'video' usually gives it"
             )
     if sys.platform == "darwin":
-        # Otherwise OpenCV insists on the main thread for asking the user; macOS asks by itself.
+        # Otherwise OpenCV must ask for permission on the main thread; macOS asks by itself.
         os.environ.setdefault("OPENCV_AVFOUNDATION_SKIP_AUTH", "1")
     return cv2.VideoCapture(camera.index, camera.backend)
 
 
-def _absent(camera: CameraName) -> CameraName:
-    raise FeedLost(f"the camera '{camera.name}' was unplugged")
-
-
 class Camera(FrameSource):
-    """A camera, asked for `mode` and open when constructed. Raises StyleForgeError.
+    """A camera; it is open once constructed. Raises StyleForgeError.
 
-    `capture` opens the device: on the grabber's thread, now and whenever the camera is lost.
+    `capture` opens the device. The grabber's thread calls it, now and whenever the camera is lost.
     """
 
     kind = "camera"
@@ -170,57 +199,64 @@ class Camera(FrameSource):
         open_timeout: float = OPEN_TIMEOUT_S,
     ) -> None:
         self._name = name
-        self._asked = mode
+        self._requested_mode = mode
         self._capture = capture
-        self._got = Mode(0, 0, 0.0, "")
+        self._actual_mode = Mode(0, 0, 0.0, "")
         self._grabber = Grabber(
             self._connect, f"the camera '{name}'", "waiting for it to come back"
         )
         first = self._grabber.open(Deadline(open_timeout))
-        self._describe(first)
+        self._update_info(first)
 
     def _connect(self) -> CameraFeed:
-        feed = CameraFeed(self._name, self._asked, self._capture())
-        self._got = feed.mode
+        feed = CameraFeed(self._name, self._requested_mode, self._capture())
+        self._actual_mode = feed.mode
         return feed
 
     def read(self, timeout: float = 0.02) -> Frame | None:
+        """Return the newest frame, and update `info` once the actual rate or size is known."""
         frame = self._grabber.read(timeout)
         if frame is not None:
             size = (frame.width, frame.height)
             if frame.index == RATE_FRAMES or size != (self.info.width, self.info.height):
-                self._describe(frame)
+                self._update_info(frame)
         return frame
 
-    def _describe(self, frame: Frame) -> None:
+    def _update_info(self, frame: Frame) -> None:
         measured = self._grabber.fps if frame.index >= RATE_FRAMES else 0.0
-        got = Mode(frame.width, frame.height, measured or self._got.fps, self._got.format)
-        asked = self._asked
+        got = Mode(
+            frame.width, frame.height, measured or self._actual_mode.fps, self._actual_mode.format
+        )
+        asked = self._requested_mode
         differs = (
             (got.width, got.height) != (asked.width, asked.height)
             or (got.format and got.format != asked.format)
             or (got.fps and got.fps < 0.8 * asked.fps)
         )
-        note = f"asked for {asked}, got {got}" if differs else ""
+        note = f"requested {asked}, got {got}" if differs else ""
         self.info = SourceInfo(self._name, got.width, got.height, got.fps, note=note)
 
     def close(self) -> None:
+        """Stop the grabber, which releases the device."""
         self._grabber.close()
 
     @property
     def status(self) -> str:
+        """The grabber's status, such as a camera that was unplugged."""
         return self._grabber.status
 
     @property
     def dropped(self) -> int:
+        """Number of frames replaced by newer ones before they were read."""
         return self._grabber.dropped
 
     def pause(self, paused: bool) -> None:
+        """Pause or resume; the device stays open."""
         self._grabber.pause(paused)
 
 
 class CameraFeed:
-    """One opening of a camera. `mode` is what it says it does."""
+    """One connection to a camera. `mode` is the mode the driver reports."""
 
     def __init__(self, name: str, asked: Mode, capture: Capture) -> None:
         self._name = name
@@ -230,8 +266,8 @@ class CameraFeed:
             raise FeedLost(
                 f"the camera '{name}' could not be opened; another program may be using it"
             )
-        # MJPG first: uncompressed, USB 2 has room for 10 fps at 1280x720, and drivers check each
-        # size against the format in force. Some forget the format when the size changes.
+        # MJPG first: USB 2 carries only 10 fps uncompressed at 1280x720, and drivers check each
+        # size against the current format. Some reset the format when the size changes.
         fourcc = cv2.VideoWriter.fourcc(*asked.format)
         capture.set(cv2.CAP_PROP_FOURCC, fourcc)
         capture.set(cv2.CAP_PROP_FRAME_WIDTH, asked.width)
@@ -247,16 +283,19 @@ class CameraFeed:
         )
 
     def grab(self) -> None:
+        """Wait for the next frame. Raises FeedLost."""
         if not self._capture.grab():
             raise FeedLost(f"the camera '{self._name}' was unplugged or stopped")
 
     def decode(self) -> NDArray[np.uint8] | None:
-        return retrieved(self._capture)
+        """Return the grabbed frame as [H, W, 3] RGB; None if it is damaged."""
+        return retrieve_rgb(self._capture)
 
     def interrupt(self) -> None:
-        """A driver cannot be interrupted; it answers within a frame."""
+        """Do nothing: a driver cannot be interrupted, but returns within a frame."""
 
     def close(self) -> None:
+        """Release the device."""
         self._capture.release()
 
 

@@ -1,4 +1,4 @@
-"""One deadline for everything that opening a source takes."""
+"""A common deadline for all steps of opening a source."""
 
 from __future__ import annotations
 
@@ -14,40 +14,45 @@ log = logging.getLogger(__name__)
 
 
 class Deadline:
-    """A moment `seconds` from now."""
+    """A point in time `seconds` from now."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
 
     @property
-    def left(self) -> float:
-        """Seconds until then; 0 once it has passed."""
+    def remaining(self) -> float:
+        """Seconds until the deadline; 0 once it has passed."""
         return max(self._end - time.monotonic(), 0.0)
 
-    def within(self, seconds: float) -> float:
-        """`seconds`, or what is left where that is less. Raises TimeoutError once it has passed."""
-        if not (left := self.left):
+    def limited(self, seconds: float) -> float:
+        """Return `seconds`, or the remaining time if that is less. Raises TimeoutError if none is
+        left."""
+        if not (left := self.remaining):
             raise TimeoutError
         return min(seconds, left)
 
 
-def opened(work: Callable[[], FrameSource], deadline: Deadline) -> FrameSource:
-    """The source that `work` opens, on a thread of its own. Raises what `work` raises, and
-    TimeoutError at the deadline; a source that comes later is closed.
+def open_with_deadline(work: Callable[[], FrameSource], deadline: Deadline) -> FrameSource:
+    """Run `work`, which opens a source, on its own thread and wait for it until `deadline`.
 
-    Looking up a host cannot be interrupted, nor can FFmpeg: a thread can be left behind.
+    A source that is opened later is closed. Neither a host lookup nor FFmpeg can be interrupted, so
+    a thread can be left behind.
+
+    Raises:
+        TimeoutError: the deadline has passed.
+        Exception: whatever `work` raises.
     """
     outcome: Future[FrameSource] = Future()
     threading.Thread(target=_open, args=(work, outcome), name="opening", daemon=True).start()
     try:
-        return outcome.result(deadline.left)
+        return outcome.result(deadline.remaining)
     except TimeoutError:
         if outcome.cancel():
             raise
-        return outcome.result()  # it came in the same moment, or is a TimeoutError itself
+        return outcome.result()  # it completed at the same moment, or raised TimeoutError itself
     finally:
-        del outcome  # an exception that holds this frame, and is held by it, keeps sockets open
+        del outcome  # breaks a reference cycle with the exception, which would keep sockets open
 
 
 def _open(work: Callable[[], FrameSource], outcome: Future[FrameSource]) -> None:

@@ -1,4 +1,4 @@
-"""Files and folders: the first bytes of a file decide what it is, never its name."""
+"""Opens files and folders; the first bytes of a file decide its type, never its name."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from utils.text import printable
 
 
 def open_file(path: Path) -> FrameSource:
-    """A picture, an animation or a video. Raises StyleForgeError."""
-    head = _head(path)
+    """Open a picture, an animation or a video. Raises StyleForgeError."""
+    head = _read_head(path)
     kind = kind_of(path)
     name, shown = what_is(head), printable(path.name)
     if kind == "animation":
@@ -40,7 +40,7 @@ def open_file(path: Path) -> FrameSource:
 
 
 def is_folder(spec: str) -> bool:
-    """Whether there is a folder of that name; names that cannot be are files that are not there."""
+    """Whether a folder of this name exists; an impossible name counts as a missing file."""
     try:
         return Path(spec).is_dir()
     except OSError:  # a name that is too long
@@ -48,13 +48,18 @@ def is_folder(spec: str) -> bool:
 
 
 def open_folder(folder: Path) -> Pictures:
-    """The pictures in `folder`, in the order a person would count them. Raises StyleForgeError."""
+    """Open the pictures in `folder` as a strip in natural order. Raises StyleForgeError."""
     return Pictures(pictures_in(folder))
 
 
 def pictures_in(folder: Path) -> tuple[Path, ...]:
-    """Files that are pictures or are called like one (the strip will say what is wrong with
-    them); not those in folders below. Raises StyleForgeError where there is none."""
+    """Return the pictures in `folder`, without subfolders, in natural order.
+
+    A file named like a picture is included even if it is damaged; the strip reports it.
+
+    Raises:
+        StyleForgeError: there is none, or the folder cannot be read.
+    """
     shown = printable(folder.name)
     try:
         files = [p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")]
@@ -64,11 +69,11 @@ def pictures_in(folder: Path) -> tuple[Path, ...]:
     found = [path for path in files if path.suffix.lower() in endings or kind_of(path)]
     if not found:
         raise StyleForgeError(f"the folder '{shown}' holds no pictures")
-    return natural_order(found)
+    return natural_sort(found)
 
 
-def natural_order(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """By name, numbers by value: 9.jpg before 10.jpg."""
+def natural_sort(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Sort by name, with numbers by value: 9.jpg before 10.jpg."""
 
     def key(path: Path) -> list[tuple[int, str]]:
         parts = re.split(r"(\d+)", path.name.lower())
@@ -78,26 +83,26 @@ def natural_order(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def open_strip(paths: Sequence[str]) -> Pictures:
-    """The chosen pictures, in the order given; a folder among them stands for what it holds."""
+    """Open the chosen pictures in this order; a folder is replaced by the pictures in it."""
     strip: list[Path] = []
     for path in map(Path, paths):
         strip += pictures_in(path) if path.is_dir() else [path]
     return Pictures(strip)
 
 
-PATH = 1000  # characters of a whole path in a message
+MAX_PATH_LENGTH = 1000  # characters
 _PLAYABLE = ("video", "an MP4 or QuickTime file", "an Ogg file", "a RIFF file")
 
 
-def _head(path: Path) -> bytes:
-    shown = printable(str(path), PATH)
+def _read_head(path: Path) -> bytes:
+    shown = printable(str(path), MAX_PATH_LENGTH)
     try:
         mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading might never end
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading could block forever
             raise StyleForgeError(f"'{shown}' is not a file but a device or pipe")
         with path.open("rb") as file:
             head = file.read(512)
-    except (FileNotFoundError, ValueError):  # no file has a NUL in its name
+    except (FileNotFoundError, ValueError):  # a file name cannot contain NUL
         raise StyleForgeError(f"'{shown}' does not exist") from None
     except PermissionError:
         raise StyleForgeError(f"you have no permission to read '{shown}'") from None

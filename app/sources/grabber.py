@@ -1,4 +1,4 @@
-"""Keeps the newest picture of a feed that runs by itself, and reconnects when it breaks."""
+"""Keeps the newest frame of a live feed, and reconnects when the feed breaks."""
 
 from __future__ import annotations
 
@@ -18,34 +18,37 @@ from app.sources.deadline import Deadline
 
 log = logging.getLogger(__name__)
 
-STALL_S = 2.0  # a feed is silent when nothing came for so long
-BACK_OFF_S = (0.25, 0.5, 1.0, 2.0, 4.0)  # between attempts to connect again
-RATE_FRAMES = 60  # the rate is measured over the newest so many frames
+STALL_S = 2.0  # seconds without a frame until a feed counts as stalled
+RETRY_DELAYS_S = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds between attempts to reconnect
+RATE_FRAMES = 60  # frames that the rate is measured over
 
 
 class FeedLost(StyleForgeError):
-    """A feed that cannot be opened or has ended; the message says which and why."""
+    """A feed cannot be opened or has ended; the message says which and why."""
 
 
-def too_late(name: str, deadline: Deadline) -> FeedLost:
-    """What to say of the feed `name` at the deadline of its opening."""
+def timeout_error(name: str, deadline: Deadline) -> FeedLost:
+    """The error for the feed `name` that had no picture by the deadline."""
     return FeedLost(f"{name} gave no picture within {deadline.seconds:g} s")
 
 
 class Feed(Protocol):
-    """One connection to a device or server. Used by the grabber's thread alone."""
+    """One connection to a device or server, used by the grabber's thread alone."""
 
     def grab(self) -> None:
         """Wait for the next picture. Raises FeedLost."""
         ...
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """The picture grabbed last, [H, W, 3] RGB in memory of its own; None if it is damaged.
-        Raises FeedLost where no picture of this feed can be shown."""
+        """Return the grabbed picture as [H, W, 3] RGB in new memory; None if it is damaged.
+
+        Raises:
+            FeedLost: no picture of this feed can be shown.
+        """
         ...
 
     def interrupt(self) -> None:
-        """Make a waiting `grab` return or raise soon, if that can be; called by any thread."""
+        """Make a waiting `grab` return or raise soon, if possible. Any thread may call it."""
         ...
 
     def close(self) -> None:
@@ -54,24 +57,27 @@ class Feed(Protocol):
 
 
 class Grabber:
-    """A thread that connects, keeps the newest frame, and connects again after a loss.
+    """A thread that connects, keeps the newest frame, and reconnects after a loss.
 
-    `connect` opens a Feed or raises FeedLost; the first attempt belongs to whoever opens the
-    source and is not repeated. `title` and `waiting` word the status: "<what was lost>; <waiting>."
-    The thread is a daemon: a driver that never returns is left behind, not waited for.
+    The thread is a daemon, because a driver may never return.
+
+    Args:
+        connect: opens a Feed or raises FeedLost. The first attempt is not repeated.
+        title: name of the source, as in "the camera 'X'".
+        waiting: what follows the fault in the status, as in "waiting for it to come back".
     """
 
     def __init__(self, connect: Callable[[], Feed], title: str, waiting: str) -> None:
         self._connect = connect
         self._title = title
-        self._waiting = waiting
+        self._retry_text = waiting
         self._changed = threading.Condition()
         self._closed = threading.Event()
         self._feed: Feed | None = None
-        self._fresh: Frame | None = None
+        self._unread: Frame | None = None
         self._first: Frame | None = None
-        self._lost: StyleForgeError | None = None  # why no frames come at the moment
-        self._last = 0.0  # when a frame came last, or the connection was made
+        self._lost: StyleForgeError | None = None  # the current fault
+        self._last = 0.0  # time of the last frame or connection
         self._paused = False
         self._index = 0
         self._dropped = 0
@@ -79,55 +85,58 @@ class Grabber:
         self._thread = threading.Thread(target=self._run, name=f"grabber {title}", daemon=True)
 
     def open(self, deadline: Deadline) -> Frame:
-        """Start, and wait for the first frame, which `read` will deliver too.
+        """Start the thread and return the first frame, which `read` delivers too.
 
-        Raises StyleForgeError where there is none by the deadline; it is closed then.
+        Raises:
+            StyleForgeError: there is no frame by the deadline; the grabber is then closed.
         """
         self._thread.start()
         with self._changed:
-            self._changed.wait_for(lambda: self._first or self._lost, deadline.left)
+            self._changed.wait_for(lambda: self._first or self._lost, deadline.remaining)
             first, lost = self._first, self._lost
         if first is None:
-            self.close(wait=1.0 if lost else 0.1)  # a driver that hangs is not worth waiting for
-            raise lost or too_late(self._title, deadline)
+            self.close(wait=1.0 if lost else 0.1)  # do not wait for a driver that hangs
+            raise lost or timeout_error(self._title, deadline)
         return first
 
     def read(self, timeout: float) -> Frame | None:
-        """The newest frame not yet delivered; None if there is none within `timeout` seconds."""
+        """Return the newest frame not yet delivered; None if there is none within `timeout`
+        seconds.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._fresh is not None, timeout)
-            frame, self._fresh = self._fresh, None
+            self._changed.wait_for(lambda: self._unread is not None, timeout)
+            frame, self._unread = self._unread, None
         return frame
 
     def pause(self, paused: bool) -> None:
-        """While paused, frames are thrown away, uncounted; going on begins with a new one."""
+        """Pause or resume. While paused, frames are discarded and not counted as dropped."""
         with self._changed:
             self._paused = paused
             if paused:
-                self._fresh = None
+                self._unread = None
 
     @property
     def dropped(self) -> int:
-        """Frames replaced by newer ones before they were read."""
+        """Number of frames replaced by newer ones before they were read."""
         return self._dropped
 
     @property
     def fps(self) -> float:
-        """The rate at which frames came lately; 0 until it is known."""
+        """Rate of the latest frames; 0 until it is known."""
         with self._changed:
             times = tuple(self._times)
         return (len(times) - 1) / (times[-1] - times[0]) if len(times) > 2 else 0.0
 
     @property
     def status(self) -> str:
-        """What is wrong, in one sentence; empty while frames come."""
+        """One sentence about the current fault; empty while frames arrive."""
         fault = str(self._lost or "")
         if not fault and time.perf_counter() - self._last > STALL_S:
             fault = f"{self._title} sends no picture"
-        return f"{fault[0].upper()}{fault[1:]}; {self._waiting}." if fault else ""
+        return f"{fault[0].upper()}{fault[1:]}; {self._retry_text}." if fault else ""
 
     def close(self, wait: float = 3.0) -> None:
-        """End the thread, which releases the feed; `wait` at most so many seconds for it."""
+        """Stop the thread, which releases the feed; wait for it at most `wait` seconds."""
         self._closed.set()
         if (feed := self._feed) is not None:
             feed.interrupt()
@@ -151,7 +160,7 @@ class Grabber:
                 if self._first is None:
                     return
             attempt = 0 if self._index > before else attempt + 1
-            self._closed.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
+            self._closed.wait(RETRY_DELAYS_S[min(attempt, len(RETRY_DELAYS_S) - 1)])
 
     def _stay_connected(self) -> None:
         feed = self._feed = self._connect()
@@ -180,6 +189,6 @@ class Grabber:
             self._lost = None
             self._first = self._first or frame
             if not self._paused:
-                self._dropped += self._fresh is not None
-                self._fresh = frame
+                self._dropped += self._unread is not None
+                self._unread = frame
             self._changed.notify_all()

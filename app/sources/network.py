@@ -1,4 +1,4 @@
-"""Network cameras: MJPEG and snapshots over HTTP, RTSP, and videos behind an address."""
+"""Network cameras: MJPEG and snapshots over HTTP, RTSP, and videos at an address."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from numpy.typing import NDArray
 
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
-from app.sources.deadline import Deadline, opened
-from app.sources.grabber import Feed, FeedLost, Grabber, too_late
-from app.sources.opencv_frames import retrieved, rgb
+from app.sources.deadline import Deadline, open_with_deadline
+from app.sources.grabber import Feed, FeedLost, Grabber, timeout_error
+from app.sources.opencv_frames import as_rgb, retrieve_rgb
 from app.sources.video import Video
 from app.sources.video_decoder import NETWORK_TIMEOUTS, VideoReader
-from app.sources.web import MOST, Answer, ask
+from app.sources.web import MAX_PART_BYTES, LimitedResponse, http_get
 from utils.opencv import MAX_PIXELS, cv2
 from utils.text import printable
 
 SCHEMES = ("http", "https", "rtsp", "rtsps")
 TIMEOUT_S = 5.0  # to connect, and between two pieces of data
 OPEN_TIMEOUT_S = 15.0  # connection, login and first picture together
-SNAPSHOT_INTERVAL_S = 0.1  # a snapshot camera is asked so often; few answer faster
+SNAPSHOT_INTERVAL_S = 0.1  # interval between requests; few cameras are faster
 RATE_FRAMES = 20
-REASON = 80  # characters of what a server gives as its reason
-ALLOWED = "/?%:@!$&'()*+,;=~[]"  # in a path or query as it is; all else is escaped
+MAX_REASON_LENGTH = 80  # characters of a server's reason phrase
+SAFE_CHARACTERS = "/?%:@!$&'()*+,;=~[]"  # not escaped in a path or query
 RTSP_PORTS = {"rtsp": 554, "rtsps": 322}
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address, its login kept apart: only `title` ever reaches a message."""
+    """An address with its login kept apart; only `title` may appear in a message."""
 
     url: str  # without the login
     user: str = field(default="", repr=False)
@@ -45,12 +45,12 @@ class Address:
 
     @classmethod
     def parse(cls, spec: str) -> Address:
-        """Raises StyleForgeError for one that names no host or no port number."""
+        """Parse an address. Raises StyleForgeError for an invalid scheme, host or port."""
         try:
             parts = urlsplit(spec)
             port = f":{parts.port}" if parts.port is not None else ""
-            path, query = (quote(part, ALLOWED) for part in (parts.path, parts.query))
-        except ValueError:  # half a surrogate pair is one too
+            path, query = (quote(part, SAFE_CHARACTERS) for part in (parts.path, parts.query))
+        except ValueError:  # also raised for a lone surrogate
             raise StyleForgeError("the address is not valid: check its host and port") from None
         if parts.scheme not in SCHEMES or not parts.hostname or parts.hostname.isspace():
             raise StyleForgeError(
@@ -62,20 +62,22 @@ class Address:
 
     @property
     def parts(self) -> SplitResult:
+        """The parts of the URL, without the login."""
         return urlsplit(self.url)
 
     @property
     def title(self) -> str:
-        """Host and path; the query is left out, since some cameras take the password there."""
+        """Host and path, without the query, in which some cameras expect the password."""
         return printable(f"{self.parts.netloc}{self.parts.path}".rstrip("/"))
 
     @property
     def name(self) -> str:
+        """The address as the subject of a message: "the stream camera.local/video"."""
         return f"the stream {self.title}"
 
     @property
     def with_login(self) -> str:
-        """For FFmpeg, which takes the login from the address alone."""
+        """The URL with its login, for FFmpeg, which has no other way to receive one."""
         if not self.user:
             return self.url
         login = f"{quote(self.user, '')}:{quote(self.password, '')}"
@@ -83,11 +85,12 @@ class Address:
 
 
 def is_address(spec: str) -> bool:
+    """Whether `spec` starts with one of SCHEMES."""
     return spec.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
 
 
-def completed(typed: str) -> str:
-    """What somebody meant who typed an address by hand: "camera.local/video" is HTTP."""
+def with_scheme(typed: str) -> str:
+    """Complete an address typed by hand: "camera.local/video" becomes an http:// address."""
     scheme, _, rest = typed.strip().partition(":")
     if scheme.lower() in SCHEMES:
         return f"{scheme}://{rest.lstrip('/')}"
@@ -95,8 +98,11 @@ def completed(typed: str) -> str:
 
 
 def open_address(spec: str) -> FrameSource:
-    """A network camera, or a video played from the network, within OPEN_TIMEOUT_S. Raises
-    StyleForgeError."""
+    """Open a network camera, or a video at an address, within OPEN_TIMEOUT_S.
+
+    Raises:
+        StyleForgeError: it cannot be opened.
+    """
     address = Address.parse(spec.strip())
     deadline = Deadline(OPEN_TIMEOUT_S)
 
@@ -108,14 +114,16 @@ def open_address(spec: str) -> FrameSource:
         return Stream(address, feed, deadline)
 
     try:
-        return opened(work, deadline)
+        return open_with_deadline(work, deadline)
     except TimeoutError:
-        raise too_late(address.name, deadline) from None
+        raise timeout_error(address.name, deadline) from None
 
 
 class Stream(FrameSource):
-    """A live stream: `feed` while it lasts, then connections of its own. Raises StyleForgeError
-    where there is no picture by the deadline."""
+    """A live stream: uses `feed` first, and reconnects when it is lost.
+
+    Raises StyleForgeError if there is no picture by the deadline.
+    """
 
     kind = "network camera"
 
@@ -130,6 +138,7 @@ class Stream(FrameSource):
         self.info = SourceInfo(address.title, first.width, first.height)
 
     def read(self, timeout: float = 0.02) -> Frame | None:
+        """Return the newest frame, and update `info` when its size changes or the rate is known."""
         frame = self._grabber.read(timeout)
         if frame is not None:
             size = (frame.width, frame.height)
@@ -140,41 +149,45 @@ class Stream(FrameSource):
         return frame
 
     def close(self) -> None:
+        """Stop the grabber, which closes the connection."""
         self._grabber.close()
 
     @property
     def status(self) -> str:
+        """The grabber's status, such as a lost connection."""
         return self._grabber.status
 
     @property
     def dropped(self) -> int:
+        """Number of frames replaced by newer ones before they were read."""
         return self._grabber.dropped
 
     def pause(self, paused: bool) -> None:
+        """Pause or resume; the connection stays open."""
         self._grabber.pause(paused)
 
 
 def connect(address: Address, deadline: Deadline) -> Feed:
-    """Open the address as what its answer says it is. Raises FeedLost."""
+    """Open the feed that matches the server's response. Raises FeedLost."""
     if address.parts.scheme in RTSP_PORTS:
-        _knock(address)
-        return CaptureFeed(address, _play(address))
-    response = _ask(address, deadline)
+        _check_port(address)
+        return CaptureFeed(address, _open_capture(address))
+    response = _request(address, deadline)
     kind = response.headers.get_content_type()
     if kind.startswith("multipart/"):
         return MultipartFeed(address, response)
     response.close()
     if kind.startswith("image/"):
         return SnapshotFeed(address)
-    if kind == "text/html":  # a camera that restarts often answers with its login page
+    if kind == "text/html":  # a restarting camera often answers with its login page
         raise FeedLost(f"{address.name} is a web page, not a stream")
-    return CaptureFeed(address, _play(address))
+    return CaptureFeed(address, _open_capture(address))
 
 
 class MultipartFeed:
-    """MJPEG over HTTP: an endless multipart answer, one JPEG a part (RFC 2046)."""
+    """MJPEG over HTTP: an endless multipart response with one JPEG per part (RFC 2046)."""
 
-    def __init__(self, address: Address, response: Answer) -> None:
+    def __init__(self, address: Address, response: LimitedResponse) -> None:
         self._address = address
         self._response = response
         boundary = str(response.headers.get_param("boundary", ""))
@@ -183,12 +196,14 @@ class MultipartFeed:
         self._jpeg = b""
 
     def grab(self) -> None:
+        """Wait for the next part. Raises FeedLost."""
         try:
-            self._jpeg = self._part()
+            self._jpeg = self._read_part()
         except (OSError, EOFError, ValueError, OverflowError, http.client.HTTPException) as exc:
-            raise _lost(self._address, exc) from exc
+            raise _feed_lost(self._address, exc) from exc
 
     def decode(self) -> NDArray[np.uint8] | None:
+        """Decode the part as [H, W, 3] RGB; None if it is damaged."""
         return _decode(self._address, self._jpeg)
 
     def interrupt(self) -> None:
@@ -196,36 +211,37 @@ class MultipartFeed:
         try:
             with socket.fromfd(self._response.fileno(), socket.AF_INET, socket.SOCK_STREAM) as end:
                 end.shutdown(socket.SHUT_RDWR)
-        except (OSError, ValueError):  # it has ended by itself
+        except (OSError, ValueError):  # the connection is closed already
             return
 
     def close(self) -> None:
+        """Close the connection."""
         self._response.close()
 
-    def _part(self) -> bytes:
+    def _read_part(self) -> bytes:
         self._response.next_part()
         while not self._at_boundary:
-            self._at_boundary = self._is_boundary(self._line())
+            self._at_boundary = self._is_boundary(self._read_line())
         self._at_boundary = False
         length = http.client.parse_headers(self._response).get("Content-Length")
         if length is None:
-            return self._until_boundary()
+            return self._read_until_boundary()
         size = int(length)
-        if not 0 <= size <= MOST:
+        if not 0 <= size <= MAX_PART_BYTES:
             raise ValueError("a part of no possible length")
         part = self._response.read(size)
         if len(part) < size:
             raise EOFError
         return part
 
-    def _until_boundary(self) -> bytes:
+    def _read_until_boundary(self) -> bytes:
         part = bytearray()
-        while not self._is_boundary(line := self._line()):
+        while not self._is_boundary(line := self._read_line()):
             part += line
         self._at_boundary = True
         return bytes(part)
 
-    def _line(self) -> bytes:
+    def _read_line(self) -> bytes:
         line = self._response.readline(1 << 16)
         if not line:
             raise EOFError
@@ -246,26 +262,30 @@ class SnapshotFeed:
         self._picture = b""
 
     def grab(self) -> None:
+        """Request the next picture when it is due. Raises FeedLost."""
         self._closed.wait(max(self._due - time.perf_counter(), 0.0))
         self._due = time.perf_counter() + SNAPSHOT_INTERVAL_S
-        with _ask(self._address, Deadline(OPEN_TIMEOUT_S)) as response:
+        with _request(self._address, Deadline(OPEN_TIMEOUT_S)) as response:
             try:
-                self._picture = response.read(MOST)
+                self._picture = response.read(MAX_PART_BYTES)
             except (OSError, ValueError, http.client.HTTPException) as exc:
-                raise _lost(self._address, exc) from exc
+                raise _feed_lost(self._address, exc) from exc
 
     def decode(self) -> NDArray[np.uint8] | None:
+        """Decode the picture as [H, W, 3] RGB; None if it is damaged."""
         return _decode(self._address, self._picture)
 
     def interrupt(self) -> None:
+        """End the wait for the next request."""
         self._closed.set()
 
     def close(self) -> None:
+        """End the wait for the next request; no connection is kept."""
         self._closed.set()
 
 
 class CaptureFeed:
-    """Whatever FFmpeg can play live: RTSP, HLS, MPEG-TS."""
+    """Any live stream that FFmpeg can play: RTSP, HLS, MPEG-TS."""
 
     def __init__(self, address: Address, capture: cv2.VideoCapture) -> None:
         self._address = address
@@ -273,58 +293,61 @@ class CaptureFeed:
 
     @property
     def finite(self) -> bool:
-        """Whether it is a film, which has a last frame; what RTSP plays is taken as live."""
+        """Whether it is a video with a last frame; RTSP always counts as live."""
         live = self._address.parts.scheme in RTSP_PORTS
         return not live and self._capture.get(cv2.CAP_PROP_FRAME_COUNT) > 0
 
     def grab(self) -> None:
+        """Wait for the next frame. Raises FeedLost."""
         if not self._capture.grab():
             raise FeedLost(f"{self._address.name} stopped sending")
 
     def decode(self) -> NDArray[np.uint8] | None:
-        return retrieved(self._capture)
+        """Return the grabbed frame as [H, W, 3] RGB; None if it is damaged."""
+        return retrieve_rgb(self._capture)
 
     def interrupt(self) -> None:
-        """FFmpeg cannot be interrupted; it gives up by its own timeout."""
+        """Do nothing: FFmpeg cannot be interrupted, but has its own timeout."""
 
     def close(self) -> None:
+        """Release the capture."""
         self._capture.release()
 
 
-def _ask(address: Address, deadline: Deadline) -> Answer:
-    """The answer to a GET, its body not yet read. Raises FeedLost."""
+def _request(address: Address, deadline: Deadline) -> LimitedResponse:
+    """Send a GET request; the body of the response is not read yet. Raises FeedLost."""
     try:
-        return ask(address.url, address.user, address.password, deadline, TIMEOUT_S)
+        return http_get(address.url, address.user, address.password, deadline, TIMEOUT_S)
     except urllib.error.HTTPError as exc:
         exc.close()
         if exc.code in (401, 403):
-            asked = "refused the login" if address.user else "asks for a login"
+            asked = "refused the login" if address.user else "requires a login"
             raise FeedLost(f"{address.name} {asked} ({exc.code})") from None
-        answer = printable(f"{exc.code} {exc.reason}".strip(), REASON)
+        answer = printable(f"{exc.code} {exc.reason}".strip(), MAX_REASON_LENGTH)
         raise FeedLost(f"{address.name} answered {answer}") from None
     except (OSError, ValueError, http.client.HTTPException) as exc:
-        if not deadline.left:
-            raise too_late(address.name, deadline) from None
+        if not deadline.remaining:
+            raise timeout_error(address.name, deadline) from None
         if isinstance(exc, urllib.error.URLError) and isinstance(exc.reason, OSError):
             exc = exc.reason
-        raise FeedLost(_refusal(address, exc)) from None
+        raise FeedLost(_connection_fault(address, exc)) from None
 
 
-def _knock(address: Address) -> None:
-    """See whether somebody listens: FFmpeg would not tell a closed door from a wrong path."""
+def _check_port(address: Address) -> None:
+    """Check that the port accepts connections, which FFmpeg cannot tell from a wrong path."""
     parts = address.parts
     door = (parts.hostname or "", parts.port or RTSP_PORTS[parts.scheme])
     try:
         socket.create_connection(door, TIMEOUT_S).close()
     except OSError as exc:
-        raise FeedLost(_refusal(address, exc)) from None
+        raise FeedLost(_connection_fault(address, exc)) from None
 
 
-def _play(address: Address) -> cv2.VideoCapture:
+def _open_capture(address: Address) -> cv2.VideoCapture:
     capture = cv2.VideoCapture(address.with_login, cv2.CAP_FFMPEG, NETWORK_TIMEOUTS)
     if not capture.isOpened():
         capture.release()
-        raise FeedLost(f"{address.name} cannot be played: it is no stream, or wants a login")
+        raise FeedLost(f"{address.name} cannot be played: it is not a stream, or requires a login")
     size = capture.get(cv2.CAP_PROP_FRAME_WIDTH), capture.get(cv2.CAP_PROP_FRAME_HEIGHT)
     if size[0] * size[1] > MAX_PIXELS:
         capture.release()
@@ -332,7 +355,7 @@ def _play(address: Address) -> cv2.VideoCapture:
     return capture
 
 
-def _refusal(address: Address, exc: Exception) -> str:
+def _connection_fault(address: Address, exc: Exception) -> str:
     if isinstance(exc, ConnectionRefusedError):
         return f"{address.name} refused the connection"
     if isinstance(exc, socket.gaierror):
@@ -340,13 +363,13 @@ def _refusal(address: Address, exc: Exception) -> str:
     if isinstance(exc, TimeoutError):
         return f"{address.name} did not answer within {TIMEOUT_S:g} s"
     if isinstance(exc, ssl.SSLError):
-        return f"{address.name} offers no connection that can be trusted ({exc.reason})"
+        return f"{address.name} has no certificate that can be trusted ({exc.reason})"
     if isinstance(exc, OSError) and exc.strerror:
         return f"{address.name} cannot be reached: {exc.strerror}"
-    return f"{address.name} does not answer as a web server does"
+    return f"{address.name} did not send an HTTP response"
 
 
-def _lost(address: Address, exc: Exception) -> FeedLost:
+def _feed_lost(address: Address, exc: Exception) -> FeedLost:
     if isinstance(exc, TimeoutError):
         return FeedLost(f"{address.name} stopped sending")
     if isinstance(exc, ValueError):
@@ -363,8 +386,8 @@ def _decode(address: Address, picture: bytes) -> NDArray[np.uint8] | None:
     if not picture:
         return None
     try:
-        return rgb(cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR))
-    except cv2.error as exc:  # of a size that no picture has
+        return as_rgb(cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR))
+    except cv2.error as exc:  # of an image header with an impossible size
         if "MAX_IMAGE_PIXELS" in exc.err:
             raise _too_large(address) from None
         return None

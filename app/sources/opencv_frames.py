@@ -1,4 +1,4 @@
-"""Turns what OpenCV delivers into pictures, or says that it is none."""
+"""Converts frames from OpenCV to RGB arrays."""
 
 from __future__ import annotations
 
@@ -10,25 +10,29 @@ from numpy.typing import NDArray
 from utils.opencv import cv2
 
 
-class Retrieves(Protocol):
-    """The part of cv2.VideoCapture that hands over the frame grabbed last."""
+class SupportsRetrieve(Protocol):
+    """The method of cv2.VideoCapture that decodes the grabbed frame."""
 
-    def retrieve(self) -> tuple[bool, object]: ...
+    def retrieve(self) -> tuple[bool, object]:
+        """Return (success, pixels)."""
+        ...
 
 
-def retrieved(capture: Retrieves) -> NDArray[np.uint8] | None:
-    """The frame that `capture` grabbed last, [H, W, 3] RGB in memory of its own; None if it is
-    damaged: the next may be whole."""
+def retrieve_rgb(capture: SupportsRetrieve) -> NDArray[np.uint8] | None:
+    """Decode the frame that `capture` grabbed.
+
+    Returns:
+        [H, W, 3] uint8 RGB in new memory; None if the frame is damaged. The next one may be intact.
+    """
     try:
         good, pixels = capture.retrieve()
     except cv2.error:
         return None
-    return rgb(pixels) if good else None
+    return as_rgb(pixels) if good else None
 
 
-def rgb(pixels: object) -> NDArray[np.uint8] | None:
-    """What OpenCV delivered (BGR, BGRA or gray uint8), as a new RGB array; None if it is none of
-    these."""
+def as_rgb(pixels: object) -> NDArray[np.uint8] | None:
+    """Convert BGR, BGRA or gray uint8 pixels to a new RGB array; None for anything else."""
     if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.size == 0:
         return None
     if pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 1):

@@ -17,9 +17,12 @@ from utils.text import printable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
-    """The picture at `index`, what its file has beyond that (`note`) and what was wrong with the
-    pictures skipped before it (`status`), both in words or empty."""
+class LoadedPicture:
+    """The picture at `index`.
+
+    `note` describes what its file contains beyond the picture, `status` why the pictures before it
+    were skipped; both may be empty.
+    """
 
     index: int
     frame: Frame
@@ -28,10 +31,10 @@ class Loaded:
 
 
 class Pictures(FrameSource):
-    """Pictures by path, the first one loaded when constructed.
+    """A strip of picture files; the first one is loaded when constructed.
 
-    Stepping loads the next in the background. One that cannot be read is skipped in the
-    direction of the step, `status` says which and why. Raises StyleForgeError where none can be.
+    Stepping loads the next picture in the background. An unreadable picture is skipped in the
+    direction of the step, and `status` names it. Raises StyleForgeError if no picture can be read.
     """
 
     live = False
@@ -42,7 +45,7 @@ class Pictures(FrameSource):
         self._paths = tuple(paths)
         self._closed = threading.Event()
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="pictures")
-        self._wanted = 0
+        self._index = 0
         self._delivered = 0
         self._status = ""
         try:
@@ -50,11 +53,12 @@ class Pictures(FrameSource):
         except StyleForgeError:
             self.close()
             raise
-        self._pending: Future[Loaded] | None = Future()
+        self._pending: Future[LoadedPicture] | None = Future()
         self._pending.set_result(loaded)
         self._show(loaded)
 
     def read(self, timeout: float = 0.02) -> Frame | None:
+        """Return the current picture once after each step; None otherwise."""
         if self._pending is None or self._closed.is_set():
             self._closed.wait(timeout)
             return None
@@ -67,35 +71,42 @@ class Pictures(FrameSource):
         return loaded.frame
 
     def step(self, count: int) -> None:
+        """Go `count` pictures forward, wrapping around."""
         if len(self._paths) > 1 and count:
-            self._go((self._wanted + count) % len(self._paths), 1 if count > 0 else -1)
+            self._load_in_background(
+                (self._index + count) % len(self._paths), 1 if count > 0 else -1
+            )
 
     def seek(self, position: float) -> None:
+        """Go to the picture with the index `position`, rounded and clamped."""
         if len(self._paths) > 1:
-            self._go(round(min(max(position, 0), len(self._paths) - 1)), 1)
+            self._load_in_background(round(min(max(position, 0), len(self._paths) - 1)), 1)
 
     def close(self) -> None:
+        """Stop loading."""
         self._closed.set()
         self._loader.shutdown(wait=True, cancel_futures=True)
 
     @property
     def status(self) -> str:
+        """Why a picture was skipped; empty if none was."""
         return self._status
 
     @property
     def position(self) -> float:
-        return self._wanted
+        """Index of the current picture."""
+        return self._index
 
-    def _go(self, index: int, direction: int) -> None:
+    def _load_in_background(self, index: int, direction: int) -> None:
         if self._closed.is_set():
             return
         if self._pending is not None:
-            self._pending.cancel()  # stepped over before it was even begun
-        self._wanted = index
+            self._pending.cancel()  # skipped before it was started
+        self._index = index
         self._pending = self._loader.submit(self._load, index, direction)
 
-    def _load(self, index: int, direction: int) -> Loaded:
-        """The picture at `index` or the next good one from there."""
+    def _load(self, index: int, direction: int) -> LoadedPicture:
+        """Load the picture at `index`, or the next readable one in that direction."""
         fault = ""
         for offset in range(len(self._paths)):
             at = (index + offset * direction) % len(self._paths)
@@ -109,16 +120,18 @@ class Pictures(FrameSource):
             self._delivered += 1
             taken = (now - start) * 1e3
             frame = Frame(picture.pixels, self._delivered - 1, now, taken, alpha=picture.alpha)
-            over_white = "" if picture.alpha is None else "transparent parts are laid over white"
+            over_white = (
+                "" if picture.alpha is None else "transparent parts are composited over white"
+            )
             note = "; ".join(filter(None, (picture.loss, over_white)))
             status = f"{fault[0].upper()}{fault[1:]}; skipped." if fault else ""
-            return Loaded(at, frame, note, status)
+            return LoadedPicture(at, frame, note, status)
         if len(self._paths) > 1:
             fault = f"none of the {len(self._paths)} pictures can be read: {fault}"
         raise StyleForgeError(fault)
 
-    def _show(self, loaded: Loaded) -> None:
-        self._wanted, self._status = loaded.index, loaded.status
+    def _show(self, loaded: LoadedPicture) -> None:
+        self._index, self._status = loaded.index, loaded.status
         self.info = SourceInfo(
             printable(self._paths[loaded.index].name),
             loaded.frame.width,

@@ -1,4 +1,4 @@
-"""The built-in animated scene: a lake on a late afternoon, the same at the same second."""
+"""The built-in animated scene, a lake in the late afternoon; it depends on the time alone."""
 
 from __future__ import annotations
 
@@ -10,65 +10,65 @@ import time
 import numpy as np
 
 from app.frame import Frame, FrameSource, SourceInfo
-from app.sources import landscape
-from app.sources.landscape import Bytes, Layer
+from app.sources import foreground, landscape
+from app.sources.layers import Bytes, Layer
 from utils.opencv import cv2
 
 SCENE = "scene"  # its spec
-PERIOD_S = 30.0  # after which it begins again, without a seam
+PERIOD_S = 30.0  # the scene repeats after this time
 FPS = 30.0
-WATERLINE = landscape.HORIZON + 0.14  # of the height: where the boat sails
+WATERLINE = landscape.HORIZON + 0.14  # position of the boat, as a fraction of the height
 
-# Two waves added up -> light: only where both are high does the water sparkle.
+# Maps the sum of two waves to light: the water sparkles only where both are high.
 _SPARKLE = np.clip((np.arange(256) - 158) * 7, 0, 255).astype(np.uint8)
 
-Sheet = tuple[Bytes, Bytes]  # colors and keep of a Layer, to slide over
+Sheet = tuple[Bytes, Bytes]  # colors and transparency of a Layer, wider than the picture
 
 
-class Painting:
-    """The layers of the scene at one size, and how they move."""
+class SceneRenderer:
+    """The layers of the scene at one size, and their motion."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         self._sky = landscape.sky(width, height)
         self._horizon = len(self._sky)
         high, low = round(height * 0.30), round(height * 0.33)
-        # The high clouds repeat twice in the width: at the same period they move half as fast.
+        # The high clouds repeat twice per width: with the same period they move half as fast.
         self._high = _repeated(landscape.clouds((width + 1) // 2, high, 0.34, 9.0, 71, 0.2, 0.6), 3)
         self._low = _repeated(landscape.clouds(width, low, 0.40, 2.4, 78, 0.45, 0.95), 2)
         self._low_top = round(height * 0.08)
         self._mountains = landscape.mountains(width, height)
         self._water = landscape.water(width, height)
-        shore = landscape.shore(width, height)
-        # The tree is narrow and the bank low: laid over as two strips they cost a third.
+        shore = foreground.shore(width, height)
+        # The tree is narrow and the bank low: as two strips, compositing takes a third of the time.
         bank, tree = round(height * 0.72) - shore.y, round(width * 0.32) - shore.x
-        rows, columns = shore.keep.shape[:2]
-        self._shore = (shore.cut(0, bank, 0, tree), shore.cut(bank, rows, 0, columns))
-        self._boat = landscape.boat(height)
-        self._balloon = landscape.balloon(height)
+        rows, columns = shore.transparency.shape[:2]
+        self._shore = (shore.crop(0, bank, 0, tree), shore.crop(bank, rows, 0, columns))
+        self._boat = foreground.boat(height)
+        self._balloon = foreground.balloon(height)
 
     def render(self, t: float) -> Bytes:
-        """The scene at second `t`, [H, W, 3] RGB."""
+        """Render the scene at `t` seconds as [H, W, 3] RGB."""
         turn = (t / PERIOD_S) % 1.0
         picture = np.empty((self.height, self.width, 3), np.uint8)
         above, below = picture[: self._horizon], picture[self._horizon :]
         above[:] = self._sky
-        _drift(above, self._high, 0, turn * self._high[0].shape[1] / 3)
-        _drift(above, self._low, self._low_top, turn * self._low[0].shape[1] / 2)
-        self._mountains.over(above)
-        self._fly(above, turn)
-        self._mirror(above, below, turn)
-        self._sail(picture, turn)
+        _composite_shifted(above, self._high, 0, turn * self._high[0].shape[1] / 3)
+        _composite_shifted(above, self._low, self._low_top, turn * self._low[0].shape[1] / 2)
+        self._mountains.composite_onto(above)
+        self._draw_balloon_and_birds(above, turn)
+        self._draw_lake(above, below, turn)
+        self._draw_boat(picture, turn)
         for part in self._shore:
-            part.over(picture)
+            part.composite_onto(picture)
         return picture
 
-    def _fly(self, above: Bytes, turn: float) -> None:
-        """The balloon hovers; birds cross the sky twice a period, flapping."""
+    def _draw_balloon_and_birds(self, above: Bytes, turn: float) -> None:
+        """Draw the hovering balloon, and birds that cross the sky twice per period."""
         circle = 2 * math.pi * turn
         x = self.width * (0.50 + 0.03 * math.sin(circle))
         y = self.height * (0.075 + 0.018 * math.sin(2 * circle + 1))
-        _moved(self._balloon, x, y).over(above)
+        _moved(self._balloon, x, y).composite_onto(above)
         for i in range(7):
             along = (2 * turn + 0.055 * abs(i - 3)) % 1.0
             x = self.width * (1.08 - 1.16 * along)
@@ -82,8 +82,8 @@ class Painting:
             thick = max(1, round(self.height / 400))
             cv2.polylines(above, [points], False, (54, 52, 70), thick, cv2.LINE_AA, 4)
 
-    def _mirror(self, above: Bytes, below: Bytes, turn: float) -> None:
-        """The lake: what is above it, upside down, through two waves that pass each other."""
+    def _draw_lake(self, above: Bytes, below: Bytes, turn: float) -> None:
+        """Draw the mirror image of the upper part, distorted by two opposite waves."""
         water = self._water
         slide = int(turn * self.width)
         there = slice(slide, slide + self.width)
@@ -98,33 +98,33 @@ class Painting:
         shine = cv2.multiply(cv2.merge([light, light, light]), water.shine, scale=1 / 255)
         cv2.add(seen, shine, below)
 
-    def _sail(self, picture: Bytes, turn: float) -> None:
-        """The boat crosses the lake once a period, its reflection under it."""
+    def _draw_boat(self, picture: Bytes, turn: float) -> None:
+        """Draw the boat, which crosses the lake once per period, and its reflection."""
         circle = 2 * math.pi * turn
         boat = self._boat
-        height, width = boat.keep.shape[:2]
+        height, width = boat.transparency.shape[:2]
         x = -width + (self.width + 2 * width) * ((turn + 0.46) % 1.0)
         line = self.height * (WATERLINE + 0.0035 * math.sin(9 * circle))
         lean = 0.035 * math.sin(7 * circle) - 0.05
-        mirrored = Layer(boat.colors[::-1], boat.keep[::-1])
+        mirrored = Layer(boat.colors[::-1], boat.transparency[::-1])
         sway = 0.03 * math.sin(23 * circle)
-        _moved(_faint(mirrored), x, line, -lean + sway, 0.0).over(picture)
-        _moved(boat, x, line - height, lean, float(height)).over(picture)
+        _moved(_dimmed(mirrored), x, line, -lean + sway, 0.0).composite_onto(picture)
+        _moved(boat, x, line - height, lean, float(height)).composite_onto(picture)
 
 
 def _repeated(sheet: Sheet, times: int) -> Sheet:
-    """The sheet several times side by side, so that a window can slide over it."""
+    """Tile the sheet horizontally, so that a window can slide over it."""
     colors, keep = sheet
     return np.tile(colors, (1, times, 1)), np.tile(keep, (1, times, 1))
 
 
-def _drift(
+def _composite_shifted(
     picture: Bytes,
     sheet: Sheet,
     top: int,
     shift: float,
 ) -> None:
-    """Lay the sheet over the picture, moved by parts of a pixel so that slow clouds glide."""
+    """Composite the sheet, shifted by a fraction of a pixel, so that slow clouds move smoothly."""
     whole, part = int(shift), shift % 1.0
     width = picture.shape[1]
     last = sheet[0].shape[1] - width - 1
@@ -133,23 +133,23 @@ def _drift(
         for s in sheet
         for a, b in [(min(whole, last), min(whole + 1, last + 1))]
     )
-    _layer(colors, keep, 0, top).over(picture)
+    _layer(colors, keep, 0, top).composite_onto(picture)
 
 
 def _layer(colors: np.ndarray, keep: np.ndarray, x: int = 0, y: int = 0) -> Layer:
-    """What OpenCV returned: it keeps uint8, but its annotations do not say so."""
+    """Make a layer of OpenCV's results, which are uint8 although the annotations do not say so."""
     return Layer(colors.astype(np.uint8, copy=False), keep.astype(np.uint8, copy=False), x, y)
 
 
-def _faint(layer: Layer) -> Layer:
-    """At six tenths of its coverage, and a little darker."""
+def _dimmed(layer: Layer) -> Layer:
+    """The layer at 60 % of its coverage, and a little darker."""
     colors = cv2.convertScaleAbs(layer.colors, alpha=0.55)
-    return _layer(colors, cv2.convertScaleAbs(layer.keep, alpha=0.6, beta=102))
+    return _layer(colors, cv2.convertScaleAbs(layer.transparency, alpha=0.6, beta=102))
 
 
 def _moved(layer: Layer, x: float, y: float, lean: float = 0.0, foot: float = 0.0) -> Layer:
-    """The layer at (x, y), by parts of a pixel, sheared by `lean` around the row `foot`."""
-    height, width = layer.keep.shape[:2]
+    """The layer at the subpixel position (x, y), sheared by `lean` around the row `foot`."""
+    height, width = layer.transparency.shape[:2]
     margin = 2 + math.ceil(abs(lean) * height)
     left, top = math.floor(x), math.floor(y)
     matrix = np.array(
@@ -157,37 +157,46 @@ def _moved(layer: Layer, x: float, y: float, lean: float = 0.0, foot: float = 0.
     )
     size = (width + 2 * margin, height + 3)
     colors = cv2.warpAffine(layer.colors, matrix, size)
-    keep = cv2.warpAffine(layer.keep, matrix, size, borderValue=(255, 255, 255))
+    keep = cv2.warpAffine(layer.transparency, matrix, size, borderValue=(255, 255, 255))
     return _layer(colors, keep, left - margin, top - 1)
 
 
 @functools.lru_cache(maxsize=2)
-def painting(width: int, height: int) -> Painting:
-    """The painting of that size; it takes some tenths of a second the first time."""
-    return Painting(width, height)
+def scene_renderer(width: int, height: int) -> SceneRenderer:
+    """Return the renderer for that size; the first call takes tenths of a second."""
+    return SceneRenderer(width, height)
 
 
 def render(t: float, width: int = 1280, height: int = 720) -> Bytes:
-    """The scene at second `t`, [height, width, 3] RGB. The same picture for the same arguments;
-    it repeats every PERIOD_S seconds. Sides of 64 pixels and more."""
-    return painting(width, height).render(t)
+    """Render the scene.
+
+    Args:
+        t: time in seconds; the scene repeats every PERIOD_S seconds.
+        width: in pixels, at least 64.
+        height: in pixels, at least 64.
+
+    Returns:
+        [height, width, 3] uint8 RGB, the same for the same arguments.
+    """
+    return scene_renderer(width, height).render(t)
 
 
 class Scene(FrameSource):
-    """The scene, live at FPS frames a second; what is not read in time counts as dropped."""
+    """The scene as a live source of FPS frames per second; frames not read in time are dropped."""
 
     kind = "scene"
 
     def __init__(self, width: int = 1280, height: int = 720) -> None:
-        self._painting = painting(width, height)
+        self._painting = scene_renderer(width, height)
         self.info = SourceInfo("Animated scene", width, height, FPS)
         self._closed = threading.Event()
-        self._began = time.perf_counter()  # less the time spent paused
+        self._began = time.perf_counter()  # minus the time spent paused
         self._paused_at: float | None = None
         self._delivered = -1
         self._dropped = 0
 
     def read(self, timeout: float = 0.02) -> Frame | None:
+        """Wait until the next frame is due, at most `timeout` seconds, and render it."""
         end = time.perf_counter() + timeout
         while (index := self._due()) <= self._delivered or self._closed.is_set():
             now = time.perf_counter()
@@ -204,17 +213,20 @@ class Scene(FrameSource):
         return Frame(pixels, index, start, (time.perf_counter() - start) * 1e3)
 
     def _due(self) -> int:
-        """The number of the frame that is to be seen now."""
+        """Index of the frame for the current time."""
         return int(((self._paused_at or time.perf_counter()) - self._began) * FPS)
 
     def close(self) -> None:
+        """Stop delivering frames."""
         self._closed.set()
 
     @property
     def dropped(self) -> int:
+        """Number of frames that were due but not read in time."""
         return self._dropped
 
     def pause(self, paused: bool) -> None:
+        """Stop or resume the scene's clock."""
         now = time.perf_counter()
         if paused and self._paused_at is None:
             self._paused_at = now

@@ -1,4 +1,4 @@
-"""Decodes moving pictures: every frame in turn, as fast as they are asked for."""
+"""Decodes videos and animations, frame after frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from app.errors import StyleForgeError
-from app.sources.opencv_frames import retrieved
+from app.sources.opencv_frames import retrieve_rgb
 from utils.images.conversion import to_rgb
 from utils.images.opening import MALFORMED, opened
 from utils.opencv import cv2, place
@@ -21,27 +21,27 @@ from utils.text import printable
 
 DEFAULT_FPS = 25.0  # for files that do not tell
 DEFAULT_DELAY_MS = 100  # what browsers make of an animation that gives no delay
-DAMAGED = 20  # frames in a row, after which an animation is taken to end
+MAX_DAMAGED_IN_A_ROW = 20  # frames in a row, after which an animation is taken to end
 NETWORK_TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 5000, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 5000]
 
 
-class Reader(Protocol):
-    """Frames in order, each with the second it is due. Used by one thread at a time."""
+class FrameReader(Protocol):
+    """Frames in order, each with its time in seconds. Used by one thread at a time."""
 
     title: str
     fps: float
     duration: float  # seconds; 0 where the file does not tell
 
     def grab(self) -> float | None:
-        """Go to the next frame; returns its time in seconds, None at the end."""
+        """Go to the next frame and return its time in seconds; None at the end."""
         ...
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """The frame gone to, [H, W, 3] RGB in memory of its own; None if it is damaged."""
+        """Return the current frame as [H, W, 3] RGB in new memory; None if it is damaged."""
         ...
 
     def seek(self, seconds: float) -> None:
-        """Make the next grab go to the frame shown at `seconds`. Raises StyleForgeError."""
+        """Make the next grab return the frame shown at `seconds`. Raises StyleForgeError."""
         ...
 
     def close(self) -> None:
@@ -50,10 +50,10 @@ class Reader(Protocol):
 
 
 class VideoReader:
-    """A video file or address, decoded by FFmpeg, upright as its rotation says.
+    """A video file or address, decoded by FFmpeg and rotated upright.
 
-    Iterating gives (seconds, pixels) of every frame from the current one on. Raises
-    StyleForgeError where it cannot be opened.
+    Iterating yields (seconds, pixels) of every frame from the current one on. Raises
+    StyleForgeError if the video cannot be opened.
     """
 
     def __init__(self, where: str | Path, title: str = "") -> None:
@@ -78,6 +78,7 @@ class VideoReader:
         return capture
 
     def grab(self) -> float | None:
+        """Go to the next frame and return its time in seconds; None at the end."""
         if not self._capture.grab():
             return None
         seconds = self._capture.get(cv2.CAP_PROP_POS_MSEC) / 1e3
@@ -87,9 +88,11 @@ class VideoReader:
         return seconds
 
     def decode(self) -> NDArray[np.uint8] | None:
-        return retrieved(self._capture)
+        """Return the current frame as [H, W, 3] RGB; None if it is damaged."""
+        return retrieve_rgb(self._capture)
 
     def seek(self, seconds: float) -> None:
+        """Make the next grab return the frame shown at `seconds`; 0 reopens the file."""
         if seconds <= 0:  # not every container can seek, but each can be begun again
             self._capture.release()
             try:
@@ -102,6 +105,7 @@ class VideoReader:
             self._previous = seconds - 1 / self.fps
 
     def close(self) -> None:
+        """Release the file."""
         self._capture.release()
 
     def __iter__(self) -> Iterator[tuple[float, NDArray[np.uint8]]]:
@@ -111,7 +115,7 @@ class VideoReader:
 
 
 class AnimationReader:
-    """An animated GIF, WebP or PNG, frame by frame through Pillow. Raises ImageError."""
+    """An animated GIF, WebP or PNG, decoded by Pillow. Raises ImageError."""
 
     def __init__(self, path: Path) -> None:
         self.title = printable(path.name)
@@ -139,12 +143,13 @@ class AnimationReader:
         except (*MALFORMED, MemoryError):  # a frame may state any size
             self._damaged = True
             self._in_a_row += 1
-            if self._in_a_row == DAMAGED:  # the file may state billions
+            if self._in_a_row == MAX_DAMAGED_IN_A_ROW:  # the file may state billions
                 self._count = index + 1
         if index + 1 == len(self._times):
             self._times.append(self._times[index] + delay / 1e3)
 
     def grab(self) -> float | None:
+        """Load the next frame and return its time in seconds; None at the end."""
         if self._next >= self._count:
             return None
         self._load(self._next)
@@ -152,12 +157,14 @@ class AnimationReader:
         return self._times[self._next - 1]
 
     def decode(self) -> NDArray[np.uint8] | None:
+        """Return the current frame as [H, W, 3] RGB; None if it is damaged."""
         try:
             return None if self._damaged else to_rgb(self._image)
         except (*MALFORMED, MemoryError):
             return None
 
     def seek(self, seconds: float) -> None:
+        """Make the next grab return the frame shown at `seconds`."""
         self._next = 0
         while self._next + 1 < self._count:
             if self._next + 1 == len(self._times):
@@ -167,4 +174,5 @@ class AnimationReader:
             self._next += 1
 
     def close(self) -> None:
+        """Release the file."""
         self._file.close()

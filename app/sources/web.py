@@ -1,4 +1,4 @@
-"""Asks a web server, within a deadline and a number of bytes."""
+"""HTTP requests with a deadline and a limit on the number of bytes."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from typing import IO, Any
 
 from app.sources.deadline import Deadline
 
-MOST = 64 << 20  # bytes of one picture; beyond it this is no stream of pictures
-OVERHEAD = 1 << 20  # bytes around it: headers, chunk sizes, what was read ahead
+MAX_PART_BYTES = 64 << 20  # bytes of one picture; beyond it this is no stream of pictures
+MAX_OVERHEAD_BYTES = 1 << 20  # bytes around it: headers, chunk sizes, what was read ahead
 
 
-class Answer(http.client.HTTPResponse):
-    """An answer whose every byte counts, those of headers and chunk sizes too.
+class LimitedResponse(http.client.HTTPResponse):
+    """A response with limits on time and size that include headers and chunk sizes.
 
-    Reading raises TimeoutError past the deadline, or where nothing comes for `pause` seconds,
-    and ValueError beyond MOST bytes and OVERHEAD.
+    Reading raises TimeoutError after the deadline, or if nothing arrives for `pause` seconds, and
+    ValueError after MAX_PART_BYTES and MAX_OVERHEAD_BYTES.
     """
 
     def __init__(
         self, deadline: Deadline, pause: float, sock: socket.socket, *args: Any, **kwargs: Any
     ) -> None:
         super().__init__(sock, *args, **kwargs)
-        self._wire = _Wire(sock, self.fp.detach(), deadline, pause)
+        self._wire = _LimitedSocketFile(sock, self.fp.detach(), deadline, pause)
         self.fp = io.BufferedReader(self._wire)
 
     def next_part(self) -> None:
-        """Allow as many bytes again, and from now on as many seconds as it takes."""
+        """Reset the number of bytes for the next part, and remove the deadline."""
         self._wire.deadline = None
-        self._wire.left = MOST + OVERHEAD
+        self._wire.left = MAX_PART_BYTES + MAX_OVERHEAD_BYTES
 
 
-class _Wire(io.RawIOBase):
-    """The receiving end of `sock`, whose file is `raw`."""
+class _LimitedSocketFile(io.RawIOBase):
+    """The receiving end of `sock`, with `raw` as its file, and the limits."""
 
     def __init__(
         self, sock: socket.socket, raw: io.RawIOBase, deadline: Deadline, pause: float
     ) -> None:
         self.deadline: Deadline | None = deadline
-        self.left = MOST + OVERHEAD
+        self.left = MAX_PART_BYTES + MAX_OVERHEAD_BYTES
         self._sock, self._raw, self._pause = sock, raw, pause
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int | None:
-        # Each wait is short, so that a server that sends a byte at a time meets the deadline.
-        wait = self.deadline.within(self._pause) if self.deadline else self._pause
+        # Each wait is limited, so that a server that sends single bytes cannot exceed the deadline.
+        wait = self.deadline.limited(self._pause) if self.deadline else self._pause
         self._sock.settimeout(wait)
         count = self._raw.readinto(buffer)
         self.left -= count or 0
@@ -66,8 +66,8 @@ class _Wire(io.RawIOBase):
         super().close()
 
 
-class _Web(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
-    """HTTP and HTTPS with Answers."""
+class _LimitedHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """HTTP and HTTPS with limited responses."""
 
     def __init__(self, deadline: Deadline, pause: float) -> None:
         super().__init__()
@@ -82,13 +82,13 @@ class _Web(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
     def _connection(
         self, kind: type[http.client.HTTPConnection], host: str, /, **_: object
     ) -> http.client.HTTPConnection:
-        made = kind(host, timeout=self._deadline.within(self._pause))
-        made.response_class = partial(Answer, self._deadline, self._pause)  # type: ignore[assignment]
+        made = kind(host, timeout=self._deadline.limited(self._pause))
+        made.response_class = partial(LimitedResponse, self._deadline, self._pause)  # type: ignore[assignment]
         return made
 
 
-class _Redirections(urllib.request.HTTPRedirectHandler):
-    """Follows a redirection without reading what is sent with it."""
+class _RedirectHandler(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect without reading its body."""
 
     def http_error_302(
         self,
@@ -104,26 +104,41 @@ class _Redirections(urllib.request.HTTPRedirectHandler):
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
-def ask(url: str, user: str, password: str, deadline: Deadline, pause: float) -> Answer:
-    """The answer to a GET, its body not yet read. Redirections and the login are seen to.
+def http_get(
+    url: str, user: str, password: str, deadline: Deadline, pause: float
+) -> LimitedResponse:
+    """Send a GET request, following redirects and logging in if needed.
 
-    Raises urllib.error.HTTPError for an answer that is a refusal, and OSError, ValueError or
-    http.client.HTTPException where there is none.
+    Args:
+        url: an http:// or https:// address without a login.
+        user: for basic or digest authentication; empty for none.
+        password: of that user.
+        deadline: for the connection, the headers and the body.
+        pause: the longest wait between two pieces of data, in seconds.
+
+    Returns:
+        The response; its body is not read yet.
+
+    Raises:
+        urllib.error.HTTPError: the server refused.
+        OSError: there is no connection.
+        ValueError: the response is invalid or too large.
+        http.client.HTTPException: the response is not HTTP.
     """
     logins = urllib.request.HTTPPasswordMgrWithDefaultRealm()
     if user:
         logins.add_password(None, url, user, password)
-    # Not build_opener, which also follows a redirection to FTP.
+    # Not build_opener, which would also follow a redirect to FTP.
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
         urllib.request.UnknownHandler(),
         urllib.request.HTTPDefaultErrorHandler(),
-        _Redirections(),
+        _RedirectHandler(),
         urllib.request.HTTPErrorProcessor(),
         urllib.request.HTTPBasicAuthHandler(logins),
         urllib.request.HTTPDigestAuthHandler(logins),
-        _Web(deadline, pause),
+        _LimitedHandler(deadline, pause),
     ):
         opener.add_handler(handler)
     return opener.open(url, timeout=pause)

@@ -1,1 +1,1 @@
-"""The library of styles: the packs that come with the program and the user's own."""
+"""The style library: built-in packs and the user's own."""

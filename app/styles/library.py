@@ -1,4 +1,4 @@
-"""Style packs: folders holding a `style.toml`, its weights and a thumbnail."""
+"""The library of style packs: the built-in ones, and those the user installs and removes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,21 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
-from app.errors import StyleForgeError
-from app.settings import APP
+from app.settings import APP_NAME
+from app.styles.pack import (
+    MAX_NAME_LENGTH,
+    MAX_TEXT_LENGTH,
+    Style,
+    StyleError,
+    check_all_weights,
+    load_pack,
+    one_line,
+)
 from utils.files import toml
 from utils.files.atomic import atomic_write, sync
-from utils.files.regular import check_regular, read_regular
 from utils.text import printable
 
-if TYPE_CHECKING:  # PyTorch and Pillow are not waited for where nothing is installed
+if TYPE_CHECKING:  # PyTorch and Pillow are imported only when a style is installed
     import numpy as np
     from numpy.typing import NDArray
 
@@ -36,135 +43,19 @@ BUILTIN = Path(__file__).resolve().parents[2] / "assets" / "styles"
 
 # The six named styles first, in the order of the number keys; the rest by title.
 ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
-KEY_LETTERS = 64  # of a new pack's folder; file systems allow 255, snapshots add the time
-LETTERS = 300  # of a title and the other texts of a pack; what is longer is cut
-NAME = 100  # letters of a file's name in a message
-ABANDONED_S = 3600.0  # a pack in the making that nobody has touched for so long is left over
-_STAGING = ".installing-"
-
-
-class StyleError(StyleForgeError):
-    """A style pack that cannot be used."""
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """One pack, read and checked. `key` is the folder's name; `builtin` packs cannot be removed.
-
-    `sha256` and `lite_sha256` are of the files of weights, empty where the pack states none;
-    `lite` is None in a pack without a lite network.
-    """
-
-    key: str
-    title: str
-    weights: Path
-    credit: str = ""
-    licence: str = ""
-    sha256: str = ""
-    thumbnail: Path | None = None
-    builtin: bool = False
-    lite: Path | None = None
-    lite_sha256: str = ""
+MAX_KEY_LENGTH = 64  # of a new pack's folder; file systems allow 255, and snapshots add the time
+ABANDONED_AFTER_S = 3600.0  # seconds after which an incomplete pack counts as abandoned
+_STAGING_PREFIX = ".installing-"
 
 
 def user_folder() -> Path:
-    """Where this user's own packs live; need not exist yet."""
-    return platformdirs.user_data_path(APP, appauthor=False) / "styles"
-
-
-def load(folder: Path, *, builtin: bool = False) -> Style:
-    """Read one pack, or say in one sentence what is wrong with it."""
-    pack = printable(folder.name, NAME)
-    try:
-        spec = toml.load(folder / "style.toml")
-    except FileNotFoundError:
-        raise StyleError(f"'{pack}' has no style.toml") from None
-    except OSError as exc:
-        raise StyleError(f"'{pack}/style.toml' cannot be read: {exc.strerror}") from exc
-    except ValueError as exc:
-        raise StyleError(f"'{pack}/style.toml' is not valid: {printable(str(exc))}") from exc
-    try:
-        title, weights = _text(spec, "title"), _text(spec, "weights")
-        credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
-        sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
-        lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
-        if not weights:
-            raise KeyError("'weights' is empty")
-    except (KeyError, TypeError) as exc:
-        raise StyleError(f"'{pack}/style.toml' is not valid: {exc.args[0]}") from exc
-    for name in filter(None, (weights, lite)):
-        if not _is_there(folder, name, "weights"):
-            raise StyleError(f"'{pack}' names weights that are missing: {printable(name, NAME)}")
-    # A pack without its thumbnail is shown in a color.
-    picture = thumbnail and _is_there(folder, thumbnail, "a thumbnail")
-    title, credit, licence = one_line(title) or pack, one_line(credit), one_line(licence)
-    return Style(
-        folder.name,
-        title,
-        folder / weights,
-        credit,
-        licence,
-        sha256,
-        folder / thumbnail if picture else None,
-        builtin,
-        folder / lite if lite else None,
-        lite_sha256,
-    )
-
-
-def _is_there(folder: Path, name: str, what: str) -> bool:
-    """Whether the pack has the file `name`; StyleError if that is outside of it, or no file."""
-    pack, shown = printable(folder.name, NAME), printable(name, NAME)
-    if Path(name).name != name:
-        raise StyleError(f"'{pack}' names a file outside its own folder: {shown}")
-    try:
-        check_regular(folder / name)
-    except FileNotFoundError:
-        return False
-    except OSError as exc:
-        raise StyleError(
-            f"'{pack}' names {what} that cannot be read: {shown}: {exc.strerror}"
-        ) from exc
-    return True
-
-
-def _text(spec: dict[str, object], name: str, default: str | None = None) -> str:
-    value = spec.get(name, default)
-    if value is None:
-        raise KeyError(f"'{name}' is missing")
-    if not isinstance(value, str):
-        raise TypeError(f"'{name}' should be text, not {printable(repr(value), NAME)}")
-    return value
-
-
-def one_line(text: str) -> str:
-    """The beginning of `text`, LETTERS long, without line breaks and control characters, which
-    could write over a terminal."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:LETTERS].strip()
-
-
-def check_weights(style: Style, *, lite: bool = False) -> None:
-    """StyleError if the weights (or the lite ones) are not the file the pack describes; OSError
-    if there is none that can be read."""
-    from models.checkpoints import MOST
-
-    path, sha256 = (style.lite, style.lite_sha256) if lite else (style.weights, style.sha256)
-    if path and sha256 and hashlib.sha256(read_regular(path, MOST)).hexdigest() != sha256:
-        raise StyleError(
-            f"'{path.name}' of the style '{style.title}' is not the file "
-            "its style.toml describes (the sha256 differs)"
-        )
-
-
-def _check_all(style: Style) -> None:
-    check_weights(style)
-    if style.lite:
-        check_weights(style, lite=True)
+    """Folder of this user's own packs; it may not exist yet."""
+    return platformdirs.user_data_path(APP_NAME, appauthor=False) / "styles"
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What a checkpoint or a pack holds, read and checked; `spec` is None for a checkpoint."""
+class _Installable:
+    """A checkpoint or a pack that was read and validated; `spec` is None for a checkpoint."""
 
     title: str
     state: State
@@ -173,21 +64,21 @@ class _Found:
     picture: NDArray[np.uint8] | None = None
 
 
-def _read(path: Path) -> _Found:
-    """StyleError if `path` is nothing that can be installed."""
+def _read_installable(path: Path) -> _Installable:
+    """Read a checkpoint or a pack; StyleError if `path` is neither."""
     from models.checkpoints import CheckpointError, load_checkpoint
     from utils.images.opening import ImageError
     from utils.images.reading import read_pixels
 
-    name = printable(path.name, NAME)
+    name = printable(path.name, MAX_NAME_LENGTH)
     try:
         is_pack = stat.S_ISDIR(path.stat().st_mode)
         if not is_pack:
             title = one_line(path.stem.replace("_", " ").title()) or "Style"
-            return _Found(title, load_checkpoint(path))
-        spec = load(path)
-        _check_all(spec)
-        return _Found(
+            return _Installable(title, load_checkpoint(path))
+        spec = load_pack(path)
+        check_all_weights(spec)
+        return _Installable(
             spec.title,
             load_checkpoint(spec.weights),
             spec,
@@ -205,28 +96,28 @@ def _read(path: Path) -> _Found:
 
 
 class Library:
-    """The packs of the program and of the user; a user's pack never hides one of the program's."""
+    """The built-in packs and the user's; a user's pack never hides a built-in one."""
 
     def __init__(self, builtin: Path, user: Path) -> None:
         self._builtin, self._user = builtin, user
         self._styles: dict[str, Style] = {}
         self._broken: tuple[str, ...] = ()
-        self._changing = threading.Lock()  # two jobs would find the same name free
+        self._lock = threading.Lock()  # or two jobs could choose the same name
         self.reload()
 
     @classmethod
     def default(cls) -> Library:
-        """The packs shipped with the program and those in the user's folder."""
+        """The library of the built-in packs and those in the user's folder."""
         return cls(BUILTIN, user_folder())
 
     @property
     def user(self) -> Path:
-        """The user's own folder; need not exist yet."""
+        """The user's own folder; it may not exist yet."""
         return self._user
 
     @property
     def styles(self) -> tuple[Style, ...]:
-        """In gallery order."""
+        """All styles in gallery order."""
         return tuple(self._styles.values())
 
     @property
@@ -235,6 +126,7 @@ class Library:
         return self._broken
 
     def reload(self) -> None:
+        """Read both folders again."""
         found: list[Style] = []
         broken: list[str] = []
         for root, builtin in ((self._builtin, True), (self._user, False)):
@@ -243,7 +135,7 @@ class Library:
                 if not folder.is_dir() or folder.name.startswith((".", "_")):
                     continue
                 try:
-                    style = load(folder, builtin=builtin)
+                    style = load_pack(folder, builtin=builtin)
                 except StyleError as exc:
                     broken.append(str(exc))
                     continue
@@ -256,29 +148,46 @@ class Library:
         self._broken = tuple(broken)
 
     def get(self, key: str) -> Style:
-        """The pack named `key`; StyleError, suggesting near names, if there is none."""
+        """Return the style with this key.
+
+        Raises:
+            StyleError: there is none; the message suggests similar keys.
+        """
         try:
             return self._styles[key]
         except KeyError:
-            raise StyleError(_unknown(key, list(self._styles))) from None
+            raise StyleError(_unknown_style_message(key, list(self._styles))) from None
 
-    def look_into(self, path: Path) -> str:
-        """The title that the checkpoint or the pack's folder at `path` would be installed under;
-        StyleError if it cannot be."""
-        return self._free_title(_read(path).title)
+    def installable_title(self, path: Path) -> str:
+        """Return the title under which the checkpoint or pack at `path` would be installed.
+
+        Raises:
+            StyleError: it cannot be installed.
+        """
+        return self._free_title(_read_installable(path).title)
 
     def install(self, path: Path, title: str = "") -> Style:
-        """Copy a checkpoint, or a pack's folder, into the user's folder and return its style.
+        """Copy a checkpoint or a pack into the user's folder.
 
-        A checkpoint in any layout models.checkpoints reads is stored as safetensors. The pack
-        is written beside its final place and renamed, so a failure leaves nothing behind. A
-        title that another style has gets a number.
+        Any checkpoint layout that models.checkpoints reads is stored as safetensors. The pack is
+        written under a temporary name and renamed, so a failure leaves nothing behind.
+
+        Args:
+            path: a checkpoint file, or the folder of a pack.
+            title: its title; empty for the pack's or the file's. A number is appended if it is
+                taken.
+
+        Returns:
+            The installed style.
+
+        Raises:
+            StyleError: it cannot be read or written.
         """
-        found = _read(path)
-        with self._changing:
-            return self._write(found, self._free_title(one_line(title) or found.title))
+        found = _read_installable(path)
+        with self._lock:
+            return self._write_pack(found, self._free_title(one_line(title) or found.title))
 
-    def _write(self, found: _Found, title: str) -> Style:
+    def _write_pack(self, found: _Installable, title: str) -> Style:
         from models.checkpoints import save_checkpoint
         from utils.images.opening import ImageError
         from utils.images.writing import write_pixels
@@ -287,7 +196,7 @@ class Library:
         staging: Path | None = None
         try:
             self._user.mkdir(parents=True, exist_ok=True)
-            staging = _staging(self._user)
+            staging = _make_staging(self._user)
             weights = staging / "weights.safetensors"
             save_checkpoint(weights, found.state, {"title": title})
             thumbnail = ""
@@ -321,17 +230,25 @@ class Library:
         self.reload()
         return self.get(key)
 
-    def adopt(self, folder: Path) -> Style:
-        """Move a finished pack, as training leaves it, into the user's folder and return its
-        style; whatever else the pack holds stays in it. A title that another style has gets a
-        number."""
-        spec = load(folder)
-        _check_all(spec)
-        with self._changing:
+    def move_in(self, folder: Path) -> Style:
+        """Move a finished pack, as written by training, into the user's folder with all its files.
+
+        Args:
+            folder: the pack. A number is appended to its title if another style has it.
+
+        Returns:
+            The installed style.
+
+        Raises:
+            StyleError: the pack is invalid or cannot be moved.
+        """
+        spec = load_pack(folder)
+        check_all_weights(spec)
+        with self._lock:
             try:
                 title = self._free_title(spec.title)
                 if title != spec.title:
-                    _retitle(folder / "style.toml", title)
+                    _set_title(folder / "style.toml", title)
                 self._user.mkdir(parents=True, exist_ok=True)
                 key = self._free_key(title)
                 _move(folder, self._user / key)
@@ -344,11 +261,15 @@ class Library:
             return self.get(key)
 
     def remove(self, key: str) -> None:
-        """Delete one of the user's own packs."""
+        """Delete one of the user's own packs.
+
+        Raises:
+            StyleError: the style is unknown or built in, or cannot be deleted.
+        """
         style = self.get(key)
         if style.builtin:
             raise StyleError(f"'{style.title}' is built in and cannot be removed")
-        with self._changing:
+        with self._lock:
             try:
                 shutil.rmtree(self._user / key)
             except OSError as exc:
@@ -357,43 +278,44 @@ class Library:
 
     def _free_title(self, title: str) -> str:
         taken = {style.title.casefold() for style in self._styles.values()}
-        numbered = (f"{title[: LETTERS - 8]} {n}" for n in range(2, len(taken) + 3))
+        numbered = (f"{title[: MAX_TEXT_LENGTH - 8]} {n}" for n in range(2, len(taken) + 3))
         return next(free for free in (title, *numbered) if free.casefold() not in taken)
 
     def _free_key(self, title: str) -> str:
         words = re.sub(r"[^a-z0-9]+", "_", title.casefold())
-        base = words.strip("_")[:KEY_LETTERS].strip("_") or "style"
+        base = words.strip("_")[:MAX_KEY_LENGTH].strip("_") or "style"
         taken = {*self._styles, *(p.name for p in self._user.iterdir())}
         candidates = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
         return next(key for key in candidates if key not in taken)
 
 
-def _retitle(spec: Path, title: str) -> None:
-    """Change the title in a `style.toml` that training wrote, which has it on a line by itself."""
+def _set_title(spec: Path, title: str) -> None:
+    """Change the title in a `style.toml` written by training, where it is on its own line."""
     line = toml.dumps({"title": title})
     text = re.sub(r"^title = .*\n", lambda _: line, spec.read_text("utf-8"), count=1, flags=re.M)
     atomic_write(spec, text.encode("utf-8"))
 
 
-def _staging(folder: Path) -> Path:
-    """A new folder in `folder` for a pack in the making; those that a killed program left there
-    are removed."""
-    for left in folder.glob(f"{_STAGING}*"):
+def _make_staging(folder: Path) -> Path:
+    """Make a temporary folder in `folder` for a new pack; old ones from killed processes are
+    removed.
+    """
+    for left in folder.glob(f"{_STAGING_PREFIX}*"):
         with contextlib.suppress(FileNotFoundError):
-            if left.stat().st_mtime < time.time() - ABANDONED_S:
+            if left.stat().st_mtime < time.time() - ABANDONED_AFTER_S:
                 shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+    return Path(tempfile.mkdtemp(prefix=_STAGING_PREFIX, dir=folder))
 
 
 def _move(folder: Path, target: Path) -> None:
-    """Move a pack by one renaming, also from another file system: nobody ever sees half of it."""
+    """Move a pack with a single rename, even across file systems: it is never incomplete."""
     try:
         folder.rename(target)
         return
     except OSError as exc:
         if exc.errno != errno.EXDEV:
             raise
-    staging = _staging(target.parent)
+    staging = _make_staging(target.parent)
     try:
         for file in folder.iterdir():
             shutil.copyfile(file, staging / file.name)
@@ -410,7 +332,7 @@ def _rank(key: str) -> int:
     return ORDER.index(key) if key in ORDER else len(ORDER)
 
 
-def _unknown(key: str, known: Sequence[str]) -> str:
+def _unknown_style_message(key: str, known: Sequence[str]) -> str:
     if not known:
         return f"there is no style '{key}': no style is installed"
     near = difflib.get_close_matches(key, known, n=2)

@@ -1,1 +1,1 @@
-"""The training studio behind its window: orders, runs, and the process that trains."""
+"""Training behind the window: requests, runs, and the process that trains."""

@@ -1,4 +1,4 @@
-"""Looks through a folder of photographs: how many there are, and whether they can be used."""
+"""Scans a folder of photographs: how many there are, and how many can be used."""
 
 from __future__ import annotations
 
@@ -9,62 +9,69 @@ from pathlib import Path
 from models.training.data import find_photographs, load_photographs
 from models.training.errors import TrainingError
 
-LOOKED_AT = 200  # photographs decoded, drawn at random from a larger folder
-SIDE = 48  # pixels; enough to see that a photograph is not of one color
-FEW = 100  # fewer are told of
+MAX_DECODED = 200  # photographs to decode, sampled from a larger folder
+SIDE = 48  # pixels; enough to detect a single-color picture
+FEW_PHOTOGRAPHS = 100  # smaller datasets get a warning
 
 
 class _AbandonedError(Exception):
-    """Nobody waits for this survey any more."""
+    """The result of this scan is no longer needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetScan:
-    """What is in a folder: `found` pictures, of which `looked_at` were decoded and `faults`
-    (a sentence each) cannot be used. `problem` says why there is nothing to train on."""
+    """The result of a scan.
+
+    Attributes:
+        found: number of pictures in the folder.
+        decoded: number of pictures that were decoded.
+        faults: one sentence for each decoded picture that cannot be used.
+        problem: why there is nothing to train on; empty if there is.
+    """
 
     found: int = 0
-    looked_at: int = 0
+    decoded: int = 0
     faults: tuple[str, ...] = ()
     problem: str = ""
 
     @property
     def usable(self) -> bool:
+        """Whether the folder can be used for training."""
         return not self.problem
 
     @property
-    def words(self) -> str:
-        """All of it in one or two sentences."""
+    def summary(self) -> str:
+        """The result in one or two sentences."""
         if self.problem:
             return f"{self.problem[:1].upper()}{self.problem[1:]}"
-        told = _count(self.found, "photograph")
+        text = _count(self.found, "photograph")
         if self.faults:
-            of = "" if self.looked_at == self.found else f" of {self.looked_at} looked at"
-            told += f"; {len(self.faults)}{of} cannot be used and will be left out"
+            of = "" if self.decoded == self.found else f" of {self.decoded} checked"
+            text += f"; {len(self.faults)}{of} cannot be used and will be left out"
         else:
-            all_sound = self.looked_at == self.found
-            told += ", all usable" if all_sound else f"; {self.looked_at} looked at, all usable"
-        if self.found - len(self.faults) < FEW:
-            told += (
-                ". That is few: the style will fit these pictures better than others; "
-                "some hundreds of different ones are better"
+            all_decoded = self.decoded == self.found
+            text += ", all usable" if all_decoded else f"; {self.decoded} checked, all usable"
+        if self.found - len(self.faults) < FEW_PHOTOGRAPHS:
+            text += (
+                ". This is a small dataset: the style will fit these pictures better than others; "
+                "use several hundred different ones"
             )
-        return told
+        return text
 
 
 def scan_dataset(folder: Path, wanted: Callable[[], bool] = lambda: True) -> DatasetScan:
-    """Look through `folder` and its subfolders, for as long as that is `wanted`."""
+    """Scan `folder` with its subfolders; the scan stops early once `wanted()` is False."""
 
-    def go_on(_done: int, _total: int) -> None:
+    def check_wanted(_done: int, _total: int) -> None:
         if not wanted():
             raise _AbandonedError
 
     try:
         paths = find_photographs(folder)
-        go_on(0, 0)
-        seen = load_photographs(paths, SIDE, LOOKED_AT, progress=go_on)
+        check_wanted(0, 0)
+        seen = load_photographs(paths, SIDE, MAX_DECODED, progress=check_wanted)
     except _AbandonedError:
-        return DatasetScan(problem="not looked through")
+        return DatasetScan(problem="not scanned")
     except (TrainingError, OSError) as exc:
         return DatasetScan(problem=str(exc))
     return DatasetScan(len(paths), len(seen) + len(seen.skipped), seen.skipped)

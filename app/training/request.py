@@ -1,4 +1,4 @@
-"""What the user asks to be trained, as a value that becomes a command line."""
+"""A training request of the user, and the command line for it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from models.training.presets import STROKES, STYLE_WEIGHT, Preset, Stroke
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
-    """One style to train. `photographs` is a folder; `vgg` a file of VGG-19's weights, None for
-    torchvision's, which is then downloaded unless it is here already; `init` a checkpoint to
-    begin from, None to begin at random; `device` a key of utils.devices."""
+    """One style to train.
+
+    Attributes:
+        title: name of the style.
+        picture: the style picture.
+        photographs: folder of the training dataset.
+        preset: quality and training time.
+        stroke: stroke size.
+        style_weight: weight of the style loss.
+        vgg: file with VGG-19's weights; None for torchvision's, which are downloaded if missing.
+        init: checkpoint to start from; None for random weights.
+        device: a key of utils.devices.
+    """
 
     title: str
     picture: Path
@@ -25,7 +35,7 @@ class TrainingRequest:
     device: str = "auto"
 
     def flags(self) -> tuple[str, ...]:
-        """The flags of `styleforge train` for everything but its files inside the run."""
+        """Return the flags of `styleforge train`, except those for files in the run's folder."""
         flags = [
             *("--dataset", str(self.photographs)),
             *("--title", self.title),

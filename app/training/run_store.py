@@ -1,7 +1,7 @@
-"""Keeps every training run in a folder of its own until its style is finished.
+"""Keeps every training run in its own folder until its style is finished.
 
-A run works where no style is looked for, so a cancelled or broken one leaves no half pack: what
-is thrown away is one folder, and a style arrives among the others by one renaming.
+Runs are stored outside of the style folders, so a cancelled or failed run leaves no incomplete
+pack. Deleting a run deletes one folder, and a finished style is moved by one rename.
 """
 
 from __future__ import annotations
@@ -30,25 +30,28 @@ from utils.images.writing import write_pixels
 from utils.text import printable
 
 FORMAT = 1
-PICTURE_SIDE = 1536  # pixels; twice what the largest strokes are learned from
-FRAME_SIDE = 1024  # pixels; previews are made smaller
-STALE_S = 86_400.0
-BEGUN, DISCARDED = ".begun-", ".discarded-"  # how a folder that is being made or deleted is called
-MOST = 16 << 20  # bytes of a run's description; 10,000 steps take 1 MB
-KEY = "style"  # of the pack inside a run; it gets a better one among the others
+PICTURE_SIDE = 1536  # pixels; twice the largest style size of the presets
+FRAME_SIDE = 1024  # pixels; previews are smaller
+STALE_AFTER_S = 86_400.0
+CREATING_PREFIX, DELETING_PREFIX = (
+    ".begun-",
+    ".discarded-",
+)  # of folders being created or deleted
+MAX_DESCRIPTION_BYTES = 16 << 20  # size limit of a run's description; 10,000 steps take 1 MB
+PACK_NAME = "style"  # name of the pack inside a run; the library renames it
 
 
 class RunError(StyleForgeError):
-    """A run that cannot be begun, or a folder that holds none."""
+    """A run cannot be created, or a folder contains none."""
 
 
 class DamagedRunError(RunError):
-    """A folder with something learned in it, but without a readable description of the run."""
+    """A folder with a checkpoint or a style, but without a readable description of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class LossPoint:
-    """The losses at an iteration, in relative form."""
+    """The relative losses at one iteration."""
 
     iteration: int
     content: float
@@ -58,9 +61,16 @@ class LossPoint:
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """A run on disk. `picture` is the name of the style picture, without its ending; `flags`
-    are those of the order; `iterations` how many it is to take; `history` the losses up to where
-    it was last put down."""
+    """A run on disk.
+
+    Attributes:
+        path: its folder.
+        title: name of the style.
+        picture: file name of the style picture, without the extension.
+        flags: flags of the request.
+        iterations: total number of iterations.
+        history: losses up to the last pause.
+    """
 
     path: Path
     title: str
@@ -71,42 +81,46 @@ class RunDirectory:
 
     @property
     def style_picture(self) -> Path:
-        return self.path / "picture" / f"{self.picture}.png"  # its name is told in the pack
+        """The style picture; its name is recorded in the pack."""
+        return self.path / "picture" / f"{self.picture}.png"  # its name is recorded in the pack
 
     @property
     def preview_source(self) -> Path:
-        """The frame the style so far is shown on; read again whenever it changes."""
+        """The picture for the previews; the process reads it again when it changes."""
         return self.path / "frame.png"
 
     @property
     def thumbnail_source(self) -> Path:
+        """The picture for the pack's thumbnail."""
         return self.path / "scene.png"
 
     @property
     def pack(self) -> Path:
-        """The finished style; only there at the end."""
-        return self.path / "out" / KEY
+        """The finished style; it exists only at the end."""
+        return self.path / "out" / PACK_NAME
 
     @property
     def checkpoint(self) -> Path:
-        return self.path / "out" / f"{KEY}.training.pt"
+        """The checkpoint to resume from."""
+        return self.path / "out" / f"{PACK_NAME}.training.pt"
 
     @property
     def preview(self) -> Path:
-        return self.path / "out" / f"{KEY}.preview.png"
+        """The newest preview."""
+        return self.path / "out" / f"{PACK_NAME}.preview.png"
 
     @property
     def iteration(self) -> int:
-        """How far it was when it was last put down, 0 if that is not known."""
+        """The iteration at the last pause; 0 if it is unknown."""
         return self.history[-1].iteration if self.history else 0
 
     @property
     def worth_keeping(self) -> bool:
-        """Whether anything was learned that would be lost."""
+        """Whether there is a checkpoint or a finished style."""
         return self.checkpoint.is_file() or self.pack.is_dir()
 
     def arguments(self, *more: str) -> list[str]:
-        """The command line of `train` for this run, going on where it stopped."""
+        """Return the command line of `train` for this run; it resumes if there is a checkpoint."""
         resume = ["--resume"] if self.checkpoint.is_file() else []
         return [
             "train",
@@ -114,22 +128,26 @@ class RunDirectory:
             *("--preview", str(self.preview_source)),
             *("--thumbnail", str(self.thumbnail_source)),
             *("--output", str(self.path / "out")),
-            *("--name", KEY),
+            *("--name", PACK_NAME),
             *self.flags,
             *resume,
             *more,
         ]
 
-    def keep_frame(self, frame: NDArray[np.uint8]) -> None:
-        """Make the next previews on `frame`, (H, W, 3) uint8 RGB; ImageError if it cannot be
-        written."""
+    def set_preview_frame(self, frame: NDArray[np.uint8]) -> None:
+        """Store the picture for the next previews, [H, W, 3] uint8 RGB.
+
+        Raises:
+            ImageError: it cannot be written.
+        """
         write_pixels(self.preview_source, fit(frame, min(FRAME_SIDE, max(frame.shape[:2]))))
 
     def with_history(self, history: tuple[LossPoint, ...]) -> RunDirectory:
+        """Return this run with another history."""
         return replace(self, history=history)
 
     def write(self) -> None:
-        """Store what a later sitting needs to know; OSError if it cannot be written."""
+        """Store the description of the run. Raises OSError."""
         values = {
             "format": FORMAT,
             "title": self.title,
@@ -142,34 +160,45 @@ class RunDirectory:
 
 
 class RunStore:
-    """The runs under `root`, which need not exist yet."""
+    """The runs in the folder `root`, which may not exist yet."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def create(
-        self, order: TrainingRequest, frame: NDArray[np.uint8], scene: NDArray[np.uint8]
+        self, request: TrainingRequest, frame: NDArray[np.uint8], scene: NDArray[np.uint8]
     ) -> RunDirectory:
-        """A folder for `order`, with what the run needs of files that may move: the style
-        picture, the `frame` previews are made on and the `scene` of the thumbnail, both
-        (H, W, 3) uint8 RGB. RunError, and no folder, if it cannot be made."""
+        """Create a folder for `request`, with copies of the pictures it needs.
+
+        Args:
+            request: the request.
+            frame: picture for the previews, [H, W, 3] uint8 RGB.
+            scene: picture for the thumbnail, [H, W, 3] uint8 RGB.
+
+        Raises:
+            RunError: it cannot be created; no folder is left behind.
+        """
         try:
-            picture = read_pixels(order.picture)
+            picture = read_pixels(request.picture)
         except ValueError as exc:  # ImageError is one
             raise RunError(str(exc)) from exc
         folder = None
         try:
             self._root.mkdir(parents=True, exist_ok=True)
-            words = re.sub(r"[^a-z0-9]+", "-", order.title.casefold()).strip("-")[:32]
-            folder = Path(tempfile.mkdtemp(prefix=f"{BEGUN}{words or KEY}-", dir=self._root))
-            stem = order.picture.stem
-            run = RunDirectory(folder, order.title, stem, order.flags(), order.preset.iterations)
+            words = re.sub(r"[^a-z0-9]+", "-", request.title.casefold()).strip("-")[:32]
+            folder = Path(
+                tempfile.mkdtemp(prefix=f"{CREATING_PREFIX}{words or PACK_NAME}-", dir=self._root)
+            )
+            stem = request.picture.stem
+            run = RunDirectory(
+                folder, request.title, stem, request.flags(), request.preset.iterations
+            )
             run.style_picture.parent.mkdir()
             write_pixels(run.style_picture, fit(picture, min(PICTURE_SIDE, max(picture.shape[:2]))))
-            run.keep_frame(frame)
+            run.set_preview_frame(frame)
             write_pixels(run.thumbnail_source, scene)
             run.write()
-            path = folder.with_name(folder.name.removeprefix(BEGUN))
+            path = folder.with_name(folder.name.removeprefix(CREATING_PREFIX))
             folder.rename(path)
         except (OSError, ValueError) as exc:
             if folder is not None:
@@ -179,12 +208,12 @@ class RunStore:
         return replace(run, path=path)
 
     def all(self) -> tuple[RunDirectory, ...]:
-        """Every run, the newest first. What is not readable is left alone."""
+        """Return every readable run, the newest first."""
         found = []
         for path in self._folders():
             try:
-                found.append((path.stat().st_mtime, read(path)))
-            except (RunError, OSError):  # of another version, or just going
+                found.append((path.stat().st_mtime, read_run(path)))
+            except (RunError, OSError):  # of another version, or just deleted
                 continue
         return tuple(run for _, run in sorted(found, key=lambda pair: pair[0], reverse=True))
 
@@ -193,11 +222,11 @@ class RunStore:
         return sorted(path for path in paths if not path.name.startswith("."))
 
     def damaged(self) -> tuple[str, ...]:
-        """One sentence for each folder with something learned whose description is damaged."""
+        """Return one sentence for each run with a checkpoint whose description is damaged."""
         found = []
         for path in self._folders():
             try:
-                read(path)
+                read_run(path)
             except DamagedRunError as exc:
                 found.append(str(exc))
             except RunError:  # of another version
@@ -205,25 +234,28 @@ class RunStore:
         return tuple(found)
 
     def clear_leftovers(self) -> None:
-        """Delete the folders of which a killed program left a part; those being made only after
-        a day, for another window may be at it."""
-        for path in self._root.glob(f"{DISCARDED}*"):
+        """Delete the incomplete folders of killed programs.
+
+        Folders that are being created are deleted only after a day, since another window may be at
+        work.
+        """
+        for path in self._root.glob(f"{DELETING_PREFIX}*"):
             shutil.rmtree(path, ignore_errors=True)
-        for path in self._root.glob(f"{BEGUN}*"):
-            if time.time() - path.stat().st_mtime > STALE_S:
+        for path in self._root.glob(f"{CREATING_PREFIX}*"):
+            if time.time() - path.stat().st_mtime > STALE_AFTER_S:
                 shutil.rmtree(path, ignore_errors=True)
 
     def is_stale(self, run: RunDirectory) -> bool:
-        """Whether nothing came of `run` for a day: a program that died left it."""
-        return not run.worth_keeping and time.time() - run.path.stat().st_mtime > STALE_S
+        """Whether `run` has had no checkpoint for a day, because its program was killed."""
+        return not run.worth_keeping and time.time() - run.path.stat().st_mtime > STALE_AFTER_S
 
     def delete(self, run: RunDirectory) -> None:
-        """Delete a run and everything it learned; RunError if that cannot be done."""
+        """Delete a run with its checkpoint. Raises RunError."""
         if run.path.parent != self._root:
             raise RunError(f"'{run.path}' is not a training run of this library")
-        discarded = run.path.with_name(f"{DISCARDED}{run.path.name}")
+        discarded = run.path.with_name(f"{DELETING_PREFIX}{run.path.name}")
         try:
-            run.path.rename(discarded)  # so that half a run is never offered
+            run.path.rename(discarded)  # so that a partly deleted run is never listed
             shutil.rmtree(discarded)
         except FileNotFoundError:
             return
@@ -231,12 +263,16 @@ class RunStore:
             raise RunError(f"the run of '{run.title}' could not be deleted: {exc}") from exc
 
 
-def read(path: Path) -> RunDirectory:
-    """The run in the folder `path`, without its history if that is damaged; RunError if it holds
-    no run."""
+def read_run(path: Path) -> RunDirectory:
+    """Read the run in the folder `path`; a damaged history is left out.
+
+    Raises:
+        DamagedRunError: there is a checkpoint or a style, but no readable description.
+        RunError: the folder contains no run.
+    """
     description = path / "run.json"
     try:
-        values: Any = json.loads(read_regular(description, MOST).decode("utf-8"))
+        values: Any = json.loads(read_regular(description, MAX_DESCRIPTION_BYTES).decode("utf-8"))
         if values["format"] != FORMAT:
             raise RunError(f"'{printable(path.name)}' was written by another version of StyleForge")
         title, picture, flags = values["title"], values["picture"], values["flags"]
@@ -251,20 +287,22 @@ def read(path: Path) -> RunDirectory:
             raise ValueError("there should be a title")
         run = RunDirectory(path, printable(title), picture, tuple(flags), iterations)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as exc:
-        learned = RunDirectory(path, "", "", (), 0)
-        if not learned.worth_keeping:
+        remains = RunDirectory(path, "", "", (), 0)
+        if not remains.worth_keeping:
             raise RunError(f"'{printable(path.name)}' is not a training run") from exc
-        rest = learned.pack if learned.pack.is_dir() else learned.checkpoint
+        rest = remains.pack if remains.pack.is_dir() else remains.checkpoint
         raise DamagedRunError(
             f"the training in '{path}' cannot be resumed: its 'run.json' is missing or damaged; "
             f"'{rest}' can be installed as a style, or the folder be deleted"
         ) from exc
-    return run.with_history(_points(values.get("history")))
+    return run.with_history(_valid_history(values.get("history")))
 
 
-def _points(kept: Any) -> tuple[LossPoint, ...]:
-    """The losses as they were noted; none if they are damaged, for they are only shown until
-    the run goes on from its checkpoint, which has them too."""
+def _valid_history(kept: Any) -> tuple[LossPoint, ...]:
+    """Return the stored losses; none if they are damaged.
+
+    They are shown only until the run resumes, since its checkpoint contains them too.
+    """
     try:
         history = tuple(LossPoint(int(n), float(c), float(s), float(t)) for n, c, s, t in kept)
     except (ValueError, TypeError, OverflowError):

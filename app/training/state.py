@@ -1,4 +1,4 @@
-"""What the studio is doing and how far it is, as values that a window can show."""
+"""The state of training, as values that a window can show."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from models.training.presets import Preset
 
 
 class Phase(Enum):
-    """What the studio is doing. In ASKING it waits for the user's word on a long run; PAUSED
-    is a run put down, in this sitting or an earlier one."""
+    """What the controller is doing.
+
+    AWAITING_CONFIRMATION waits for the user's decision about a long run; PAUSED is a run that was
+    stopped in this or an earlier session.
+    """
 
     IDLE = auto()
     PREPARING = auto()
@@ -25,17 +28,25 @@ class Phase(Enum):
 
     @property
     def busy(self) -> bool:
-        """Whether something is going on that the user may want to end."""
+        """Whether there is work under way that the user may cancel."""
         return self not in (Phase.IDLE, Phase.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a run will take on this machine, from real steps; `cheaper` is a quicker preset, if
-    there is one, with the seconds it would take."""
+    """The training time of a run on this machine, measured with real steps.
+
+    Attributes:
+        seconds: for the whole run.
+        seconds_per_step: for one step.
+        device: "CPU", or the name of a GPU.
+        on_gpu: whether the device is a GPU.
+        cheaper: a faster preset, if there is one.
+        cheaper_seconds: training time of that preset.
+    """
 
     seconds: float
-    pace: float  # seconds for one step
+    seconds_per_step: float  # seconds for one step
     device: str  # "CPU", or a GPU's name
     on_gpu: bool
     cheaper: Preset | None = None
@@ -43,8 +54,8 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class StepLosses:
-    """How far the run is; `skipped` counts photographs that could not be used."""
+class TrainingProgress:
+    """How far the run is; `skipped` counts the photographs that could not be used."""
 
     iteration: int
     iterations: int
@@ -55,14 +66,22 @@ class StepLosses:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything a window shows of the studio but pictures and curves. `doing` is a sentence on
-    the work under way, `share` how much of it is done, 0-1, where that is known; `problem` is
-    why the last run ended."""
+    """Everything a window shows about training, except pictures and losses.
+
+    Attributes:
+        phase: what the controller is doing.
+        run: the current run.
+        doing: a sentence about the current work.
+        fraction: how much of it is done, 0 to 1; None if unknown.
+        forecast: the measured training time.
+        progress: how far the run is.
+        problem: why the last run failed.
+    """
 
     phase: Phase = Phase.IDLE
     run: RunDirectory | None = None
     doing: str = ""
-    share: float | None = None
+    fraction: float | None = None
     forecast: Forecast | None = None
-    reading: StepLosses | None = None
+    progress: TrainingProgress | None = None
     problem: Problem | None = None

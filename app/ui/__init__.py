@@ -1,0 +1,1 @@
+"""The window: its widgets, controllers and theme."""

@@ -1,4 +1,4 @@
-"""The table of actions, from which toolbar, menu, shortcuts and help are made."""
+"""The table of actions that generates toolbar, menu, shortcuts and help."""
 
 from __future__ import annotations
 
@@ -13,9 +13,20 @@ from app.ui.theme.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One thing the user can do. `keys` are portable key sequences, the first one is shown;
-    `exclusive` names a set of checkable actions of which one is on."""
+class ActionEntry:
+    """One action of the user.
+
+    Attributes:
+        key: its identifier.
+        title: text in the menu.
+        keys: portable key sequences; the first one is shown.
+        tip: tooltip, also shown in the help.
+        group: submenu and heading in the help.
+        icon: name of its file in assets/icons; empty for none.
+        checkable: whether it is on or off.
+        exclusive: name of a group of checkable actions of which one is on.
+        repeats: whether it repeats while the key is held down.
+    """
 
     key: str
     title: str
@@ -31,17 +42,17 @@ class Entry:
 STYLE_KEYS = 9
 GROUPS = ("Source", "Playback", "Picture", "Style", "View", "Program")
 
-ACTIONS: tuple[Entry, ...] = (
-    Entry("open", "Open...", ("Ctrl+O",), "Open pictures or a video", "Source", "open"),
-    Entry(
+ACTIONS: tuple[ActionEntry, ...] = (
+    ActionEntry("open", "Open...", ("Ctrl+O",), "Open pictures or a video", "Source", "open"),
+    ActionEntry(
         "open_folder",
         "Open folder...",
         ("Ctrl+Shift+O",),
-        "Open all pictures of a folder as a strip",
+        "Open all pictures in a folder as a strip",
         "Source",
         "folder",
     ),
-    Entry(
+    ActionEntry(
         "address",
         "Network address...",
         ("Ctrl+L",),
@@ -49,11 +60,13 @@ ACTIONS: tuple[Entry, ...] = (
         "Source",
         "address",
     ),
-    Entry("paste", "Paste", ("Ctrl+V",), "Open the picture on the clipboard", "Source", "paste"),
-    Entry(
-        "sources", "Cameras and sources", ("Ctrl+K",), "Choose what to style", "Source", "camera"
+    ActionEntry(
+        "paste", "Paste", ("Ctrl+V",), "Open the picture from the clipboard", "Source", "paste"
     ),
-    Entry(
+    ActionEntry(
+        "sources", "Cameras and sources", ("Ctrl+K",), "Choose a source", "Source", "camera"
+    ),
+    ActionEntry(
         "pause",
         "Pause",
         ("Space",),
@@ -62,7 +75,7 @@ ACTIONS: tuple[Entry, ...] = (
         "pause",
         checkable=True,
     ),
-    Entry(
+    ActionEntry(
         "previous",
         "Back",
         ("Left", "PgUp"),
@@ -71,7 +84,7 @@ ACTIONS: tuple[Entry, ...] = (
         "previous",
         repeats=True,
     ),
-    Entry(
+    ActionEntry(
         "next",
         "Forward",
         ("Right", "PgDown"),
@@ -80,42 +93,56 @@ ACTIONS: tuple[Entry, ...] = (
         "next",
         repeats=True,
     ),
-    Entry(
+    ActionEntry(
         "snapshot",
         "Snapshot",
         ("S",),
-        "Save the picture at once, into Pictures/StyleForge",
+        "Save the picture to Pictures/StyleForge",
         "Picture",
         "snapshot",
     ),
-    Entry(
+    ActionEntry(
         "record",
         "Record",
         ("R",),
-        "Record the stream as a film into Videos/StyleForge, and end it",
+        "Start or stop recording the stream to Videos/StyleForge",
         "Picture",
         "record",
         checkable=True,
     ),
-    Entry("save", "Save as...", ("Ctrl+S",), "Save the picture as a file", "Picture", "save"),
-    Entry("copy", "Copy", ("Ctrl+C",), "Copy the picture to the clipboard", "Picture", "copy"),
+    ActionEntry("save", "Save as...", ("Ctrl+S",), "Save the picture as a file", "Picture", "save"),
+    ActionEntry(
+        "copy", "Copy", ("Ctrl+C",), "Copy the picture to the clipboard", "Picture", "copy"
+    ),
     *(
-        Entry(f"style_{n}", f"Style {n}", (str(n),), f"Choose style {n} of the gallery", "Style")
+        ActionEntry(
+            f"style_{n}", f"Style {n}", (str(n),), f"Choose style {n} of the gallery", "Style"
+        )
         for n in range(1, STYLE_KEYS + 1)
     ),
-    Entry("next_style", "Next style", ("N",), "Choose the next style", "Style", "styled"),
-    Entry("previous_style", "Previous style", ("Shift+N",), "Choose the previous style", "Style"),
-    Entry(
+    ActionEntry("next_style", "Next style", ("N",), "Choose the next style", "Style", "styled"),
+    ActionEntry(
+        "previous_style", "Previous style", ("Shift+N",), "Choose the previous style", "Style"
+    ),
+    ActionEntry(
         "train",
         "Train a style...",
         ("Ctrl+T",),
-        "Learn a new style from a picture, in the training studio",
+        "Train a new style from a picture in the training studio",
         "Style",
         "train",
     ),
-    Entry("mix", "Mix on or off", ("M",), "Mix with a second style, or stop", "Style"),
-    Entry("mix_next", "Mix with the next", ("Shift+M",), "Change the second style", "Style"),
-    Entry(
+    ActionEntry(
+        "mix", "Mix on or off", ("M",), "Start or stop mixing with a second style", "Style"
+    ),
+    ActionEntry(
+        "mix_next",
+        "Mix with the next",
+        ("Shift+M",),
+        "Mix with the next style of the gallery",
+        "Style",
+    ),
+    ActionEntry(
         "install_style",
         "Install a style...",
         ("Ctrl+I",),
@@ -123,7 +150,7 @@ ACTIONS: tuple[Entry, ...] = (
         "Style",
         "add",
     ),
-    Entry(
+    ActionEntry(
         "remove_style",
         "Remove this style...",
         ("Shift+Del",),
@@ -131,7 +158,7 @@ ACTIONS: tuple[Entry, ...] = (
         "Style",
         "remove",
     ),
-    Entry(
+    ActionEntry(
         "view_styled",
         "Styled",
         ("Ctrl+1",),
@@ -141,7 +168,7 @@ ACTIONS: tuple[Entry, ...] = (
         checkable=True,
         exclusive="view",
     ),
-    Entry(
+    ActionEntry(
         "view_split",
         "Split",
         ("Ctrl+2",),
@@ -151,7 +178,7 @@ ACTIONS: tuple[Entry, ...] = (
         checkable=True,
         exclusive="view",
     ),
-    Entry(
+    ActionEntry(
         "view_compare",
         "Compare",
         ("Ctrl+3",),
@@ -161,9 +188,13 @@ ACTIONS: tuple[Entry, ...] = (
         checkable=True,
         exclusive="view",
     ),
-    Entry("compare", "Compare on or off", ("C",), "Compare, or back to the view before", "View"),
-    Entry("cycle_view", "Next view", ("V",), "Styled, split, compare", "View"),
-    Entry(
+    ActionEntry(
+        "compare", "Compare on or off", ("C",), "Compare, or return to the previous view", "View"
+    ),
+    ActionEntry(
+        "cycle_view", "Next view", ("V",), "Switch between styled, split and compare", "View"
+    ),
+    ActionEntry(
         "overlay",
         "Figures",
         ("O",),
@@ -172,7 +203,7 @@ ACTIONS: tuple[Entry, ...] = (
         "overlay",
         checkable=True,
     ),
-    Entry(
+    ActionEntry(
         "gallery",
         "Styles",
         ("G",),
@@ -181,23 +212,32 @@ ACTIONS: tuple[Entry, ...] = (
         "gallery",
         checkable=True,
     ),
-    Entry("panel", "Panel", ("P",), "Show the panel of settings", "View", "panel", checkable=True),
-    Entry("theme", "Theme", ("Ctrl+Shift+T",), "Follow the system, light, dark", "View", "theme"),
-    Entry(
+    ActionEntry(
+        "panel", "Panel", ("P",), "Show the panel of settings", "View", "panel", checkable=True
+    ),
+    ActionEntry(
+        "theme",
+        "Theme",
+        ("Ctrl+Shift+T",),
+        "Switch between the system, light and dark themes",
+        "View",
+        "theme",
+    ),
+    ActionEntry(
         "fullscreen",
         "Full screen",
         ("F11",),
-        "Nothing but the picture",
+        "Show only the picture",
         "View",
         "fullscreen",
         checkable=True,
     ),
-    Entry(
+    ActionEntry(
         "back", "Leave or dismiss", ("Esc",), "Leave full screen, or dismiss the message", "View"
     ),
-    Entry("menu", "Menu", ("F10",), "Everything the program can do", "Program", "menu"),
-    Entry("help", "Keys and help", ("F1",), "All keys", "Program", "help"),
-    Entry(
+    ActionEntry("menu", "Menu", ("F10",), "Show all commands", "Program", "menu"),
+    ActionEntry("help", "Keys and help", ("F1",), "Show all keys", "Program", "help"),
+    ActionEntry(
         "copy_details",
         "Copy details",
         ("Ctrl+Shift+C",),
@@ -205,13 +245,20 @@ ACTIONS: tuple[Entry, ...] = (
         "Program",
         "copy",
     ),
-    Entry("quit", "Quit", ("Q", "Ctrl+Q"), "Close the program", "Program", "quit"),
+    ActionEntry("quit", "Quit", ("Q", "Ctrl+Q"), "Close the program", "Program", "quit"),
 )
 
 
-def build(parent: QWidget, slots: Mapping[str, Callable[[], object]]) -> dict[str, QAction]:
-    """One QAction per entry, added to `parent` so that its keys work; `slots` has one callable
-    per key of the table, and a missing or unknown one raises KeyError."""
+def build_actions(parent: QWidget, slots: Mapping[str, Callable[[], object]]) -> dict[str, QAction]:
+    """Make one QAction per entry and add it to `parent`, so that its shortcuts work.
+
+    Args:
+        parent: owns the actions.
+        slots: one callable for every key of the table.
+
+    Raises:
+        KeyError: a slot is missing, or its key is unknown.
+    """
     unknown = set(slots) ^ {entry.key for entry in ACTIONS}
     if unknown:
         raise KeyError(f"actions without a slot, or slots without an action: {sorted(unknown)}")
@@ -220,7 +267,7 @@ def build(parent: QWidget, slots: Mapping[str, Callable[[], object]]) -> dict[st
     for entry in ACTIONS:
         action = QAction(entry.title, parent)
         action.setShortcuts([QKeySequence(key) for key in entry.keys])
-        action.setToolTip(tip_with_key(entry.tip, action.shortcut()))
+        action.setToolTip(tooltip_with_shortcut(entry.tip, action.shortcut()))
         action.setCheckable(entry.checkable)
         action.setAutoRepeat(entry.repeats)
         if entry.exclusive:
@@ -233,17 +280,17 @@ def build(parent: QWidget, slots: Mapping[str, Callable[[], object]]) -> dict[st
     return made
 
 
-def dressing(actions: Mapping[str, QAction], tokens: Tokens) -> Iterator[None]:
-    """Gives every action its icon in the theme's colors, and yields after each group."""
+def apply_icons(actions: Mapping[str, QAction], tokens: Tokens) -> Iterator[None]:
+    """Set the icons in the theme's colors; yields after each group."""
     for group in GROUPS:
         for entry in ACTIONS:
             if entry.icon and entry.group == group:
-                # Those of which one is on lie on the accent themselves.
+                # A checked button of an exclusive group has the accent as background.
                 checked = tokens.on_accent if entry.exclusive else ""
                 actions[entry.key].setIcon(icon(entry.icon, tokens, checked))
         yield
 
 
-def tip_with_key(tip: str, key: QKeySequence) -> str:
-    """A tooltip that ends in its key, in the platform's way of writing it."""
+def tooltip_with_shortcut(tip: str, key: QKeySequence) -> str:
+    """Return a tooltip that ends with its shortcut in native notation."""
     return f"{tip} ({key.toString(QKeySequence.SequenceFormat.NativeText)})"

@@ -1,4 +1,4 @@
-"""Starts the window."""
+"""Starts the application with its window."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.errors import Problem
-from app.parameters import given
+from app.parameters import given_values
 from app.settings import Settings, settings_path
 from app.ui.startup_view import StartupView
 from utils.system import has_display, missing, sentence
@@ -33,17 +33,21 @@ NO_DISPLAY = (
 
 
 def run(options: Namespace) -> int:
-    """Open the window and stay until it is closed; the exit status.
+    """Open the window and run the event loop.
 
-    `options.source`, `style`, `mix` and the flags of the table of parameters, where given, take the
-    place of what was kept from the last run. Without a display: one sentence and 1.
+    Args:
+        options: `source`, `style`, `mix` and the flags of the table of parameters replace the
+            stored settings where given.
+
+    Returns:
+        The exit status: 1 without a display, after a message on stderr.
     """
     if not has_display():
         sys.stderr.write(NO_DISPLAY)
         return 1
     path = settings_path()
     damage: list[str] = []
-    settings = replace(Settings.load(path, damage.append), **given(options))
+    settings = replace(Settings.load(path, damage.append), **given_values(options))
     for name in ("style", "source"):
         if (value := getattr(options, name)) is not None:
             settings = replace(settings, **{name: value})
@@ -51,65 +55,70 @@ def run(options: Namespace) -> int:
         key, amount = options.mix
         settings = replace(settings, mix=key, mix_amount=amount)
     if lacking := missing():
-        sys.stderr.write(sentence(lacking) + "\n")  # Qt may abort over one of these
+        sys.stderr.write(sentence(lacking) + "\n")  # Qt may abort without one of these
     app = QApplication(sys.argv[:1])
     app.setApplicationName("StyleForge")
     app.setDesktopFileName("styleforge")
     starting = StartupView(app, settings)
     starting.show()
-    if not _loaded(starting):
+    if not _import_torch(starting):
         return 0
 
-    # What needs PyTorch comes after the first sign of life.
+    # These import PyTorch, so the startup window is shown first.
     from app.live.session import Session
     from app.styles.library import Library
-    from app.ui.controllers.settings_mapping import config_of, source_of
+    from app.ui.controllers.settings_mapping import config_from_settings, source_from_settings
     from app.ui.controllers.startup_source import StartupSource
     from app.ui.main_window import MainWindow
     from kernels.jit import build
 
     library = Library.default()
     if options.style:
-        library.get(options.style)  # a misspelled name is told at once, with near ones
+        library.get(options.style)  # reports a misspelled key at once
     if options.mix:
         library.get(settings.mix)
-    session = Session(library, config_of(settings, library), budget_ms=settings.budget_ms)
+    session = Session(
+        library, config_from_settings(settings, library), budget_ms=settings.budget_ms
+    )
     try:
         window = MainWindow(session, settings, lambda changed: changed.save(path))
-        starting.give_way_to(window)
+        starting.hand_over_to(window)
         for words in damage:
             window.problems.add(Problem(words))
         if options.pictures:
             _close_after(window, session, options.pictures)
-        StartupSource(session, source_of(settings))
+        StartupSource(session, source_from_settings(settings))
         session.prepare_kernels()
-        spare_what_was_loaded(session)
-        # Python sees a signal only when it runs; the timers of the window see to that.
+        freeze_garbage_collector(session)
+        # Python handles signals only while it runs code, which the window's timers ensure.
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: _end(window))
+            signal.signal(number, lambda *_: _close_on_signal(window))
         return app.exec()
     finally:
-        build.stop()  # a build that is under way would hold the process
+        build.stop()  # a running build would keep the process alive
         session.shutdown()
 
 
-def spare_what_was_loaded(session: Session) -> None:
-    """Have Python's garbage collector pass over what the start loads, and what the first picture
-    and the kernels load then: it stays anyway, and looking through all of it would keep every
-    thread waiting for a tenth of a second, now and again."""
+def freeze_garbage_collector(session: Session) -> None:
+    """Exclude the objects loaded at startup, and with the first picture, from garbage collection.
+
+    They are never freed, and traversing them would pause all threads for a tenth of a second.
+    """
     once = Qt.ConnectionType.SingleShotConnection
     for loaded in (session.painted, session.kernels_changed):
         loaded.connect(lambda _: gc.freeze(), once)
 
 
-def _end(window: MainWindow) -> None:
-    """Close; a film under way is completed unasked, since nobody may be there to answer."""
-    window.exporter.end()
+def _close_on_signal(window: MainWindow) -> None:
+    """Close the window and complete a recording without asking, since nobody may be there to
+    answer.
+    """
+    window.exporter.finish()
     window.close()
 
 
 def _close_after(window: QWidget, session: Session, pictures: int) -> None:
-    """Close `window` once that many pictures have been painted."""
+    """Close `window` after this many pictures were painted."""
     started = psutil.Process().create_time()
     painted = 0
 
@@ -125,8 +134,10 @@ def _close_after(window: QWidget, session: Session, pictures: int) -> None:
     session.painted.connect(count)
 
 
-def _loaded(starting: StartupView) -> bool:
-    """Import PyTorch, which takes seconds, while `starting` stays alive; False if it is closed."""
+def _import_torch(starting: StartupView) -> bool:
+    """Import PyTorch, which takes seconds, while `starting` stays responsive; False if it was
+    closed.
+    """
     work = threading.Thread(target=import_module, args=("torch",), name="import")
     work.start()
     while work.is_alive():

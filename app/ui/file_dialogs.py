@@ -1,4 +1,4 @@
-"""Asks for files: each kind is looked for where one was found the last time."""
+"""File dialogs that remember the last folder for each kind of file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.settings import Settings
 from app.ui.window_geometry import WindowGeometry
 
 Place = QStandardPaths.StandardLocation
-LONGEST = 120  # letters of a name that is suggested; file systems stop at 255 bytes
+MAX_NAME = 120  # characters of a suggested name; file systems allow 255 bytes
 
 _PICTURES = (
     "png jpg jpeg jfif webp avif heic heif gif bmp tif tiff tga ppm pgm pnm jp2 ico psd dds qoi"
@@ -34,9 +34,14 @@ _ALL = "All files (*)"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """`setting` is the field of Settings that holds the last folder of this kind, `places` are
-    where to begin without one, `filters` what can be opened, the first at once."""
+class FileKind:
+    """What a dialog is for.
+
+    Attributes:
+        setting: the field of Settings with the last folder.
+        places: standard locations to start in, if there is no last folder.
+        filters: name filters; the first is selected.
+    """
 
     setting: str
     places: tuple[Place, ...]
@@ -44,7 +49,7 @@ class Kind:
 
 
 _FILES = (Place.PicturesLocation, Place.MoviesLocation)
-OPENED = Kind(
+OPEN_FILES = FileKind(
     "open_folder",
     _FILES,
     (
@@ -54,19 +59,19 @@ OPENED = Kind(
         _ALL,
     ),
 )
-PICTURE = Kind("open_folder", _FILES, (_filter("Pictures", *PICTURES), _ALL))
-FOLDER = Kind("open_folder", _FILES)
-STYLE = Kind(
+OPEN_PICTURE = FileKind("open_folder", _FILES, (_filter("Pictures", *PICTURES), _ALL))
+OPEN_FOLDER = FileKind("open_folder", _FILES)
+OPEN_STYLE = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
     (_filter("Styles", ".pth", ".pt", ".safetensors"), _ALL),
 )
-WEIGHTS = Kind(
+OPEN_WEIGHTS = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
     (_filter("Weights", ".pth", ".pt", ".safetensors"), _ALL),
 )
-SAVED = Kind(
+SAVE_PICTURE = FileKind(
     "save_folder",
     (Place.PicturesLocation,),
     (_filter("PNG", ".png"), _filter("JPEG", ".jpg", ".jpeg"), _filter("WebP", ".webp")),
@@ -74,10 +79,11 @@ SAVED = Kind(
 
 
 class FileDialogs:
-    """Makes the dialogs; `settings()` are those in force and `keep(field=value)` changes them.
+    """Makes file dialogs; `settings()` returns the settings and `keep(field=value)` changes them.
 
-    A dialog is kept and opened again: taking one down waits for the thread that reads its folder,
-    which holds the window up."""
+    Dialogs are reused: destroying one waits for the thread that reads its folder and blocks the
+    window.
+    """
 
     def __init__(self, settings: Callable[[], Settings], keep: Callable[..., None]) -> None:
         self._settings, self._keep = settings, keep
@@ -88,14 +94,21 @@ class FileDialogs:
         self,
         parent: QWidget,
         title: str,
-        kind: Kind,
+        kind: FileKind,
         mode: QFileDialog.FileMode,
         chosen: Callable[[list[str]], object],
         *places: Path,
     ) -> QFileDialog:
-        """A dialog to be opened, which does not stop the stream; `chosen` gets the paths. It begins
-        in the last folder of the kind, or in the first of `places` and the kind's own that
-        exists."""
+        """Return a dialog to be opened; it is not modal.
+
+        Args:
+            parent: owns the dialog.
+            title: identifies the dialog.
+            kind: what the dialog is for.
+            mode: Qt's file mode.
+            chosen: called with the chosen paths.
+            places: folders to start in, if there is no last folder of this kind.
+        """
         self._chosen[title] = chosen
         made = self._made.get(title)
         if made is None or not isValid(made) or made.parent() is not parent:
@@ -104,17 +117,17 @@ class FileDialogs:
             made.setOption(QFileDialog.Option.HideNameFilterDetails)
             if kind.filters:
                 made.setNameFilters(kind.filters)
-            made.filesSelected.connect(lambda names: self._take(title, kind, names))
+            made.filesSelected.connect(lambda names: self._on_selected(title, kind, names))
             WindowGeometry(made)
-        made.setDirectory(str(self.start(kind, *places)))
+        made.setDirectory(str(self.start_folder(kind, *places)))
         return made
 
-    def _take(self, title: str, kind: Kind, names: list[str]) -> None:
+    def _on_selected(self, title: str, kind: FileKind, names: list[str]) -> None:
         self._remember(kind, Path(names[0]))
         self._chosen[title](names)
 
-    def start(self, kind: Kind, *places: Path) -> Path:
-        """The folder in which a dialog for `kind` begins."""
+    def start_folder(self, kind: FileKind, *places: Path) -> Path:
+        """Return the folder in which a dialog for `kind` starts."""
         kept = getattr(self._settings(), kind.setting)
         usual = [
             Path(name) for each in kind.places for name in QStandardPaths.standardLocations(each)
@@ -122,16 +135,15 @@ class FileDialogs:
         wanted = [Path(kept), *places, *usual] if kept else [*places, *usual]
         return next((folder for folder in wanted if folder.is_dir()), Path.home())
 
-    def _remember(self, kind: Kind, chosen: Path) -> None:
+    def _remember(self, kind: FileKind, chosen: Path) -> None:
         self._keep(**{kind.setting: str(chosen.parent)})
 
 
 def suggested_name(source: str, style: str) -> str:
-    """ "holiday, Candy.png" of the title of a source and that of a style, with nothing in it that
-    some system forbids in a name."""
+    """Return a file name such as "holiday, Candy.png", valid on every system."""
     ending = Path(source).suffix
     if ending.lower() in (*PICTURES, *VIDEOS):
         source = source.removesuffix(ending)
     source, style = (re.sub(r'[\x00-\x1f\x7f/\\:*?"<>|]+', "_", text) for text in (source, style))
-    words = f"{source[:LONGEST]}, {style[:LONGEST]}" if source else style[:LONGEST]
+    words = f"{source[:MAX_NAME]}, {style[:MAX_NAME]}" if source else style[:MAX_NAME]
     return f"{words.strip(' .')}.png"

@@ -1,4 +1,4 @@
-"""All keys, in a window that can stay open beside the stream."""
+"""The list of all shortcuts, in a window that can stay open."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, Entry
+from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, ActionEntry
 from app.ui.controllers.drop_parser import DROPPABLE
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.message_bars import button
+from app.ui.widgets.message_bars import make_button
 from app.ui.window_geometry import WindowGeometry
 
 NOTES = (
     ("Split view", "Drag the divider, or focus the picture (Tab) and use Left and Right."),
     ("Drop and paste", f"{DROPPABLE} can be dropped or pasted anywhere on the window."),
     ("Several pictures", "Dropped or opened together they form a strip to step through."),
-    ("Privacy", "Nothing leaves this machine. Pictures are saved only when you say so."),
+    ("Privacy", "Nothing is sent from this machine. Pictures are saved only on request."),
 )
 
 
-def key_words(entry: Entry) -> str:
-    """The keys of an action, in the platform's way of writing them."""
+def shortcut_text(entry: ActionEntry) -> str:
+    """Return the shortcuts of an action in native notation."""
     native = QKeySequence.SequenceFormat.NativeText
     return "  or  ".join(QKeySequence(key).toString(native) for key in entry.keys)
 
 
 def rows(group: str) -> list[tuple[str, str]]:
-    """(keys, what they do) for a group of the table; the number keys share one row."""
+    """Return (shortcuts, description) for each action of a group; the number keys share one row."""
     made = [
-        (key_words(entry), entry.tip)
+        (shortcut_text(entry), entry.tip)
         for entry in ACTIONS
         if entry.group == group and not entry.key.startswith("style_")
     ]
@@ -47,7 +47,7 @@ def rows(group: str) -> list[tuple[str, str]]:
 
 
 class HelpDialog(QDialog):
-    """Not modal. Generated from the table of actions."""
+    """A modeless dialog generated from the table of actions."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +66,7 @@ class HelpDialog(QDialog):
         scroll.setAccessibleName("Keys")
         scroll.setToolTip("All keys; scroll with the arrow keys")
         # Not a QDialogButtonBox, whose icons are black in every theme.
-        close = button("&Close", "Close this window (Esc)", self.reject)
+        close = make_button("&Close", "Close this window (Esc)", self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 2 * SPACE)
         column.addWidget(scroll, 1)

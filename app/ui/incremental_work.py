@@ -1,4 +1,4 @@
-"""Does long work on the GUI thread in pieces, so that the window answers in between."""
+"""Splits long work on the GUI thread into steps, so that the window stays responsive."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from PySide6.QtCore import QObject, QTimer
 
 
 class IncrementalWork(QObject):
-    """Goes on with one piece of work in every turn of the event loop."""
+    """Runs an iterator, one step in each iteration of the event loop."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._work: Iterator[object] = iter(())
-        self._turn = QTimer(self, interval=0)
-        self._turn.timeout.connect(self._go_on)
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._step)
 
-    def begin(self, work: Iterator[object]) -> None:
-        """Do `work` up to its first yield now, and from there on in later turns; what is left of
-        the work before is not done any more."""
+    def start(self, work: Iterator[object]) -> None:
+        """Run the first step of `work` now and the others later; earlier work is abandoned."""
         self._work = work
-        self._turn.start()
-        self._go_on()
+        self._timer.start()
+        self._step()
 
-    def _go_on(self) -> None:
+    def _step(self) -> None:
         try:
             next(self._work)
         except StopIteration:
-            self._turn.stop()
+            self._timer.stop()

@@ -1,7 +1,7 @@
-"""Measures the live path through the real window: age, heartbeat, growth, switching, start.
+"""Measures the live pipeline with the real window: age, responsiveness, memory, switching, startup.
 
-`python -m app.ui.live_benchmark FILE` stores the figures as JSON; without a display the window is
-painted into memory.
+`python -m app.ui.live_benchmark FILE` stores the results as JSON. Without a display, the window is
+rendered offscreen.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.session import Session
-from app.provenance import origin
+from app.provenance import report_header
 from app.settings import Settings
 from app.sources.scene import render
 from app.styles.library import Library
@@ -49,7 +49,7 @@ SLOWED_MS = 200.0
 
 
 class Metronome(FrameSource):
-    """The scene at a fixed rate; the newest frame only, numbered so that gaps are drops."""
+    """The scene at a fixed rate; only the newest frame is delivered, index gaps are drops."""
 
     kind = "source"
 
@@ -61,6 +61,7 @@ class Metronome(FrameSource):
         self._last = -1
 
     def read(self, timeout: float = 0.02) -> Frame | None:
+        """Return the frame that is due, waiting at most `timeout` seconds."""
         due = self._start + (self._last + 1) / self._fps
         wait = due - time.perf_counter()
         if wait > 0:
@@ -73,13 +74,15 @@ class Metronome(FrameSource):
         return Frame(pixels, index, self._start + index / self._fps)
 
     def close(self) -> None:
+        """Release the rendered frames."""
         self._frames = []
 
 
 class SlowEngine(Engine):
-    """An engine that takes at least `SLOWED_MS` a frame."""
+    """An engine that takes at least `SLOWED_MS` per frame."""
 
     def infer(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> Inferred:
+        """Run the network, then sleep until `SLOWED_MS` have passed."""
         start = time.perf_counter()
         inferred = super().infer(frame, mode)
         time.sleep(max(0.0, SLOWED_MS / 1e3 - (time.perf_counter() - start)))
@@ -87,7 +90,7 @@ class SlowEngine(Engine):
 
 
 class Heartbeat(QObject):
-    """A timer that beats every 5 ms; `gaps` are how much later each beat came, in ms."""
+    """A timer with an interval of 5 ms; `gaps` are the delays of its ticks in milliseconds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,11 +108,11 @@ class Heartbeat(QObject):
 
 @dataclass(frozen=True, slots=True)
 class Streaming:
-    """60 frames a second into an engine slowed to 200 ms a frame.
+    """60 frames per second into an engine slowed down to 200 ms per frame.
 
-    Ages are of the picture on screen, from capture, in milliseconds and in engine frames: when it
-    is painted, and just before the next one replaces it, a whole engine frame later;
-    `blocked_ms` is the longest the GUI thread went without a heartbeat.
+    Ages of the picture on screen are measured from capture, in milliseconds and in engine frames:
+    when it is painted (`shown`), and just before the next one replaces it (`replaced`).
+    `blocked_ms` is the longest time the GUI thread was blocked.
     """
 
     pictures: int
@@ -124,6 +127,8 @@ class Streaming:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
+    """Resident memory in MB before and after a number of frames."""
+
     frames: int
     first_mb: float
     last_mb: float
@@ -132,8 +137,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """What the automatic size settled on for 640x480, how often it changed on the way there and
-    after that, and the capture-to-paint time it gave."""
+    """The automatic size for 640x480: its changes, and the capture-to-paint time."""
 
     size: tuple[int, int]
     budget_ms: float
@@ -147,7 +151,7 @@ class Automatic:
 
 @contextmanager
 def window(config: EngineConfig, engine: type[Engine], fps: float) -> Iterator[MainWindow]:
-    """A real window, streaming."""
+    """Open a real window that streams."""
     library = Library.default()
     session = Session(library, config, engine=engine(library))
     settings = Settings(style=config.style, source="")
@@ -163,11 +167,12 @@ def window(config: EngineConfig, engine: type[Engine], fps: float) -> Iterator[M
 
 
 def resident_mb() -> float:
+    """Resident memory of this process in MB."""
     return psutil.Process().memory_info().rss / 1e6
 
 
 def wait(until: Callable[[], bool], seconds: float) -> bool:
-    """Run the event loop until `until()` or for `seconds`; whether it came true."""
+    """Run the event loop until `until()` is true, at most `seconds`; returns whether it is."""
     loop = QEventLoop()
     deadline = time.perf_counter() + seconds
     poll = QTimer(interval=20)
@@ -179,7 +184,7 @@ def wait(until: Callable[[], bool], seconds: float) -> bool:
 
 
 def streaming(seconds: float = 20.0) -> Streaming:
-    """The age of what is shown while the engine is far slower than the source."""
+    """Measure the age of the displayed picture with an engine much slower than the source."""
     with window(EngineConfig(size=128), SlowEngine, 60) as opened:
         painted: list[tuple[float, float]] = []  # (when, captured at)
         opened.session.painted.connect(
@@ -206,7 +211,7 @@ def streaming(seconds: float = 20.0) -> Streaming:
 
 
 def growth(frames: int = 3000) -> Growth:
-    """What the process gains over `frames` styled frames, after the first hundred."""
+    """Measure the memory growth over `frames` styled frames, after the first hundred."""
     with window(EngineConfig(size=32), Engine, 1000) as shown:
         seen = 0
 
@@ -223,7 +228,7 @@ def growth(frames: int = 3000) -> Growth:
 
 
 def switching() -> dict[str, int]:
-    """Frames made with the old config after each kind of change, while streaming."""
+    """Count the frames made with the old config after each kind of change, while streaming."""
     result: dict[str, int] = {}
     config = EngineConfig(size=128)
     with window(config, Engine, 60) as shown:
@@ -252,7 +257,7 @@ def switching() -> dict[str, int]:
 
 
 def automatic() -> Automatic:
-    """Where the automatic size settles on this machine, and whether it stays there."""
+    """Measure which size the automatic choice settles on, and whether it stays."""
     budget = Settings().budget_ms
     with window(EngineConfig(size=None), Engine, 30) as shown:
         sizes: list[tuple[float, tuple[int, int]]] = []
@@ -260,7 +265,7 @@ def automatic() -> Automatic:
         wait(lambda: bool(sizes), 20)
         began = sizes[0][0]
         wait(lambda: False, 80)
-        reading = shown.session.meter.reading(time.perf_counter())
+        reading = shown.session.metrics.stats(time.perf_counter())
         size, quiet = sizes[-1][1], _changes(sizes)
         with compiling():
             beside = time.perf_counter()
@@ -279,13 +284,13 @@ def automatic() -> Automatic:
 
 
 def _changes(sizes: list[tuple[float, tuple[int, int]]]) -> list[float]:
-    """When the size became another one."""
+    """Return the times at which the size changed."""
     return [later[0] for now, later in pairwise(sizes) if now[1] != later[1]]
 
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """A C++ compiler works beside, over and over."""
+    """Run a C++ compiler in a loop in the background."""
     command = [toolchain().compiler, "-O3", "-c", "-x", "c++", "-", "-o", os.devnull]
     source = (
         "#include <regex>\nauto f(const char* s) { return std::regex_match(s, std::regex(s)); }"
@@ -306,7 +311,7 @@ def compiling() -> Iterator[None]:
 
 
 def engine_fps(frames: int = 60) -> dict[str, float]:
-    """Frames a second of the engine alone, from frame to frame at 320x240, for each network."""
+    """Return the frames per second of the engine alone at 320x240, for each network."""
     rates = {}
     for network in ("full", "lite"):
         engine = Engine(Library.default())
@@ -322,30 +327,30 @@ def engine_fps(frames: int = 60) -> dict[str, float]:
 
 
 def start(runs: int = 3) -> list[float]:
-    """Seconds from starting the program to its first styled picture on screen, each run."""
+    """Return the seconds from program start to the first styled picture, for each run."""
     command = [sys.executable, "-m", app.__name__, "--source", "scene", "--pictures", "1"]
     seconds = []
-    with tempfile.TemporaryDirectory() as folder:  # the user's own settings stay as they are
+    with tempfile.TemporaryDirectory() as folder:  # keeps the user's settings unchanged
         environment = {**os.environ, "XDG_CONFIG_HOME": folder}
-        for _ in range(runs + 1):  # the first warms the disk's and the kernels' caches
-            told = subprocess.run(
+        for _ in range(runs + 1):  # the first run warms up the disk and kernel caches
+            finished = subprocess.run(
                 command, env=environment, check=True, capture_output=True, text=True
             )
-            seconds.append(float(told.stdout.split()[-2]))  # "... after 3.21 s"
+            seconds.append(float(finished.stdout.split()[-2]))  # "... after 3.21 s"
     return seconds[1:]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure everything and store it; the exit status."""
+    """Measure everything and store it; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m app.ui.live_benchmark")
     parser.add_argument("file", type=Path, help="store the figures here, as JSON")
     path: Path = parser.parse_args(argv).file
     if not has_display():
         sys.stderr.write("There is no display; the window is painted into memory instead\n")
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"  # for the window here and those started
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"  # for this window and those of child processes
     prepare()
     report = {
-        **origin(resolve("auto"), Library.default().styles),
+        **report_header(resolve("auto"), Library.default().styles),
         "live": measure(lambda text: sys.stderr.write(f"{text}\n")),
     }
     atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
@@ -353,7 +358,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measure(say: Callable[[str], object]) -> dict[str, object]:
-    """Every measurement, as JSON values."""
+    """Run every measurement; returns JSON-serializable values."""
     _application = QApplication.instance() or QApplication([])
     results: dict[str, object] = {}
     for name, work in (

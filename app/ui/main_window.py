@@ -1,4 +1,4 @@
-"""The window: puts the parts together and connects them to the session."""
+"""The main window: assembles the parts and connects them to the session."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from app.errors import Problem
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.settings import Settings
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.ui import actions
 from app.ui.controllers.drop_handler import DropHandler
 from app.ui.controllers.exporter import Exporter
 from app.ui.controllers.loading_message import LoadingMessage
-from app.ui.controllers.settings_mapping import settings_of, source_kept
+from app.ui.controllers.settings_mapping import settings_with_config, stored_source
 from app.ui.controllers.settings_saver import SettingsSaver
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
@@ -38,14 +38,14 @@ from app.ui.file_dialogs import FileDialogs
 from app.ui.help_dialog import HelpDialog
 from app.ui.incremental_work import IncrementalWork
 from app.ui.shortcut_filter import is_own_key
-from app.ui.startup_view import SIZE
+from app.ui.startup_view import INITIAL_SIZE
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import CHOICES, Theme
 from app.ui.theme.tokens import SPACE
 from app.ui.training.launcher import TrainingLauncher
 from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import VIEWS, Viewport
-from app.ui.widgets.control_panel import Panel
+from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack
 from app.ui.widgets.playback_bar import PlaybackBar
@@ -57,12 +57,15 @@ from app.ui.window_geometry import WindowGeometry
 from app.ui.workspace import Workspace
 
 SEEK_S = 5.0
-SAVE_MS = 1000  # settings are written this long after the last change
+SAVE_DELAY_MS = 1000  # settings are saved this long after the last change
 
 
 class MainWindow(QMainWindow):
-    """Shows `settings` and follows `session`; `save_settings` gets every change, a little
-    later and on another thread, and the last word on closing. Does not shut the session down."""
+    """The main window.
+
+    `save_settings` is called with changed settings, a little later and on another thread, and once
+    more on closing. The window does not shut the session down.
+    """
 
     def __init__(
         self,
@@ -79,7 +82,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("StyleForge")
         self.setWindowIcon(application_icon())
         self.setAcceptDrops(True)
-        self.resize(*SIZE)
+        self.resize(*INITIAL_SIZE)
         WindowGeometry(self)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
@@ -93,113 +96,119 @@ class MainWindow(QMainWindow):
 
     def _make_parts(self) -> None:
         self.mixer = StyleMixer(self.session)
-        self.actions_by_key = actions.build(self, self._slots())
+        self.actions_by_key = actions.build_actions(self, self._slots())
         self._icons = IncrementalWork(self)
         self.sources_menu = QMenu(self)
         self.toolbar = Toolbar(self.actions_by_key, self.sources_menu, self)
         self.problems = ProblemBar(self)
         self.notices = NoticeBar(self)
         self.questions = PromptBar(self)
-        self.viewport = Viewport(self.session.shown, self)
-        self.waiting = LoadingMessage(self.session, self.viewport, self.mixer.words)
+        self.viewport = Viewport(self.session.on_painted, self)
+        self.loading_message = LoadingMessage(self.session, self.viewport, self.mixer.label)
         self.overlay = Overlay(
-            lambda: self.session.meter.reading(time.perf_counter()),
+            lambda: self.session.metrics.stats(time.perf_counter()),
             lambda: self.viewport.styled,
-            self.viewport.keep_free,
+            self._reserve_headroom,
             self.viewport,
         )
         self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
-        self.transport = PlaybackBar(self.actions_by_key, self)
+        self.playback_bar = PlaybackBar(self.actions_by_key, self)
         install = tool_button(self.actions_by_key["install_style"], self)
         self.gallery = StyleGallery(self.session.run, install, self)
-        self.panel = Panel(self.session, self)
+        self.panel = ControlPanel(self.session, self)
         self.status = StatusBar(self)
-        self.picker = FileDialogs(lambda: self._settings, self._keep)
+        self.file_dialogs = FileDialogs(lambda: self._settings, self._update_settings)
         self.opener = SourceOpener(
-            self.session, self.panel, self.sources_menu, self._act, self.picker, self
+            self.session, self.panel, self.sources_menu, self._trigger, self.file_dialogs, self
         )
         self.installer = StyleInstaller(self.session, self.questions)
-        self.taker = DropHandler(self.session, self.viewport, self.opener, self.installer)
+        self.drop_handler = DropHandler(self.session, self.viewport, self.opener, self.installer)
         self.exporter = Exporter(
             self.session,
             lambda: self.viewport.styled,
             self.notices.show_notice,
-            self.picker,
+            self.file_dialogs,
             self.actions_by_key["record"].setChecked,
         )
-        self.studio = TrainingLauncher(
+        self.training_launcher = TrainingLauncher(
             self.session,
             lambda: self.viewport.styled,
-            self._keep,
-            self.picker,
+            self._update_settings,
+            self.file_dialogs,
             self.questions,
             self.actions_by_key["train"].shortcut(),
             self,
         )
         self._help: HelpDialog | None = None
-        self._save_later = QTimer(self, interval=SAVE_MS, singleShot=True)
-        self._save_later.timeout.connect(lambda: self._saver.save(self._newest_settings()))
+        self._save_later = QTimer(self, interval=SAVE_DELAY_MS, singleShot=True)
+        self._save_later.timeout.connect(lambda: self._saver.save(self._current_settings()))
 
     def _lay_out(self) -> None:
-        self.foot = QWidget(self)
-        foot = QVBoxLayout(self.foot)
+        self.bottom_bars = QWidget(self)
+        foot = QVBoxLayout(self.bottom_bars)
         foot.setContentsMargins(0, 0, 0, 0)
         foot.setSpacing(0)
-        foot.addWidget(self.transport)
+        foot.addWidget(self.playback_bar)
         foot.addWidget(self.gallery)
         self.messages = MessageStack(self.problems, self.notices, self.questions, parent=self)
-        self.stage = Workspace(
-            self.toolbar, self.messages, self.viewport, self.foot, self.panel, self.status, self
+        self.workspace = Workspace(
+            self.toolbar,
+            self.messages,
+            self.viewport,
+            self.bottom_bars,
+            self.panel,
+            self.status,
+            self,
         )
-        self.setCentralWidget(self.stage)
+        self.setCentralWidget(self.workspace)
         bars = self.problems, self.notices, self.questions
-        for part in (self.toolbar, self.viewport, *bars, self.foot, self.panel, self.status):
-            self.theme.dress(part)
+        for part in (self.toolbar, self.viewport, *bars, self.bottom_bars, self.panel, self.status):
+            self.theme.add_widget(part)
 
     def _connect(self) -> None:
         session = self.session
-        session.styled.connect(self._show_styled)
+        session.styled.connect(self._on_styled)
         session.problem.connect(self.problems.add)
         session.notice.connect(self.notices.show_notice)
         session.source_status.connect(self.notices.show_state)
-        session.config_changed.connect(self._follow_config)
-        session.source_changed.connect(self._follow_source)
+        session.config_changed.connect(self._on_config_changed)
+        session.source_changed.connect(self._on_source_changed)
         session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
-        session.position_changed.connect(self.transport.show_position)
+        session.position_changed.connect(self.playback_bar.show_position)
         session.styles_changed.connect(self._show_styles)
-        session.trained.connect(self._offer_trained)
+        session.trained.connect(self._show_trained_style)
         self.panel.address_left.connect(self.viewport.setFocus)
-        self.studio.training.connect(self.toolbar.show_training)
-        self.studio.may_close.connect(self.close)
-        self.transport.sought.connect(session.seek)
-        self.gallery.chosen.connect(self.mixer.choose)
-        self.gallery.mixed.connect(self.mixer.mix)
-        self.viewport.resized.connect(session.show_on)
-        self.stage.panel_changed.connect(self._check_panel)
+        self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
+        self.training_launcher.ready_to_close.connect(self.close)
+        self.playback_bar.seek_requested.connect(session.seek)
+        self.gallery.chosen.connect(self.mixer.choose_style)
+        self.gallery.mixed.connect(self.mixer.toggle_mix)
+        self.viewport.resized.connect(session.set_display_size)
+        self.workspace.panel_changed.connect(self._update_panel_action)
         for part in (self.viewport, self.overlay):
-            self.messages.covered.connect(part.make_way)
-        self.viewport.split_changed.connect(lambda split: self._keep(split=split))
+            self.messages.covered_height_changed.connect(part.set_covered_height)
+        self.viewport.split_changed.connect(lambda split: self._update_settings(split=split))
         self.theme.changed.connect(
-            lambda tokens: self._icons.begin(actions.dressing(self.actions_by_key, tokens))
+            lambda tokens: self._icons.start(actions.apply_icons(self.actions_by_key, tokens))
         )
 
     def _restore(self) -> None:
         settings = self._settings
-        for _group in actions.dressing(self.actions_by_key, self.theme.tokens):
-            pass  # before it is shown, all at once
+        for _group in actions.apply_icons(self.actions_by_key, self.theme.tokens):
+            pass  # all at once, before the window is shown
         if settings.geometry:
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
         self.viewport.split = settings.split
-        self.viewport.say_empty(
+        self.viewport.show_empty(
             "Drop a picture, a video or a folder here",
             "or open one (Ctrl+O), paste one (Ctrl+V), or choose a camera in the panel",
         )
         self._show_view("compare" if self.session.config.compare else settings.view)
-        self._name_theme()
-        self._arrange()
+        self._update_theme_action()
+        self._update_visibility()
         self._show_styles()
-        self._follow_source(self.session.info)
-        self.status.say("Starting...")
+        self._on_source_changed(self.session.info)
+        self.status.show_running("Starting...")
         for sentence in self.session.library.broken:
             self.problems.add(Problem(f"A style cannot be used: {sentence}"))
         self.session.studio.look_for_unfinished()
@@ -207,34 +216,34 @@ class MainWindow(QMainWindow):
 
     def _slots(self) -> dict[str, Callable[[], object]]:
         def style_at(row: int) -> Callable[[], None]:
-            return lambda: self.mixer.choose(self.gallery.key_at(row))
+            return lambda: self.mixer.choose_style(self.gallery.key_at(row))
 
         return {
             "open": lambda: self.opener.ask_files(),
             "open_folder": lambda: self.opener.ask_folder(),
             "address": self._ask_address,
-            "paste": lambda: self.taker.paste(),
+            "paste": lambda: self.drop_handler.paste(),
             "sources": lambda: self.toolbar.pop_up_sources(),
             "pause": self._pause,
-            "previous": lambda: self._go(-1),
-            "next": lambda: self._go(1),
+            "previous": lambda: self._seek_or_step(-1),
+            "next": lambda: self._seek_or_step(1),
             "snapshot": lambda: self.exporter.snapshot(),
             "record": lambda: self.exporter.record(),
             "save": lambda: self.exporter.save_as(self),
             "copy": lambda: self.exporter.copy(),
             **{f"style_{n + 1}": style_at(n) for n in range(actions.STYLE_KEYS)},
-            "next_style": lambda: self.mixer.choose(self.gallery.neighbor(1)),
-            "previous_style": lambda: self.mixer.choose(self.gallery.neighbor(-1)),
-            "train": lambda: self.studio.open(self._settings),
-            "mix": self.mixer.on_or_off,
-            "mix_next": self.mixer.next,
-            "install_style": lambda: self.opener.ask_style(self.installer.offer),
+            "next_style": lambda: self.mixer.choose_style(self.gallery.neighbor(1)),
+            "previous_style": lambda: self.mixer.choose_style(self.gallery.neighbor(-1)),
+            "train": lambda: self.training_launcher.open(self._settings),
+            "mix": self.mixer.toggle,
+            "mix_next": self.mixer.mix_next,
+            "install_style": lambda: self.opener.ask_style(self.installer.ask_install),
             "remove_style": lambda: self.installer.ask_remove(),
             **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
             "compare": self._toggle_compare,
-            "cycle_view": lambda: self.set_view(_after(VIEWS, self.viewport.view)),
-            "overlay": lambda: self._keep_checked("overlay", "overlay"),
-            "gallery": lambda: self._keep_checked("gallery", "show_gallery"),
+            "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
+            "overlay": lambda: self._store_checked("overlay", "overlay"),
+            "gallery": lambda: self._store_checked("gallery", "show_gallery"),
             "panel": self._toggle_panel,
             "theme": self._next_theme,
             "fullscreen": self._toggle_full_screen,
@@ -245,58 +254,58 @@ class MainWindow(QMainWindow):
             "quit": self.close,
         }
 
-    def _act(self, key: str) -> None:
+    def _trigger(self, key: str) -> None:
         self.actions_by_key[key].trigger()
 
-    # What the session says
+    # Signals of the session
 
-    def _show_styled(self, styled: StyledFrame) -> None:
-        self.waiting.end()
+    def _on_styled(self, styled: StyledFrame) -> None:
+        self.loading_message.stop()
         self.viewport.show_styled(styled)
-        self.status.say(str(styled.running))
+        self.status.show_running(str(styled.running))
 
-    def _follow_config(self, config: EngineConfig) -> None:
-        self.gallery.choose(config.style)
+    def _on_config_changed(self, config: EngineConfig) -> None:
+        self.gallery.mark_style(config.style)
         self.gallery.show_mix(config.style, config.mix, config.mix_amount)
-        self.viewport.name_style(self.mixer.words())
+        self.viewport.set_style_title(self.mixer.label())
         if config.compare != (self.viewport.view == "compare"):
             self._show_view("compare" if config.compare else "styled")
-        self.waiting.begin()
+        self.loading_message.start()
         self._save_later.start()
 
-    def _follow_source(self, info: SourceInfo | None) -> None:
-        self.status.say_source(info)
-        self.transport.show_source(info)
+    def _on_source_changed(self, info: SourceInfo | None) -> None:
+        self.status.show_source(info)
+        self.playback_bar.show_source(info)
         self.setWindowTitle(f"{info.title} - StyleForge" if info else "StyleForge")
         if info is None:
             self.viewport.show_styled(None)
         elif self.viewport.styled is None:
-            self.waiting.announce()
+            self.loading_message.show_now()
         self._save_later.start()
 
     def _show_styles(self) -> None:
         config = self.session.config
         self.gallery.set_styles(self.session.library.styles, config.style)
         self.gallery.show_mix(config.style, config.mix, config.mix_amount)
-        self.viewport.name_style(self.mixer.words())
+        self.viewport.set_style_title(self.mixer.label())
 
-    def _offer_trained(self, style: Style) -> None:
+    def _show_trained_style(self, style: Style) -> None:
         def use() -> None:
             self.session.config = replace(self.session.config, style=style.key, mix=None)
 
-        self.notices.offer(
+        self.notices.show_offer(
             f"'{style.title}' is trained and ready in the gallery",
             "&Use it",
             f"Style the picture with '{style.title}'",
             use,
         )
 
-    # What the user wishes
+    # Actions of the user
 
     def _pause(self) -> None:
         self.session.paused = self.actions_by_key["pause"].isChecked()
 
-    def _go(self, direction: int) -> None:
+    def _seek_or_step(self, direction: int) -> None:
         info = self.session.info
         if info is None:
             return
@@ -306,27 +315,32 @@ class MainWindow(QMainWindow):
             self.session.seek(self.session.position + direction * SEEK_S)
 
     def set_view(self, view: str) -> None:
-        """Show `view`, one of VIEWS, and compare if that is what it is."""
+        """Show `view`, one of VIEWS; "compare" also makes the engine compare."""
         if view == "compare" and self.viewport.view != "compare":
             self._view_before = self.viewport.view
         self._show_view(view)
         self.session.config = replace(self.session.config, compare=view == "compare")
 
+    def _reserve_headroom(self, height: int) -> None:
+        """Keep the top of a comparison free of pictures and messages, for the overlay."""
+        self.viewport.set_headroom(height)
+        self.messages.set_headroom(height + SPACE if height else 0)
+
     def _show_view(self, view: str) -> None:
         self.viewport.view = view
         self.actions_by_key[f"view_{view}"].setChecked(True)
-        self._keep(view=view)
+        self._update_settings(view=view)
 
     def _toggle_compare(self) -> None:
         comparing = self.viewport.view == "compare"
         self.set_view(self._view_before if comparing else "compare")
 
-    def _keep_checked(self, action: str, setting: str) -> None:
-        self._keep(**{setting: self.actions_by_key[action].isChecked()})
-        self._arrange()
+    def _store_checked(self, action: str, setting: str) -> None:
+        self._update_settings(**{setting: self.actions_by_key[action].isChecked()})
+        self._update_visibility()
 
-    def _arrange(self) -> None:
-        """Show what the settings and the full screen allow."""
+    def _update_visibility(self) -> None:
+        """Show the parts that the settings and full screen allow."""
         full = self.isFullScreen()
         settings = self._settings
         for action, on in (
@@ -337,21 +351,21 @@ class MainWindow(QMainWindow):
             self.actions_by_key[action].setChecked(on)
         self.overlay.setVisible(settings.overlay)
         self.gallery.setVisible(settings.show_gallery)
-        self.stage.show_panel(settings.show_panel, full=full)
-        for part in (self.toolbar, self.foot, self.status):
+        self.workspace.show_panel(settings.show_panel, full=full)
+        for part in (self.toolbar, self.bottom_bars, self.status):
             part.setVisible(not full)
 
     def _toggle_panel(self) -> None:
-        if self.isFullScreen() or not self.stage.narrow:
-            self._keep(show_panel=not self._settings.show_panel)
-            self._arrange()
-        elif self.stage.panel_shown:
-            self.stage.close_drawer()
+        if self.isFullScreen() or not self.workspace.narrow:
+            self._update_settings(show_panel=not self._settings.show_panel)
+            self._update_visibility()
+        elif self.workspace.panel_shown:
+            self.workspace.close_drawer()
         else:
-            self.stage.open_drawer()
+            self.workspace.open_drawer()
 
-    def _check_panel(self) -> None:
-        self.actions_by_key["panel"].setChecked(self.stage.panel_shown)
+    def _update_panel_action(self) -> None:
+        self.actions_by_key["panel"].setChecked(self.workspace.panel_shown)
 
     def _toggle_full_screen(self) -> None:
         if self.isFullScreen():
@@ -360,7 +374,7 @@ class MainWindow(QMainWindow):
             self._maximized = self.isMaximized()
             self.showFullScreen()
             self.viewport.setFocus()
-        self._arrange()
+        self._update_visibility()
 
     def _back(self) -> None:
         if self.isFullScreen():
@@ -371,20 +385,20 @@ class MainWindow(QMainWindow):
         elif self.focusWidget() is self.panel.address:
             self.panel.close_address()
         elif isinstance(self.focusWidget(), QLineEdit):
-            self.viewport.setFocus()  # where letters are keys again
-        elif self.stage.narrow and self.stage.panel_shown:
-            self.stage.close_drawer()
+            self.viewport.setFocus()  # where letter keys are shortcuts again
+        elif self.workspace.narrow and self.workspace.panel_shown:
+            self.workspace.close_drawer()
         elif self.problems.problems:
             self.problems.dismiss()
         else:
             self.notices.dismiss()
 
     def _next_theme(self) -> None:
-        self.theme.choice = _after(CHOICES, self.theme.choice)
-        self._keep(theme=self.theme.choice)
-        self._name_theme()
+        self.theme.choice = _next_in(CHOICES, self.theme.choice)
+        self._update_settings(theme=self.theme.choice)
+        self._update_theme_action()
 
-    def _name_theme(self) -> None:
+    def _update_theme_action(self) -> None:
         self.actions_by_key["theme"].setText(f"Theme: {self.theme.choice}")
 
     def _show_help(self) -> None:
@@ -397,24 +411,28 @@ class MainWindow(QMainWindow):
     def _ask_address(self) -> None:
         if self.isFullScreen():
             self._toggle_full_screen()
-        if not self.stage.panel_shown:
+        if not self.workspace.panel_shown:
             self._toggle_panel()
         self.panel.ask_address()
 
     # Drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        self.taker.enter(event)
+        """Pass the drag to the drop handler."""
+        self.drop_handler.enter(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.taker.leave()
+        """Tell the drop handler that the drag left."""
+        self.drop_handler.leave()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        self.taker.drop(event)
+        """Pass the drop to the drop handler."""
+        self.drop_handler.drop(event)
 
     # Keys that belong to the focused control
 
     def event(self, event: QEvent) -> bool:
+        """Give the focused control its own keys before they become shortcuts."""
         if is_own_key(event, self):
             event.accept()
             return True
@@ -422,14 +440,14 @@ class MainWindow(QMainWindow):
 
     # Settings
 
-    def _keep(self, **changes: Any) -> None:
+    def _update_settings(self, **changes: Any) -> None:
         self._settings = replace(self._settings, **changes)
         self._save_later.start()
 
-    def _newest_settings(self) -> Settings:
-        settings = settings_of(self._settings, self.session.config)
+    def _current_settings(self) -> Settings:
+        settings = settings_with_config(self._settings, self.session.config)
         spec = self.session.spec
-        kept = source_kept(spec)
+        kept = stored_source(spec)
         if kept and not self.opener.is_pasted(kept):
             settings = replace(settings, source=kept)
         if not self.isFullScreen():
@@ -439,20 +457,23 @@ class MainWindow(QMainWindow):
         return settings
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if not (self.exporter.may_quit(self.questions, self.close) and self.studio.may_quit()):
+        """Close unless the user has to confirm; completes a recording and saves the settings."""
+        if not (
+            self.exporter.may_quit(self.questions, self.close) and self.training_launcher.may_quit()
+        ):
             event.ignore()
             return
-        self.exporter.end()
+        self.exporter.finish()
         self._save_later.stop()
         try:
-            self._saver.save_now(self._newest_settings())
+            self._saver.save_now(self._current_settings())
         except OSError as exc:
             self.problems.add(Problem.of(exc, doing="save the settings"))
         if self._help is not None:
             self._help.close()
-        self.studio.close()
+        self.training_launcher.close()
         event.accept()
 
 
-def _after(choices: tuple[str, ...], current: str) -> str:
+def _next_in(choices: tuple[str, ...], current: str) -> str:
     return choices[(choices.index(current) + 1) % len(choices)]

@@ -1,4 +1,4 @@
-"""Keys that belong to a focused control before they are shortcuts of the window."""
+"""Keys that a focused control handles before they become shortcuts of the window."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ _OWN_KEYS: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
 
 
 def is_own_key(event: QEvent, window: QWidget) -> bool:
-    """True if `event` asks whether its key is a shortcut, and the control that has the focus in
-    `window` wants it for itself."""
+    """Whether `event` is a ShortcutOverride for a key that the focused control handles itself."""
     if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
         return False
     focused = window.focusWidget()

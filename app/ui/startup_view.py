@@ -1,4 +1,4 @@
-"""The window before there is anything to put into it; knows no PyTorch, which takes seconds."""
+"""The window shown while PyTorch is loaded; imports nothing slow."""
 
 from __future__ import annotations
 
@@ -14,36 +14,37 @@ from app.ui.theme.theme import Theme
 from app.ui.viewport.text_painting import draw_card
 from app.ui.window_geometry import WindowGeometry
 
-SIZE = (1280, 800)  # of the window on its first start, where the screen is large enough
-STARTING = "StyleForge is starting"
-PATIENCE_S = 1.0  # for the system to show the window that takes over
+INITIAL_SIZE = (1280, 800)  # initial size of the window, if the screen is large enough
+STARTING_TEXT = "StyleForge is starting"
+EXPOSE_TIMEOUT_S = 1.0  # until the system has shown the main window
 
 
 class StartupView(QWidget):
-    """Says so, where the window will be: at the place and in the theme that `settings` keep."""
+    """Shows that the program is starting, with the stored geometry and theme."""
 
     def __init__(self, app: QApplication, settings: Settings) -> None:
         super().__init__()
         self.setWindowTitle("StyleForge")
         self.setWindowIcon(application_icon())
-        self.setAccessibleName(STARTING)
-        self.resize(*SIZE)
+        self.setAccessibleName(STARTING_TEXT)
+        self.resize(*INITIAL_SIZE)
         if settings.geometry:
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
         WindowGeometry(self)
-        Theme(app, self, settings.theme).dress(self)
+        Theme(app, self, settings.theme).add_widget(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the message on the empty canvas."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self.palette().dark())
-        draw_card(painter, self.rect(), STARTING, "")
+        draw_card(painter, self.rect(), STARTING_TEXT, "")
 
-    def give_way_to(self, window: QWidget) -> None:
-        """Show `window` in this one's place, and close this one once that is on screen."""
+    def hand_over_to(self, window: QWidget) -> None:
+        """Show `window` in place of this one, and close this one once the other is on screen."""
         window.restoreGeometry(self.saveGeometry())
         window.show()
-        handle, end = window.windowHandle(), time.perf_counter() + PATIENCE_S
+        handle, end = window.windowHandle(), time.perf_counter() + EXPOSE_TIMEOUT_S
         while not handle.isExposed() and time.perf_counter() < end:
             QApplication.processEvents()
         self.close()

@@ -1,4 +1,4 @@
-"""Keeps a window on the screen it is on, with its frame, whatever that screen is or becomes."""
+"""Keeps a window with its frame inside the available area of its screen."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from PySide6.QtCore import QEvent, QMargins, QObject, QTimer
 from PySide6.QtGui import QGuiApplication, QScreen
 from PySide6.QtWidgets import QWidget
 
-UNKNOWN = QMargins(4, 36, 4, 4)  # about what a frame takes, until the system has drawn it
+ASSUMED_FRAME = QMargins(
+    4, 36, 4, 4
+)  # approximate size of the frame, until the system has drawn it
 
 
-def fit(window: QWidget) -> None:
-    """Make `window` no larger than the available part of its screen, and once it is shown, with a
-    frame of known size, move it inside. A maximized window or one in full screen is the system's
-    to place."""
+def fit_to_screen(window: QWidget) -> None:
+    """Shrink `window` to the available area of its screen and, once its frame is known, move it
+    inside.
+
+    Maximized and full-screen windows are left to the system.
+    """
     if window.isFullScreen() or window.isMaximized() or window.isMinimized():
         return
     inside = window.screen().availableGeometry().marginsRemoved(_frame(window))
@@ -29,14 +33,16 @@ def fit(window: QWidget) -> None:
 
 
 class WindowGeometry(QObject):
-    """Fits `window` for as long as that lives: before it is shown, once its frame is known, and
-    whenever it gets to another screen or its screen shrinks."""
+    """Fits `window` to its screen before it is shown, once its frame is known, and after changes.
+
+    Changes are another screen, or a smaller available area.
+    """
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
-        self._framed = False  # its frame has been seen
-        self._watched = False  # its changes of screen are
+        self._painted = False  # painted once, so the frame is known
+        self._screen_connected = False  # connected to its changes of screen
         window.installEventFilter(self)
         app = QGuiApplication.instance()
         assert isinstance(app, QGuiApplication)
@@ -45,15 +51,16 @@ class WindowGeometry(QObject):
         app.screenAdded.connect(self._watch)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Fit the window when it is shown, painted for the first time or restored."""
         kind = event.type()
         if kind == QEvent.Type.Show:
-            fit(self._window)
+            fit_to_screen(self._window)
             handle = self._window.windowHandle()
-            if handle is not None and not self._watched:
-                self._watched = True
+            if handle is not None and not self._screen_connected:
+                self._screen_connected = True
                 handle.screenChanged.connect(self._fit_soon)
-        elif kind == QEvent.Type.Paint and not self._framed:
-            self._framed = True
+        elif kind == QEvent.Type.Paint and not self._painted:
+            self._painted = True
             self._fit_soon()
         elif kind == QEvent.Type.WindowStateChange:
             self._fit_soon()
@@ -67,13 +74,13 @@ class WindowGeometry(QObject):
 
     def _fit(self) -> None:
         if self._window.isVisible():
-            fit(self._window)
+            fit_to_screen(self._window)
 
 
 def _frame(window: QWidget) -> QMargins:
     handle = window.windowHandle()
     margins = handle.frameMargins() if handle is not None else QMargins()
-    return UNKNOWN if margins.isNull() and not _is_exposed(window) else margins
+    return ASSUMED_FRAME if margins.isNull() and not _is_exposed(window) else margins
 
 
 def _is_exposed(window: QWidget) -> bool:

@@ -1,5 +1,4 @@
-"""The inside of the window: the picture between its bars, the panel beside it or, where there is
-no room, over it as a drawer."""
+"""Layout of the window: the picture between its bars, and the panel beside it or as a drawer."""
 
 from __future__ import annotations
 
@@ -10,13 +9,16 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_stack import MessageStack
 
-PICTURE = 680  # px; where a panel beside it would leave the picture less, it is a drawer
+MIN_PICTURE_WIDTH = 680  # px; if the panel leaves less for the picture, it becomes a drawer
 _SHADOW = QColor(0, 0, 0, 90)
 
 
 class Workspace(QWidget):
-    """Lays the parts out. `panel_changed` follows whenever the panel came or went, or became a
-    drawer; a drawer opens and closes by itself where it has or loses the focus."""
+    """Lays out the parts of the window.
+
+    `panel_changed` is emitted when the panel is shown or hidden, or becomes a drawer. A drawer that
+    has the focus stays open.
+    """
 
     panel_changed = Signal()
 
@@ -33,12 +35,12 @@ class Workspace(QWidget):
         super().__init__(parent)
         self._toolbar, self._messages, self._picture = toolbar, messages, picture
         self._panel = panel
-        self._beside = True  # the panel is wanted where there is room for it
-        self._drawer = False  # it is open
+        self._panel_wanted = True  # the panel is shown if there is space
+        self._drawer_open = False  # whether the drawer is open
         self._full = False
         self._narrow = False
-        self._outside = _Outside(self)
-        self._outside.clicked.connect(self.close_drawer)
+        self._click_catcher = _ClickCatcher(self)
+        self._click_catcher.clicked.connect(self.close_drawer)
         middle = QVBoxLayout()
         middle.setContentsMargins(0, 0, 0, 0)
         middle.setSpacing(0)
@@ -54,7 +56,7 @@ class Workspace(QWidget):
         self._grid.setColumnStretch(0, 1)
         self._grid.setRowStretch(1, 1)
         messages.setParent(self)
-        self._outside.raise_()
+        self._click_catcher.raise_()
         messages.raise_()
         self._arrange()
 
@@ -65,43 +67,45 @@ class Workspace(QWidget):
 
     @property
     def panel_shown(self) -> bool:
-        """Whether the panel is beside the picture or the drawer open, full screen apart."""
-        return self._drawer if self._narrow else self._beside
+        """Whether the panel is beside the picture or the drawer is open; ignores full screen."""
+        return self._drawer_open if self._narrow else self._panel_wanted
 
     def show_panel(self, beside: bool, *, full: bool) -> None:
-        """Show the panel beside the picture, or not; never in full screen, which also closes the
-        drawer."""
-        self._beside, self._full = beside, full
+        """Show or hide the panel beside the picture; `full` hides it and closes the drawer."""
+        self._panel_wanted, self._full = beside, full
         if full:
-            self._drawer = False
+            self._drawer_open = False
         self._arrange()
 
     def open_drawer(self) -> None:
+        """Open the drawer."""
         self._set_drawer(True)
 
     def close_drawer(self) -> None:
+        """Close the drawer."""
         self._set_drawer(False)
 
     def _set_drawer(self, on: bool) -> None:
-        if on != self._drawer:
-            self._drawer = on and self._narrow
+        if on != self._drawer_open:
+            self._drawer_open = on and self._narrow
             self._arrange()
 
     def event(self, event: QEvent) -> bool:
+        """Adapt the layout to the size, and move the overlays with it."""
         if event.type() == QEvent.Type.Resize:
-            self._fold()
+            self._update_narrow()
         done = super().event(event)
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
             self._place()
         return done
 
-    def _fold(self) -> None:
-        """Make the panel a drawer, or the drawer a panel, as there is room."""
-        narrow = self.width() < self._panel.width() + PICTURE
+    def _update_narrow(self) -> None:
+        """Turn the panel into a drawer or back, depending on the width."""
+        narrow = self.width() < self._panel.width() + MIN_PICTURE_WIDTH
         if narrow == self._narrow:
             return
         self._narrow = narrow
-        self._drawer = narrow and self._in_use
+        self._drawer_open = narrow and self._in_use
         if narrow:
             self._grid.removeWidget(self._panel)
         else:
@@ -118,26 +122,26 @@ class Workspace(QWidget):
         if not shown and self._in_use:
             self._picture.setFocus()
         self._panel.setVisible(shown)
-        self._outside.setVisible(shown and self._narrow)
+        self._click_catcher.setVisible(shown and self._narrow)
         self._place()
         self.panel_changed.emit()
 
     def _place(self) -> None:
-        """What lies on other parts, where they are now."""
+        """Move the messages and the drawer over the other parts."""
         room = self._picture.geometry()
-        if self._narrow and self._drawer:
+        if self._narrow and self._drawer_open:
             top = self._toolbar.geometry().bottom() + 1
             width = min(self._panel.width(), self.width())
             left = self.width() - width
             self._panel.setGeometry(left, top, width, self.height() - top)
             self._panel.raise_()
-            self._outside.setGeometry(0, top, left, self.height() - top)
+            self._click_catcher.setGeometry(0, top, left, self.height() - top)
             room = room.intersected(QRect(0, 0, left, self.height()))
-        self._messages.lie_in(room)
+        self._messages.set_area(room)
 
 
-class _Outside(QWidget):
-    """Lies over all that is not the drawer; a click there closes it, and does nothing else."""
+class _ClickCatcher(QWidget):
+    """Covers everything but the drawer; a click closes the drawer and has no other effect."""
 
     clicked = Signal()
 
@@ -145,7 +149,7 @@ class _Outside(QWidget):
         self.clicked.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The drawer's shadow."""
+        """Paint the drawer's shadow."""
         edge = QRect(self.width() - 2 * SPACE, 0, 2 * SPACE, self.height())
         if not event.rect().intersects(edge):
             return

@@ -1,2 +1,1 @@
-"""What a styled picture is worth, in figures: steadiness, clipping, borders, and what direct
-optimization of the same objective would reach."""
+"""Metrics of networks and pictures: flicker, clipping, borders, the objective, and L-BFGS."""

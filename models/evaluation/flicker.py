@@ -1,4 +1,4 @@
-"""Flicker: what a network makes of the noise of a camera, in a still and in a panned scene."""
+"""Measures flicker: how a network amplifies camera noise, in a still and in a panned scene."""
 
 from __future__ import annotations
 
@@ -10,35 +10,45 @@ from torch import Tensor
 from models.evaluation.image_metrics import projected_clamp
 
 FRAMES = 60
-SIGMA = 2.0  # of 255: a webcam in a lit room
-BATCH = 6  # frames styled at once; divides FRAMES, so that all batches have one shape
-WINDOW = 3 / 4  # of the photograph's sides: what the panning camera sees
-STEPS = ((1, 2), (2, 1), (3, 1), (1, 3), (2, 3), (1, 1))  # pixels down and right, frame by frame
-EDGE = 1 / 16  # of the window's sides: left out of a pan's comparison
-MULTIPLE = 4  # of the window's sides, so that networks need not pad it
-SMALLEST = 24  # pixels: the window of a smaller photograph is less than a network takes
+SIGMA = 2.0  # of 255: the noise of a webcam in a lit room
+BATCH = 6  # frames per forward pass; divides FRAMES, so that all batches have one shape
+WINDOW = 3 / 4  # of the photograph's sides: the view of the panning camera
+STEPS = ((1, 2), (2, 1), (3, 1), (1, 3), (2, 3), (1, 1))  # pixels down and right, per frame
+EDGE = 1 / 16  # of the window's sides, excluded from the comparison of a pan
+MULTIPLE = 4  # the window's sides are multiples of it, so that networks do not pad
+SMALLEST = 24  # pixels; the window of a smaller photograph is below the network's minimum
 
 Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in and out
 
 
 def still_flicker(
     network: Styler,
-    photograph: Tensor,  # [1, 3, H, W], float RGB 0-255
+    photograph: Tensor,
     *,
     frames: int = FRAMES,
     sigma: float = SIGMA,
     seed: int = 0,
     batch: int = BATCH,
 ) -> float:
-    """The flicker of a camera on a tripod, looking at `photograph`.
+    """Measure the flicker of a still scene.
 
-    Each of `frames` frames is the photograph plus Gaussian noise of deviation `sigma` (of 255),
-    rounded and clamped, so that it could have come from a camera. The flicker is the mean
-    absolute difference of consecutive results over that of consecutive frames, results clamped
-    and rounded as a screen shows them: 1 passes noise on as it is, 0 is perfectly steady.
+    Every frame is the photograph plus Gaussian noise, clamped and rounded like a camera's.
 
-    The noise is drawn on the photograph's device from `seed`: one device gives every network
-    the same frames. ValueError for fewer than 2 frames, and for noise that rounds to nothing.
+    Args:
+        network: The network to measure.
+        photograph: [1, 3, H, W] float, RGB 0-255.
+        frames: Number of frames, 2 or more.
+        sigma: Standard deviation of the noise, of 255.
+        seed: Of the noise, which is drawn on the photograph's device: on one device, every
+            network gets the same frames.
+        batch: Frames per forward pass.
+
+    Returns:
+        The mean absolute difference of consecutive results, clamped and rounded, over that of
+        consecutive frames: 0 is perfectly steady, 1 passes the noise on as it is.
+
+    Raises:
+        ValueError: There are fewer than 2 frames, or the noise rounds to zero.
     """
     _, _, height, width = photograph.shape
     places = [(0, 0)] * frames
@@ -47,25 +57,34 @@ def still_flicker(
 
 def panned_flicker(
     network: Styler,
-    photograph: Tensor,  # [1, 3, H, W], float RGB 0-255, sides of SMALLEST or more
+    photograph: Tensor,
     *,
     frames: int = FRAMES,
     sigma: float = SIGMA,
     seed: int = 0,
     batch: int = BATCH,
 ) -> float:
-    """The flicker of a camera that pans over `photograph`, with its motion compensated.
+    """Measure the flicker of a panned scene, with the motion compensated.
 
-    The camera sees a window of WINDOW times the photograph's sides. From frame to frame it moves
-    by whole pixels, one to three down and one to three right (STEPS, in turn), and turns back
-    at the photograph's edges. Noise as in `still_flicker` is added after cropping: it stays with
-    the sensor while the scene moves. Two consecutive results are laid over each other by the
-    known motion, and compared where both see the scene; so are the frames. The flicker is the
-    mean absolute difference of the former over that of the latter, which is noise alone. What
-    stays with the sensor's grid instead of the scene counts as flicker. An EDGE of either frame
-    is left out: beyond it the network sees mirrored pixels, which move against the scene.
+    The frames are crops of WINDOW times the photograph's sides, which move by whole pixels
+    (STEPS, in turn) and turn back at the photograph's edges. Noise is added after cropping, so it
+    does not move with the scene. Consecutive results, and consecutive frames, are aligned by the
+    known motion and compared where they overlap: what does not move with the scene counts as
+    flicker. A border of EDGE is excluded, since reflection padding moves against the scene.
 
-    ValueError as for `still_flicker`, and for a photograph that is too small.
+    Args:
+        network: The network to measure.
+        photograph: [1, 3, H, W] float, RGB 0-255, H and W at least SMALLEST.
+        frames: As for `still_flicker`, like the arguments below.
+        sigma: Standard deviation of the noise, of 255.
+        seed: Of the noise.
+        batch: Frames per forward pass.
+
+    Returns:
+        The mean absolute difference of consecutive results over that of consecutive frames.
+
+    Raises:
+        ValueError: As for `still_flicker`, or the photograph is too small.
     """
     _, _, height, width = photograph.shape
     if min(height, width) < SMALLEST:
@@ -78,10 +97,18 @@ def panned_flicker(
 
 
 def pan(frames: int, room_down: int, room_right: int) -> list[tuple[int, int]]:
-    """Where the window's upper left corner is, (down, right), in each of `frames` frames, with
-    that much room for it; turns back at the end of the room."""
+    """Compute the path of the panning window.
+
+    Args:
+        frames: Number of positions.
+        room_down: Largest offset from the top, in pixels, at which the path turns back.
+        room_right: The same from the left.
+
+    Returns:
+        The (down, right) offset of the window in each frame.
+    """
     down = right = 0
-    places = []
+    places: list[tuple[int, int]] = []
     for frame in range(frames):
         places.append((_fold(down, room_down), _fold(right, room_right)))
         step = STEPS[frame % len(STEPS)]
@@ -109,15 +136,16 @@ def _flicker(
     down, right = int(height * edge), int(width * edge)
     generator = torch.Generator(device).manual_seed(seed)
     came = went = torch.zeros((), dtype=torch.float64, device=device)
-    frames, results = [], []
+    frames: tuple[Tensor, ...] = ()  # of this batch, after the last of the batch before
+    results: tuple[Tensor, ...] = ()
     for first in range(0, len(places), batch):
         part = places[first : first + batch]
         scene = torch.cat([photograph[..., y : y + height, x : x + width] for y, x in part])
         noise = torch.randn(scene.shape, generator=generator, device=device)
         noisy = projected_clamp(scene + sigma * noise)
         inside = ..., slice(down, height - down), slice(right, width - right)
-        frames += noisy[inside].split(1)
-        results += projected_clamp(network(noisy).float())[inside].split(1)
+        frames += torch.split(noisy[inside], 1)
+        results += torch.split(projected_clamp(network(noisy).float())[inside], 1)
         for n in range(len(frames) - 1):
             here = first + n - (1 if first else 0)
             motion = (
@@ -133,8 +161,8 @@ def _flicker(
 
 
 def _difference(earlier: Tensor, later: Tensor, motion: tuple[int, int]) -> Tensor:
-    """The mean absolute difference of two pictures where both see the same scene, the camera
-    having moved by `motion` pixels (down, right) in between."""
+    """The mean absolute difference of two frames where they overlap, the camera having moved by
+    `motion` pixels (down, right) in between; a float64 scalar."""
     for axis, moved in zip((2, 3), motion, strict=True):
         common = earlier.shape[axis] - abs(moved)
         earlier = earlier.narrow(axis, max(moved, 0), common)
@@ -147,5 +175,5 @@ def _part(side: int) -> int:
 
 
 def _fold(distance: int, room: int) -> int:
-    """Where one is after walking `distance` to and fro between 0 and `room`."""
+    """The position after moving by `distance` back and forth between 0 and `room`."""
     return room - abs(room - distance % (2 * room))

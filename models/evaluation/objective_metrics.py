@@ -1,4 +1,4 @@
-"""Judges what a network makes of one photograph: the objective of training, clipping, border."""
+"""Evaluates a network on one photograph: the training objective, clipping, border and PSNR."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from models.evaluation.image_metrics import beyond, border, clipped, projected_clamp, psnr
 from models.evaluation.lbfgs import Objective
+from models.loss_terms import ObjectiveTerms, read_terms
 from models.network_config import network_config
 from models.precision import Precision, tf32_allowed
 from models.transformer_net import VARIANTS
@@ -19,15 +20,23 @@ Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in a
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
-    """What became of one photograph.
+class ObjectiveMetrics:
+    """The metrics of one styled photograph; the names are the keys of stored reports.
 
-    `objective` and its parts are those of the network's own output, as in training, `seen` that
-    of the picture clamped and rounded, all NaN where none was given; TV is not yet weighed.
-    `clipped` is the share of pixels with a channel at 0 or 255, `beyond` of those that would be
-    outside. `edge`, `within` and
-    `step` are those of models.evaluation.image_metrics.Border. `psnr` is against FP32, in dB,
-    infinite where equal. The picture is [1, 3, H, W] float32 RGB, not clamped.
+    Attributes:
+        objective: The training objective of the network's output; NaN without an objective, like
+            its terms and `seen`.
+        content: The content term, before its weight.
+        style: The style term, before its weight.
+        tv: The total variation, before its weight.
+        seen: The objective of the output clamped to 0-255 and rounded, as it is displayed.
+        clipped: Fraction of pixels with a channel at 0 or 255 after clamping.
+        beyond: Fraction of pixels with a channel outside 0-255 before clamping.
+        edge: As in models.evaluation.image_metrics.Border, like `within` and `step`.
+        within: See there.
+        step: See there.
+        psnr: Against the output in FP32, in dB; infinite if equal.
+        picture: [1, 3, H, W] float32, RGB, not clamped.
     """
 
     objective: float
@@ -47,8 +56,18 @@ class Judged:
 def styler(
     state: dict[str, Tensor], kernels: str, precision: Precision, device: torch.device
 ) -> tuple[Styler, tuple[str, ...]]:
-    """The network of the weights `state` as a user runs it, on float32 pictures, and remarks on
-    what is slower there than it could be. `kernels` is a key of VARIANTS."""
+    """Build a network as the application runs it.
+
+    Args:
+        state: The weights, by the published keys.
+        kernels: A key of VARIANTS.
+        precision: What to compute in.
+        device: Where to run.
+
+    Returns:
+        A function from float32 pictures to float32 pictures, and what keeps the variant or the
+        precision from full speed there, one sentence each.
+    """
     mode = precision.value
     network = VARIANTS[kernels](**asdict(network_config(state)))
     network.load_state_dict(state)
@@ -68,22 +87,29 @@ def styler(
 
 
 @torch.no_grad()
-def judge(
+def evaluate(
     objective: Objective | None,
-    photograph: Tensor,  # [1, 3, H, W], float RGB 0-255
-    picture: Tensor,  # the same shape, not clamped
-    reference: Tensor | None = None,  # the picture in FP32; None where `picture` is
-) -> Judged:
-    """Figures of `picture`, which a network made of `photograph`."""
-    total, content, style, variation = _terms(objective, picture, photograph)
-    seen, *_ = _terms(objective, projected_clamp(picture), photograph)
+    photograph: Tensor,
+    picture: Tensor,
+    reference: Tensor | None = None,
+) -> ObjectiveMetrics:
+    """Compute the metrics of a styled picture.
+
+    Args:
+        objective: The training objective; None if it is not to be computed.
+        photograph: The network's input, [1, 3, H, W] float, RGB 0-255.
+        picture: Its output, of the same shape, not clamped.
+        reference: Its output in FP32; None if `picture` is that.
+    """
+    terms = _terms(objective, picture, photograph)
+    displayed = _terms(objective, projected_clamp(picture), photograph)
     around = border(picture)
-    return Judged(
-        objective=total,
-        content=content,
-        style=style,
-        tv=variation,
-        seen=seen,
+    return ObjectiveMetrics(
+        objective=terms.total,
+        content=terms.content,
+        style=terms.style,
+        tv=terms.tv,
+        seen=displayed.total,
         clipped=clipped(picture),
         beyond=beyond(picture),
         edge=around.edge,
@@ -94,6 +120,9 @@ def judge(
     )
 
 
-def _terms(objective: Objective | None, picture: Tensor, photograph: Tensor) -> list[float]:
-    """The objective's [total, content, style, TV]."""
-    return [math.nan] * 4 if objective is None else objective(picture, photograph).tolist()
+def _terms(
+    objective: Objective | None, picture: Tensor, photograph: Tensor
+) -> ObjectiveTerms[float]:
+    if objective is None:
+        return ObjectiveTerms(math.nan, math.nan, math.nan, math.nan)
+    return read_terms(objective(picture, photograph))

@@ -1,1 +1,1 @@
-"""How a network is executed: buffers, single operations, frames on a GPU."""
+"""Executors: a network on the CPU, layer by layer, as a native CUDA plan, and frames through it."""

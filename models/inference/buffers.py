@@ -1,4 +1,4 @@
-"""What a network keeps between frames, so that a frame neither allocates nor prepares."""
+"""Activation buffers and prepared weights that an executor keeps from frame to frame."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ from torch import Tensor
 
 
 class Workspace:
-    """Named buffers, each as large as the largest tensor asked of it. For one thread.
+    """Named buffers, each as large as the largest tensor taken from it. Not thread-safe.
 
-    Only where gradients are disabled: autograd would keep a buffer that is overwritten later.
+    Only for use with gradients disabled: autograd would save buffers that are overwritten later.
     """
 
     def __init__(self) -> None:
         self._flat: dict[str, Tensor] = {}
 
     def take(self, name: str, shape: tuple[int, int, int, int], like: Tensor) -> Tensor:
-        """A channels-last tensor [N, C, H, W] of the dtype and device of `like`.
+        """Take the buffer of this name as a tensor of the given shape.
 
-        Its contents are whatever was left there, and what was taken under this name before is
-        no longer valid.
+        Args:
+            name: Tensors taken under the same name share memory: only the newest is valid.
+            shape: N, C, H, W.
+            like: Gives the dtype and the device. Another one than before frees every buffer.
+
+        Returns:
+            A channels-last tensor with undefined contents.
         """
         size = math.prod(shape)
         flat = self._flat.get(name)
         if flat is not None and (flat.dtype != like.dtype or flat.device != like.device):
-            self._flat.clear()  # another precision or device: nothing of the old fits
+            self._flat.clear()  # another precision or device: no old buffer is of use
             flat = None
         if flat is None or flat.numel() < size:
             # A tensor made in inference mode could not be written to outside of it.
@@ -38,15 +43,15 @@ class Workspace:
         return flat[:size].view(n, h, w, c).permute(0, 3, 1, 2)
 
     def clear(self) -> None:
-        """Give the memory back."""
+        """Free every buffer."""
         self._flat.clear()
 
 
 class PreparedWeights:
-    """Weights in the form a kernel wants, made once and again when their source has changed.
+    """A cache of weights in the layout a kernel needs, recomputed when their source has changed.
 
-    A source has changed when it lies elsewhere (`.to`, a new parameter) or was written to by
-    PyTorch (`load_state_dict`, an optimizer's step); writing through `.data` goes unnoticed.
+    A change is detected by the source's address (`.to`, a new parameter) and version counter
+    (`load_state_dict`, an optimizer's step); writing through `.data` is not detected.
     """
 
     def __init__(self) -> None:
@@ -59,13 +64,23 @@ class PreparedWeights:
         dtype: torch.dtype,
         make: Callable[[Tensor], tuple[Tensor, ...]],
     ) -> tuple[Tensor, ...]:
-        """`make(source)`, each tensor in `dtype` and channels last."""
-        if source.is_inference():  # counts no versions, so a change could not be seen
+        """Return the prepared weights, from the cache if `source` has not changed.
+
+        Args:
+            name: The key in the cache.
+            source: The weights as the network has them.
+            dtype: Of the result.
+            make: Computes the prepared weights from `source`.
+
+        Returns:
+            `make(source)`, each tensor in `dtype` and channels last.
+        """
+        if source.is_inference():  # has no version counter, so a change is not detectable
             return _laid_out(make(source), dtype)
         key = (source.data_ptr(), source._version, dtype)
         held = self._made.get(name)
         if held is None or held[0] != key:
-            # The source is kept, so that nothing else can come to lie at its address.
+            # Holding the source keeps its address from being reused.
             held = self._made[name] = (key, source.detach(), _laid_out(make(source), dtype))
         return held[2]
 

@@ -1,9 +1,9 @@
 """The network on the CPU as fused units: one convolution, then norm, residual, ReLU and the next
 layer's padding in one pass.
 
-Exact rewrites only: biases that the norm removes are not added, an upsampling convolution is one
-small convolution before the enlargement, and the last layer is computed column by column,
-everything channels last.
+Exact rewrites only: biases that the norm cancels are not added, an upsampling convolution is one
+small convolution before the enlargement, and the last layer is computed column by column.
+Everything is channels last.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from models.precision import compute_dtype
 
 
 class CpuExecutor:
-    """Runs a network on the CPU. For one network, which is then for one thread.
+    """Runs one network on the CPU. Not thread-safe.
 
-    Where gradients are disabled (`torch.no_grad`, `torch.inference_mode`) the activations live in
-    buffers that are kept from frame to frame, and the prepared weights are kept too. Activations
-    between `encode`, `transform` and `decode` are padded, by what the next layer needs.
+    With gradients disabled (`torch.no_grad`, `torch.inference_mode`), activation buffers and
+    prepared weights are kept from frame to frame. Activations passed between `encode`,
+    `transform` and `decode` are already padded for the next layer.
     """
 
     def __init__(self) -> None:
@@ -35,10 +35,10 @@ class CpuExecutor:
         self._prepared = PreparedWeights()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()  # a copy of the network makes buffers of its own
+        return type(self), ()  # a copy of the network allocates its own buffers
 
     def encode(self, network: PublishedNetwork, x: Tensor) -> Tensor:
-        """[N, 3, H, W], floating, to [N, C, H/4 + 2, W/4 + 2]."""
+        """Apply conv1 to in3: [N, 3, H, W], floating, to [N, C, H/4 + 2, W/4 + 2]."""
         pad = (network.shape.end_kernel // 2,) * 4
         x = F.pad(x.to(compute_dtype(x)), pad, mode="reflect")
         x = x.contiguous(memory_format=torch.channels_last)
@@ -47,12 +47,12 @@ class CpuExecutor:
         return self._unit("a", x, network.conv3, network.in3)
 
     def transform(self, network: PublishedNetwork, x: Tensor) -> Tensor:
-        """[N, C, H/4 + 2, W/4 + 2] to the same."""
+        """Apply the residual blocks: [N, C, H/4 + 2, W/4 + 2] to the same shape."""
         here, there = "a", "b"
         last = network.num_residual_blocks - 1
         for number, block in enumerate(network.residual_blocks):
             y = self._unit("inside", x, block.conv1, block.in1)
-            # What enlarges next looks past the border at a repeated pixel, not a mirrored one.
+            # The upsampling layer pads after the enlargement: before it, that is replication.
             mode = "replicate" if number == last else "reflect"
             inner = x[..., 1:-1, 1:-1]
             x = self._unit(
@@ -62,8 +62,8 @@ class CpuExecutor:
         return x
 
     def decode(self, network: PublishedNetwork, x: Tensor) -> Tensor:
-        """[N, C, H/4 + 2, W/4 + 2] to [N, 3, H, W]."""
-        # The residual blocks end in "a" or "b", by their number.
+        """Apply deconv1 to deconv3: [N, C, H/4 + 2, W/4 + 2] to [N, 3, H, W]."""
+        # The last residual block wrote to "a" or "b", depending on the number of blocks.
         here, there = ("b", "a") if network.num_residual_blocks % 2 else ("a", "b")
         x = self._unit(there, x, network.deconv1, network.in4, pad_mode="replicate")
         end = network.shape.end_kernel // 2
@@ -82,12 +82,12 @@ class CpuExecutor:
         pad: int = 1,
         pad_mode: str = "reflect",
     ) -> Tensor:
-        """Convolution, norm, residual, ReLU and padding; in buffer `to` where one is owned."""
+        """Convolution, norm, residual, ReLU and padding; into buffer `to` if buffers are used."""
         upsample, stride = layer.upsample > 1, layer.conv2d.stride[0]
         make = _phase if upsample else _plain
         owned = _owned()
         (weight,) = self._weights(layer, x.dtype, make)
-        # A bias before an instance norm changes nothing; a gradient of zero is still one.
+        # The norm cancels the bias; only autograd needs it, for a gradient of zero.
         bias = layer.conv2d.bias if torch.is_grad_enabled() else None
         if bias is not None:
             bias = bias.to(x.dtype).repeat(4 if upsample else 1)
@@ -109,7 +109,7 @@ class CpuExecutor:
     def _last(self, x: Tensor, layer: ConvLayer) -> Tensor:
         conv = layer.conv2d
         bias = None if conv.bias is None else conv.bias.to(x.dtype)
-        # In half precision the columns would be rounded before they are added up.
+        # In half precision, the column sums would be rounded before they are added.
         if x.dtype not in (torch.float32, torch.float64):
             (weight,) = self._weights(layer, x.dtype, _plain)
             return F.conv2d(x, weight, bias)
@@ -130,7 +130,7 @@ class CpuExecutor:
 
 
 def _owned() -> bool:
-    """Whether activations may live in buffers that are overwritten, and weights be kept."""
+    """Whether buffers may be reused and prepared weights cached: autograd saves neither."""
     return not torch.is_grad_enabled()
 
 

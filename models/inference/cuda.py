@@ -1,4 +1,4 @@
-"""The network on a CUDA device as one native plan for a size; keeps the plans of a few sizes."""
+"""The network on a CUDA device as one native plan per input size, with a cache of plans."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from kernels.network.plan import NetworkPlan
 from kernels.ops.registry import NETWORK, use_native
 from models.network_config import FULL, NetworkConfig
 
-PLANS_KEPT = 2  # of sizes; each holds its buffers
+PLANS_KEPT = 2  # input sizes; each plan holds its buffers
 
-Weights = Callable[[], Mapping[str, Tensor]]
+Weights = Callable[[], Mapping[str, Tensor]]  # gives the state dict
 
 
 class PlanCache:
-    """The native plans of one network, which is then for one thread."""
+    """The native plans of one network, for the last PLANS_KEPT input sizes. Not thread-safe."""
 
     def __init__(self) -> None:
-        # Collecting the weights takes as long as running the network.
+        # Kept, since collecting the weights takes as long as running the network.
         self._weights: Mapping[str, Tensor] | None = None
         self._plans: dict[Hashable, tuple[Hashable, NetworkPlan]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()  # a copy of the network makes plans of its own
+        return type(self), ()  # a copy of the network makes its own plans
 
     def plan(
         self,
@@ -37,18 +37,18 @@ class PlanCache:
         shape: tuple[int, int, int],  # N, H, W
         device: torch.device,
     ) -> NetworkPlan | None:
-        """The plan for N pictures of H x W, made if there is none.
+        """Get the plan for one input size, with the current weights; make it if there is none.
 
         Args:
-            network: The shape of the network.
-            weights: Gives its state dict; called once until `forget_weights`.
+            network: The dimensions of the network.
+            weights: Gives its state dict; called once, and again after `forget_weights`.
             dtype: Of the weights.
-            shape: Number, height and width of the pictures, in pixels.
+            shape: N, H and W of the input.
             device: Where to run.
 
         Returns:
-            The plan, or None where it cannot run or gradients are enabled. It is kept until the
-            sizes of PLANS_KEPT others were asked for.
+            The plan, or None where the native network is not supported or gradients are enabled.
+            It is cached until plans of PLANS_KEPT other sizes have been requested.
         """
         autocast = torch.is_autocast_enabled("cuda")
         if (
@@ -60,17 +60,17 @@ class PlanCache:
             or not use_native(NETWORK)
         ):
             return None
-        # What autocast multiplies in FP16 has fewer bits than TF32 only where it is stored.
+        # Autocast's FP16 factors have the 11 bits of TF32; only stored values have fewer.
         tf32 = dtype is torch.float32 and (autocast or torch.backends.cudnn.allow_tf32)
         if self._weights is None:
             self._weights = weights()
-        # Tensors made in inference mode count no versions: a change to them could not be seen.
+        # Tensors made in inference mode have no version counter: changes are not detectable.
         held = self._weights.values()
         counted = not any(w.is_inference() for w in held)
         version = tuple((w.data_ptr(), w._version) for w in held) if counted else None
         key = (shape, dtype, device, tf32)
         made, plan = self._plans.pop(key, (None, None))
-        # Buffers made in inference mode could be written to only there, and by no one else.
+        # Buffers made in inference mode could not be written to outside of it.
         with torch.inference_mode(False), torch.no_grad():
             if plan is None:
                 blocks = network.num_residual_blocks
@@ -83,12 +83,18 @@ class PlanCache:
         return plan
 
     def forget_weights(self) -> None:
-        """Other tensors may have taken the place of the weights."""
+        """Collect the weights again for the next plan: their tensors may have been replaced."""
         self._weights = None
 
 
 def unavailable_reason(network: NetworkConfig, device: torch.device, dtype: torch.dtype) -> str:
-    """Why no plan runs such a network there, in words; empty if one does."""
+    """Say why the native network cannot run; "" if it can.
+
+    Args:
+        network: The dimensions of the network.
+        device: Where it is to run.
+        dtype: Of its weights.
+    """
     return _other_shape(network) or dispatch.unavailable_reason(device, dtype)
 
 

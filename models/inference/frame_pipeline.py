@@ -1,4 +1,4 @@
-"""Frames through the native network on a GPU, as bytes: one at a time, or neighbors overlapped."""
+"""Runs uint8 frames through the native network on a GPU: one at a time, or pipelined."""
 
 from __future__ import annotations
 
@@ -15,21 +15,29 @@ from torch import Tensor
 
 from kernels.network.plan import NetworkPlan, StageCallback
 
-Pixels = NDArray[np.uint8]
-DEPTH = 2  # frames under way together: one goes up or comes down while the other is computed
+Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+DEPTH = 2  # frames in flight: one is copied while the other is computed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """`pixels` are [H, W, 3]; `broken` where the network's values were not finite, or all one."""
+    """The styled picture of one frame.
+
+    Attributes:
+        pixels: [H, W, 3] uint8, RGB.
+        broken: Whether the network's output was not finite, or one constant.
+    """
 
     pixels: Pixels
     broken: bool
 
 
 class SingleFrameRunner:
-    """One frame at a time through a plan for single pictures, as soon as possible. Holds the
-    pinned memory that frames go up by. For one thread, in inference mode."""
+    """Runs one frame at a time, for the lowest latency. Not thread-safe; for inference mode.
+
+    Args:
+        plan: The native network for single pictures (N = 1).
+    """
 
     def __init__(self, plan: NetworkPlan) -> None:
         self.plan = plan
@@ -37,15 +45,21 @@ class SingleFrameRunner:
         self._pixels = self._frame.numpy()[0]
 
     def style(self, pixels: Pixels, mark: StageCallback | None = None) -> Result:
-        """Take a frame [H, W, 3] and wait for its result, which is valid as long as it is held.
+        """Stylize a frame and wait for the result.
 
-        `mark` is called with "upload", the groups of layers, and "download".
+        Args:
+            pixels: [H, W, 3] uint8, RGB, of the plan's size.
+            mark: Called with "upload", the groups of layers and "download" as each has been
+                submitted.
+
+        Returns:
+            The result; its memory belongs to the caller.
         """
         plan = self.plan
         self.send(pixels, mark)
         plan.replay(mark)
-        # The caller's to keep. PyTorch hands out again what nobody holds any more, so that no
-        # memory is pinned for it once a few frames have passed.
+        # A new buffer, which the caller keeps. PyTorch's allocator recycles pinned memory, so
+        # that nothing is pinned anew after a few frames.
         picture = _pinned(plan.pictures)
         picture.copy_(plan.pictures, non_blocking=True)
         self._range.copy_(plan.ranges, non_blocking=True)
@@ -55,7 +69,7 @@ class SingleFrameRunner:
         return Result(picture.numpy()[0], is_broken(self._range))
 
     def send(self, pixels: Pixels, mark: StageCallback | None = None) -> None:
-        """Copy a frame [H, W, 3] to where the plan takes it from."""
+        """Start copying a frame [H, W, 3] uint8 into the plan's input; calls mark("upload")."""
         np.copyto(self._pixels, pixels)
         self.plan.frames.copy_(self._frame, non_blocking=True)
         if mark is not None:
@@ -63,11 +77,14 @@ class SingleFrameRunner:
 
 
 class PipelinedRunner:
-    """Frame after frame through one plan for single pictures: while one is computed, the next
-    goes up and the one before comes down, each on a stream of its own.
+    """Runs frame after frame, for the highest throughput: while one frame is computed, the next
+    is uploaded and the previous one downloaded, each on its own CUDA stream.
 
-    Fill `slot()`, `send()`, and `receive()` in the order sent; or let `styled` do that. No more
-    than DEPTH frames may be sent and not received. For one thread, in inference mode.
+    Fill `slot()`, then `send()`, and `receive()` in the order sent; `styled` does all three. At
+    most DEPTH frames may be in flight. Not thread-safe; for inference mode.
+
+    Args:
+        plan: The native network for single pictures (N = 1).
     """
 
     def __init__(self, plan: NetworkPlan) -> None:
@@ -77,21 +94,25 @@ class PipelinedRunner:
             self._slots = [_Slot(plan) for _ in range(DEPTH)]
         self._sent: deque[_Slot] = deque()
         self._next = 0
-        # What was asked of the device before, the buffers' zeros too, comes first.
+        # Work submitted earlier, such as zeroing the buffers, has to finish first.
         for stream in (self._up, self._compute, self._down):
             stream.wait_stream(torch.cuda.current_stream(plan.device))
 
     def slot(self) -> Pixels:
-        """[H, W, 3] in pinned memory: where the next frame to send is written."""
+        """Get the pinned buffer, [H, W, 3] uint8, into which to write the next frame to send."""
         return self._slots[self._next].frame.numpy()[0]
 
     def send(self) -> None:
-        """Start on what is in `slot`. Raises RuntimeError if DEPTH frames are under way."""
+        """Start computing the frame in `slot()`.
+
+        Raises:
+            RuntimeError: DEPTH frames are in flight.
+        """
         if len(self._sent) == DEPTH:
             raise RuntimeError(f"{DEPTH} frames are under way; receive one first")
         slot, plan = self._slots[self._next], self._plan
         with torch.cuda.stream(self._up):
-            # The slot was received, so that nothing on the device still needs what it held.
+            # The slot was received, so its device buffers are no longer in use.
             slot.bytes_in.copy_(slot.frame, non_blocking=True)
             slot.uploaded.record()
         with torch.cuda.stream(self._compute):
@@ -110,13 +131,20 @@ class PipelinedRunner:
         self._next = (self._next + 1) % DEPTH
 
     def receive(self) -> Result:
-        """Wait for the frame sent first. Its pixels are valid until DEPTH more were sent."""
+        """Wait for the oldest frame in flight; its pixels are valid until DEPTH more are sent."""
         slot = self._sent.popleft()
         slot.finished.synchronize()
         return Result(slot.picture.numpy()[0], is_broken(slot.range))
 
     def styled(self, frames: Iterable[Pixels]) -> Iterator[Result]:
-        """Every frame, in order; each result is valid until the next is asked for."""
+        """Stylize a stream of frames, pipelined.
+
+        Args:
+            frames: Each [H, W, 3] uint8, RGB, of the plan's size.
+
+        Yields:
+            The results in order, each valid until the next is taken.
+        """
         for frame in frames:
             if len(self._sent) == DEPTH:
                 yield self.receive()
@@ -127,7 +155,7 @@ class PipelinedRunner:
 
 
 class _Slot:
-    """The buffers of one frame under way, on the host and on the device."""
+    """The buffers and events of one frame in flight, on the host and on the device."""
 
     def __init__(self, plan: NetworkPlan) -> None:
         self.frame, self.picture, self.range = (
@@ -141,14 +169,19 @@ class _Slot:
 
 
 def is_broken(ranges: Tensor) -> bool:
-    """Whether a picture with these `NetworkPlan.ranges` (of one sample, on the host) is none."""
-    least, most, not_finite = ranges[0].tolist()
+    """Whether the output that `NetworkPlan.ranges` describes is not finite, or one constant.
+
+    Args:
+        ranges: [1, 3] integers on the host: the minimum and the maximum, as integers of the same
+            order, and the number of values that are not finite.
+    """
+    least, most, not_finite = (int(ranges[0, n]) for n in range(3))
     low, high = _float_of(least), _float_of(most)
     return bool(not_finite) or not (math.isfinite(low) and math.isfinite(high)) or low == high
 
 
 def _float_of(order: int) -> float:
-    """The float that has this place in their order."""
+    """Decode a float32 from its order-preserving integer."""
     bits = order if order >= 0 else order ^ 0x7FFFFFFF
     return struct.unpack("<f", struct.pack("<i", bits))[0]
 

@@ -1,8 +1,8 @@
-"""The network one operation after another: for the devices that the native network is not for.
+"""The network layer by layer, on devices that the native network does not support.
 
-Each function takes activations [N, C, H, W], not padded, of any floating dtype, and gives the same;
-weights are taken to that dtype. Without a native library for the device, PyTorch's own layers are
-the fastest there are: our operations' references care for being right.
+Each function maps activations [N, C, H, W], not padded, of any floating dtype to activations of
+that dtype; weights are converted to it. Where the device has no native kernels, PyTorch's layers
+are used: the reference implementations of our operations are slower.
 """
 
 from __future__ import annotations
@@ -17,11 +17,21 @@ from models.layers import ConvLayer, PublishedNetwork, ResidualBlock
 
 
 def is_native(x: Tensor) -> bool:
-    """Whether the operations have native kernels where `x` is."""
+    """Whether the operations have native kernels for the device of `x`."""
     return x.device.type == "cuda" and use_native(OPERATIONS)
 
 
 def encode(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
+    """Apply conv1 to in3.
+
+    Args:
+        network: The layers.
+        x: [N, 3, H, W].
+        native: Whether to use native kernels (see `is_native`) or PyTorch's layers.
+
+    Returns:
+        [N, C, H/4, W/4].
+    """
     x = x.contiguous()  # faster in every precision, see benchmarks/operations.json
     for number in (1, 2, 3):
         x = _unit(x, getattr(network, f"conv{number}"), getattr(network, f"in{number}"), native)
@@ -29,12 +39,14 @@ def encode(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
 
 
 def transform(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
+    """Apply the residual blocks: [N, C, H/4, W/4] to the same shape; `native` as for `encode`."""
     for block in network.residual_blocks:
         x = _block(x, block, native)
     return x
 
 
 def decode(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
+    """Apply deconv1 to deconv3: [N, C, H/4, W/4] to [N, 3, H, W]; `native` as for `encode`."""
     x = _unit(x, network.deconv1, network.in4, native)
     x = _unit(x, network.deconv2, network.in5, native)
     if not native:

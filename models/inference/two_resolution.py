@@ -1,7 +1,7 @@
-"""One frame through the native network at two sizes, joined on the GPU.
+"""Runs a frame through the native network at two sizes and joins the results on the GPU.
 
-The arithmetic is that of app.engine.blending on the CPU: areas on the way down, cubic on the way
-up.
+The arithmetic is that of app.engine.blending on the CPU: area interpolation when shrinking, cubic
+when enlarging.
 """
 
 from __future__ import annotations
@@ -18,16 +18,26 @@ from models.inference.frame_pipeline import Pixels, Result, SingleFrameRunner, i
 
 
 class TwoResolutionRunner:
-    """Runs two plans for single pictures one after the other: what is painted comes from
-    `strokes`, the smaller, and what is finer than that can hold from `detail`. For one thread, in
-    inference mode."""
+    """Runs two plans for single pictures one after the other. Not thread-safe; for inference mode.
+
+    Args:
+        strokes: Of the smaller size, from which the low frequencies of the result are taken.
+        detail: Of the larger size, from which the frequencies above those are taken.
+    """
 
     def __init__(self, strokes: SingleFrameRunner, detail: SingleFrameRunner) -> None:
         self.strokes, self.detail = strokes, detail
 
     def style(self, pixels: Pixels, mark: StageCallback) -> Result:
-        """Take a frame [H, W, 3] of the larger size and wait for its result, as
-        SingleFrameRunner does."""
+        """Stylize a frame and wait for the result.
+
+        Args:
+            pixels: [H, W, 3] uint8, RGB, of the larger size.
+            mark: Called as by SingleFrameRunner.style, with the groups of layers twice.
+
+        Returns:
+            The result, of the larger size; its memory belongs to the caller.
+        """
         small, large = self.strokes.plan, self.detail.plan
         self.detail.send(pixels, mark)
         small.frames.copy_(shrink(large.frames, *_size(small)))
@@ -42,12 +52,16 @@ class TwoResolutionRunner:
         return Result(picture.numpy()[0], any(is_broken(each) for each in ranges))
 
 
-def join(
-    strokes: Tensor,  # [N, h, w, 3] uint8
-    detail: Tensor,  # [N, H, W, 3] uint8
-) -> Tensor:  # [N, H, W, 3] uint8
-    """`detail` with all that `strokes` can hold taken from there; see
-    app.engine.blending.join_bands."""
+def join(strokes: Tensor, detail: Tensor) -> Tensor:
+    """Replace the low frequencies of `detail` by `strokes`; see app.engine.blending.join_bands.
+
+    Args:
+        strokes: [N, h, w, 3] uint8, the smaller pictures.
+        detail: [N, H, W, 3] uint8, the larger pictures.
+
+    Returns:
+        [N, H, W, 3] uint8.
+    """
     known = shrink(detail, *strokes.shape[1:3])
     missing = strokes.float() - known.float()
     size = (detail.shape[1], detail.shape[2])
@@ -56,12 +70,17 @@ def join(
     return joined.clamp(0, 255).to(torch.uint8)
 
 
-def shrink(
-    pictures: Tensor,  # [N, H, W, 3] uint8
-    height: int,
-    width: int,
-) -> Tensor:  # [N, height, width, 3] uint8
-    """Each pixel the mean of the area that it covers."""
+def shrink(pictures: Tensor, height: int, width: int) -> Tensor:
+    """Shrink pictures by area interpolation: each pixel is the mean of the area it covers.
+
+    Args:
+        pictures: [N, H, W, 3] uint8.
+        height: Of the result, at most H.
+        width: Of the result, at most W.
+
+    Returns:
+        [N, height, width, 3] uint8.
+    """
     count, rows, columns, channels = pictures.shape
     over_rows = _areas(rows, height, pictures.device)  # [height, H]
     over_columns = _areas(columns, width, pictures.device)  # [width, W]
@@ -72,13 +91,13 @@ def shrink(
 
 @functools.lru_cache(maxsize=16)
 def _areas(many: int, few: int, device: torch.device) -> Tensor:
-    """[few, many] float32: the share of each of `many` pixels in each of `few` that cover them."""
+    """Weights of area interpolation: [few, many] float32, rows that sum to 1."""
     edges = np.linspace(0, many, few + 1)
     first, last = edges[:-1, None], edges[1:, None]
     pixels = np.arange(many)[None, :]
     covered = np.clip(np.minimum(last, pixels + 1) - np.maximum(first, pixels), 0, None)
     shares = covered / covered.sum(axis=1, keepdims=True)
-    return torch.from_numpy(shares.astype(np.float32)).to(device)
+    return torch.as_tensor(shares.astype(np.float32)).to(device)
 
 
 def _size(plan: NetworkPlan) -> tuple[int, int]:

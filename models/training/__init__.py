@@ -1,1 +1,1 @@
-"""Trains a style into a transformer network. Knows neither the window nor the terminal."""
+"""Trains transformer networks. Independent of the window and of the command line."""

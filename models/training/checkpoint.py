@@ -1,7 +1,7 @@
-"""Keeps an unfinished training run in a file, and the one before it beside it, and finds it again.
+"""Saves an unfinished training run and resumes it; the previous checkpoint is kept as well.
 
-Where the process is killed or the power fails, at any moment, the newest checkpoint that was
-written whole is under its name.
+If the process is killed or the power fails, at any moment, the file under the checkpoint's name is
+the newest one that was completely written.
 """
 
 from __future__ import annotations
@@ -15,20 +15,29 @@ from typing import Any, BinaryIO
 
 import torch
 
-from models.safe_load import load_tensors
+from models.safe_load import is_dict, load_tensors
 from models.training.errors import TrainingError
 from models.training.run import Run
 from utils.text import printable
 
 FORMAT = "styleforge-training-1"
-PATH = 1000  # characters of a whole path in a message
+PATH = 1000  # characters of a full path in a message
 
 
 def save_run(path: Path, run: Run) -> None:
-    """Write `run` to `path`, whole or not at all, keeping what was there as the checkpoint before;
-    TrainingError if it cannot be written, which leaves both as they were. For one process at a
-    time: temporary names are fixed, so that whatever a killed one left is written over."""
-    # Through memory: on a full disk PyTorch's own writer dies without saying why.
+    """Write a checkpoint atomically, keeping the file that was there as the previous checkpoint.
+
+    For one process at a time: temporary names are fixed, so that leftovers of a killed process
+    are overwritten.
+
+    Args:
+        path: The checkpoint; its folder is made if it does not exist.
+        run: The run to save.
+
+    Raises:
+        TrainingError: The checkpoint cannot be written; both files are as they were.
+    """
+    # Through memory: on a full disk, PyTorch's own writer fails without the reason.
     buffer = io.BytesIO()
     torch.save({"format": FORMAT, **run.state()}, buffer)
     fresh = _temporary(path)
@@ -52,9 +61,18 @@ def save_run(path: Path, run: Run) -> None:
 
 
 def resume_run(path: Path, run: Run) -> str:
-    """Put `run` where the run in `path` stopped. Where that file is damaged, the checkpoint before
-    it takes its place, and the answer is a sentence that says so; otherwise it is empty.
-    TrainingError if neither can be used, or if it is not the same run."""
+    """Restore the state of a run from its checkpoint.
+
+    Args:
+        path: The checkpoint. If it is damaged, the previous one replaces it.
+        run: A new run with the same settings, to which the state is restored.
+
+    Returns:
+        A sentence that says so if the previous checkpoint was used; otherwise "".
+
+    Raises:
+        TrainingError: Neither checkpoint can be used, or it is of a run with other settings.
+    """
     if not path.is_file():
         shown = printable(str(path), PATH)
         raise TrainingError(f"there is no run to resume: '{shown}' does not exist")
@@ -69,19 +87,23 @@ def resume_run(path: Path, run: Run) -> str:
             _resume(previous, run)
         except _DamagedError:
             raise damaged from None
-    # At once: the next checkpoint would make the damaged one the checkpoint before.
+    # Immediately: the next save would keep the damaged file as the previous checkpoint.
     previous.replace(path)
     return f"'{printable(path.name)}' was damaged; the checkpoint before it is used"
 
 
 def forget_run(path: Path) -> None:
-    """Delete the run in `path`, its own file last, so that it is whole or gone."""
+    """Delete both checkpoints of a run, the newest last: a killed process leaves it usable."""
     previous_of(path).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
 
 def clear_leftovers(path: Path) -> None:
-    """Remove what a killed process left of writing `path`; for the only one working on it."""
+    """Remove the temporary files of a killed process; the caller has to hold the run's lock.
+
+    Args:
+        path: The checkpoint.
+    """
     previous = previous_of(path)
     _temporary(path).unlink(missing_ok=True)
     _temporary(previous).unlink(missing_ok=True)
@@ -90,7 +112,7 @@ def clear_leftovers(path: Path) -> None:
 
 
 def previous_of(path: Path) -> Path:
-    """Where the checkpoint before that in `path` is kept."""
+    """The path of the previous checkpoint."""
     return path.with_name(f"{path.stem}.previous{path.suffix}")
 
 
@@ -99,14 +121,14 @@ def _temporary(path: Path) -> Path:
 
 
 def _keep_as_previous(path: Path) -> None:
-    """Give `path` the second name `previous_of(path)`, without a moment in which it has none."""
+    """Link `path` as `previous_of(path)`; at every moment both names are complete files."""
     previous = previous_of(path)
     temporary = _temporary(previous)
     temporary.unlink(missing_ok=True)
     try:
         try:
             os.link(path, temporary)
-        except OSError:  # file systems of memory cards have no second names
+        except OSError:  # FAT file systems have no hard links
             shutil.copyfile(path, temporary)
         temporary.replace(previous)
     finally:
@@ -114,7 +136,7 @@ def _keep_as_previous(path: Path) -> None:
 
 
 class _DamagedError(TrainingError):
-    """A file that cannot be read as a checkpoint, though another one might."""
+    """The file cannot be read as a checkpoint; the previous one may be readable."""
 
 
 def _resume(path: Path, run: Run) -> None:
@@ -143,18 +165,18 @@ def _read(path: Path) -> dict[str, Any]:
             state = load_tensors(file)
     except (OSError, ValueError) as exc:
         raise _DamagedError(f"'{shown}' is not a training checkpoint, or is damaged") from exc
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
+    if not is_dict(state) or state.get("format") != FORMAT:
         raise _DamagedError(f"'{shown}' is not a training checkpoint")
     return state
 
 
 def _check_sums(file: BinaryIO) -> None:
-    """ValueError if one of the checksums in a PyTorch file is wrong: PyTorch does not compare
-    them, and would go on from altered weights."""
+    """Compare the checksums in a PyTorch file, which PyTorch itself does not; ValueError if one
+    is wrong."""
     try:
         with zipfile.ZipFile(file) as archive:
             altered = archive.testzip()
-    except Exception as exc:  # what zipfile makes of damage is not told anywhere
+    except Exception as exc:  # zipfile does not document what it raises for damaged archives
         raise ValueError("not a ZIP archive, or a damaged one") from exc
     if altered:
         raise ValueError(f"{altered} has another checksum")

@@ -1,4 +1,4 @@
-"""Everything that decides the weights of a style, apart from the pictures."""
+"""The hyperparameters of training: everything that determines the weights but the pictures."""
 
 from __future__ import annotations
 
@@ -18,23 +18,40 @@ WEIGHTS = (
     "motion_weight",
     "teacher_weight",
 )
-TILE = 16  # the smallest picture VGG-19 is asked to look at, in pixels
-SQUARE = 9 / 8  # photographs are kept as squares this much larger than the crops
-HELD = 0.6  # the part of a run through which the learning rate is held
+TILE = 16  # the smallest input of VGG-19, in pixels
+SQUARE = 9 / 8  # side of the stored photographs over the side of the crops
+HELD = 0.6  # fraction of the run during which the learning rate is constant
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """The recipe; the defaults are the measured ones. TrainingError names a value out of range.
+    """The hyperparameters of a run; the defaults were found by measurement.
 
-    The weights multiply losses in relative form (models.training.losses), so one set fits every
-    style. `style_size` is the style picture's long side in pixels; `style_scales` are the scales,
-    1 or less, at which result and style picture are compared. `image_size` is the side of the
-    training crops, a multiple of 4; `lr` is Adam's, at the start. `precision` is "fp32" or "bf16"
-    (autocast). `stability_weight` multiplies what models.training.stability measures before a
-    camera that stands still, `motion_weight` the same before one that moves; `teacher_weight`
-    the distance from the pictures of a trained network of the same style, where one is given.
-    The last three fields are those of models.network_config.NetworkConfig.
+    The weights multiply losses in relative form (models.training.losses), so that one set fits
+    every style.
+
+    Args:
+        content_weight: Of the content loss; 0 or more, like every weight.
+        style_weight: Of the style loss.
+        tv_weight: Of the total variation.
+        stability_weight: Of the stability loss for a still camera (models.training.stability).
+        motion_weight: Of the stability loss for a moving camera.
+        teacher_weight: Of the distance from the output of a trained network of the same style;
+            has no effect without a teacher.
+        style_size: Long side of the style picture, in pixels.
+        style_scales: Scales, at most 1, at which output and style picture are compared.
+        image_size: Side of the training crops in pixels, a multiple of 4.
+        batch_size: Crops per step.
+        iterations: Steps of the run.
+        lr: Adam's initial learning rate.
+        precision: "fp32" or "bf16" (autocast).
+        seed: Of the initial weights and everything drawn at random.
+        num_residual_blocks: Of models.network_config.NetworkConfig, as are the next two.
+        widths: See there.
+        end_kernel: See there.
+
+    Raises:
+        TrainingError: A value is out of range; the message names it.
     """
 
     content_weight: float = 1.0
@@ -68,8 +85,8 @@ class TrainingConfig:
         _require(self.style_size >= 32, "style_size", self.style_size, "32 or more")
         scales = self.style_scales
         shortest = min(self.image_size, self.style_size)
-        sound = bool(scales) and all(s <= 1 and s * shortest >= TILE for s in scales)
-        _require(sound, "style_scales", scales, f"at most 1, and leave at least {TILE} pixels")
+        valid = bool(scales) and all(s <= 1 and s * shortest >= TILE for s in scales)
+        _require(valid, "style_scales", scales, f"at most 1, and leave at least {TILE} pixels")
         _require(self.precision in PRECISIONS, "precision", self.precision, "fp32 or bf16")
         try:
             _ = self.shape
@@ -78,42 +95,55 @@ class TrainingConfig:
 
     @property
     def shape(self) -> NetworkConfig:
-        """The shape of the network to train."""
+        """The dimensions of the network to train."""
         return NetworkConfig(self.num_residual_blocks, self.widths, self.end_kernel)
 
     @property
     def steadies(self) -> bool:
-        """Whether steadiness counts."""
+        """Whether a stability loss has a weight."""
         return bool(self.stability_weight or self.motion_weight)
 
     def moves(self, iteration: int) -> bool:
-        """Whether the camera moves in this step: in every other one, where both count."""
+        """Whether the stability loss of this step is for a moving camera; if both stability
+        losses have a weight, they alternate."""
         if self.stability_weight and self.motion_weight:
             return iteration % 2 == 1
         return bool(self.motion_weight)
 
     @property
     def window(self) -> int:
-        """The side of what is cut from a photograph, in pixels: a crop, and where stability
-        counts, what the camera may turn to."""
+        """Side of the window cut from a photograph, in pixels: a crop, plus the reach of the
+        moving camera if a stability loss has a weight."""
         return self.image_size + (2 * REACH if self.steadies else 0)
 
     @property
     def square(self) -> int:
-        """The side of the squares the photographs are kept as, in pixels."""
+        """Side of the squares as which photographs are kept in memory, in pixels."""
         return max(round(self.image_size * SQUARE), self.window)
 
     def learning_rate(self, iteration: int) -> float:
-        """Held at first, then falling in a straight line to nothing; `iteration` counts from 0."""
+        """The learning rate of a step: constant at first, then decaying linearly to 0.
+
+        Args:
+            iteration: The number of the step, from 0.
+        """
         left = 1 - iteration / self.iterations
         return self.lr * min(1.0, left / (1 - HELD))
 
     def for_epochs(self, epochs: int, photographs: int) -> int:
-        """How many iterations show each of `photographs` pictures `epochs` times."""
+        """Convert epochs to iterations.
+
+        Args:
+            epochs: How often each photograph is used, 1 or more.
+            photographs: Number of photographs.
+
+        Raises:
+            TrainingError: `epochs` is less than 1.
+        """
         _require(epochs >= 1, "epochs", epochs, "1 or more")
         return math.ceil(epochs * photographs / self.batch_size)
 
 
-def _require(sound: bool, name: str, value: object, wanted: str) -> None:
-    if not sound:
-        raise TrainingError(f"{name} should be {wanted}, not {value}")
+def _require(valid: bool, name: str, value: object, expected: str) -> None:
+    if not valid:
+        raise TrainingError(f"{name} should be {expected}, not {value}")

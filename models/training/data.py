@@ -1,4 +1,4 @@
-"""Photographs, kept in memory as small squares, and the crops a step is trained on."""
+"""The training photographs, kept in memory as small squares, and the crops of each step."""
 
 from __future__ import annotations
 
@@ -22,13 +22,18 @@ from utils.images.reading import read_pixels
 from utils.text import printable
 
 PORTION = 0.4  # of a GPU's free memory that photographs may fill
-DECODERS = 8
+DECODERS = 8  # threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Photographs:
-    """`pixels` is [N, S, S, 3] uint8 RGB, of the files `names`; `skipped` has one sentence for
-    each file that could not be read."""
+    """Decoded photographs.
+
+    Attributes:
+        pixels: [N, S, S, 3] uint8, RGB, on the CPU.
+        names: The N file names.
+        skipped: One sentence per file that could not be used.
+    """
 
     pixels: Tensor
     names: tuple[str, ...]
@@ -39,13 +44,23 @@ class Photographs:
 
     @property
     def digest(self) -> str:
-        """Tells one set of photographs from another."""
+        """A hash of the file names, which identifies the set: 16 hexadecimal digits."""
         return hashlib.sha256("\n".join(self.names).encode(errors="replace")).hexdigest()[:16]
 
 
 def find_photographs(folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
-    """Every picture under `folder`, sorted, but for those whose name or path inside the folder
-    is in `exclude`; TrainingError if that leaves none, or if an excluded one is not there."""
+    """List the pictures under a folder.
+
+    Args:
+        folder: Searched recursively.
+        exclude: File names, or paths relative to `folder` with forward slashes, to leave out.
+
+    Returns:
+        The paths, sorted.
+
+    Raises:
+        TrainingError: There is none left, or an excluded picture does not exist.
+    """
     shown = printable(str(folder))
     if not folder.is_dir():
         raise TrainingError(f"the folder of photographs '{shown}' does not exist")
@@ -81,17 +96,26 @@ def load_photographs(
     seed: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Photographs:
-    """Decode at most `limit` of `paths`, drawn by `seed`, as `side` x `side` squares.
+    """Decode photographs into memory, so that no training step waits for a decoder.
 
-    Memory is bounded by the limit (250 KB a photograph at the default sizes), and no step waits
-    for a decoder. A file that cannot be read, or is of one color, is skipped and named;
-    TrainingError if all are.
+    A file that cannot be read, or whose crops may be of one color, is skipped.
+
+    Args:
+        paths: The files.
+        side: Side of the squares in pixels.
+        limit: The most photographs to keep, 1 or more; bounds the memory (250 KB per photograph
+            at the default sizes).
+        seed: Selects which to keep if there are more.
+        progress: Called with the number of files done and in total.
+
+    Raises:
+        TrainingError: No photograph can be used, or the limit is less than 1.
     """
     if limit < 1:
         raise TrainingError(f"the number of photographs to keep should be 1 or more, not {limit}")
     if len(paths) > limit:
         chosen = np.random.default_rng(seed).choice(len(paths), limit, replace=False)
-        paths = [paths[n] for n in sorted(chosen)]
+        paths = [paths[int(n)] for n in sorted(chosen)]
     squares = np.empty((len(paths), side, side, 3), np.uint8)
 
     def read(place: int) -> str:
@@ -116,11 +140,19 @@ def load_photographs(
     if skipped:
         squares = squares[[not fault for fault in faults]]
     names = tuple(path.name for path, fault in zip(paths, faults, strict=True) if not fault)
-    return Photographs(torch.from_numpy(squares), names, skipped)
+    return Photographs(torch.as_tensor(squares), names, skipped)
 
 
 def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    """The middle square of an (H, W, 3) picture, as (side, side, 3)."""
+    """Crop the largest centered square of a picture and resize it.
+
+    Args:
+        pixels: [H, W, 3] uint8.
+        side: Of the result, in pixels.
+
+    Returns:
+        [side, side, 3] uint8.
+    """
     height, width = pixels.shape[:2]
     short = min(height, width)
     left, top = (width - short) / 2, (height - short) / 2
@@ -132,18 +164,25 @@ def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
 
 
 def _plain(pixels: NDArray[np.uint8]) -> bool:
-    """Whether a crop of a square can be of one color. Its gradient would overflow: every
-    instance norm in turn divides by a deviation of nothing."""
+    """Whether a crop of a square may be of one color. Its gradient would overflow, since every
+    instance norm divides by a standard deviation of zero."""
     edge = math.ceil(len(pixels) * (1 - 1 / SQUARE))
-    middle = pixels[edge:-edge, edge:-edge]  # is in every crop
+    middle = pixels[edge:-edge, edge:-edge]  # part of every crop
     return bool((middle == middle[0, 0]).all())
 
 
 class Crops:
-    """Random crops, half of them mirrored, each a function of the seed and the step alone.
+    """Draws random crops, half of them mirrored, as a function of the seed and the step alone.
 
-    So a resumed run sees what it would have seen, with no generator's state to keep. Every
-    photograph comes once before any comes again. The photographs stay on `device` if they fit.
+    So a resumed run gets the crops it would have got, without the state of a generator. Every
+    photograph is used once per epoch.
+
+    Args:
+        photographs: Moved to `device` if they fill at most PORTION of its free memory.
+        crop: Side of the crops in pixels.
+        batch: Crops per step.
+        seed: Of the crops.
+        device: Of the results.
     """
 
     def __init__(
@@ -157,7 +196,7 @@ class Crops:
         self._order = torch.empty(0, dtype=torch.long)
 
     def __call__(self, step: int) -> Tensor:
-        """The batch of `step`: [B, 3, crop, crop] float32 RGB in 0-255, channels last."""
+        """Get the batch of a step: [B, 3, crop, crop] float32, RGB 0-255, channels last."""
         pixels, crop, batch = self._pixels, self._crop, self._batch
         generator = self._generator(1, step)
         room = pixels.shape[1] - crop + 1
@@ -172,9 +211,10 @@ class Crops:
         return crops.to(self._device, non_blocking=True).permute(0, 3, 1, 2).float()
 
     def _photographs(self, step: int) -> Tensor:
-        """Which photographs the batch of `step` is cut from; it may span epochs."""
+        """Indices of the photographs of a step, [B]; a batch may span epochs."""
         count = len(self._pixels)
-        start, picked, parts = step * self._batch, 0, []
+        start, picked = step * self._batch, 0
+        parts: list[Tensor] = []
         while picked < self._batch:
             epoch, offset = divmod(start + picked, count)
             if epoch != self._epoch:

@@ -1,4 +1,4 @@
-"""Fetches torchvision's VGG-19 once, checked, into the per-user cache."""
+"""Downloads torchvision's VGG-19 into the per-user cache and verifies its checksum."""
 
 from __future__ import annotations
 
@@ -16,26 +16,33 @@ from utils.files.locks import LockedError, locked
 TORCHVISION_PREFIX = "dcbb9e9d"  # the first digits of the file's sha256, as torchvision states
 ADDRESS = f"https://download.pytorch.org/models/vgg19-{TORCHVISION_PREFIX}.pth"
 SIZE_MB = 548
-PIECE = 1 << 20
-PATIENCE = 30.0  # seconds without a byte
+CHUNK_BYTES = 1 << 20
+TIMEOUT_S = 30.0  # without a byte from the server, or for another process's download
 
 
 def cached_vgg(progress: Callable[[int, int], None] = lambda done, total: None) -> Path:
-    """The VGG-19 of torchvision (548 MB), downloaded if it is not in the cache yet.
+    """Get torchvision's VGG-19 (548 MB); download it if it is not in the cache.
 
-    `progress` is told bytes done and in total. TrainingError where there is no network.
+    Args:
+        progress: Called with the bytes received and in total, 0 if the total is unknown.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        TrainingError: It cannot be downloaded, or its checksum is wrong.
     """
     path = vgg_cache()
     return fetch(ADDRESS, path.parent, TORCHVISION_PREFIX, progress)
 
 
 def vgg_cache() -> Path:
-    """Where torchvision's VGG-19 is kept once it is downloaded; need not exist yet."""
+    """The path of torchvision's VGG-19 in the cache; the file may not exist."""
     name = ADDRESS.rpartition("/")[2]
     folder = os.environ.get("STYLEFORGE_CACHE")
     if folder:
         return Path(folder) / name
-    import platformdirs  # only here, so that training with a file of one's own needs it not
+    import platformdirs  # here, since training with a given file does not need it
 
     return platformdirs.user_cache_path("styleforge", appauthor=False) / name
 
@@ -46,12 +53,25 @@ def fetch(
     sha256_prefix: str,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """The file of `address` in `folder`, downloaded if it is not there, its sha256 checked."""
+    """Get a file; download it if it does not exist.
+
+    Args:
+        address: Its URL, which gives its name.
+        folder: Where it is kept.
+        sha256_prefix: The first hexadecimal digits of its SHA-256.
+        progress: Called with the bytes received and in total, 0 if the total is unknown.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        TrainingError: It cannot be downloaded, or its checksum is wrong.
+    """
     path = folder / address.rpartition("/")[2]
     if path.is_file():
         return path
     try:
-        with locked(path, PATIENCE):
+        with locked(path, TIMEOUT_S):
             remove_leftovers(path)
             if not path.is_file():  # another process may just have downloaded it
                 _download(address, path, sha256_prefix, progress)
@@ -73,14 +93,14 @@ def _download(
     digest, done = hashlib.sha256(), 0
     try:
         with (
-            urllib.request.urlopen(address, timeout=PATIENCE) as answer,
+            urllib.request.urlopen(address, timeout=TIMEOUT_S) as answer,
             temporary.open("wb") as file,
         ):
             total = int(answer.headers.get("Content-Length", 0))
-            while piece := answer.read(PIECE):
-                file.write(piece)
-                digest.update(piece)
-                done += len(piece)
+            while chunk := answer.read(CHUNK_BYTES):
+                file.write(chunk)
+                digest.update(chunk)
+                done += len(chunk)
                 progress(done, total)
             file.flush()
             os.fsync(file.fileno())

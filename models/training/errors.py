@@ -1,7 +1,7 @@
-"""What goes wrong in training, as one sentence."""
+"""The error of training."""
 
 from __future__ import annotations
 
 
 class TrainingError(RuntimeError):
-    """Training cannot start or go on; the message names the thing and its fault."""
+    """Training cannot start or continue; the message is one sentence that says why."""

@@ -1,17 +1,19 @@
-"""VGG-19 as far as relu3_4, frozen: the eye that judges a styled picture."""
+"""VGG-19 up to relu3_4, frozen: the features of the content and style losses."""
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.safe_load import UnsafeFileError, is_weight, load_tensors
+from models.safe_load import UnsafeFileError, is_dict, is_weight, load_tensors
 from models.training.download import TORCHVISION_PREFIX
 from models.training.errors import TrainingError
 from utils.text import printable
@@ -29,14 +31,19 @@ LAYERS = {
 }
 CHANNELS = (3, 64, 64, 128, 128, 256, 256, 256, 256)
 NAME = 100  # characters of a file's name in a message
-POOLED = ("relu2_1", "relu3_1")  # a 2x2 max pool stands before these
+POOLED = ("relu2_1", "relu3_1")  # preceded by a 2x2 max pooling
 LAST = "relu3_4"
 
 
 @dataclass(frozen=True, slots=True)
 class VggInput:
-    """What a file's first layer was trained on: channels in `order` (indices into RGB), minus
-    `mean`, over `deviation`; both in 0-255 and in the order R, G, B."""
+    """The input convention of a VGG-19 file: (RGB - mean) / deviation, with channels in `order`.
+
+    Attributes:
+        order: The channels of the file's input, as indices into RGB.
+        mean: Subtracted from R, G, B, on 0-255.
+        deviation: By which R, G, B are divided, on 0-255.
+    """
 
     order: tuple[int, int, int]
     mean: tuple[float, float, float]
@@ -54,10 +61,14 @@ INPUTS = {
 
 
 class Vgg19Features(nn.Module):
-    """The activations of Simonyan and Zisserman's VGG-19 (2015), from conv1_1 to conv3_4.
+    """VGG-19 (Simonyan and Zisserman 2015) from conv1_1 to conv3_4, without gradients of its own.
 
-    `state` has torchvision's keys `features.N.weight|bias`; `expects` is a key of INPUTS. The
-    input convention goes into the first layer's weights, so forward only subtracts a mean.
+    The input convention is folded into the first layer's weights, so that `forward` only
+    subtracts a mean.
+
+    Args:
+        state: Weights under torchvision's keys, `features.N.weight` and `features.N.bias`.
+        expects: The input convention of these weights, a key of INPUTS.
     """
 
     mean: Tensor
@@ -65,7 +76,7 @@ class Vgg19Features(nn.Module):
     def __init__(self, state: dict[str, Tensor], expects: str) -> None:
         super().__init__()
         convention = INPUTS[expects]
-        self.convs = nn.ModuleDict()
+        convs: dict[str, nn.Conv2d] = {}
         for (index, name), cin, cout in zip(LAYERS.items(), CHANNELS, CHANNELS[1:], strict=False):
             conv = nn.Conv2d(cin, cout, 3, padding=1)
             weight, bias = (state[f"features.{index}.{kind}"].float() for kind in _KINDS)
@@ -73,22 +84,32 @@ class Vgg19Features(nn.Module):
                 weight = weight[:, _inverse(convention.order)]
                 weight = weight / torch.tensor(convention.deviation)[None, :, None, None]
             conv.weight.data.copy_(weight)
-            conv.bias.data.copy_(bias)  # type: ignore[union-attr]  (it was asked for)
-            self.convs[name] = conv
+            assert conv.bias is not None  # the default of nn.Conv2d
+            conv.bias.data.copy_(bias)
+            convs[name] = conv
+        self.convs = nn.ModuleDict(convs)
         self.register_buffer("mean", torch.tensor(convention.mean)[None, :, None, None])
         self.requires_grad_(False).eval()
 
     def forward(self, images: Tensor, last: str = LAST) -> dict[str, Tensor]:
-        """Activations by name, as far as `last`, of [B, 3, H, W] float RGB in 0-255."""
+        """Compute the activations.
+
+        Args:
+            images: [B, 3, H, W] float, RGB 0-255.
+            last: The layer to stop at, a value of LAYERS.
+
+        Returns:
+            The activations [B, C, H', W'] of every layer up to `last`, by its name.
+        """
         x = images - self.mean
-        seen = {}
+        activations: dict[str, Tensor] = {}
         for name, conv in self.convs.items():
             if name in POOLED:
                 x = F.max_pool2d(x, 2)
-            x = seen[name] = F.relu(conv(x))
+            x = activations[name] = F.relu(conv(x))
             if name == last:
                 break
-        return seen
+        return activations
 
 
 _KINDS = ("weight", "bias")
@@ -99,21 +120,27 @@ def _inverse(order: tuple[int, int, int]) -> list[int]:
 
 
 def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
-    """Read VGG-19 from safetensors or a torch file with torchvision's key names.
+    """Read VGG-19 from a safetensors or PyTorch file with torchvision's key names.
 
-    `expects` is a key of INPUTS; None lets the file say: a safetensors file's `input` metadata
-    ("BGR ..." or "RGB ..."), or the checksum of torchvision's own file. Where neither does,
-    TrainingError asks for it rather than guess, as it names every other fault.
+    Args:
+        path: The file.
+        expects: Its input convention, a key of INPUTS. If None, it is read from the `input`
+            metadata of a safetensors file ("BGR ..." or "RGB ..."), or recognized by the checksum
+            of torchvision's own file.
+
+    Raises:
+        TrainingError: The file is missing, damaged or of something else, or its input convention
+            is not known.
     """
     name = printable(path.name, NAME)
     if not path.is_file():
         raise TrainingError(f"the VGG-19 file '{printable(str(path))}' does not exist")
     try:
-        state, said = _read(path)
+        state, declared = _read(path)
     except OSError as exc:
         reason = exc.strerror or exc
         raise TrainingError(f"the VGG-19 file '{name}' cannot be read: {reason}") from exc
-    shapes = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for index, cin, cout in zip(LAYERS, CHANNELS, CHANNELS[1:], strict=False):
         shapes[f"features.{index}.weight"] = (cout, cin, 3, 3)
         shapes[f"features.{index}.bias"] = (cout,)
@@ -129,7 +156,7 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
     broken = [key for key in shapes if not bool(torch.isfinite(state[key].float()).all())]
     if broken:
         raise TrainingError(f"'{name}' holds numbers that are not finite: {broken[0]}")
-    expects = expects or said
+    expects = expects or declared
     if expects is None:
         raise TrainingError(
             f"'{name}' does not say which input it was trained on; "
@@ -138,26 +165,38 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
     return Vgg19Features(state, expects)
 
 
+class _SafetensorsFile(Protocol):
+    """What `safe_open` gives; it has no annotations itself."""
+
+    def metadata(self) -> dict[str, str] | None: ...
+    def keys(self) -> list[str]: ...
+    def get_tensor(self, name: str) -> Tensor: ...
+
+
+def _safetensors(path: Path) -> AbstractContextManager[_SafetensorsFile]:
+    return safe_open(path, "pt")
+
+
 def _read(path: Path) -> tuple[dict[str, Tensor], str | None]:
-    """The tensors of a file, and the key of INPUTS it names, if it does."""
+    """The tensors of a file, and the key of INPUTS that it declares, if it does."""
     name = printable(path.name, NAME)
     with path.open("rb") as file:
         head = file.read(9)
     if head[8:] == b"{":  # safetensors: a length of 8 bytes, then JSON
         try:
-            with safe_open(path, "pt") as file:
-                said = (file.metadata() or {}).get("input", "")
-                state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            with _safetensors(path) as tensors:
+                order = (tensors.metadata() or {}).get("input", "")
+                state = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
         except SafetensorError as exc:
             why = printable(str(exc), 3 * NAME)
             raise TrainingError(f"'{name}' is a damaged safetensors file: {why}") from exc
-        return state, "caffe" if "BGR" in said else "torchvision" if "RGB" in said else None
+        return state, "caffe" if "BGR" in order else "torchvision" if "RGB" in order else None
     try:
         with path.open("rb") as file:
             state = load_tensors(file)
     except UnsafeFileError as exc:
         raise TrainingError(f"'{name}' is not a file of weights, or {exc}") from exc
-    if not isinstance(state, dict):
+    if not is_dict(state):
         raise TrainingError(f"'{name}' is not VGG-19: it holds no table of weights")
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,5 +1,4 @@
-"""The losses a style is trained with, each in relative form: 0 is a perfect match, and 1 is as
-far as nothing at all would be."""
+"""The training losses, in relative form: 0 is a perfect match, 1 the loss of all-zero features."""
 
 from __future__ import annotations
 
@@ -11,24 +10,30 @@ from torch import Tensor
 
 
 def gram(features: Tensor) -> Tensor:
-    """G = F F^T / (H W) of [B, C, H, W] features: [B, C, C], in float32.
+    """The Gram matrices G = F F^T / (H W) (Gatys et al. 2015, arXiv:1508.06576).
 
-    Which channels fire together, wherever they do (Gatys et al. 2015, arXiv:1508.06576). The sum
-    over H W is long, so it is taken in float32 whatever autocast would choose.
+    The sum over H W is long, so it is taken in float32 whatever autocast would choose.
+
+    Args:
+        features: [B, C, H, W], floating.
+
+    Returns:
+        [B, C, C] float32.
     """
     with torch.autocast(features.device.type, enabled=False):
-        # Channels last, this is a view; flattening [B, C, H W] would copy, forth and back.
+        # A view of channels-last features; flattening to [B, C, H W] would copy, twice.
         flat = features.permute(0, 2, 3, 1).flatten(1, 2)  # [B, H W, C]
         if flat.is_cuda and flat.dtype == torch.bfloat16:
-            return _HalfGram.apply(flat)  # type: ignore[no-any-return]
+            # PyTorch: Function.apply has no annotations.
+            return _HalfGram.apply(flat)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         flat = flat.float()
         return flat.transpose(1, 2) @ flat / flat.shape[1]
 
 
 class _HalfGram(torch.autograd.Function):
-    """The same of [B, H W, C] bfloat16 on the matrix units: the products of two bfloat16 are
-    exact in float32, in which they are summed. Widening the features first gives the same sums,
-    and takes a fifth of a whole training step on an H200."""
+    """The Gram matrices of [B, H W, C] bfloat16 on tensor cores. The product of two bfloat16 is
+    exact in float32, in which they are summed. Converting the features first gives the same sums,
+    and takes a fifth of the time of a training step on an H200."""
 
     @staticmethod
     def forward(ctx: Any, flat: Tensor) -> Tensor:
@@ -44,16 +49,28 @@ class _HalfGram(torch.autograd.Function):
 
 
 def content_loss(features: Tensor, target: Tensor) -> Tensor:
-    """mean((F - Fc)^2) / mean(Fc^2): the distance of what VGG sees from what it saw in the
-    photographs; [B, C, H, W] both, a scalar out."""
+    """The content loss mean((F - Fc)^2) / mean(Fc^2).
+
+    Args:
+        features: F, of the output, [B, C, H, W].
+        target: Fc, of the photographs, [B, C, H, W].
+
+    Returns:
+        A float32 scalar.
+    """
     features, target = features.float(), target.float()
     return (features - target).square().mean() / target.square().mean()
 
 
 def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:
-    """||G - Gs||^2 / ||Gs||^2, summed over the layers of `targets`, averaged over the batch.
+    """The style loss ||G - Gs||^2 / ||Gs||^2, summed over layers and averaged over the batch.
 
-    `grams` are [B, C, C] and `targets` [1, C, C] for each layer; a scalar out.
+    Args:
+        grams: G, the Gram matrices of the output, [B, C, C] for each layer.
+        targets: Gs, those of the style picture, [1, C, C] for each layer.
+
+    Returns:
+        A float32 scalar.
     """
     layers = (
         (grams[layer] - target).square().sum((1, 2)).mean() / target.square().sum()
@@ -63,8 +80,15 @@ def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Te
 
 
 def total_variation(images: Tensor) -> Tensor:
-    """The mean squared difference of neighboring pixels, across plus down, of [B, 3, H, W]
-    images in 0-255; a scalar. Keeps checkerboards and sparkle out of flat regions."""
+    """The mean squared difference of neighboring pixels, horizontal plus vertical; it suppresses
+    checkerboards and noise in flat regions.
+
+    Args:
+        images: [B, 3, H, W] on 0-255.
+
+    Returns:
+        A scalar.
+    """
     across = (images[..., 1:] - images[..., :-1]).square().mean()
     down = (images[..., 1:, :] - images[..., :-1, :]).square().mean()
     return across + down

@@ -1,4 +1,4 @@
-"""What a training step makes smaller: content, style and total variation, weighed."""
+"""The training objective: the weighted sum of content loss, style loss and total variation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from models.loss_terms import ObjectiveTerms
 from models.training.config import TILE, TrainingConfig
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features
@@ -16,11 +17,18 @@ STYLE = ("relu1_1", "relu2_1", "relu3_1", "relu3_4")
 
 
 class Objective:
-    """The perceptual loss of Johnson et al. 2016 (arXiv:1603.08155) against one style picture.
+    """The perceptual loss of Johnson et al. 2016 (arXiv:1603.08155) for one style picture.
 
-    `style` is [1, 3, H, W] float RGB in 0-255. With several scales the style loss is the mean
-    over them, at each of which result and style picture are shrunk alike: VGG then sees strokes
-    that at full size would be larger than its field of view.
+    The style loss is the mean over the scales, at each of which output and style picture are
+    downscaled: strokes that are larger than VGG's receptive field at full size fit into it then.
+
+    Args:
+        config: Gives the weights and the scales.
+        features: VGG-19, on the device of `style`.
+        style: The style picture, [1, 3, H, W] float, RGB 0-255.
+
+    Raises:
+        TrainingError: The style picture is too small for the smallest scale.
     """
 
     def __init__(self, config: TrainingConfig, features: Vgg19Features, style: Tensor) -> None:
@@ -35,21 +43,28 @@ class Objective:
         with torch.no_grad():
             self._targets = {scale: self._grams(style, scale) for scale in config.style_scales}
 
-    def __call__(self, result: Tensor, photographs: Tensor) -> Tensor:
-        """The terms [total, content, style, TV] of `result` for `photographs`, both
-        [B, 3, H, W] float RGB in 0-255; the total is differentiable, TV not yet weighed."""
+    def __call__(self, result: Tensor, photographs: Tensor) -> ObjectiveTerms[Tensor]:
+        """Compute the objective.
+
+        Args:
+            result: The network's output, [B, 3, H, W] float, RGB 0-255.
+            photographs: Its input, of the same shape.
+
+        Returns:
+            Scalars, differentiable with respect to `result`.
+        """
         config = self._config
         with torch.no_grad():
-            wanted = self._features(photographs, CONTENT)[CONTENT]
-        styles = []
+            target = self._features(photographs, CONTENT)[CONTENT]
+        styles: list[Tensor] = []
         content = None
         for scale, targets in self._targets.items():
-            seen = self._features(_shrink(result, scale))
+            found = self._features(_shrink(result, scale))
             if scale == 1:
-                content = content_loss(seen[CONTENT], wanted)
-            styles.append(style_loss({name: gram(seen[name]) for name in STYLE}, targets))
-        if content is None:  # no scale of 1 among them
-            content = content_loss(self._features(result, CONTENT)[CONTENT], wanted)
+                content = content_loss(found[CONTENT], target)
+            styles.append(style_loss({name: gram(found[name]) for name in STYLE}, targets))
+        if content is None:  # 1 is not one of the scales
+            content = content_loss(self._features(result, CONTENT)[CONTENT], target)
         style = torch.stack(styles).mean()
         variation = total_variation(result)
         total = (
@@ -57,11 +72,11 @@ class Objective:
             + config.style_weight * style
             + config.tv_weight * variation
         )
-        return torch.stack((total, content, style, variation))
+        return ObjectiveTerms(total, content, style, variation)
 
     def _grams(self, style: Tensor, scale: float) -> dict[str, Tensor]:
-        seen = self._features(_shrink(style, scale))
-        return {name: gram(seen[name]) for name in STYLE}
+        found = self._features(_shrink(style, scale))
+        return {name: gram(found[name]) for name in STYLE}
 
 
 def _shrink(images: Tensor, scale: float) -> Tensor:

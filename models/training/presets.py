@@ -1,4 +1,4 @@
-"""The table of presets: how long and how finely a style is trained, in words and numbers."""
+"""The table of training presets: duration, resolution and stroke size, with their labels."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from models.training.config import TrainingConfig
 
 _RECIPE = TrainingConfig()
-STABILITY_WEIGHT, MOTION_WEIGHT = 80.0, 4.0  # cost time, so only where there is some
+STABILITY_WEIGHT, MOTION_WEIGHT = 80.0, 4.0  # slow down a step; in the longer presets only
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One line of the table. `image_size` is the side of the training crops in pixels; `words`
-    is one sentence for people, which names no time: that depends on the machine."""
+    """A choice of duration and resolution; the fields not listed are those of TrainingConfig.
+
+    Attributes:
+        key: Identifies the preset in flags and stored requests.
+        title: Its label.
+        words: One sentence that describes it on screen.
+        image_size: Side of the training crops in pixels.
+    """
 
     key: str
     title: str
@@ -26,11 +32,11 @@ class Preset:
 
     @property
     def work(self) -> float:
-        """Pixels looked at in the whole run: what its time is in proportion to."""
+        """The number of pixels processed in the run, to which its duration is proportional."""
         return float(self.iterations * self.batch_size * self.image_size**2)
 
     def flags(self) -> tuple[str, ...]:
-        """The preset as flags of `styleforge train`."""
+        """Express the preset as flags of `styleforge train`."""
         return (
             *("--iterations", str(self.iterations)),
             *("--image-size", str(self.image_size)),
@@ -42,8 +48,15 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """How large the strokes become: the style picture's long side in pixels against the crops,
-    and the scales at which result and picture are compared."""
+    """A choice of stroke size.
+
+    Attributes:
+        key: Identifies the choice in flags and stored requests.
+        title: Its label.
+        words: One sentence that describes it on screen.
+        style_size: Long side of the style picture in pixels; larger gives larger strokes.
+        scales: Scales at which output and style picture are compared.
+    """
 
     key: str
     title: str
@@ -52,13 +65,13 @@ class Stroke:
     scales: tuple[float, ...] = (1.0, 0.5)
 
     def flags(self) -> tuple[str, ...]:
-        """The choice as flags of `styleforge train`."""
+        """Express the choice as flags of `styleforge train`."""
         scales = ",".join(f"{scale:g}" for scale in self.scales)
         return ("--style-size", str(self.style_size), "--style-scales", scales)
 
 
-# From the cheapest to the finest. A network begins from the weights of another style, which is
-# why a few hundred steps already show the new one.
+# From the shortest to the longest. A run starts from the weights of another style, so a few
+# hundred steps are enough to see the new one.
 PRESETS = (
     Preset(
         "sketch",
@@ -100,10 +113,10 @@ STROKES = (
 )
 
 STYLE_WEIGHT = 3.0  # those of the built-in styles are 1.2 to 3.5
-STYLE_WEIGHTS = (0.5, 10.0)  # the least and the most that is offered
+STYLE_WEIGHTS = (0.5, 10.0)  # the range that is offered
 
 
 def cheaper(than: Preset) -> Preset | None:
-    """The cheapest preset, if `than` is another."""
+    """The preset with the least work, or None if `than` has no more than that."""
     least = min(PRESETS, key=lambda row: row.work)
     return None if least.work >= than.work else least

@@ -1,4 +1,4 @@
-"""What of a result is seen: 0 to 255, with a gradient that leads back inside."""
+"""A clamp to 0-255 whose gradient leads values outside back into the range."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ LOWEST, HIGHEST = 0.0, 255.0
 
 
 def projected_clamp(result: Tensor) -> Tensor:
-    """`result` clamped to 0-255, any shape: training on it judges the picture that is shown,
-    and a style does not learn strokes that the clamp then burns away.
+    """Clamp a network's output to 0-255, so that the losses are those of the displayed picture.
 
-    Where a value lies outside, the gradient of a clamp is zero, and nothing would bring it back.
-    Here only the part that leads further out is dropped (gradient projection, Rosen 1960).
+    The gradient of an ordinary clamp is zero for values outside the range, which would then never
+    return. Here only the part of the gradient that leads further outside is dropped (gradient
+    projection, Rosen 1960).
+
+    Args:
+        result: A floating tensor of any shape.
     """
-    return _Seen.apply(result)  # type: ignore[no-any-return]
+    # PyTorch: Function.apply has no annotations.
+    return _ProjectedClamp.apply(result)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
-class _Seen(torch.autograd.Function):
+class _ProjectedClamp(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, result: Tensor) -> Tensor:
         ctx.save_for_backward(result)
@@ -30,6 +34,6 @@ class _Seen(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
         (result,) = ctx.saved_tensors
         (gradient,) = gradients
-        # A step goes against the gradient.
+        # A step goes in the direction of the negative gradient.
         outward = ((result < LOWEST) & (gradient > 0)) | ((result > HIGHEST) & (gradient < 0))
         return gradient.masked_fill(outward, 0.0)

@@ -1,4 +1,4 @@
-"""One training run: its network, its optimizer, and a step."""
+"""A training run: the network, the optimizer, a training step, and the state to resume from."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from models.layers import to_channels_last
+from models.loss_terms import floats
 from models.safe_load import is_weight
 from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs
@@ -28,8 +30,8 @@ from models.transformer_net import TransformerNetBaseline
 
 
 class StepLosses(NamedTuple):
-    """The losses after `iteration` steps, in relative form and of one batch; `loss` is their
-    weighed sum."""
+    """The losses of one step, in relative form, of one batch; `loss` is their weighted sum, and
+    `iteration` counts the steps taken, this one included."""
 
     iteration: int
     loss: float
@@ -40,14 +42,40 @@ class StepLosses(NamedTuple):
     teacher: float
 
 
-class Run:
-    """Trains a network of the config's shape, on `device`.
+class StepTerms(NamedTuple):
+    """The losses of StepLosses as scalar tensors on the run's device, without gradients."""
 
-    `style` is an (H, W, 3) uint8 RGB picture of any size; `weights`, if given, are a state dict
-    to begin from, `teacher` a trained network of the same style to follow. `iteration` counts
-    the steps taken, `seconds` what they took over all sittings; `history` has the losses that
-    were read, from the first step on.
-    `compiled` compiles network and features, for speed.
+    loss: Tensor
+    content: Tensor
+    style: Tensor
+    tv: Tensor
+    stability: Tensor
+    teacher: Tensor
+
+    def read(self, iteration: int) -> StepLosses:
+        """Copy the losses to the host, in one transfer; waits for the device."""
+        return StepLosses(iteration, *floats(torch.stack(self)))
+
+
+class Run:
+    """Trains one network.
+
+    Args:
+        config: The hyperparameters.
+        features: VGG-19; moved to `device`.
+        photographs: The training data.
+        style: The style picture, [H, W, 3] uint8, RGB, of any size.
+        device: Where to train.
+        weights: A state dict to start from; None for random weights.
+        teacher: A trained network of the same style for the teacher loss; moved to `device`.
+        compiled: Whether to compile the network and the features.
+
+    Attributes:
+        iteration: Steps taken, over all processes.
+        seconds: Training time, over all processes.
+        history: The losses that were read, from the first step on.
+        skipped: Number of photographs that could not be used.
+        network: The network in training.
     """
 
     def __init__(
@@ -68,29 +96,32 @@ class Run:
         self.iteration = 0
         self.seconds = 0.0
         self.history: list[StepLosses] = []
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed)
+        # PyTorch: neither has complete annotations.
+        with torch.random.fork_rng(devices=[]):  # pyright: ignore[reportUnknownMemberType]
+            torch.manual_seed(config.seed)  # pyright: ignore[reportUnknownMemberType]
             self.network = TransformerNetBaseline(**asdict(config.shape))
         if weights is not None:
             self.network.load_state_dict(weights)
-        self.network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        features.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        to_channels_last(self.network, device)
+        to_channels_last(features, device)
         self._teacher = None if teacher is None else teacher.requires_grad_(False).eval()
         if self._teacher is not None:
-            self._teacher.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+            to_channels_last(self._teacher, device)
         self._parameters = list(self.network.parameters())
-        self._optimizer = torch.optim.Adam(
+        self._optimizer: torch.optim.Optimizer = torch.optim.Adam(
             self._parameters, lr=config.lr, fused=device.type == "cuda"
         )
         self._crops = Crops(photographs, config.window, config.batch_size, config.seed, device)
         picture = fit(style, config.style_size)
         with self._autocast():
             self._objective = Objective(config, features, _images(picture, device))
-        # From here on every call has the same shape; a preview, of another, is not compiled.
+        # Compiled for the one shape of the steps; previews have another, and call the network.
         self._forward: Callable[[Tensor], Tensor] = self.network
-        if compiled:
-            self._forward = torch.compile(self.network, dynamic=False)
-            features.compile(dynamic=False)
+        if compiled:  # PyTorch: the options of both are not annotated
+            self._forward = torch.compile(  # pyright: ignore[reportUnknownMemberType]
+                self.network, dynamic=False
+            )
+            features.compile(dynamic=False)  # pyright: ignore[reportUnknownMemberType]
         self._identity = {
             **asdict(config),
             "style_scales": list(config.style_scales),
@@ -102,12 +133,15 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether the last step has been made."""
+        """Whether all iterations are done."""
         return self.iteration >= self.config.iterations
 
-    def step(self) -> Tensor:
-        """One step; the terms [total, content, style, TV, stability, teacher] before it, on the
-        device, unread: reading them waits for the GPU."""
+    def step(self) -> StepTerms:
+        """Take one training step.
+
+        Returns:
+            The losses before the step. They are on the device: reading them waits for it.
+        """
         for group in self._optimizer.param_groups:
             group["lr"] = self.config.learning_rate(self.iteration)
         photographs, frames, later = self._frames()
@@ -115,25 +149,26 @@ class Run:
             results = projected_clamp(self._forward(frames).float())
             result = results[: len(photographs)]
             terms = self._objective(result, photographs)
-            taught = self._distance_from_teacher(photographs, result)
+            teacher_loss = self._distance_from_teacher(photographs, result)
         config = self.config
-        stability = terms.new_zeros(())
+        stability = terms.total.new_zeros(())
         if later is not None:
             after = results[len(photographs) :]
             stability = stability_loss(result[: len(after)], after, later.down, later.right)
         moved = config.moves(self.iteration)
-        steadiness = (config.motion_weight if moved else config.stability_weight) * stability
-        total = terms[0] + steadiness + config.teacher_weight * taught
-        terms = torch.stack((total, *terms[1:], stability, taught))
+        stability_weight = config.motion_weight if moved else config.stability_weight
+        loss = terms.total + stability_weight * stability + config.teacher_weight * teacher_loss
         self._optimizer.zero_grad()
-        terms[0].backward()
+        torch.autograd.backward(loss)
         self._optimizer.step()
         self.iteration += 1
-        return terms.detach()
+        losses = (loss, terms.content, terms.style, terms.tv, stability, teacher_loss)
+        return StepTerms(*(each.detach() for each in losses))
 
     def _frames(self) -> tuple[Tensor, Tensor, Disturbance | None]:
-        """The photographs of this step; what the network is to see: them, and half of them
-        disturbed where stability counts (half says enough, in half the time)."""
+        """The photographs of this step, the network's input, and the disturbance in it: if a
+        stability loss has a weight, disturbed copies follow the photographs, of half of them to
+        save time."""
         crops = self._crops(self.iteration)
         if not self.config.steadies:
             return crops, crops, None
@@ -144,36 +179,50 @@ class Run:
         return photographs, torch.cat((photographs, later.frames)), later
 
     def _distance_from_teacher(self, photographs: Tensor, result: Tensor) -> Tensor:
-        """mean((y - t)^2) / var(t) against the teacher's pictures; 0 without one."""
+        """mean((y - t)^2) / var(t) against the teacher's output t; 0 without a teacher."""
         if self._teacher is None:
             return result.new_zeros(())
         with torch.no_grad():
-            wanted = self._teacher(photographs).float().clamp(0, 255)
-        return (result - wanted).square().mean() / wanted.var()
+            target = self._teacher(photographs).float().clamp(0, 255)
+        return (result - target).square().mean() / target.var()
 
     def healthy(self) -> bool:
-        """Whether every weight is a finite number. Waits for the GPU."""
+        """Whether every weight is finite. Waits for the device."""
         return bool(nn.utils.get_total_norm(self._parameters).isfinite())
 
     def go_back(self, weights: Mapping[str, Tensor], share: float) -> None:
-        """Let `share` (0-1) of `weights` into the network, a state dict of the same descent.
+        """Interpolate the network towards earlier weights (Wortsman et al. 2022,
+        arXiv:2109.01903), which trades some of the stability gained for stronger strokes.
 
-        What training added is taken back in part, and most of its gain is kept (Wortsman et al.
-        2022, arXiv:2109.01903): so much steadiness for so much of the strokes.
+        Args:
+            weights: A state dict from which this network was trained.
+            share: 0 keeps the network, 1 replaces it by `weights`.
         """
         with torch.no_grad():
             for name, value in self.network.state_dict().items():
                 value.lerp_(weights[name].to(value), share)
 
     def styled(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """An (H, W, 3) uint8 RGB picture in the style so far, in FP32."""
+        """Stylize a picture with the current weights, in FP32.
+
+        Args:
+            picture: [H, W, 3] uint8, RGB.
+
+        Returns:
+            [H, W, 3] uint8, RGB.
+        """
         with torch.no_grad():
             result = self.network(_images(picture, self.device))[0]
         return result.clamp(0, 255).round().to(torch.uint8).permute(1, 2, 0).cpu().numpy()
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on exactly as if never stopped: a copy, of tensors, numbers,
-        text and containers alone. What a step draws at random follows from its number."""
+        """Copy the state from which a run continues bit for bit as if it had not stopped.
+
+        It has no generators: what a step draws at random is a function of its number.
+
+        Returns:
+            Tensors, numbers, text and containers only.
+        """
         return copy.deepcopy(
             {
                 "network": self.network.state_dict(),
@@ -186,14 +235,22 @@ class Run:
         )
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back, or on, to `state`; KeyError, TypeError, ValueError or RuntimeError if it is
-        none."""
+        """Continue from a state of this or of another process.
+
+        Args:
+            state: What `state` gave, or what was read from a file.
+
+        Raises:
+            KeyError: The state is invalid; likewise TypeError, ValueError, RuntimeError,
+                AttributeError and OverflowError.
+        """
         iteration, seconds = state["iteration"], state["seconds"]
         if type(iteration) is not int or not 0 <= iteration <= self.config.iterations:
             raise ValueError("not the count of a run")
         if not 0 <= seconds < math.inf:
             raise ValueError("not the time of a run")
-        history = _readings(state.get("history", torch.empty(0)), iteration)  # once not kept
+        # The checkpoints of older versions have no history.
+        history = _read_history(state.get("history", torch.empty(0)), iteration)
         if not all(is_weight(value) for value in state["network"].values()):
             raise ValueError("not the weights of a run")
         self.network.load_state_dict(state["network"])
@@ -206,7 +263,7 @@ class Run:
         self.iteration, self.seconds, self.history = iteration, float(seconds), history
 
     def _moments_fit(self) -> bool:
-        """Whether Adam has its two moments and its count for every weight, in finite numbers."""
+        """Whether the optimizer has valid moments and a step count for every parameter."""
         for weights in self._parameters:
             kept = self._optimizer.state[weights]
             moments = (kept["exp_avg"], kept["exp_avg_sq"])
@@ -215,13 +272,20 @@ class Run:
             count = kept["step"]
             if not all(bool(torch.isfinite(x).all()) for x in (*moments, count)):
                 return False
-            # Adam takes roots of both.
+            # Adam takes the square root of both.
             if count.ndim or count < 0 or bool((kept["exp_avg_sq"] < 0).any()):
                 return False
         return True
 
     def differences(self, state: dict[str, Any]) -> list[str]:
-        """In words, what `state` was trained with that this run is not; empty if it fits."""
+        """List the settings of a state that differ from this run's.
+
+        Args:
+            state: As for `restore`.
+
+        Returns:
+            One phrase per setting; empty if the run can be resumed.
+        """
         theirs = json.loads(state["identity"])
         words = {
             "style picture": "another style picture",
@@ -239,25 +303,31 @@ class Run:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled)
 
 
-def _readings(kept: Tensor, iteration: int) -> list[StepLosses]:
-    """The history stored as `kept`; ValueError if it is not that of `iteration` steps."""
-    if kept.numel() == 0:
+def _read_history(stored: Tensor, iteration: int) -> list[StepLosses]:
+    """Decode a history, [N, 7]; ValueError if it is not that of a run of `iteration` steps."""
+    if stored.numel() == 0:
         return []
     if (
-        kept.ndim != 2
-        or kept.shape[1] != len(StepLosses._fields)
-        or not bool(kept.isfinite().all())
+        stored.ndim != 2
+        or stored.shape[1] != len(StepLosses._fields)
+        or not bool(stored.isfinite().all())
     ):
         raise ValueError("not the history of a run")
-    history = [StepLosses(int(step), *losses) for step, *losses in kept.tolist()]
-    steps = [0, *(reading.iteration for reading in history)]
+    rows = (floats(row) for row in stored.unbind())
+    history = [StepLosses(int(step), *losses) for step, *losses in rows]
+    steps = [0, *(losses.iteration for losses in history)]
     if steps[-1] > iteration or any(b <= a for a, b in itertools.pairwise(steps)):
         raise ValueError("not the history of a run")
     return history
 
 
 def fit(picture: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
-    """`picture` resized, up or down, so that its longer side is `long_side` pixels."""
+    """Resize a picture, up or down.
+
+    Args:
+        picture: [H, W, 3] uint8.
+        long_side: Of the result, in pixels.
+    """
     height, width = picture.shape[:2]
     scale = long_side / max(height, width)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
@@ -267,5 +337,5 @@ def fit(picture: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
 
 
 def _images(picture: NDArray[np.uint8], device: torch.device) -> Tensor:
-    """[1, 3, H, W] float32 of an (H, W, 3) uint8 picture."""
+    """Convert an [H, W, 3] uint8 picture to [1, 3, H, W] float32 on `device`."""
     return torch.tensor(picture).to(device).permute(2, 0, 1)[None].float()

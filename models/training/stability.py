@@ -1,4 +1,4 @@
-"""The steadiness of a style: frames that hardly differ should come out hardly different."""
+"""The stability loss: similar frames should be stylized similarly."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-REACH = 4  # pixels a disturbed frame may lie up, down, left or right of the photograph
-# More than a webcam's noise and flickering light would forbid the strokes that follow a
-# photograph's own grain, and nothing else shows where strokes could be in a blurred background.
+REACH = 4  # largest shift of a disturbed frame, in pixels, up, down, left or right
+# About a webcam's noise and flickering light. More would suppress the strokes that follow the
+# grain of a photograph, and in a blurred background there is nothing else for them to follow.
 NOISE = 3.0  # largest standard deviation of the noise, of 255
-GAIN = 0.02  # largest relative change of the light
+GAIN = 0.02  # largest relative change of the brightness
 OFFSET = 3.0  # largest change of the black level, of 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disturbance:
-    """`frames` are [B, 3, H, W]; their pixel (0, 0) is pixel (`down`, `right`) of the
-    photographs, both -4 to 4."""
+    """Disturbed copies of photographs.
+
+    Attributes:
+        frames: [B, 3, H, W] float, RGB 0-255.
+        down: Their pixel (0, 0) is pixel (`down`, `right`) of the photographs; -REACH to REACH.
+        right: See `down`.
+    """
 
     frames: Tensor
     down: int
@@ -27,16 +32,19 @@ class Disturbance:
 
 
 def disturb(windows: Tensor, seed: int, step: int, *, moved: bool) -> Disturbance:
-    """What a camera might see a moment later: noisy, in another light, and if it has `moved`,
-    shifted by whole pixels.
+    """Simulate the next frame of a camera: with noise, in another light, and possibly shifted.
 
-    `windows` [B, 3, H + 8, W + 8], float RGB 0-255, are the photographs with what lies around
-    them. A function of seed, step and `moved` alone.
+    Args:
+        windows: The photographs with a margin of REACH around them, [B, 3, H + 8, W + 8] float,
+            RGB 0-255.
+        seed: Determines the disturbance, together with `step`.
+        step: The number of the training step.
+        moved: Whether the frames are also shifted, by whole pixels.
     """
-    words = [int(w) for w in np.random.SeedSequence((seed, 2, step)).generate_state(4)]
-    top, left = (word % (2 * REACH + 1) if moved else REACH for word in words[:2])
+    bits = [int(word) for word in np.random.SeedSequence((seed, 2, step)).generate_state(4)]
+    top, left = (word % (2 * REACH + 1) if moved else REACH for word in bits[:2])
     generator = torch.Generator(windows.device)
-    generator.manual_seed(words[2] << 31 | words[3])
+    generator.manual_seed(bits[2] << 31 | bits[3])
     height, width = (side - 2 * REACH for side in windows.shape[2:])
     frames = windows[..., top : top + height, left : left + width]
     draw = torch.rand(3, len(frames), 1, 1, 1, generator=generator, device=frames.device)
@@ -47,19 +55,27 @@ def disturb(windows: Tensor, seed: int, step: int, *, moved: bool) -> Disturbanc
 
 
 def inside(windows: Tensor) -> Tensor:
-    """The photographs themselves: [..., H + 8, W + 8] to [..., H, W]."""
+    """Cut the margin off: [..., H + 8, W + 8] to the photographs, [..., H, W]."""
     return windows[..., REACH:-REACH, REACH:-REACH]
 
 
 def stability_loss(before: Tensor, after: Tensor, down: int, right: int) -> Tensor:
-    """mean((y - y')^2) / var(y) where both see the same: 0 is perfect, 2 is unrelated pictures.
+    """The loss mean((y - y')^2) / var(y) over the region that both frames show.
 
-    Both are [B, 3, H, W]; `down` and `right` are those of the disturbance `after` comes from.
-    Up to the border, although there both see less: the strokes that steadiness takes from the
-    middle would else gather along the border, as dots.
+    The border is included, although padding affects it: otherwise the strokes that this loss
+    suppresses elsewhere would gather there, as dots.
+
+    Args:
+        before: y, the outputs for the photographs, [B, 3, H, W].
+        after: y', the outputs for the disturbed frames, [B, 3, H, W].
+        down: Of the disturbance, as is `right`.
+        right: Of the disturbance.
+
+    Returns:
+        A float32 scalar: 0 for equal pictures, about 2 for unrelated ones.
     """
     height, width = after.shape[2:]
-    top, left = max(0, -down), max(0, -right)  # of what `after` shares
+    top, left = max(0, -down), max(0, -right)  # of the overlap, in `after`
     bottom, end = height - max(0, down), width - max(0, right)
     ours = before[..., top + down : bottom + down, left + right : end + right].float()
     theirs = after[..., top:bottom, left:end].float()

@@ -1,4 +1,4 @@
-"""Writes a trained style as a pack: a folder with weights, pictures and `style.toml`."""
+"""Writes a trained style as a style pack: a folder with weights, pictures and `style.toml`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import glob
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,15 +24,17 @@ from utils.files.atomic import sync
 from utils.images.opening import ImageError
 from utils.images.writing import write_pixels
 
-# Beside a pack called "wave": ".wave.new-x1y2z3ab" while it is written, ".wave.replaced" while the
-# older pack makes room for it. Libraries pass over names that begin with a dot.
+# A pack "wave" is written to ".wave.new-x1y2z3ab" next to it; an older pack is called
+# ".wave.replaced" until the new one has its name. Libraries ignore names that begin with a dot.
 _STAGING, _REPLACED = ".new-", ".replaced"
-THUMBNAIL = 192  # pixels a side: twice what the gallery shows, for fine screens
+THUMBNAIL = 192  # pixels per side: twice the size in the gallery, for high-DPI screens
+
+Spec = Mapping[str, toml.Value | Mapping[str, toml.Value]]  # of style.toml
 
 
 @dataclass(frozen=True, slots=True)
 class PackTexts:
-    """What a pack says of itself: its title, whose picture it is, and its licence."""
+    """The texts in `style.toml`: the title, the artist, and the licence of the style picture."""
 
     title: str
     credit: str = ""
@@ -40,7 +42,15 @@ class PackTexts:
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:
-    """TrainingError if a pack cannot go to `folder` without destroying something."""
+    """Check that writing a pack overwrites nothing by accident.
+
+    Args:
+        folder: Where the pack is to be.
+        overwrite: Whether it may replace another pack.
+
+    Raises:
+        TrainingError: The folder exists and is no pack, or must not be replaced.
+    """
     if not folder.exists():
         return
     if not (folder / "style.toml").is_file():
@@ -58,10 +68,17 @@ def write_pack(
     preview: NDArray[np.uint8],
     training: Mapping[str, toml.Value],
 ) -> None:
-    """Write the pack as `folder`, replacing an older pack there only once all is written.
+    """Write a pack atomically; an older pack is replaced once everything is written.
 
-    `preview` is a picture (H, W, 3) uint8 in the style; its middle becomes the thumbnail.
-    `training` becomes the table of that name. TrainingError if it cannot be written.
+    Args:
+        folder: The pack.
+        texts: Written to `style.toml`.
+        state: The weights.
+        preview: A picture in the style, [H, W, 3] uint8, RGB; its center becomes the thumbnail.
+        training: Written to `style.toml` as the table `training`.
+
+    Raises:
+        TrainingError: The pack cannot be written.
     """
     with _staged(folder) as staging:
         weights = staging / "weights.safetensors"
@@ -81,15 +98,29 @@ def write_pack(
 
 
 def check_lite_free(folder: Path, *, overwrite: bool) -> None:
-    """TrainingError if the pack at `folder` cannot take a lite network."""
+    """Check that a lite network can be added to a pack.
+
+    Args:
+        folder: The pack.
+        overwrite: Whether the new network may replace another one.
+
+    Raises:
+        TrainingError: There is no such pack, or it has a lite network that must not be replaced.
+    """
     if "lite_weights" in _read_spec(folder) and not overwrite:
         raise TrainingError(f"the style pack '{folder}' has a lite network; pass --overwrite")
 
 
 def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, toml.Value]) -> None:
-    """Put a lite network beside the full one of the pack at `folder`, in place of an older one.
+    """Add a lite network to a pack, or replace the one it has.
 
-    `training` becomes the table `lite_training`. TrainingError if it cannot be written.
+    Args:
+        folder: The pack.
+        state: The weights of the lite network.
+        training: Written to `style.toml` as the table `lite_training`.
+
+    Raises:
+        TrainingError: The pack cannot be read or written.
     """
     spec = _read_spec(folder)
     with _staged(folder) as staging:
@@ -109,8 +140,8 @@ def _read_spec(folder: Path) -> dict[str, Any]:
         raise TrainingError(f"'{folder}/style.toml' cannot be read ({exc})") from exc
 
 
-def _write_spec(folder: Path, spec: Mapping[str, Any]) -> None:
-    """Plain values first, then a table for each mapping, as TOML wants it."""
+def _write_spec(folder: Path, spec: Spec) -> None:
+    """Write `style.toml`: plain values first, as TOML requires, then the tables."""
     plain = {name: value for name, value in spec.items() if not isinstance(value, Mapping)}
     tables = {name: value for name, value in spec.items() if isinstance(value, Mapping)}
     parts = [toml.dumps(plain)]
@@ -119,15 +150,18 @@ def _write_spec(folder: Path, spec: Mapping[str, Any]) -> None:
 
 
 def put_back(folder: Path) -> None:
-    """Give the pack at `folder` its name back, if a process was killed while replacing it."""
+    """Restore the pack at `folder` if a process was killed while replacing it."""
     old = folder.with_name(f".{folder.name}{_REPLACED}")
     if old.is_dir() and not folder.exists():
         old.rename(folder)
 
 
 def clear_staging(folder: Path) -> None:
-    """Remove what killed processes left of writing the pack at `folder`; for the only one working
-    on it."""
+    """Remove the temporary folders of killed processes; the caller has to hold the run's lock.
+
+    Args:
+        folder: The pack.
+    """
     put_back(folder)
     for left in folder.parent.glob(f".{glob.escape(folder.name)}{_STAGING}*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -137,8 +171,8 @@ def clear_staging(folder: Path) -> None:
 
 
 @contextmanager
-def _staged(folder: Path) -> Iterator[Path]:
-    """A folder to fill beside `folder`, which takes its place once that went well."""
+def _staged(folder: Path) -> Generator[Path]:
+    """Give a temporary folder that replaces `folder` when the block ends without an exception."""
     staging = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +180,7 @@ def _staged(folder: Path) -> Iterator[Path]:
         staging = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
         yield staging
         staging.chmod(0o755)  # mkdtemp makes it private
-        for file in staging.iterdir():  # the renaming may reach the disk before what it names
+        for file in staging.iterdir():  # the renaming could reach the disk before the contents
             sync(file)
         sync(staging)
         if folder.exists():

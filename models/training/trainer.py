@@ -1,4 +1,4 @@
-"""Drives a training run from step to step, and tells of its progress."""
+"""The training loop: steps, checkpoints, previews and progress."""
 
 from __future__ import annotations
 
@@ -13,20 +13,32 @@ from numpy.typing import NDArray
 
 from models.training.checkpoint import save_run
 from models.training.errors import TrainingError
-from models.training.run import Run, StepLosses
+from models.training.run import Run
 
-READ_EVERY = 20  # iterations between two looks at a GPU's losses, each of which waits for it
-PREVIEW_SHARE = 0.04  # of the time, that may go into previews
-KEEP_EVERY = 100  # iterations between two copies of a good state in memory
+READ_EVERY = 20  # iterations between reading the losses from a GPU, which waits for it
+PREVIEW_SHARE = 0.04  # of the time that previews may take
+KEEP_EVERY = 100  # iterations between copies of the state in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Progress:
-    """How far a run is. The losses are in relative form and of one batch; `loss` is their
-    weighed sum; `per_second` counts iterations; `preview` is (H, W, 3) uint8 RGB, where a new
-    one was made; `skipped` counts photographs that could not be read; `stability` and `teacher`
-    are 0 where they have no weight. `kept` is the iteration of the newest checkpoint that is
-    written, 0 without one."""
+    """The progress of a run; the losses are in relative form, of one batch.
+
+    Attributes:
+        iteration: Steps taken.
+        total: Steps of the run.
+        content: The content loss, before its weight, as are the other terms.
+        style: The style loss.
+        tv: The total variation.
+        loss: The weighted sum.
+        per_second: Steps per second, of this process.
+        seconds_left: Estimated time to the end of the run.
+        preview: [H, W, 3] uint8, RGB; None if no new one was made.
+        skipped: Number of photographs that could not be used.
+        stability: The stability loss; 0 if it has no weight.
+        teacher: The distance from the teacher; 0 without one.
+        kept: The iteration of the newest checkpoint on disk; 0 if there is none.
+    """
 
     iteration: int
     total: int
@@ -52,48 +64,60 @@ def train(
     preview_seconds: float = 3.0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Progress]:
-    """Take `run` to its end, or to where `stop` says so; both leave a checkpoint.
+    """Train to the end of the run, or until `stop`; a checkpoint is written in both cases.
 
-    `preview` gives a picture to show the style so far on, at most every `preview_seconds` and
-    seldom enough to cost PREVIEW_SHARE of the time. What is read of the losses becomes the
-    run's history.
-    Training cannot outlive a loss or weight that is not finite: the run goes back to its last
-    good state, writes that as a checkpoint, and TrainingError says so. A checkpoint that cannot
-    be written is a TrainingError too, and leaves the one before.
+    The losses that are read are appended to `run.history`.
+
+    Args:
+        run: The run, new or resumed.
+        checkpoint: The file to write checkpoints to.
+        checkpoint_interval: Steps between checkpoints.
+        preview: Gives the picture to stylize as a preview, [H, W, 3] uint8, RGB; None for no
+            previews.
+        preview_seconds: Least time between previews, which is longer if they take more than
+            PREVIEW_SHARE of the time.
+        stop: Called before each step; True ends the training.
+
+    Yields:
+        The progress, whenever the losses were read.
+
+    Raises:
+        TrainingError: A loss or a weight is not finite; the run is restored to its last good
+            state, which is saved. Or a checkpoint cannot be written; the previous one is kept.
     """
     read_every = READ_EVERY if run.device.type == "cuda" else 1
     good = run.state()
     first, began, earlier = run.iteration, time.perf_counter(), run.seconds
-    due, kept = -math.inf, run.iteration
+    next_preview, kept = -math.inf, run.iteration
     while not run.finished and not stop():
         terms = run.step()
         save = run.iteration % checkpoint_interval == 0
         keep = save or run.iteration % KEEP_EVERY == 0
         if not (keep or run.finished or run.iteration % read_every == 0):
             continue
-        reading = StepLosses(run.iteration, *terms.tolist())
+        losses = terms.read(run.iteration)
         now = time.perf_counter()
         run.seconds = earlier + now - began
-        sound = math.isfinite(reading.loss) and (not (keep or run.finished) or run.healthy())
-        if not sound:
+        finite = math.isfinite(losses.loss) and (not (keep or run.finished) or run.healthy())
+        if not finite:
             raise _broken(run, good, checkpoint)
-        run.history.append(reading)
+        run.history.append(losses)
         if keep:
             good = run.state()
         if save and not run.finished:
             save_run(checkpoint, run)
             kept = run.iteration
         picture = None
-        if preview is not None and (run.finished or now >= due):
+        if preview is not None and (run.finished or now >= next_preview):
             picture = run.styled(preview())
             cost = time.perf_counter() - now
-            due = now + max(preview_seconds, cost / PREVIEW_SHARE)
-        pace = (run.iteration - first) / (now - began)
+            next_preview = now + max(preview_seconds, cost / PREVIEW_SHARE)
+        per_second = (run.iteration - first) / (now - began)
         yield Progress(
             total=run.config.iterations,
-            **reading._asdict(),
-            per_second=pace,
-            seconds_left=(run.config.iterations - run.iteration) / pace,
+            **losses._asdict(),
+            per_second=per_second,
+            seconds_left=(run.config.iterations - run.iteration) / per_second,
             preview=picture,
             skipped=run.skipped,
             kept=kept,
@@ -103,7 +127,7 @@ def train(
 
 
 def _broken(run: Run, good: dict[str, object], checkpoint: Path) -> TrainingError:
-    """What to raise after a step that was not finite, with `run` back in its good state."""
+    """The error after a step that was not finite; restores and saves the last good state."""
     failed = run.iteration
     run.restore(good)
     kept = f"the weights of iteration {run.iteration} are kept in '{checkpoint}'"

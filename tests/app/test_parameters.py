@@ -86,7 +86,7 @@ from app.engine.config import EngineConfig, same_choice, same_network
 from app.live.session import Session
 from app.settings import Settings
 from app.styles.library import BUILTIN, Library
-from app.ui.controllers.settings_mapping import config_of, settings_of
+from app.ui.controllers.settings_mapping import config_from_settings, settings_with_config
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative
 from utils.images.metadata import read_metadata
@@ -106,9 +106,9 @@ told["same choice"] = [
 ]
 
 chosen = replace(config, texture=0.3, varnish=True, canvas="silk")
-settings_of(Settings(), chosen).save(folder / "settings.json")
+settings_with_config(Settings(), chosen).save(folder / "settings.json")
 told["file"] = json.loads((folder / "settings.json").read_text("utf-8"))
-loaded = config_of(Settings.load(folder / "settings.json"), library)
+loaded = config_from_settings(Settings.load(folder / "settings.json"), library)
 told["reloaded"] = [loaded.texture, loaded.varnish, loaded.canvas]
 (folder / "bad.json").write_text('{"texture": 7, "canvas": "wool"}')
 told["complaints"] = []
@@ -225,9 +225,9 @@ def test_it_is_a_flag_of_stylize_with_its_help(found):
 
 def test_it_is_a_flag_of_the_window_that_leaves_what_is_not_given(found):
     words = " ".join(found["window help"].split())
-    assert "--texture 0-1 how much of the canvas is seen (default: as the last time)" in words
+    assert "--texture 0-1 how much of the canvas is seen (default: the last value)" in words
     assert "--varnish, --no-varnish let the picture shine" in words
-    assert "(linen: coarse, silk: fine; default: as the last time)" in words
+    assert "(linen: coarse, silk: fine; default: the last value)" in words
 
 
 def test_a_row_may_be_a_flag_of_stylize_alone_or_none(found):

@@ -45,7 +45,7 @@ def test_the_variable_speaks_for_a_copy(checkout, monkeypatch):
 
 def test_a_report_names_the_weights_that_were_measured(library):
     style = library.get("candy")
-    found = provenance.origin(torch.device("cpu"), [style])
+    found = provenance.report_header(torch.device("cpu"), [style])
     assert set(found) == {"taken", "machine", "versions", "commit", "weights"}
     assert found["weights"][f"candy/{style.weights.name}"] == style.sha256
-    assert "weights" not in provenance.origin(torch.device("cpu"))
+    assert "weights" not in provenance.report_header(torch.device("cpu"))

@@ -129,7 +129,7 @@ if torch.cuda.is_available():
 
 (case,) = sampled_cases(torch.device("cpu"))
 assert case.operation == "fused_leaky"
-torch.testing.assert_close(case.ours(False).double(), case.exact())
+torch.testing.assert_close(case.ours(False).double(), case.reference())
 """
 
 
@@ -149,7 +149,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "STYLEFORGE_CACHE": str(tree / "cache"), "PYTHONPATH": str(tree)}
+    paths = os.pathsep.join(filter(None, (str(tree), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "STYLEFORGE_CACHE": str(tree / "cache"), "PYTHONPATH": paths}
     return subprocess.run(
         [sys.executable, *arguments], cwd=tree, env=environment, capture_output=True, text=True
     )

@@ -5,9 +5,12 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _ENGINE = "tests/app/engine/test_engine.py"
+_COMPARED = "tests/app/engine/test_comparison.py"
+_ADAPTED = "tests/app/engine/test_adaptation.py"
+_FINISHED = "tests/app/engine/test_post_processing.py"
 _SESSION = "tests/app/live/test_session.py"
 _CHECKPOINTS = "tests/models/test_checkpoints.py"
-_CLI = "tests/app/commands/test_cli.py"
+_STYLIZE = "tests/app/commands/test_stylize_files.py"
 
 _COMPARISON = (
     Mutant(
@@ -29,28 +32,28 @@ _COMPARISON = (
         "app/engine/comparison.py",
         "difference, psnr = max(d for d, _ in apart), min(p for _, p in apart)",
         "difference, psnr = 0.0, min(p for _, p in apart)",
-        (f"{_ENGINE}::test_a_comparison_measures_how_far_the_two_pictures_are_apart",),
+        (f"{_COMPARED}::test_a_comparison_measures_how_far_the_two_pictures_are_apart",),
     ),
     Mutant(
         "the two networks of a comparison never take turns in going first",
         "app/engine/comparison.py",
         "self._baseline_first = not self._baseline_first",
         "self._baseline_first = True",
-        (f"{_ENGINE}::test_the_networks_of_a_comparison_take_turns_in_going_first",),
+        (f"{_COMPARED}::test_the_networks_of_a_comparison_take_turns_in_going_first",),
     ),
     Mutant(
         "the first frame of a comparison, which only warms up, is timed",
         "app/engine/comparison.py",
         "else:\n            for kept",
         "if True:\n            for kept",
-        (f"{_ENGINE}::test_comparing_shows_both_pictures_their_paces_and_the_ratio",),
+        (f"{_COMPARED}::test_comparing_shows_both_pictures_their_paces_and_the_ratio",),
     ),
     Mutant(
         "a ratio is given although the pictures differ",
         "app/engine/result.py",
-        "/ self.fused_pace.median if self.agrees else None",
-        "/ self.fused_pace.median",
-        (f"{_ENGINE}::test_the_ratio_is_withheld_when_the_pictures_differ",),
+        "/ self.fused_latency.median if self.agrees else None",
+        "/ self.fused_latency.median",
+        (f"{_COMPARED}::test_the_ratio_is_withheld_when_the_pictures_differ",),
     ),
     Mutant(
         "figures of pictures that agreed stay on screen once they differ",
@@ -86,8 +89,8 @@ _ENGINES = (
     Mutant(
         "the engine asks the pool for the baseline whatever was chosen",
         "app/engine/engine.py",
-        "network = self._networks.get(kernels, precision",
-        'network = self._networks.get("baseline", precision',
+        "get(kernels, precision, self._device, active).render_all",
+        'get("baseline", precision, self._device, active).render_all',
         (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
     ),
     Mutant(
@@ -114,7 +117,7 @@ _ENGINES = (
     Mutant(
         "FP16 is said to be fast on a CPU without FP16 instructions",
         "models/precision.py",
-        "if self is Precision.fp16 and not torch.cpu._is_amx_fp16_supported():",
+        "if self is Precision.fp16 and not _cpu_has_fp16():",
         "if False:",
         (
             "tests/models/test_precision.py::test_a_precision_the_cpu_has_no_instructions_for_says_so",
@@ -132,14 +135,14 @@ _ENGINES = (
         "app/engine/engine.py",
         "if not broken or precision.safer is None:",
         "if True:",
-        (f"{_ENGINE}::test_a_broken_half_precision_picture_steps_down_and_says_so_once",),
+        (f"{_ADAPTED}::test_a_broken_half_precision_picture_steps_down_and_says_so_once",),
     ),
     Mutant(
         "strength 0 is not quite the source",
         "app/engine/blending.py",
         "cv2.addWeighted(out, strength, source, 1 - strength, 0)",
         "cv2.addWeighted(out, strength + 0.05, source, 0.95 - strength, 0)",
-        ("tests/app/engine/test_blending.py", f"{_ENGINE}::test_strength_zero_is_the_source"),
+        ("tests/app/engine/test_blending.py", f"{_FINISHED}::test_strength_zero_is_the_source"),
     ),
     Mutant(
         "the colors of the source are not kept",
@@ -153,18 +156,18 @@ _ENGINES = (
         "app/engine/process_mode.py",
         "return self in (ProcessMode.LIVE, ProcessMode.SEQUENCE)",
         "return True",
-        (f"{_ENGINE}::test_a_single_picture_is_never_smoothed",),
+        (f"{_FINISHED}::test_a_single_picture_is_never_smoothed",),
     ),
     Mutant(
         "the size and the network change in the middle of a recording",
         "app/engine/engine.py",
-        "self._held = held",
-        "self._held = False",
-        (f"{_ENGINE}::test_while_it_is_held_neither_size_nor_network_changes",),
+        "self._adaptation.held = held",
+        "self._adaptation.held = False",
+        (f"{_ADAPTED}::test_while_it_is_held_neither_size_nor_network_changes",),
     ),
     Mutant(
         "weights that are not the file their pack describes are used",
-        "app/styles/library.py",
+        "app/styles/pack.py",
         "if path and sha256 and hashlib",
         "if False and hashlib",
         (f"{_ENGINE}::test_weights_that_were_tampered_with_are_refused",),
@@ -175,14 +178,14 @@ _LIVE = (
     Mutant(
         "a grabber keeps the oldest frame instead of the newest",
         "app/sources/grabber.py",
-        "self._fresh = frame\n",
-        "self._fresh = self._fresh or frame\n",
+        "self._unread = frame\n",
+        "self._unread = self._unread or frame\n",
         ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
     ),
     Mutant(
         "frames that nobody read are not counted as dropped",
         "app/sources/grabber.py",
-        "self._dropped += self._fresh is not None",
+        "self._dropped += self._unread is not None",
         "self._dropped += 0",
         ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
     ),
@@ -258,7 +261,7 @@ _FILES = (
     Mutant(
         "a key that a checkpoint gives twice is taken",
         "models/checkpoints.py",
-        'faults["given twice"] = twice',
+        'faults["given twice"] = duplicates',
         'faults["given twice"] = []',
         (f"{_CHECKPOINTS}::test_a_key_given_in_both_layouts_is_refused",),
     ),
@@ -288,28 +291,28 @@ _FILES = (
         "app/commands/stylize.py",
         "except (StyleForgeError, ImageError, OSError) as exc:",
         "except KeyError as exc:",
-        (f"{_CLI}::test_bad_files_are_named_and_the_others_are_done",),
+        (f"{_STYLIZE}::test_bad_files_are_named_and_the_others_are_done",),
     ),
     Mutant(
         "a result that exists is overwritten without being asked",
         "app/commands/stylize.py",
         "if existing and not args.skip_existing:",
         "if False:",
-        (f"{_CLI}::test_what_exists_is_not_overwritten_unless_asked",),
+        (f"{_STYLIZE}::test_what_exists_is_not_overwritten_unless_asked",),
     ),
     Mutant(
         "a result overwrites its own input",
         "app/commands/stylize.py",
         "if target in sources:",
         "if False:",
-        (f"{_CLI}::test_an_input_is_never_overwritten",),
+        (f"{_STYLIZE}::test_an_input_is_never_overwritten",),
     ),
     Mutant(
         "a saved picture loses its transparency",
         "app/commands/stylize.py",
         "metadata(styled), alpha=picture.alpha)",
         "metadata(styled))",
-        (f"{_CLI}::test_transparency_is_kept_where_the_format_has_it",),
+        ("tests/app/commands/test_stylize.py::test_transparency_is_kept_where_the_format_has_it",),
     ),
     Mutant(
         "a photograph is not turned upright",

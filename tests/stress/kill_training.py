@@ -30,7 +30,7 @@ from utils.images.writing import write_pixels
 
 ITERATIONS, INTERVAL = 10, 2
 MOST = 3  # times as many processes are started as are to be killed
-PATIENCE_S = 120.0  # of a run that should end by itself
+MAX_SECONDS = 120.0  # of a run that should end by itself
 MOMENTS = ("steps", "writing", "checkpoint", "pack", "start")
 VISIBLE = {"wave", "wave.training.pt", "wave.training.previous.pt", "wave.preview.png"}
 LOSSES = ("iteration", "loss", "content", "style", "tv", "stability", "teacher")
@@ -284,10 +284,10 @@ class _Process:
     def wait(self) -> int:
         """Its status once it has ended, which it should do by itself."""
         try:
-            self._process.wait(PATIENCE_S)
+            self._process.wait(MAX_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
-            self.errors += f"it did not end within {PATIENCE_S} s"
+            self.errors += f"it did not end within {MAX_SECONDS} s"
         self._join()
         return self._process.returncode
 

@@ -12,7 +12,6 @@ import argparse
 import gc
 import os
 import random
-import shutil
 import sys
 import tempfile
 import threading
@@ -21,39 +20,33 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from PySide6.QtCore import QEventLoop, QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtCore import qInstallMessageHandler as install_message_handler
-from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication
 
 from app.engine.config import EngineConfig
-from app.engine.engine import SIZES, Engine
+from app.engine.engine import Engine
 from app.engine.process_mode import ProcessMode
 from app.errors import Problem
 from app.frame import Frame
 from app.live.session import Session
 from app.settings import Settings
-from app.sources.scene import render
 from app.styles.library import BUILTIN, Library
-from app.ui.application import spare_what_was_loaded
+from app.ui.application import freeze_garbage_collector
 from app.ui.main_window import MainWindow
-from app.ui.widgets.parameter_controls import CheckControl, FractionControl, ListControl
 from kernels.ops.registry import prepare
-from tests.helpers.fakes import write_video
 from tests.stress.gui_gaps import LONG_MS, Gap, Watch
+from tests.stress.sample_files import Files, pixels
+from tests.stress.window_actions import WindowActions
 from utils.images.writing import write_pixels
 
 PAUSES_MS = (0, 0, 10, 30, 60, 120)  # between two actions
 SLOW_S = 90.0  # a picture that is not there by then is not coming
-LARGEST = 384  # long side the network sees; on a CPU, more can take minutes a frame
-# What is left to the end of a run, or only repeats another action through the system's own dialog.
-NOT_PRESSED = {"quit", "remove_style", "install_style", "train", "help", "menu", "sources", "paste"}
 HARMLESS = ("This plugin does not support",)  # the offscreen platform, of every real window
 
 
@@ -147,56 +140,6 @@ def _listening(faults: list[str]) -> Iterator[None]:
         install_message_handler(before)
 
 
-class Files:
-    """Good and bad files of every kind, made in `folder`."""
-
-    def __init__(self, folder: Path, *, large: bool) -> None:
-        self.folder = folder
-        self.pictures = [folder / "small.png", folder / "wide.jpg", folder / "tall.png"]
-        sizes = [(64, 48), (1600, 900), (300, 900)]
-        if large:
-            self.pictures += [folder / "photograph.jpg", folder / "phone.jpg"]
-            sizes += [(4000, 3000), (6000, 4000)]
-        for path, (width, height) in zip(self.pictures, sizes, strict=True):
-            write_pixels(path, _pixels(width, height))
-        self.films = [
-            write_video(folder / "film.mp4", 100),
-            write_video(folder / "medium.mp4", 60, size=(640, 480)),
-        ]
-        if large:
-            self.films.append(write_video(folder / "full hd.mp4", 40, size=(1920, 1080)))
-            self.films.append(write_video(folder / "4k.mp4", 12, size=(3840, 2160)))
-        self.strip = folder / "strip"
-        self.strip.mkdir()
-        for number in range(6):
-            write_pixels(self.strip / f"{number}.png", _pixels(200 + 100 * number, 300))
-        self.broken = [folder / "missing.png"]
-        for name, content in (
-            ("empty.png", b""),
-            ("cut.jpg", b"\xff\xd8\xff\xe0\x00\x10JFIF"),
-            ("page.png", b"<!DOCTYPE html><html></html>"),
-            ("broken.mp4", b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"),
-        ):
-            (folder / name).write_bytes(content)
-            self.broken.append(folder / name)
-        self.weights = folder / "a_style.safetensors"
-        shutil.copy(Library(BUILTIN, folder / "none").get("mosaic").weights, self.weights)
-        self.no_weights = folder / "no_style.pth"
-        self.no_weights.write_bytes(b"no style at all")
-
-    @property
-    def every(self) -> list[Path]:
-        return [*self.pictures, *self.films, self.strip, *self.broken]
-
-
-def _pixels(width: int, height: int) -> np.ndarray:
-    """The animated scene, enlarged: [height, width, 3] uint8 RGB."""
-    small = render(3.0, 320, 240)
-    rows = np.arange(height) * small.shape[0] // height
-    columns = np.arange(width) * small.shape[1] // width
-    return np.ascontiguousarray(small[rows][:, columns])
-
-
 class Player:
     """A window with a session of its own, and everything that can be done to it."""
 
@@ -204,19 +147,21 @@ class Player:
         self, chance: random.Random, files: Files, report: Report, only: Sequence[str]
     ) -> None:
         self._chance, self._files, self._report = chance, files, report
-        table = self._table()
+        self.library = Library(BUILTIN, files.folder / "styles")
+        self.session = Session(self.library, EngineConfig(device="cpu"))
+        path = files.folder / "settings.json"
+        self.window = MainWindow(self.session, Settings(), lambda settings: settings.save(path))
+        self._actions = WindowActions(chance, files, self.library, self.session, self.window)
+        table = self._actions.table()
         if unknown := set(only) - set(table):
+            self.close()
             raise ValueError(f"there are no actions {sorted(unknown)}, only {sorted(table)}")
         chosen = {name: entry for name, entry in table.items() if not only or name in only}
         self._names = list(chosen)
         self._weights = [weight for weight, _ in chosen.values()]
         self._acts = {name: act for name, (_, act) in chosen.items()}
-        self.library = Library(BUILTIN, files.folder / "styles")
-        self.session = Session(self.library, EngineConfig(device="cpu"))
-        path = files.folder / "settings.json"
-        self.window = MainWindow(self.session, Settings(), lambda settings: settings.save(path))
         self.session.problem.connect(lambda problem: self._count(problem))
-        spare_what_was_loaded(self.session)
+        freeze_garbage_collector(self.session)
         self.watch = Watch(self.window)
         self._loop = QEventLoop()
         self._next = QTimer(singleShot=True, timerType=Qt.TimerType.PreciseTimer)
@@ -232,7 +177,7 @@ class Player:
 
     def close(self) -> None:
         """End what was begun."""
-        self.window.exporter.end()
+        self.window.exporter.finish()
         self.window.close()
         self.session.shutdown()
         self.window.deleteLater()
@@ -280,14 +225,14 @@ class Player:
 
     def _check(self) -> Iterator[int]:
         """After all that, a picture is styled as by an engine that has done nothing before."""
-        yield from self._until(lambda: not self.session._jobs._waiting, "the end of the jobs")
-        self._close_others()
+        yield from self._until(lambda: not self.session._jobs._callbacks, "the end of the jobs")
+        self._actions.close_others()
         if self.window.actions_by_key["record"].isChecked():
             self.window.exporter.record()
         style = self._chance.choice([style.key for style in self.library.styles if style.builtin])
         config = EngineConfig(style=style, device="cpu", size=192)
         self.session.config = config
-        frame = Frame(_pixels(640, 480))
+        frame = Frame(pixels(640, 480))
         path = self._files.folder / "last.png"
         write_pixels(path, frame.pixels)
         self.session.open(str(path))
@@ -311,226 +256,6 @@ class Player:
 
     def _count(self, problem: Problem) -> None:
         self._report.problems[problem.summary] += 1
-
-    # What can be done
-
-    def _table(self) -> dict[str, tuple[float, Callable[[], object]]]:
-        """How likely each is, and how it is done."""
-        return {
-            "press a key": (10, self._press),
-            "open a file": (5, lambda: self.session.open(str(self._any(self._files.every)))),
-            "open the scene": (2, lambda: self.session.open("scene")),
-            "drop files": (3, self._drop),
-            "paste": (2, self._paste),
-            "choose a style": (8, self._choose_style),
-            "mix": (4, self._mix),
-            "move a slider": (6, self._slide),
-            "choose in the panel": (6, self._choose),
-            "open a list": (2, self._open_list),
-            "tick a box": (2, self._tick),
-            "change the view": (5, self._change_view),
-            "drag the divider": (3, self._drag),
-            "seek": (8, self._seek),
-            "pause": (3, self._act("pause")),
-            "resize": (8, self._resize),
-            "full screen": (2, self._act("fullscreen")),
-            "show or hide": (4, lambda: self._act(self._any(["overlay", "gallery", "panel"]))()),
-            "show a problem": (4, self._show_problem),
-            "show a notice": (4, self._show_notice),
-            "dismiss": (8, self._dismiss),
-            "theme": (2, self._act("theme")),
-            "save the settings": (2, lambda: self.window._save_later.start(0)),
-            "install a style": (1, self._install),
-            "remove a style": (1, self._remove),
-            "studio": (1, self._studio),
-            "help": (1, self._help),
-            "menu": (2, self._menu),
-            "file dialog": (1, lambda: self._act(self._any(["open", "open_folder", "save"]))()),
-            "snapshot": (2, self._act("snapshot")),
-            "copy": (1, self._act("copy")),
-            "record": (2, self._act("record")),
-            "close what is open": (4, self._close_others),
-        }
-
-    def _any(self, values: Sequence):
-        return self._chance.choice(values)
-
-    def _act(self, key: str) -> Callable[[], None]:
-        return lambda: self.window.actions_by_key[key].trigger()
-
-    def _press(self) -> None:
-        actions = self.window.actions_by_key
-        key = self._any([key for key in actions if key not in NOT_PRESSED])
-        self.window.viewport.setFocus()
-        QTest.keySequence(self.window, actions[key].shortcut())
-
-    def _drop(self) -> None:
-        data = QMimeData()
-        several = self._chance.sample(self._files.pictures, 2)
-        one = [self._any([*self._files.every, self._files.weights, self._files.no_weights])]
-        paths = self._any([several, one])
-        data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-        place = QPointF(self.window.viewport.rect().center())
-        buttons = (Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-        self.window.dropEvent(QDropEvent(place, Qt.DropAction.CopyAction, data, *buttons))
-
-    def _paste(self) -> None:
-        clipboard = QGuiApplication.clipboard()
-        what = self._any(["text", "path", "picture"])
-        if what == "picture":
-            image = QImage(320, 240, QImage.Format.Format_RGB32)
-            image.fill(Qt.GlobalColor.darkCyan)
-            clipboard.setImage(image)
-        else:
-            path = str(self._any(self._files.every))
-            clipboard.setText(path if what == "path" else "nothing to open")
-        self._act("paste")()
-
-    def _choose_style(self) -> None:
-        view = self.window.gallery.view
-        if view.isVisible():
-            self._click_style(Qt.KeyboardModifier.NoModifier)
-        else:
-            self._act(self._any(["next_style", "previous_style", "style_2", "style_5"]))()
-
-    def _mix(self) -> None:
-        if self.window.gallery.view.isVisible():
-            self._click_style(Qt.KeyboardModifier.ShiftModifier)
-        else:
-            self._act(self._any(["mix", "mix_next"]))()
-
-    def _click_style(self, modifier: Qt.KeyboardModifier) -> None:
-        gallery = self.window.gallery
-        row = self._chance.randrange(gallery.model.rowCount())
-        place = gallery.view.visualRect(gallery.model.index(row)).center()
-        QTest.mouseClick(gallery.view.viewport(), Qt.MouseButton.LeftButton, modifier, place)
-
-    def _slide(self) -> None:
-        panel = self.window.panel
-        slider = self._any([c for c in panel.controls.values() if isinstance(c, FractionControl)])
-        slider.setValue(self._chance.randint(0, 100))
-
-    def _choose(self) -> None:
-        panel = self.window.panel
-        box = self._any(
-            [
-                panel.mix,
-                *self._lists(),
-                panel.network_size,
-                panel.precision,
-                panel.kernels,
-            ]
-        )
-        rows = range(box.count())
-        if box is panel.network_size:
-            rows = [n for n, size in enumerate(SIZES) if size is not None and size <= LARGEST]
-        row = self._any(rows)
-        box.setCurrentIndex(row)
-        box.activated.emit(row)
-
-    def _open_list(self) -> None:
-        panel = self.window.panel
-        box = self._any([panel.source, panel.mix, *self._lists(), panel.precision, panel.kernels])
-        if box.isVisible():
-            box.showPopup()
-
-    def _tick(self) -> None:
-        controls = self.window.panel.controls.values()
-        self._any([c for c in controls if isinstance(c, CheckControl)]).click()
-
-    def _lists(self) -> list[ListControl]:
-        controls = self.window.panel.controls.values()
-        return [c for c in controls if isinstance(c, ListControl)]
-
-    def _change_view(self) -> None:
-        self._act(self._any(["view_styled", "view_split", "view_compare", "cycle_view"]))()
-
-    def _drag(self) -> None:
-        viewport = self.window.viewport
-        self.window.set_view("split")
-        for _ in range(3):
-            x = self._chance.randrange(viewport.width())
-            place = QPoint(x, viewport.height() // 2)
-            QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=place)
-            QTest.mouseMove(viewport, place + QPoint(20, 0))
-            QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=place)
-
-    def _seek(self) -> None:
-        slider = self.window.transport.slider
-        if not slider.isVisible() or self._chance.random() < 0.3:
-            self._act(self._any(["previous", "next"]))()
-            return
-        for _ in range(self._chance.randint(1, 4)):
-            slider.setValue(self._chance.randint(0, slider.maximum()))
-
-    def _resize(self) -> None:
-        self.window.resize(self._chance.randint(700, 1600), self._chance.randint(480, 1000))
-
-    def _show_problem(self) -> None:
-        number = self._chance.randrange(1000)
-        words = self._any(["Something is wrong. ", "A long sentence on what went wrong. " * 20])
-        self.session.problem.emit(Problem(f"{number}: {words}", "details\n" * 50))
-
-    def _show_notice(self) -> None:
-        emit = self._any([self.session.notice.emit, self.session.source_status.emit])
-        emit(self._any(["A notice", "Something to know, at length. " * 10, "/a/long/path" * 30]))
-
-    def _dismiss(self) -> None:
-        bar = self._any([self.window.problems, self.window.notices, self.window.questions, None])
-        if bar is None:
-            self._act("back")()
-        else:
-            bar.dismiss()
-
-    def _install(self) -> None:
-        weights = self._any([self._files.weights, self._files.weights, self._files.no_weights])
-        self.window.installer.offer(weights)
-        self._answer()
-
-    def _remove(self) -> None:
-        own = [style.key for style in self.library.styles if not style.builtin]
-        if own:
-            self.session.config = replace(self.session.config, style=self._any(own), mix=None)
-        self._act("remove_style")()
-        self._answer()
-
-    def _answer(self) -> None:
-        questions = self.window.questions
-        if questions.isVisible():
-            self._any([questions.accept, questions.accept, questions.cancel]).click()
-
-    def _studio(self) -> None:
-        door = self.window.studio
-        if door.window is not None and door.window.isVisible():
-            form = door.window.form
-            what = self._any(["close", "picture", "photographs"])
-            if what == "close":
-                door.close()
-            elif what == "picture":
-                form.take_picture(self._any([*self._files.pictures, *self._files.broken]))
-            else:
-                form.take_folder(self._files.strip)
-        else:
-            self._act("train")()
-
-    def _help(self) -> None:
-        shown = self.window._help
-        if shown is not None and shown.isVisible():
-            shown.close()
-        else:
-            self._act("help")()
-
-    def _menu(self) -> None:
-        if QApplication.activePopupWidget() is None:
-            self._act(self._any(["menu", "sources"]))()
-
-    def _close_others(self) -> None:
-        """Lists, menus and dialogs that are open."""
-        while (popup := QApplication.activePopupWidget()) is not None:
-            popup.close()
-        for dialog in self.window.findChildren(QFileDialog):
-            if isinstance(dialog, QWidget) and dialog.isVisible():
-                dialog.reject()
 
 
 def _threads() -> str:

@@ -27,7 +27,7 @@ from PySide6.QtCore import QCoreApplication
 from styleforge.app.training.process import TrainingProcess
 qt = QCoreApplication([])
 process = TrainingProcess()
-process.ended.connect(lambda ending: (print(ending.how, ending.sentence), qt.quit()))
+process.exited.connect(lambda exit: (print(exit.outcome, exit.reason), qt.quit()))
 process.start(["train", "--help"])
 qt.exec()
 """

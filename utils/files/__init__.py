@@ -1,1 +1,1 @@
-"""Reads and writes files safely: whole, bounded, of a known kind, by one process."""
+"""Reads and writes files safely: atomically, with bounds, of known types, under locks."""

@@ -1,4 +1,4 @@
-"""Writes a file whole or not at all, under a temporary name until then."""
+"""Writes files atomically: under a temporary name, which is then renamed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ LETTERS = 32  # of the final name in a temporary one; 4 bytes each at most
 
 
 def temporary_name(path: Path, ending: str = ".tmp") -> Path:
-    """A hidden name beside `path` that no file has, for writing what is to become `path`.
+    """Make an unused hidden name in the folder of `path`, for writing what is to become `path`.
 
-    It is at most 143 bytes long whatever `path` is called (with an `ending` of 4), the least that
-    a file system in use allows (255, less where names are encrypted).
+    Args:
+        path: The final path.
+        ending: Of the name. With up to 4 characters, the name has at most 143 bytes, the limit
+            of encrypted file systems; others allow 255.
     """
     return path.with_name(f".{path.name[:LETTERS]}.{secrets.token_hex(4)}{ending}")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name to write to, renamed to `path` once the block is done; if it raises, what
-    was written is deleted and `path` is as it was. OSError if it cannot be renamed."""
+    """Give a temporary path to write to, which is renamed to `path` at the end of the block. If
+    the block raises, the temporary file is deleted and `path` is left as it was.
+
+    Args:
+        path: The file to write or replace.
+
+    Raises:
+        OSError: The temporary file cannot be renamed.
+    """
     temporary = temporary_name(path)
     try:
         yield temporary
@@ -34,8 +43,15 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def atomic_write(path: Path, data: bytes) -> None:
-    """Write `data` to a temporary name beside `path`, then rename; OSError leaves what was
-    there before."""
+    """Write a file atomically and durably.
+
+    Args:
+        path: The file to write or replace; its folder is made if it does not exist.
+        data: The contents.
+
+    Raises:
+        OSError: The file cannot be written; it is left as it was.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.write(data)
@@ -44,17 +60,20 @@ def atomic_write(path: Path, data: bytes) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files that killed processes left of writing `path`. Only for a caller
-    who knows that no other process is writing it."""
+    """Remove the temporary files of processes that were killed while writing `path`. The caller
+    has to be sure that no other process is writing it."""
     for left in path.parent.glob(f".{glob.escape(path.name[:LETTERS])}.*.tmp"):
         left.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:
-    """Have a file's content, or the names in a folder, survive a power failure from now on; OSError
-    if the disk refuses."""
+    """Flush the contents of a file, or the entries of a folder, to the disk.
+
+    Raises:
+        OSError: The disk reports an error.
+    """
     if os.name == "nt" and path.is_dir():
-        return  # Windows cannot open folders, and keeps their names by itself
+        return  # folders cannot be opened on Windows, which flushes them itself
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(descriptor)

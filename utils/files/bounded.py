@@ -1,24 +1,29 @@
-"""A file that cannot be made to take minutes by what it holds."""
+"""Bounds the number of reads from a file, and with it the time to parse a hostile one."""
 
 from __future__ import annotations
 
 import io
 from os import PathLike
 
-PIECES = 200_000  # reading so many takes some tenths of a second
-PER_BYTE = 1 / 128  # GIF comes in the smallest pieces of all, two reads for 256 bytes
+PIECES = 200_000  # reads, which take some tenths of a second
+PER_BYTE = 1 / 128  # additional reads per byte; GIF needs the most, two per 256 bytes
 
 
 class TooManyPiecesError(Exception):
-    """The file was read in more pieces than any sensible file of its length."""
+    """The file was read in more pieces than any valid file of its length needs."""
 
 
 class BoundedFile(io.BufferedReader):
-    """A file opened for reading that raises TooManyPiecesError when it is read in too many pieces,
-    and takes no memory for more than it holds.
+    """A file for reading with a bounded number of reads, and buffers no larger than the file.
 
-    Readers written in Python follow whatever a header says, a byte or a small chunk at a time:
-    50 MB of comments keep them busy for half a minute and fill gigabytes.
+    Parsers written in Python follow the lengths in a file, a byte or a small chunk at a time:
+    50 MB of comments take them half a minute and gigabytes of memory.
+
+    Args:
+        path: The file.
+
+    Raises:
+        OSError: The file cannot be opened.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -28,17 +33,17 @@ class BoundedFile(io.BufferedReader):
         self._left = PIECES + self._length * PER_BYTE
 
     def allow(self, pieces: float) -> None:
-        """So many pieces more."""
+        """Raise the bound by a number of reads."""
         self._left += pieces
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read at most `size` bytes; TooManyPiecesError once all pieces are used up."""
+        """Read at most `size` bytes; TooManyPiecesError beyond the bound."""
         self._count()
-        # Python takes the memory first and reads then; a length in a file may be any number.
+        # Python allocates `size` bytes before it reads, and `size` may come from the file.
         return super().read(size if size is None else min(size, self._length))
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Read at most one line; TooManyPiecesError once all pieces are used up."""
+        """Read at most one line; TooManyPiecesError beyond the bound."""
         self._count()
         return super().readline(size)
 

@@ -1,4 +1,4 @@
-"""Reads lists that people write: a text file, one entry a line."""
+"""Reads text files with one entry per line."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from utils.text import printable
 MOST = 64 << 20  # bytes: a million long paths
 
 
-def entries(path: Path) -> list[str]:
-    """The lines of the UTF-8 file `path`, without blank ones and comments (#). ValueError, with a
-    sentence that names the file, if it cannot be read or is not text."""
+def read_list_file(path: Path) -> list[str]:
+    """Read the entries of a list.
+
+    Args:
+        path: A UTF-8 file of at most MOST bytes.
+
+    Returns:
+        The lines, stripped, without blank lines and comments (#).
+
+    Raises:
+        ValueError: The file cannot be read or is not text; the message is a sentence with its
+            name.
+    """
     try:
         lines = [line.strip() for line in read_regular(path, MOST).decode("utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as exc:

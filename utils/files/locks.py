@@ -1,4 +1,4 @@
-"""Lets one process at a time work on a file; the system frees the lock of a process that dies."""
+"""Locks files between processes; the system releases the lock of a process that dies."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ from filelock import FileLock, Timeout
 
 
 class LockedError(RuntimeError):
-    """Another process is working on the file."""
+    """Another process holds the lock."""
 
 
 @contextmanager
 def locked(path: Path, patience_s: float) -> Iterator[None]:
-    """Hold `path`, which need not exist, until the block ends. LockedError if another process
-    still holds it after `patience_s` seconds; OSError if no lock can be made beside it."""
+    """Hold the lock of a file during the block.
+
+    Args:
+        path: The file, which need not exist; the lock is a hidden file next to it.
+        patience_s: How long to wait for another process, in seconds.
+
+    Raises:
+        LockedError: Another process still holds the lock.
+        OSError: The lock file cannot be made.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     place = path.with_name(f".{path.name}.lock")
     try:

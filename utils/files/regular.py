@@ -1,4 +1,4 @@
-"""Reads regular files only: a pipe, a device or a folder hangs, never ends or is none."""
+"""Reads regular files only: reading a pipe or a device may block or never end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ _KINDS = (
 
 
 def check_regular(path: Path) -> None:
-    """OSError unless `path` is a regular file, or a link to one; its `strerror` says why not."""
+    """Check that a path is a regular file, or a link to one.
+
+    Raises:
+        OSError: It is not; `strerror` says why.
+    """
     try:
         status = path.stat()
     except ValueError as exc:
@@ -27,14 +31,21 @@ def check_regular(path: Path) -> None:
 
 
 def open_regular(path: Path, most: int) -> BinaryIO:
-    """The file at `path`, open for reading. OSError as check_regular, and for one larger than
-    `most` bytes."""
+    """Open a regular file for reading.
+
+    Args:
+        path: The file.
+        most: The largest size allowed, in bytes.
+
+    Raises:
+        OSError: It is not a regular file, is too large or cannot be opened; `strerror` says why.
+    """
     try:
         file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  (the caller closes it)
     except ValueError as exc:
         raise _nameless() from exc
     try:
-        status = os.fstat(file.fileno())  # of what was opened, whatever the name stands for by now
+        status = os.fstat(file.fileno())  # of the open file: the path may have been replaced
         _check(status)
         if status.st_size > most:
             raise _too_large(most)
@@ -45,16 +56,16 @@ def open_regular(path: Path, most: int) -> BinaryIO:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The content of `path`. OSError as open_regular."""
+    """Read a regular file; arguments and errors as for `open_regular`."""
     with open_regular(path, most) as file:
-        data = file.read(most + 1)  # some files of the system are longer than they say
+        data = file.read(most + 1)  # files in /proc are longer than their size
     if len(data) > most:
         raise _too_large(most)
     return data
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    # Opening a pipe would wait for somebody to write; Windows knows neither the pipe nor the flag.
+    # Opening a FIFO would block until somebody writes; Windows has neither FIFOs nor the flag.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -1,4 +1,4 @@
-"""Names a file by its first bytes."""
+"""Recognizes the type of a file by its first bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,14 @@ _AVIF_BRANDS = {b"avif", b"avis"}
 
 
 def what_is(head: bytes) -> str:
-    """Name a file by its first bytes (some 512 of them): "an HTML page"; "" if unknown."""
+    """Name the type of a file.
+
+    Args:
+        head: The first bytes, about 512.
+
+    Returns:
+        The type with an article, such as "an HTML page"; "" if it is not known.
+    """
     for signature, name in _SIGNATURES:
         if head.startswith(signature):
             return name
@@ -55,7 +62,7 @@ def what_is(head: bytes) -> str:
         return {b"WEBP": "a WebP picture", b"AVI ": "an AVI video", b"WAVE": "a sound file"}.get(
             head[8:12], "a RIFF file"
         )
-    try:  # incrementally, since the end of `head` may cut a character in two
+    try:  # incrementally: a multi-byte character may be truncated at the end of `head`
         text = codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return ""
@@ -70,8 +77,8 @@ def what_is(head: bytes) -> str:
 
 
 def _box_file(head: bytes) -> str:
-    """A file of boxes, by its main brand or, where that is one of many formats, by those that it
-    is compatible with."""
+    """Name the type of an ISO base media file by its major brand or, if that is generic, by its
+    compatible brands."""
     end = min(int.from_bytes(head[:4]), len(head))
     main = head[8:12]
     brands = {main}

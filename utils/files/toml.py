@@ -1,4 +1,4 @@
-"""Writes TOML, which the standard library only reads, and reads it from files of anybody."""
+"""Writes TOML, which the standard library only reads, and reads it from untrusted files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from typing import Any
 from utils.files.regular import read_regular
 
 MOST = 1 << 20  # bytes of a file
-DOTS = 200  # in a line; tomllib's time grows with the square of the parts of a key
+DOTS = 200  # per line; tomllib's time is quadratic in the number of parts of a key
 
 Value = str | int | float | bool | Sequence[float]
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The table in the file at `path`. OSError where there is no regular file of at most MOST
-    bytes, ValueError where that is no TOML."""
+    """Read a TOML file.
+
+    Args:
+        path: A regular file of at most MOST bytes.
+
+    Raises:
+        OSError: There is no such file, or it cannot be read.
+        ValueError: It is not TOML.
+    """
     data = read_regular(path, MOST)
     if any(line.count(b".") > DOTS for line in data.split(b"\n")):
         raise ValueError(f"a line has more than {DOTS} dots")
@@ -29,7 +36,11 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def dumps(table: Mapping[str, Value]) -> str:
-    """One line for each key, which must be a bare one; tomllib.loads gives the table back."""
+    """Format a table as TOML, so that tomllib.loads returns an equal one.
+
+    Args:
+        table: Values by bare keys; tables inside it are not supported.
+    """
     return "".join(f"{name} = {_value(value)}\n" for name, value in table.items())
 
 
@@ -37,7 +48,7 @@ def _value(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # JSON's escapes are TOML's, but for astral characters and DEL.
+        # The escapes of JSON are those of TOML, except of DEL and of characters beyond U+FFFF.
         text = value.encode("utf-8", "replace").decode("utf-8")
         return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
     if isinstance(value, Sequence):

@@ -1,4 +1,4 @@
-"""Says whether a folder can be written to, before work is done that would be lost."""
+"""Checks that a folder can be written to, before starting work whose result goes there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from pathlib import Path
 
 
 def write_error(folder: Path) -> str:
-    """Why no file can be made in `folder`, which need not exist yet; empty if one can."""
+    """Say why no file can be made in a folder.
+
+    Args:
+        folder: It need not exist; then its nearest existing parent is tested.
+
+    Returns:
+        The system's reason; "" if a file can be made.
+    """
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):

@@ -1,1 +1,1 @@
-"""Reading picture files into arrays and writing arrays into picture files."""
+"""Reads picture files into arrays and writes arrays to picture files."""

@@ -1,4 +1,4 @@
-"""Turns loaded Pillow images of any mode into 8-bit arrays in sRGB."""
+"""Converts loaded Pillow images of any mode to 8-bit arrays in sRGB."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from PIL import Image, ImageCms
 
 from utils.images.opening import MALFORMED
 
-BAND = 1_000_000  # pixels that Pillow converts at once, a few milliseconds' work
-# EXIF orientation -> how to turn the array upright (transpose rows and columns, then flip axes).
+BAND = 1_000_000  # pixels per call of Pillow, which takes a few milliseconds
+# By EXIF orientation: whether to transpose rows and columns, and then which axes to flip.
 _UPRIGHT: Mapping[int, tuple[bool, tuple[int, ...]]] = {
     2: (False, (1,)),
     3: (False, (0, 1)),
@@ -26,7 +26,14 @@ _ORIENTATION = 0x0112
 
 
 def to_rgb(image: Image.Image) -> NDArray[np.uint8]:
-    """A loaded picture of any mode as uint8 [H, W, 3], as `read_pixels` promises, not turned."""
+    """Convert a loaded picture to sRGB over white, without applying its orientation.
+
+    Args:
+        image: Of any mode. 16-bit and float pictures are scaled to 0-255.
+
+    Returns:
+        [H, W, 3] uint8.
+    """
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
         gray = _eight_bits(_array(image))
         return np.repeat(gray[..., None], 3, axis=2)
@@ -37,7 +44,11 @@ def to_rgb(image: Image.Image) -> NDArray[np.uint8]:
 
 
 def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
-    """The alpha [H, W] of a loaded picture, not turned; None where all of it is opaque."""
+    """Get the alpha channel of a loaded picture, without applying its orientation.
+
+    Returns:
+        [H, W] uint8; None if every pixel is opaque.
+    """
     if not image.has_transparency_data or image.mode.startswith("I"):
         return None
     bands = (image.crop(box).convert("RGBA").getchannel("A") for box in _bands(image))
@@ -46,8 +57,11 @@ def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
 
 
 def bits_per_channel(image: Image.Image) -> int:
-    """How many bits a channel has in the file; to be asked before the picture is loaded, as
-    Pillow makes 8 of 16 in color pictures."""
+    """The bits per channel in the file, at least 8.
+
+    Args:
+        image: Not loaded yet: loading reduces color pictures of 16 bits to 8.
+    """
     arguments = [tile[3] for tile in getattr(image, "tile", ())]
     if image.mode.startswith("I;16") or any(";16" in str(argument) for argument in arguments):
         return 16
@@ -59,15 +73,15 @@ def bits_per_channel(image: Image.Image) -> int:
 
 
 def orientation_of(image: Image.Image) -> int:
-    """The EXIF orientation, 1 to 8; 1, upright, where the picture names none."""
+    """The EXIF orientation, 1 to 8; 1 (upright) if there is none or the EXIF data are damaged."""
     try:
         return int(image.getexif().get(_ORIENTATION, 1))
-    except MALFORMED:  # damaged EXIF costs only itself
+    except MALFORMED:
         return 1
 
 
 def upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
-    """Pixels [H, W, ...] turned and flipped as the EXIF `orientation` asks for; a view."""
+    """Apply an EXIF orientation to pixels [H, W, ...]; gives a view."""
     transpose, flips = _UPRIGHT.get(orientation, (False, ()))
     return (
         np.flip(pixels.swapaxes(0, 1) if transpose else pixels, flips)
@@ -84,15 +98,15 @@ def _on_paper(image: Image.Image) -> Image.Image:
 
 
 def _bands(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
-    """Boxes that make up `image`. Pillow keeps every other thread waiting, the window's too, for
-    as long as one call takes, so what is asked of it at once is bounded."""
+    """Divide an image into boxes of about BAND pixels. Pillow holds the interpreter's lock during
+    a call, which would block the GUI thread for long with a large image."""
     rows = max(1, BAND // max(1, image.width))
     for top in range(0, image.height, rows):
         yield 0, top, image.width, min(top + rows, image.height)
 
 
 def _in_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
-    """`image` converted to RGB, band by band."""
+    """Convert an image to RGB, band by band."""
     done = Image.new("RGB", image.size)
     for box in _bands(image):
         done.paste(convert(image.crop(box)), box)
@@ -100,7 +114,7 @@ def _in_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image])
 
 
 def _array(image: Image.Image) -> NDArray[np.generic]:
-    """Its pixels, copied band by band."""
+    """Copy the pixels of an image, band by band."""
     return np.concatenate([np.asarray(image.crop(box)) for box in _bands(image)])
 
 
@@ -112,23 +126,24 @@ def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
         try:
             source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
             converted = ImageCms.profileToProfile(image, source, srgb, outputMode="RGB")
-        except (ImageCms.PyCMSError, OSError):  # a damaged profile costs only itself
+        except (ImageCms.PyCMSError, OSError):  # a damaged profile is ignored
             converted = None
         if converted is not None:
             return converted
     if image.mode == "LAB":
         lab = ImageCms.createProfile("LAB")
         converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
-        assert converted is not None  # it returns None only when told to work in place
+        assert converted is not None  # None is returned only for conversions in place
         return converted
     return image if image.mode == "RGB" else _in_bands(image, lambda band: band.convert("RGB"))
 
 
 def _eight_bits(gray: NDArray[np.generic]) -> NDArray[np.uint8]:
-    """16-bit by its full range; wider integers and floats by the range that they occupy."""
+    """Scale to 8 bits: 16-bit integers from their full range, wider integers and floats from the
+    range of their values."""
     if gray.dtype == np.uint16:
         return ((gray.astype(np.uint32) + 128) // 257).astype(np.uint8)
-    with np.errstate(invalid="ignore"):  # of which NaN it is, nothing depends
+    with np.errstate(invalid="ignore"):  # signaling NaNs are replaced like others
         values = np.nan_to_num(gray.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1 and gray.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""What is written into picture files beside the pixels, and read back from them."""
+"""Metadata of picture files: text chunks of PNG, EXIF of other formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,17 @@ _ASCII = b"ASCII\0\0\0"  # the character code that begins an EXIF UserComment
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The metadata that `write_pixels` wrote; empty for a picture without. Raises ImageError."""
+    """Read the metadata that `write_pixels` wrote.
+
+    Args:
+        path: A picture file.
+
+    Returns:
+        The metadata; empty if there are none.
+
+    Raises:
+        ImageError: The picture cannot be read.
+    """
     with opened(path) as image:
         image.load()  # text chunks may follow the pixels
         if image.format == "PNG":
@@ -28,13 +38,13 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
         return {}
     try:
         stored = json.loads(comment[len(_ASCII) :])
-    except ValueError:  # somebody else's comment
+    except ValueError:  # a comment by another program
         return {}
     return {str(k): str(v) for k, v in stored.items()} if isinstance(stored, dict) else {}
 
 
 def png_info(metadata: Mapping[str, str]) -> PngInfo:
-    """The metadata as text chunks of a PNG file."""
+    """Convert metadata to text chunks of a PNG file."""
     info = PngInfo()
     for key, value in metadata.items():
         info.add_text(key, value)
@@ -42,7 +52,7 @@ def png_info(metadata: Mapping[str, str]) -> PngInfo:
 
 
 def exif_of(metadata: Mapping[str, str]) -> Image.Exif:
-    """The metadata as EXIF: readable in ImageDescription, as JSON in UserComment."""
+    """Convert metadata to EXIF: as text in ImageDescription, and as JSON in UserComment."""
     exif = Image.Exif()
     if metadata:
         exif[_DESCRIPTION] = "; ".join(f"{key}: {value}" for key, value in metadata.items())

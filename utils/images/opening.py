@@ -1,4 +1,4 @@
-"""Opens picture files of any kind through Pillow, or says in one sentence why it cannot."""
+"""Opens picture files by Pillow, and describes in one sentence why one cannot be opened."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from utils.files.bounded import BoundedFile, TooManyPiecesError
 from utils.files.signatures import HEIC, RAW, TIFF, what_is
 from utils.text import printable
 
-_HEAD = 512  # bytes that tell what a file is
+_HEAD = 512  # bytes by which the type of a file is recognized
 MAX_PIXELS = 200_000_000  # as RGB that is 600 MB, about the largest stitched panorama
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
-# What is wrong with a file is said once, by an ImageError, or not worth saying. For the whole
-# process, since filters cannot be set for one of several threads.
+# Faults that matter raise an ImageError; Pillow's warnings are not shown. The filters are the
+# process's, since they cannot be set for one of several threads.
 warnings.filterwarnings("ignore", module=r"(PIL|pillow_heif)\.")
 logging.getLogger("PIL").setLevel(logging.CRITICAL)
 
-# Formats that Pillow only recognizes, cannot draw itself (EPS runs Ghostscript) or reads as video.
+# Formats that Pillow only identifies, that need another program (EPS: Ghostscript), or are video.
 _NOT_OURS = {"BUFR", "EPS", "FPX", "GRIB", "HDF5", "MIC", "MPEG", "PDF", "WMF"}
-# Everything Pillow's readers raise on a malformed file; they parse it without checking every field.
+# What Pillow's readers, which do not check every field, may raise for a malformed file.
 MALFORMED = (
     OSError,
     SyntaxError,
@@ -48,25 +48,32 @@ MALFORMED = (
     Image.DecompressionBombError,
 )
 _TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
-_ANIMATED = {"GIF", "WEBP", "PNG", "AVIF"}  # a TIFF's or icon's other pages do not move
+_ANIMATED = {"GIF", "WEBP", "PNG", "AVIF"}  # pages of a TIFF or an icon are no animation
 _SUBFILE_TYPE, _REDUCED, _SUB_IFDS, _DNG_VERSION = 254, 1, 330, 50706  # of TIFF
 _PHOTOMETRIC, _COLOR_FILTER_ARRAY = 262, 32803
 _NOT_BY_NAME = {".eps", ".ps", ".pdf", ".mpg", ".mpeg", ".h5", ".hdf", ".grib", ".bufr", ".wmf"}
 _HEIF_ENDINGS = {".heic", ".heif", ".hif"}
-PATH_LENGTH = 1000  # characters of a whole path in a message
+PATH_LENGTH = 1000  # characters of a full path in a message
 
 
 class ImageError(ValueError):
-    """A picture that cannot be read or written; one sentence naming the file and the fault."""
+    """A picture cannot be read or written; the message is one sentence with its name and why."""
 
 
 @contextmanager
 def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Image.Image]:
-    """A picture opened through Pillow and not decoded yet, closed after the block; `played`: an
-    animation, whose frames may be read any number of times.
+    """Open a picture for the duration of the block.
 
-    Raises ImageError, also for one of more than MAX_PIXELS, and for what the block raises where
-    the file is to blame.
+    Args:
+        path: The file.
+        played: Whether it is an animation whose frames are read repeatedly, without a bound.
+
+    Yields:
+        The picture, not decoded yet.
+
+    Raises:
+        ImageError: The file is no picture, is damaged, or has more than MAX_PIXELS; also instead
+            of whatever Pillow raises inside the block because of the file.
     """
     path = Path(path)
     try:
@@ -76,8 +83,8 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
             if image.width * image.height > MAX_PIXELS:
                 raise Image.DecompressionBombError
             if any(tile[0] in Image.DECODERS for tile in getattr(image, "tile", ())):
-                file.allow(8 * image.width * image.height)  # a decoder that reads bytes one by one
-            if played and getattr(image, "n_frames", 1):  # counting them is still bounded
+                file.allow(8 * image.width * image.height)  # these decoders read single bytes
+            if played and getattr(image, "n_frames", 1):  # counting the frames is still bounded
                 file.allow(math.inf)
             yield image
     except ImageError:
@@ -93,8 +100,11 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
 
 
 def kind_of(path: str | os.PathLike[str]) -> Literal["", "picture", "animation"]:
-    """What the file's first bytes make of it, also where it cannot be read further; "" if it is
-    no picture."""
+    """Classify a file by its first bytes, whether or not the rest of it can be read.
+
+    Returns:
+        "picture", "animation", or "" for any other file.
+    """
     path = Path(path)
     try:
         if not path.is_file():
@@ -113,7 +123,7 @@ def kind_of(path: str | os.PathLike[str]) -> Literal["", "picture", "animation"]
 
 @functools.cache
 def picture_endings() -> frozenset[str]:
-    """How the names of files that can be read end, in lower case: ".jpg"."""
+    """The file name extensions of readable formats, in lower case with the dot."""
     Image.init()
     return frozenset((Image.registered_extensions().keys() - _NOT_BY_NAME) | _HEIF_ENDINGS)
 
@@ -125,8 +135,8 @@ def _own_formats() -> tuple[str, ...]:
 
 
 def _formats(file: BoundedFile, path: Path) -> tuple[str, ...]:
-    """The formats that `file`, open at its beginning, may have; ImageError where it is one that
-    cannot be read."""
+    """The formats to try for a file that is open at its beginning; ImageError if its format is
+    known not to be readable."""
     head = file.read(_HEAD)
     kind = what_is(head)
     if kind == TIFF and _is_raw(file, head):
@@ -150,8 +160,7 @@ def _formats(file: BoundedFile, path: Path) -> tuple[str, ...]:
 
 
 def _is_raw(file: BoundedFile, head: bytes) -> bool:
-    """Whether a TIFF file is what a camera's sensor saw, with a small preview in front of it that
-    Pillow would take for the picture."""
+    """Whether a TIFF file is a camera's raw data, of which Pillow would read a small preview."""
     try:
         directory = ImageFileDirectory_v2(head[:16] if head[2:4] in (b"+\0", b"\0+") else head[:8])
         file.seek(directory.next)
@@ -159,17 +168,17 @@ def _is_raw(file: BoundedFile, head: bytes) -> bool:
         preview = directory.get(_SUBFILE_TYPE) == _REDUCED and _SUB_IFDS in directory
         mosaic = directory.get(_PHOTOMETRIC) == _COLOR_FILTER_ARRAY
         return preview or mosaic or _DNG_VERSION in directory
-    except MALFORMED:  # no TIFF after all, as Pillow will find
+    except MALFORMED:  # damaged; Pillow will report it
         return False
 
 
 def _fault(path: Path, exc: BaseException) -> str:
-    """One sentence on why `path` could not be read; what Pillow says of it is for programmers."""
+    """Describe for users why a file could not be read, which Pillow's messages do not."""
     name = f"'{printable(path.name)}'"
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
-    except (FileNotFoundError, ValueError):  # no file has a NUL in its name
+    except (FileNotFoundError, ValueError):  # ValueError: a NUL in the name
         return f"'{printable(str(path), PATH_LENGTH)}' does not exist"
     except IsADirectoryError:
         return f"{name} is a folder, not a picture"

@@ -15,11 +15,12 @@ from utils.images.opening import opened
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A picture as the program works on it, and what its file has beyond that.
+    """A picture that was read from a file.
 
-    `pixels` is [H, W, 3] uint8 RGB, laid over white where the picture is transparent; `alpha`
-    is [H, W] uint8, None where every pixel is opaque; `bits` is how many bits a channel has in
-    the file, 8 where it has fewer.
+    Attributes:
+        pixels: [H, W, 3] uint8, RGB, over white where the picture is transparent.
+        alpha: [H, W] uint8; None if every pixel is opaque.
+        bits: Bits per channel in the file, at least 8.
     """
 
     pixels: NDArray[np.uint8]
@@ -28,23 +29,28 @@ class Picture:
 
     @property
     def loss(self) -> str:
-        """What is not kept of the file, in words; empty where all of it is."""
+        """What was lost by reading the file, as a clause; "" if nothing was."""
         return f"its {self.bits} bits per channel became 8" if self.bits > 8 else ""
 
 
 def read_pixels(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
-    """The pixels of `read_picture`."""
+    """Read the pixels of a picture, [H, W, 3] uint8, RGB, as `read_picture` does."""
     return read_picture(path).pixels
 
 
 def read_picture(path: str | os.PathLike[str]) -> Picture:
     """Read a picture upright and in sRGB.
 
-    Reads whatever Pillow reads, whatever the file is called, and HEIC where pillow-heif is
-    installed: 16-bit and float pictures are scaled to 0-255, the first frame stands for an
-    animation, color profiles are applied. Transparency is laid over white: a cut-out is made to
-    be seen on paper, and over black its soft edges would get a dark rim that a style network
-    turns into an outline. Raises ImageError.
+    16-bit and float pictures are scaled to 0-255, color profiles are applied, and of an animation
+    the first frame is read. Transparent pictures are composited over white: over black, soft
+    edges would get a dark rim, which a style network turns into an outline.
+
+    Args:
+        path: A file of any format that Pillow reads, whatever its name, or HEIC if pillow-heif is
+            installed.
+
+    Raises:
+        ImageError: The picture cannot be read.
     """
     path = Path(path)
     with opened(path) as image:

@@ -1,4 +1,4 @@
-"""Writes arrays into picture files, whole or not at all."""
+"""Writes arrays to picture files, atomically."""
 
 from __future__ import annotations
 
@@ -21,19 +21,24 @@ KEEPS_ALPHA = (".png", ".webp")
 
 def write_pixels(
     path: str | os.PathLike[str],
-    pixels: NDArray[np.uint8],  # [H, W, 3] RGB
+    pixels: NDArray[np.uint8],
     metadata: Mapping[str, str] | None = None,
     quality: int = 95,
-    alpha: NDArray[np.uint8] | None = None,  # [H, W]
+    alpha: NDArray[np.uint8] | None = None,
 ) -> None:
-    """Write PNG, JPEG or WebP, as the name ends: all of it or nothing, never half a file.
+    """Write a PNG, JPEG or WebP file, atomically.
 
-    With `alpha`, what is saved looks like `pixels` when it is laid over white; an ending that is
-    not in KEEPS_ALPHA, JPEG's, stores `pixels` as they are.
+    Args:
+        path: The file to write or replace; its ending, one of SAVED, gives the format.
+        pixels: [H, W, 3] uint8, RGB; with `alpha`, composited over white.
+        metadata: Stored as PNG text chunks, otherwise as EXIF: as text in ImageDescription and as
+            JSON in UserComment; "Software" also in the tag of that name. See `read_metadata`.
+        quality: Of JPEG and WebP, 0-100.
+        alpha: [H, W] uint8; ignored by formats that are not in KEEPS_ALPHA.
 
-    `metadata` becomes PNG text chunks, otherwise JSON in the EXIF UserComment with a readable
-    ImageDescription beside it; its "Software" also the EXIF Software. `read_metadata` reads it
-    back. `quality` (0-100) is that of JPEG and WebP. Raises ImageError.
+    Raises:
+        ImageError: The arguments or the size do not fit the format, or the file cannot be
+            written.
     """
     path = Path(path)
     ending, name = path.suffix.lower(), printable(path.name)
@@ -58,7 +63,7 @@ def write_pixels(
                 image.save(temporary, "PNG", pnginfo=png_info(metadata))
             elif ending == ".webp":
                 image.save(temporary, "WEBP", quality=quality, exif=exif_of(metadata))
-            else:  # full chroma: styled pictures live on sharp colored edges
+            else:  # without chroma subsampling, which would blur the colored edges of strokes
                 image.save(
                     temporary, "JPEG", quality=quality, subsampling=0, exif=exif_of(metadata)
                 )
@@ -69,8 +74,8 @@ def write_pixels(
 
 
 def _off_white(pixels: NDArray[np.uint8], alpha: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The colors that look like `pixels` when they are laid over white with `alpha`, or as
-    nearly as they can."""
+    """Invert compositing over white: the colors that give `pixels` when composited with `alpha`,
+    clipped to 0-255."""
     soft = (alpha > 0) & (alpha < 255)
     share = alpha[soft, None].astype(np.float32) / 255
     colors = pixels.copy()

@@ -1,4 +1,4 @@
-"""`styleforge bench`: see `command`."""
+"""`styleforge bench`, see `command`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ GRAPHED = "baseline graph"
 COMPILED = "compiled baseline"
 REWRITTEN = "compiled rewrites"
 PYTORCH_ONLY = (BASELINE, GRAPHED, COMPILED, REWRITTEN)
-# On a GPU what is compiled runs in a graph of ours, which leaves nothing to the modes' own.
+# On a GPU compiled code runs in a CUDA graph of ours, so the modes' own graphs are disabled.
 COMPILE_MODES = {"default": "default", "max-autotune": "max-autotune-no-cudagraphs"}
 
 Call = Callable[[Tensor], Tensor]
@@ -25,33 +25,49 @@ Call = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One way to run the network. `key` is a key of VARIANTS, GRAPHED, COMPILED or REWRITTEN."""
+    """One way to run the network.
+
+    Attributes:
+        key: a key of VARIANTS, GRAPHED, COMPILED or REWRITTEN.
+        title: name in the table.
+        math_mode: the precision.
+        call: [1, 3, H, W] of the math mode's dtype, RGB 0-255, in and out.
+        prepare: takes such an input and returns the function to time.
+        memory_format: of the input.
+    """
 
     key: str
     title: str
-    arithmetic: MathMode
-    call: Call  # [1, 3, H, W] of the arithmetic's dtype, RGB 0-255, in and out
-    ready: Callable[[Tensor], Callable[[], object]]  # given the same, what is timed
+    math_mode: MathMode
+    call: Call  # [1, 3, H, W] of the math mode's dtype, RGB 0-255
+    prepare: Callable[
+        [Tensor], Callable[[], object]
+    ]  # takes such an input, returns the function to time
     memory_format: torch.memory_format = torch.contiguous_format  # of the input
 
     @property
     def name(self) -> str:
-        return f"{self.key} {self.arithmetic.name}"
+        """Identifier of this row: key and precision."""
+        return f"{self.key} {self.math_mode.name}"
 
     @property
-    def compiled(self) -> bool:
+    def is_compiled(self) -> bool:
+        """Whether it runs through torch.compile."""
         return self.key in (COMPILED, REWRITTEN)
 
 
-def plain(
+def eager_candidate(
     key: str, title: str, network: nn.Module, arithmetic: MathMode, device: torch.device
 ) -> Candidate:
-    """`network` as it is called; the native network takes bytes on the device, and leaves such."""
-    call = _in(arithmetic, device, network)
+    """`network` called as it is.
+
+    For the native network on a GPU, the plan's replay on device memory is timed.
+    """
+    call = _with_math_mode(arithmetic, device, network)
 
     def ready(x: Tensor) -> Callable[[], object]:
         if isinstance(network, TransformerNetFused):
-            with arithmetic.on(device):
+            with arithmetic.applied(device):
                 plan = network.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
             if plan is not None:
                 plan.frames.copy_(x.permute(0, 2, 3, 1))
@@ -61,13 +77,13 @@ def plain(
     return Candidate(key, title, arithmetic, call, ready)
 
 
-def graphed(network: nn.Module, arithmetic: MathMode, device: torch.device) -> Candidate:
+def graph_candidate(network: nn.Module, arithmetic: MathMode, device: torch.device) -> Candidate:
     """The baseline on a GPU as one CUDA graph."""
-    call = _in(arithmetic, device, network)
-    return Candidate(GRAPHED, "Baseline, graph", arithmetic, call, partial(captured, call))
+    call = _with_math_mode(arithmetic, device, network)
+    return Candidate(GRAPHED, "Baseline, graph", arithmetic, call, partial(capture_graph, call))
 
 
-def compiled(
+def compiled_candidate(
     key: str,
     title: str,
     network: nn.Module,
@@ -75,28 +91,32 @@ def compiled(
     arithmetic: MathMode,
     device: torch.device,
 ) -> Candidate:
-    """`network` through torch.compile in `mode`, a key of COMPILE_MODES; on a GPU channels last
-    and as one CUDA graph."""
-    from torch import _inductor  # takes seconds
+    """`network` through torch.compile in `mode`, a key of COMPILE_MODES.
+
+    On a GPU it runs channels last and as one CUDA graph.
+    """
+    from torch import _inductor  # importing it takes seconds
 
     options = _inductor.list_mode_options(COMPILE_MODES[mode])
-    # Its tables would bury ours.
+    # Its tables would hide ours.
     options |= {"autotune_num_choices_displayed": 0, "max_autotune_report_choices_stats": False}
     gpu = device.type == "cuda"
     last = gpu or key == REWRITTEN
     memory_format = torch.channels_last if last else torch.contiguous_format
     network = network.to(memory_format=memory_format)  # pyright: ignore[reportCallIssue]
-    call = _in(arithmetic, device, torch.compile(network, options=options, dynamic=False))
-    ready = partial(captured, call) if gpu else lambda x: partial(call, x)
+    call = _with_math_mode(
+        arithmetic, device, torch.compile(network, options=options, dynamic=False)
+    )
+    ready = partial(capture_graph, call) if gpu else lambda x: partial(call, x)
     return Candidate(key, title, arithmetic, call, ready, memory_format)
 
 
-def captured(call: Call, x: Tensor) -> Callable[[], object]:
-    """`call(x)` as one CUDA graph."""
+def capture_graph(call: Call, x: Tensor) -> Callable[[], object]:
+    """Capture `call(x)` as a CUDA graph and return the function that replays it."""
     aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
-        for _ in range(3):  # what is chosen or allocated once cannot be while capturing
+        for _ in range(3):  # warm up: neither autotuning nor allocation works while capturing
             call(x)
     torch.cuda.current_stream().wait_stream(aside)
     graph = torch.cuda.CUDAGraph()
@@ -106,13 +126,13 @@ def captured(call: Call, x: Tensor) -> Callable[[], object]:
 
 
 def _replay(graph: torch.cuda.CUDAGraph, *_read: object) -> None:
-    """`_read` is what the graph reads: it knows addresses only."""
+    """Replay the graph; `_read` keeps its inputs alive, of which it knows only the addresses."""
     graph.replay()
 
 
-def _in(arithmetic: MathMode, device: torch.device, network: Call | nn.Module) -> Call:
+def _with_math_mode(arithmetic: MathMode, device: torch.device, network: Call | nn.Module) -> Call:
     def call(x: Tensor) -> Tensor:
-        with arithmetic.on(device):
+        with arithmetic.applied(device):
             return network(x)
 
     return call

@@ -1,4 +1,4 @@
-"""`styleforge bench`: times the network's variants on this machine, each with its error."""
+"""`styleforge bench`: times the network's variants on this machine, and measures their errors."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from rich.progress import Progress
 from rich.table import Table
 from torch import Tensor
 
+from app.commands.argument_types import comma_separated, int_in_range
 from app.commands.bench import operations as bench_operations
 from app.commands.bench.candidates import COMPILE_MODES
-from app.commands.bench.frames import frames_of
-from app.commands.bench.math_modes import MATH_MODES, MathMode, math_modes_of
-from app.commands.bench.network import Bench, Wanted
-from app.commands.common_flags import add_device, add_style, several, whole
+from app.commands.bench.frames import measure_frames
+from app.commands.bench.math_modes import MATH_MODES, MathMode, supported_math_modes
+from app.commands.bench.network import BenchOptions, NetworkBench
+from app.commands.common_flags import add_device, add_style
 from app.commands.memory_budget import free_bytes
 from app.errors import StyleForgeError
-from app.provenance import origin
+from app.provenance import report_header
 from app.styles.library import Library
 from kernels.ops.registry import prepare, statuses
 from models.checkpoints import load_checkpoint
@@ -35,22 +36,24 @@ from utils.files.writable import write_error
 from utils.tables import frames_table, notes, table, where
 
 RUNS = {"cpu": 7, "cuda": 50}
-REFERENCE_BYTES_PER_PIXEL = 2000  # of the network in float64, measured: 1,800
-GAP = 2  # spaces between two columns
+REFERENCE_BYTES_PER_PIXEL = 2000  # measured with the network in float64: 1,800
+GAP = 2  # spaces between columns
 
 
 class BenchError(StyleForgeError):
-    """The benchmark cannot be taken."""
+    """The benchmark cannot be run."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `bench` and its flags."""
     parser = subparsers.add_parser(
         "bench",
         help="measure the network's variants on this machine",
-        description="Times the network alone, every kernel choice at every precision, taking "
-        "turns run by run. FP32 is without TF32, which has rows of its own. The error is the "
-        "largest difference (0-255) and the PSNR against the baseline in float64. A gain below 1 "
-        "is shown as it is. The floor is the least time the GPU could take, where it is known.",
+        description="Times the network alone with every kernel choice at every precision; the "
+        "runs are interleaved. FP32 is without TF32, which has its own rows. The error is the "
+        "largest difference (0-255) and the PSNR to the baseline in float64. Speedups below 1 are "
+        "shown too. The floor is a lower bound for the time on the GPU, where its peak rates are "
+        "known.",
     )
     parser.add_argument(
         "--sizes",
@@ -64,20 +67,20 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_device(parser)
     parser.add_argument(
         "--kernels",
-        type=several(VARIANTS),
+        type=comma_separated(VARIANTS),
         default=tuple(VARIANTS),
         metavar="KEY,...",
         help=f"only these of {', '.join(VARIANTS)}",
     )
     parser.add_argument(
         "--precision",
-        type=several(MATH_MODES),
+        type=comma_separated(MATH_MODES),
         metavar="KEY,...",
         help=f"only these of {', '.join(MATH_MODES)} (default: all that the device knows)",
     )
     parser.add_argument(
         "--runs",
-        type=lambda text: whole(text, 1, 100_000, "the number of runs"),
+        type=lambda text: int_in_range(text, 1, 100_000, "the number of runs"),
         help=f"timed runs of each (default: {RUNS['cpu']} on the CPU, {RUNS['cuda']} on a GPU)",
     )
     parser.add_argument(
@@ -86,28 +89,29 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         const="default",
         choices=COMPILE_MODES,
         metavar="MODE",
-        help="also the baseline, and its exact rewrites in PyTorch alone, through torch.compile "
+        help="also measure the baseline, and its exact rewrites in PyTorch, with torch.compile "
         f"({', '.join(COMPILE_MODES)}), on a GPU in a CUDA graph; takes minutes",
     )
     parser.add_argument(
         "--compile-precision",
-        type=several(MATH_MODES),
+        type=comma_separated(MATH_MODES),
         metavar="KEY,...",
         help="compile only for these (default: all that are measured)",
     )
     parser.add_argument(
         "--operations",
         action="store_true",
-        help="instead of the network, each fused operation on a GPU against PyTorch's own",
+        help="measure each fused operation on a GPU against PyTorch, not the network",
     )
     parser.add_argument(
         "--frames",
         action="store_true",
-        help="instead of the network alone, frames from host memory through a GPU and back",
+        help="measure whole frames, from host memory through a GPU and back",
     )
 
 
 def run(args: argparse.Namespace) -> int:
+    """Run the benchmark, print the tables and store the report; returns the exit status."""
     if args.operations:
         return _run_operations(args)
     try:
@@ -117,8 +121,8 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as exc:
         raise BenchError(str(exc)) from exc
     if args.json:
-        _check_storable(args.json)
-    wanted = _wanted(args, device)
+        _check_writable(args.json)
+    wanted = _bench_options(args, device)
     for width, height in args.sizes:
         needed = width * height * REFERENCE_BYTES_PER_PIXEL
         if needed > free_bytes(device):
@@ -126,13 +130,13 @@ def run(args: argparse.Namespace) -> int:
                 f"{width}x{height} does not fit into memory: the float64 picture that errors "
                 f"are measured against takes {needed / 1e9:.0f} GB"
             )
-    # Into a file or a pipe, lines are as long as they are.
+    # Lines in a file or a pipe are not wrapped.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     with Console(stderr=True).status("Preparing the native kernels ..."):
         prepare()
     report = {
         "style": args.style,
-        **origin(device, [style]),
+        **report_header(device, [style]),
         "kernels": [asdict(status) for status in statuses(device)],
     }
     if args.frames:
@@ -144,21 +148,21 @@ def run(args: argparse.Namespace) -> int:
             says = f"{status.name} runs on {status.runs}: {status.reason}"
             console.print(says, style="" if status.by_choice else "yellow")
     for width, height in args.sizes:
-        size = _measure(Bench(state, device, width, height), wanted)
+        size = _measure(NetworkBench(state, device, width, height), wanted)
         report["sizes"].append({"width": width, "height": height, **size})
         console.print()
         console.print(_table(f"{width}x{height}", size["rows"], console.width), crop=False)
         for note in notes(size["rows"]):
             console.print(f"Not run: {note}", soft_wrap=True)
-        if args.json:  # after every size: who ends a run that takes too long keeps what there is
+        if args.json:  # after every size, so that an interrupted run keeps its results
             _store(args.json, report)
     if args.json:
         console.print(f"Stored in {args.json}", soft_wrap=True)
     return 0
 
 
-def _wanted(args: argparse.Namespace, device: torch.device) -> Wanted:
-    known = math_modes_of(device)
+def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptions:
+    known = supported_math_modes(device)
 
     def chosen(names: tuple[str, ...]) -> tuple[MathMode, ...]:
         if unknown := [name for name in names if name not in known]:
@@ -166,7 +170,7 @@ def _wanted(args: argparse.Namespace, device: torch.device) -> Wanted:
         return tuple(known[name] for name in names)
 
     if args.compile_precision and not args.compile:
-        raise BenchError("--compile-precision says what to compile for; add --compile")
+        raise BenchError("--compile-precision needs --compile")
     measured = chosen(args.precision or tuple(known))
     compiled = chosen(args.compile_precision) if args.compile_precision else measured
     if left_out := [a.name for a in compiled if a not in measured]:
@@ -174,10 +178,10 @@ def _wanted(args: argparse.Namespace, device: torch.device) -> Wanted:
             f"--compile-precision names {', '.join(left_out)}, which --precision does not"
         )
     runs = args.runs or RUNS[device.type]
-    return Wanted(args.kernels, measured, runs, args.compile, compiled)
+    return BenchOptions(args.kernels, measured, runs, args.compile, compiled)
 
 
-def _measure(bench: Bench, wanted: Wanted) -> dict[str, Any]:
+def _measure(bench: NetworkBench, wanted: BenchOptions) -> dict[str, Any]:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
         return {"rows": bench.measure(wanted, partial(progress.update, task))}
@@ -192,7 +196,7 @@ def _run_frames(
 ) -> int:
     console.print(where(report), soft_wrap=True)
     try:
-        report["frames"] = frames_of(state, device, args.sizes)
+        report["frames"] = measure_frames(state, device, args.sizes)
     except ValueError as exc:
         raise BenchError(str(exc)) from exc
     for line in frames_table(report["frames"]):
@@ -211,10 +215,10 @@ def _run_operations(args: argparse.Namespace) -> int:
     if device.type != "cuda":
         raise BenchError("the operations are measured on a GPU, and there is none here")
     if args.json:
-        _check_storable(args.json)
+        _check_writable(args.json)
     console = Console(highlight=False)
     found = bench_operations.report(device, args.runs or RUNS["cuda"], bool(args.compile))
-    for line in bench_operations.lines(found):
+    for line in bench_operations.table_rows(found):
         console.print(" | ".join(line), soft_wrap=True)
     if args.json:
         _store(args.json, found)
@@ -223,12 +227,12 @@ def _run_operations(args: argparse.Namespace) -> int:
 
 
 def _table(title: str, rows: list[dict[str, Any]], width: int) -> Table:
-    """For a screen of `width` characters; on one that is too narrow, lines run on in the next."""
+    """Make a table for a terminal of `width` characters; on a narrower one, lines wrap."""
     header, *lines = table(rows)
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
     least = -GAP
     for name, *cells in zip(header, *lines, strict=True):
-        # Headers may wrap between words; figures are never cut.
+        # Headers may wrap between words; numbers never do.
         needed = max(map(len, [*name.split(), *cells]))
         least += needed + GAP
         shown.add_column(
@@ -244,8 +248,8 @@ def _table(title: str, rows: list[dict[str, Any]], width: int) -> Table:
     return shown
 
 
-def _check_storable(path: Path) -> None:
-    """Measuring takes minutes; that its report has nowhere to go is told before."""
+def _check_writable(path: Path) -> None:
+    """Check before measuring, which takes minutes, that the report can be stored."""
     if not path.parent.is_dir():
         raise BenchError(f"the folder '{path.parent}' does not exist")
     if path.is_dir():

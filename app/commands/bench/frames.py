@@ -1,4 +1,4 @@
-"""Times frames from host memory and back to it: one alone, and neighbors overlapped."""
+"""Times whole frames from and to host memory: single frames, and overlapped frames."""
 
 from __future__ import annotations
 
@@ -18,16 +18,25 @@ from models.precision import Precision
 from utils.benchmark import Benchmark
 
 WARMUP = 20  # frames
-ALONE = 300
-STREAMED = 1000
+SINGLE_FRAMES = 300
+STREAM_FRAMES = 1000
 
 
-def frames_of(
+def measure_frames(
     state: Mapping[str, Tensor], device: torch.device, sizes: Iterable[tuple[int, int]]
 ) -> list[dict[str, Any]]:
-    """Frame to frame through the native network in FP16, a row for each size (width, height).
+    """Time frames through the native network in FP16.
 
-    Raises ValueError, in one sentence, where that network cannot run.
+    Args:
+        state: weights of the network.
+        device: a GPU.
+        sizes: (width, height) in pixels.
+
+    Returns:
+        One row per size.
+
+    Raises:
+        ValueError: the native network cannot run here; the message is one sentence.
     """
     precision = Precision.fp16
     if reason := unavailable_reason(device, precision.value.dtype):
@@ -37,24 +46,34 @@ def frames_of(
         for width, height in sizes:
             blocks = num_residual_blocks(state)
             plan = plan_for(state, blocks, (1, height, width), precision.value.dtype, device)
-            # As a camera's: a row of pixels after another.
+            # Contiguous rows, as from a camera.
             frame = np.ascontiguousarray(render(1.0, width, height))
-            figures = frame_to_frame(SingleFrameRunner(plan), PipelinedRunner(plan), frame)
+            figures = measure_runners(SingleFrameRunner(plan), PipelinedRunner(plan), frame)
             size = {"width": width, "height": height}
             rows.append({**size, "precision": precision.title, **figures})
     return rows
 
 
-def frame_to_frame(
+def measure_runners(
     path: SingleFrameRunner,
     stream: PipelinedRunner,
     frame: Pixels,
-    alone: int = ALONE,
-    streamed: int = STREAMED,
+    alone: int = SINGLE_FRAMES,
+    streamed: int = STREAM_FRAMES,
 ) -> dict[str, Any]:
-    """`latency` is of a frame from where it was captured to its result, with nothing beside it,
-    in milliseconds; `interval` is between two results of the overlapped stream, whose frames
-    already lie in pinned memory, and `fps` the results in a second over all of these.
+    """Time single and overlapped frames.
+
+    Args:
+        path: runs single frames.
+        stream: runs overlapped frames.
+        frame: the input, [H, W, 3] uint8.
+        alone: number of single frames.
+        streamed: number of overlapped frames.
+
+    Returns:
+        `latency`: time of a single frame from capture to result, in milliseconds; `interval`: time
+            between two results of the overlapped stream, whose inputs are in pinned memory already,
+            in milliseconds; `fps`: results per second of that stream.
     """
     latencies = []
     for n in range(WARMUP + alone):

@@ -1,4 +1,4 @@
-"""The precisions `styleforge bench` measures, and how PyTorch is set to each."""
+"""The precisions that `styleforge bench` measures, and PyTorch's settings for each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from models.precision import Precision, tf32_allowed
 
 @dataclass(frozen=True, slots=True)
 class MathMode:
-    """One precision, with what a benchmark has to know of it."""
+    """One precision with the properties that a benchmark needs."""
 
     precision: Precision
 
     @property
     def name(self) -> str:
+        """Identifier of the precision."""
         return self.precision.name
 
     @property
     def title(self) -> str:
+        """Name of the precision in tables."""
         return self.precision.title
 
     @property
@@ -32,17 +34,17 @@ class MathMode:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of weights and pictures."""
+        """dtype of weights and pictures."""
         return self.precision.value.dtype
 
     @property
     def activation_bytes(self) -> int:
-        """What an activation takes; autocast keeps them in half precision."""
+        """Bytes per activation; autocast stores activations in half precision."""
         return 2 if self.precision.value.autocast else self.dtype.itemsize
 
     @contextmanager
-    def on(self, device: torch.device) -> Iterator[None]:
-        """Within, PyTorch computes this way on `device`."""
+    def applied(self, device: torch.device) -> Iterator[None]:
+        """Context in which PyTorch computes with this precision on `device`."""
         half = torch.float16 if device.type == "cuda" else torch.bfloat16
         with (
             tf32_allowed(self.precision.value.tf32),
@@ -55,8 +57,8 @@ FP32, TF32 = MathMode(Precision.fp32), MathMode(Precision.tf32)
 MATH_MODES = {precision.name: MathMode(precision) for precision in Precision}
 
 
-def math_modes_of(device: torch.device) -> dict[str, MathMode]:
-    """Those of MATH_MODES that `device` knows: TF32 needs a GPU that has it."""
+def supported_math_modes(device: torch.device) -> dict[str, MathMode]:
+    """Return the entries of MATH_MODES that `device` supports."""
     has_tf32 = (
         device.type == "cuda"
         and torch.cuda.get_device_capability(device) >= Precision.tf32.value.capability

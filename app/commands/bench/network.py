@@ -1,4 +1,4 @@
-"""Measures one style's network on one device at one size, each candidate with its error."""
+"""Measures the network of one style at one size: times, errors and memory."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from app.commands.bench.candidates import (
     PYTORCH_ONLY,
     REWRITTEN,
     Candidate,
-    compiled,
-    graphed,
-    plain,
+    compiled_candidate,
+    eager_candidate,
+    graph_candidate,
 )
 from app.commands.bench.math_modes import FP32, MathMode
 from app.commands.bench.roofline import RATES, floor_ms
@@ -34,27 +34,34 @@ from utils.benchmark import interleave, stopwatch
 from utils.float64 import in_float64
 
 WARMUP = {"cpu": 1, "cuda": 10}
-PATIENCE_S = 20.0  # what would take longer for one picture is not run (FP16 on most CPUs)
-PROBE = 64  # side of the corner that tells how long a picture will take
+MAX_SECONDS = 20.0  # slower candidates are not run (FP16 on most CPUs)
+PROBE_SIDE = 64  # side of the corner that the time is estimated from
 
 Timed = Callable[[], object]
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to measure. `kernels` are keys of VARIANTS; `compile_mode` is a key of COMPILE_MODES,
-    for the arithmetics `compiled`, or None to compile nothing."""
+class BenchOptions:
+    """What to measure.
+
+    Attributes:
+        kernels: keys of VARIANTS.
+        math_modes: the precisions.
+        runs: timed runs of each candidate.
+        compile_mode: a key of COMPILE_MODES; None to compile nothing.
+        compiled_math_modes: the precisions to compile for.
+    """
 
     kernels: tuple[str, ...]
-    arithmetics: tuple[MathMode, ...]
+    math_modes: tuple[MathMode, ...]
     runs: int
     compile_mode: str | None = None
-    compiled: tuple[MathMode, ...] = ()
+    compiled_math_modes: tuple[MathMode, ...] = ()
 
 
-class Bench:
-    """`state` is of published keys."""
+class NetworkBench:
+    """Benchmarks one network on one device at one size; `state` has the published keys."""
 
     def __init__(
         self, state: dict[str, Tensor], device: torch.device, width: int, height: int
@@ -65,15 +72,21 @@ class Bench:
         picture = torch.from_numpy(render(1.0, width, height))
         self._picture = picture.permute(2, 0, 1)[None].float().contiguous().to(device)
 
-    def measure(self, wanted: Wanted, progress: Callable[..., None]) -> list[Row]:
-        """One row per candidate, in the order of the tables; what cannot run has a row too.
+    def measure(self, wanted: BenchOptions, progress: Callable[..., None]) -> list[Row]:
+        """Measure all candidates.
 
-        `progress` takes `description`, and while runs are timed `completed` and `total`.
+        Args:
+            wanted: what to measure.
+            progress: called with `description`, and during the timed runs with `completed` and
+                `total`.
+
+        Returns:
+            One row per candidate in table order, also for those that cannot run.
         """
         reference = self._reference()
         rows: dict[str, Row] = {}
         timed: dict[str, Timed] = {}
-        for arithmetic in wanted.arithmetics:
+        for arithmetic in wanted.math_modes:
             for candidate in self._candidates(wanted, arithmetic):
                 progress(description=f"{self._size}: {candidate.title}, {arithmetic.title}")
                 row = rows[candidate.name] = self._row(candidate)
@@ -95,25 +108,27 @@ class Bench:
                 )
             for name, result in results.items():
                 rows[name].update(dict(result))
-            for arithmetic in wanted.arithmetics:
-                _compare(rows, arithmetic)
+            for arithmetic in wanted.math_modes:
+                _add_gains(rows, arithmetic)
         return list(rows.values())
 
-    def _candidates(self, wanted: Wanted, arithmetic: MathMode) -> Iterator[Candidate]:
+    def _candidates(self, wanted: BenchOptions, arithmetic: MathMode) -> Iterator[Candidate]:
         device, precision = self._device, arithmetic.precision
         for key in wanted.kernels:
             network = self._network(key, precision)
-            yield plain(key, VARIANTS[key].title, network, arithmetic, device)
+            yield eager_candidate(key, VARIANTS[key].title, network, arithmetic, device)
             if key == BASELINE and device.type == "cuda":
-                yield graphed(network, arithmetic, device)
-        if mode := wanted.compile_mode if arithmetic in wanted.compiled else None:
+                yield graph_candidate(network, arithmetic, device)
+        if mode := wanted.compile_mode if arithmetic in wanted.compiled_math_modes else None:
             network = self._network(BASELINE, precision)
-            yield compiled(COMPILED, "Compiled", network, mode, arithmetic, device)
+            yield compiled_candidate(COMPILED, "Compiled", network, mode, arithmetic, device)
             network = with_rewrites(self._network(BASELINE)).to(precision.value.dtype)
-            yield compiled(REWRITTEN, "Rewrites, compiled", network, mode, arithmetic, device)
+            yield compiled_candidate(
+                REWRITTEN, "Rewrites, compiled", network, mode, arithmetic, device
+            )
 
     def _row(self, candidate: Candidate) -> Row:
-        arithmetic = candidate.arithmetic
+        arithmetic = candidate.math_mode
         gpu = torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else ""
         height, width = self._picture.shape[2:]
         floor = None
@@ -135,7 +150,7 @@ class Bench:
         return network.to(self._device, precision.value.dtype).requires_grad_(False).eval()
 
     def _input(self, candidate: Candidate) -> Tensor:
-        x = self._picture.to(candidate.arithmetic.dtype)
+        x = self._picture.to(candidate.math_mode.dtype)
         return x.contiguous(memory_format=candidate.memory_format)
 
     def _reference(self) -> Tensor:
@@ -143,27 +158,31 @@ class Bench:
             return in_float64(self._network(BASELINE))(self._picture.double()).clamp(0, 255)
 
     def _first_call(self, candidate: Candidate, reference: Tensor) -> tuple[Row, Timed | None]:
-        """What the first call tells: whether it can run at all, its error and its memory; and
-        what to time, where it can."""
-        precision = candidate.arithmetic.precision
+        """Run a candidate once: returns its error and memory, or why it cannot run, and what to
+        time.
+        """
+        precision = candidate.math_mode.precision
         needed = self._picture[0, 0].numel() * bytes_per_pixel(self._device, precision)
         if needed > free_bytes(self._device):
             return {"not_run": f"it needs {needed / 1e9:.0f} GB of memory, more than is free"}, None
         try:
             with torch.inference_mode():
                 x = self._input(candidate)
-                if candidate.compiled:
-                    # Nothing of another size or arithmetic is taken for this one's.
+                if candidate.is_compiled:
+                    # Discard code compiled for another size or precision.
                     torch._dynamo.reset()
-                    candidate.call(x)  # choosing kernels takes memory that running does not
-                elif (seconds := self._foresee(candidate, x)) > PATIENCE_S:
+                    candidate.call(x)  # autotuning takes more memory than running
+                elif (seconds := self._estimate_seconds(candidate, x)) > MAX_SECONDS:
                     return {"not_run": f"one picture would take about {seconds:.0f} s"}, None
                 output, peak_mb = self._peak_mb(partial(candidate.call, x))
                 if not bool(torch.isfinite(output).all()):
                     return {"not_run": "its picture is not finite"}, None
                 difference, psnr = peak_difference(output.double().clamp(0, 255), reference)
-                timed = candidate.ready(x)
-        except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
+                timed = candidate.prepare(x)
+        except (
+            RuntimeError,
+            NotImplementedError,
+        ) as exc:  # PyTorch's exceptions for unsupported operations
             return {"not_run": str(exc).strip().partition("\n")[0]}, None
         return {
             "difference": difference,
@@ -171,16 +190,16 @@ class Bench:
             "peak_mb": peak_mb,
         }, timed
 
-    def _foresee(self, candidate: Candidate, x: Tensor) -> float:
-        """Seconds one picture will take, from a corner of it."""
-        corner = x[..., :PROBE, :PROBE].contiguous()
+    def _estimate_seconds(self, candidate: Candidate, x: Tensor) -> float:
+        """Estimate the seconds for one picture from a corner of it."""
+        corner = x[..., :PROBE_SIDE, :PROBE_SIDE].contiguous()
         candidate.call(corner)
-        # The best of three: another program that takes its turn must not rule a candidate out.
+        # The best of three, so that another program's load does not rule a candidate out.
         ms = min(stopwatch(partial(candidate.call, corner), self._device) for _ in range(3))
         return ms / 1e3 * x.numel() / corner.numel()
 
     def _peak_mb(self, call: Callable[[], Tensor]) -> tuple[Tensor, float | None]:
-        """What `call` returns, and the memory it took on a GPU at most."""
+        """Return the result of `call`, and its peak memory on a GPU in MB."""
         if self._device.type != "cuda":
             return call(), None
         torch.cuda.reset_peak_memory_stats(self._device)
@@ -189,10 +208,12 @@ class Bench:
         return output, (torch.cuda.max_memory_allocated(self._device) - before) / 1e6
 
 
-def _compare(rows: dict[str, Row], arithmetic: MathMode) -> None:
-    """Add the gains to the rows of `arithmetic`: by the kernels, against the baseline and, where
-    the compiled rewrites were measured, against the fastest of PyTorch's own ways; and by the
-    arithmetic, against FP32 without TF32."""
+def _add_gains(rows: dict[str, Row], arithmetic: MathMode) -> None:
+    """Add the speedups to the rows of `arithmetic`.
+
+    They are relative to the baseline; to the fastest of PyTorch's own ways, where the compiled
+    rewrites were measured; and to FP32 without TF32.
+    """
     ours = {row["kernels"]: row for row in rows.values() if row["precision"] == arithmetic.title}
     strongest = {}
     if "median_ms" in ours.get(REWRITTEN, {}):

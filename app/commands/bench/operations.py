@@ -1,7 +1,7 @@
-"""Times each fused operation on a GPU against PyTorch's own, with the error of both.
+"""Times each fused operation on a GPU against PyTorch, with the errors of both.
 
-"Ours" is what an operation runs by default; where cuDNN is faster that is cuDNN's convolution and
-our norm, and the kernel it then leaves out is measured beside it.
+"ours" is what an operation runs by default. Where cuDNN is faster, that is cuDNN's convolution and
+our norm, and our own kernel is measured as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from app.provenance import origin
+from app.provenance import report_header
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.ops import (
     fused_conv_instancenorm_forward,
@@ -27,7 +27,7 @@ from kernels.ops.convolution import unavailable_reason
 from kernels.ops.registry import OPS, Op, prepare, statuses
 from utils.benchmark import interleave
 
-CALLS = 20  # of an operation in one timed run: a call is over before a clock can be read
+CALLS = 20  # calls in one timed run, since one call is too short to time
 EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH, OWN_GRAPH = WAYS = (
     "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph", "own kernel, graph",
 )  # fmt: skip
@@ -46,30 +46,45 @@ Way = Callable[[], Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One operation at one shape: what PyTorch does, what ours does, and the truth in float64."""
+    """One operation at one shape.
+
+    Attributes:
+        operation: its name.
+        shape: its shape in words.
+        precision: "FP32" (TF32 off), "TF32" or "FP16".
+        layout: "NCHW" or "NHWC".
+        pytorch: PyTorch's implementation.
+        ours: our implementation; with True, always our own kernel.
+        reference: the result in float64.
+        unavailable_reason: why our own kernel is not the default; empty if it is.
+    """
 
     operation: str
     shape: str
     precision: str  # "FP32" (TF32 off), "TF32", "FP16" or "BF16"
     layout: str  # "NCHW" or "NHWC"
-    theirs: Way
-    ours: Callable[[bool], Tensor]  # by our own kernel in any case, if True
-    exact: Way
-    unavailable_reason: Callable[[], str] = (
-        str  # why our own kernel is not what runs by default, if so
-    )
+    pytorch: Way
+    ours: Callable[[bool], Tensor]  # with True, always our own kernel
+    reference: Way
+    unavailable_reason: Callable[[], str] = str  # why our own kernel is not the default
 
     @property
-    def compiled(self) -> bool:
-        """Whether what torch.compile makes of it is measured too; compiling takes long."""
+    def measures_compiled(self) -> bool:
+        """Whether torch.compile is measured too, which takes long."""
         return self.layout == "NCHW" and self.operation in ("instance norm", "residual block")
 
 
 def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
-    """Every case measured on `device`, a GPU; times in microseconds for one call.
+    """Measure every case.
 
-    The ways of a case take turns, run by run. `compiled` adds PyTorch's layers through
-    torch.compile. The error is the largest difference from float64 in parts of the largest value.
+    Args:
+        device: a GPU.
+        runs: timed runs of each implementation; the implementations take turns.
+        compiled: also measure PyTorch's layers through torch.compile.
+
+    Returns:
+        The report. Times are microseconds per call; errors are the largest difference from float64,
+            relative to the largest value.
     """
     prepare(list(OPS))
     rows = []
@@ -78,11 +93,11 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
         with torch.cuda.device(device), torch.inference_mode():
             for case in _cases(device):
                 torch.backends.cudnn.allow_tf32 = case.precision == "TF32"
-                rows.append(_measure(case, device, runs, compiled and case.compiled))
+                rows.append(_measure(case, device, runs, compiled and case.measures_compiled))
     finally:
         torch.backends.cudnn.allow_tf32 = before
     return {
-        **origin(device),
+        **report_header(device),
         "runs": runs,
         "calls": CALLS,
         "kernels": [asdict(s) for s in statuses(device) if s.name in OPS],
@@ -117,15 +132,15 @@ def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
     )
 
 
-def lines(found: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The header of the table and a line for each row; ratios below 1 are shown as they are."""
+def table_rows(found: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the header and the lines of the table; speedups below 1 are shown too."""
     gains: tuple[str, ...] = (OURS, OURS_GRAPH, OWN_GRAPH)
-    told: list[tuple[str, ...]] = [
+    rows: list[tuple[str, ...]] = [
         ("operation", "precision", *(f"{w} us" for w in WAYS), *gains, "error")
     ]
     for row in found["rows"]:
         times = [row["us"].get(way, {}).get("median") for way in WAYS]
-        told.append(
+        rows.append(
             (
                 f"{row['operation']} {row['shape']} {row['layout']}",
                 row["precision"],
@@ -134,28 +149,28 @@ def lines(found: dict[str, Any]) -> list[tuple[str, ...]]:
                 f"{row['error']:.1e} ({row['their_error']:.1e})",
             )
         )
-    return told
+    return rows
 
 
 def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
-    exact = case.exact()
+    exact = case.reference()
     largest = float(exact.abs().max())
     ours = partial(case.ours, False)
-    ways = {EAGER: case.theirs, OURS: ours}
+    ways = {EAGER: case.pytorch, OURS: ours}
     if compiled:
         torch._dynamo.reset()
-        ways[COMPILED] = torch.compile(case.theirs, dynamic=False)
-    # Theirs and compiled are shown in a graph as well as ours: what the launches cost is a
-    # factor of its own.
+        ways[COMPILED] = torch.compile(case.pytorch, dynamic=False)
+    # All of them are also measured in a CUDA graph, since the launch overhead is a
+    # separate factor.
     calls: dict[str, Callable[[], object]] = {
         name: partial(_repeat, way) for name, way in ways.items() if name != COMPILED
     }
-    calls[GRAPH], calls[OURS_GRAPH] = _captured(case.theirs), _captured(ours)
+    calls[GRAPH], calls[OURS_GRAPH] = _capture_graph(case.pytorch), _capture_graph(ours)
     reason = case.unavailable_reason()
     if reason:
-        calls[OWN_GRAPH] = _captured(partial(case.ours, True))
+        calls[OWN_GRAPH] = _capture_graph(partial(case.ours, True))
     if compiled:
-        calls[COMPILED] = _captured(ways[COMPILED])
+        calls[COMPILED] = _capture_graph(ways[COMPILED])
     results = interleave(calls, 3, runs, device)
     us = {
         name: {key: result[f"{key}_ms"] * 1e3 / CALLS for key in ("median", "p20", "p80")}
@@ -174,7 +189,7 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
             if way in us
         },
         "error": float((ours().double() - exact).abs().max()) / largest,
-        "their_error": float((case.theirs().double() - exact).abs().max()) / largest,
+        "their_error": float((case.pytorch().double() - exact).abs().max()) / largest,
     }
 
 
@@ -183,7 +198,7 @@ def _repeat(way: Way) -> None:
         way()
 
 
-def _captured(way: Way) -> Callable[[], None]:
+def _capture_graph(way: Way) -> Callable[[], None]:
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
@@ -256,7 +271,7 @@ def _convolved(x: Tensor, weight: Tensor, bias: Tensor, stride: int) -> Tensor:
     return F.conv2d(F.pad(x, (pad,) * 4, mode="reflect"), weight, bias, stride)
 
 
-def _why_not(x: Tensor, weight: Tensor, stride: int, layout: str, upsample: bool) -> str:
+def _unavailable_reason(x: Tensor, weight: Tensor, stride: int, layout: str, upsample: bool) -> str:
     return unavailable_reason(
         x.device,
         x.dtype,
@@ -279,7 +294,7 @@ def _convolution(
             x, weight, bias, weight.shape[-1] // 2, stride, stride, own
         ),
         lambda: _convolved(x.double(), weight.double(), bias.double(), stride),
-        partial(_why_not, x, weight, stride, layout, False),
+        partial(_unavailable_reason, x, weight, stride, layout, False),
     )  # fmt: skip
 
 
@@ -300,7 +315,7 @@ def _unit(
             x, weight, bias, gamma, beta, 1e-5, pad, stride, True, upsample > 1, own
         ),
         lambda: layers(*(t.double() for t in given)),
-        partial(_why_not, x, weight, stride, layout, upsample > 1),
+        partial(_unavailable_reason, x, weight, stride, layout, upsample > 1),
     )  # fmt: skip
 
 
@@ -324,5 +339,5 @@ def _block(device: torch.device, channels: int, side: int, precision: str, layou
             x, weight, bias, gamma, beta, weight, bias, gamma, beta, 1e-5, own
         ),
         lambda: layers(x.double(), wide(first), wide(second)),
-        partial(_why_not, x, weight, 1, layout, False),
+        partial(_unavailable_reason, x, weight, 1, layout, False),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The least time the network can take on a GPU whose rates were measured."""
+"""Roofline model: a lower bound for the network's time on GPUs with measured rates."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from models.network_config import NetworkConfig
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The most that a GPU was seen to do in a second."""
+    """The measured peak rates of a GPU."""
 
-    flops: float  # multiplications and additions, of half precision on the tensor cores
-    bytes: float  # read and written
+    flops: float  # FLOP/s in half precision on the tensor cores
+    bytes: float  # bytes/s, reads and writes
 
 
-# By the name PyTorch knows a GPU by. Measured through PyTorch 2.11 on one H200: a BF16 product of
+# By PyTorch's name of the GPU. Measured with PyTorch 2.11 on one H200: a BF16 product of
 # random matrices of 8192x8192 by cuBLAS (769 to 798 TFLOP/s), and a copy of 8.6 GB on the device.
 RATES = {"NVIDIA H200": Rates(flops=790e12, bytes=4.3e12)}
 
@@ -23,11 +23,18 @@ RATES = {"NVIDIA H200": Rates(flops=790e12, bytes=4.3e12)}
 def floor_ms(
     shape: NetworkConfig, width: int, height: int, element_bytes: int, rates: Rates
 ) -> float:
-    """Milliseconds for one frame of `width` x `height`, bytes in and out: the sum over layers of
-    its multiplications or its activations, whichever takes longer.
+    """Return the lower bound for one frame, in milliseconds.
 
-    The layers are those of the exact rewrites, activations of `element_bytes` are written once
-    and read once, weights are free. The rate of half precision is taken for any precision.
+    It is the sum over the layers of the time for the multiplications or for the memory traffic,
+    whichever is longer. The layers are those of the exact rewrites; activations are written once
+    and read once, and weights cost nothing. The half-precision rate is used for every precision.
+
+    Args:
+        shape: of the network.
+        width: of the frame, in pixels.
+        height: of the frame, in pixels.
+        element_bytes: bytes per activation; the frame has one byte per channel.
+        rates: of the GPU.
     """
     outer, middle, inner = shape.widths
     full = -(-width // 4) * -(-height // 4) * 16  # pixels; sides are padded to multiples of 4

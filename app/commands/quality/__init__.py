@@ -1,4 +1,4 @@
-"""`styleforge quality`: see `command`."""
+"""`styleforge quality`, see `command`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lays pictures out on a labeled sheet, a row for each photograph."""
+"""Arranges pictures on a labeled sheet, one row per photograph."""
 
 from __future__ import annotations
 
@@ -15,16 +15,24 @@ from utils.images.writing import write_pixels
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
 GAP = 8  # pixels between cells
-LETTERS = 18  # pixels high
+FONT_SIZE = 18  # pixels high
 PAPER, INK = (250, 250, 250), (30, 30, 30)
 
 
-def sheet(
+def make_sheet(
     columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Pixels]]], cell: int
 ) -> Pixels:
-    """A picture with `columns` written above, and for each row a label and its pictures, each
-    within a square of `cell` pixels; rows and columns are as large as their largest picture."""
-    font = ImageFont.load_default(LETTERS)
+    """Draw a contact sheet.
+
+    Args:
+        columns: headings.
+        rows: a label and its pictures, for each row.
+        cell: pictures are scaled down to this long side, in pixels.
+
+    Returns:
+        [H, W, 3] uint8 RGB; rows and columns are as large as their largest picture.
+    """
+    font = ImageFont.load_default(FONT_SIZE)
     shrunk = [(label, [fit(picture, cell) for picture in pictures]) for label, pictures in rows]
     heights = [max(picture.shape[0] for picture in pictures) for _, pictures in shrunk]
     widths = [round(font.getlength(column)) for column in columns]
@@ -33,7 +41,7 @@ def sheet(
         widths[: len(wide)] = map(max, wide, widths)
     margin = round(max((font.getlength(label) for label, _ in rows), default=0)) + 2 * GAP
     lefts = [margin + sum(widths[:n]) + n * GAP for n in range(len(widths) + 1)]
-    head = LETTERS + 2 * GAP
+    head = FONT_SIZE + 2 * GAP
     page = Image.new("RGB", (lefts[-1], head + sum(heights) + GAP * len(heights)), PAPER)
     draw = ImageDraw.Draw(page)
     for column, left, width in zip(columns, lefts, widths, strict=False):
@@ -52,5 +60,5 @@ def sheet(
 def save_sheet(
     path: Path, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Pixels]]], cell: int
 ) -> None:
-    """Write the sheet as PNG, JPEG or WebP; ImageError if it cannot be."""
-    write_pixels(path, sheet(columns, rows, cell))
+    """Write the sheet as PNG, JPEG or WebP. Raises ImageError."""
+    write_pixels(path, make_sheet(columns, rows, cell))

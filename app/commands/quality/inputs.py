@@ -1,4 +1,4 @@
-"""Finds what `styleforge quality` measures: photographs, and styles with their paintings."""
+"""Loads what `styleforge quality` measures: photographs, and styles with their paintings."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from app.errors import StyleForgeError
-from app.styles.library import ORDER, Style, check_weights, load
+from app.styles.library import ORDER
+from app.styles.pack import Style, check_weights, load_pack
 from models.checkpoints import load_checkpoint
 from models.evaluation.image_metrics import SMALLEST
 from models.training.config import TrainingConfig
 from models.training.data import find_photographs
 from models.training.run import fit
 from utils.files import toml
-from utils.files.lists import entries
+from utils.files.lists import read_list_file
 from utils.images.reading import read_pixels
 
 RECIPE = ("content_weight", "style_weight", "tv_weight", "style_size", "style_scales")
-SCENE_SECOND = 1.0  # the moment of the scene that is measured
-PICTURES = (".png", ".jpg", ".jpeg", ".webp")  # of the paintings
+SCENE_SECOND = 1.0  # seconds: the time of the measured picture
+PICTURES = (".png", ".jpg", ".jpeg", ".webp")  # extensions of the paintings
 
 
 class QualityError(StyleForgeError):
@@ -42,27 +43,41 @@ class Photograph:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StyleUnderTest:
-    """A style to measure. `networks` are weights by size (full, lite); `without` are those of
-    the full network trained without the stability term, where they are given. Without `painting`
-    and `recipe`, which belong together, there is no objective to measure by."""
+    """A style to measure.
+
+    Attributes:
+        pack: the style.
+        painting: the style picture, [H, W, 3] uint8 RGB; None without the objective.
+        recipe: the training config; None without the objective.
+        networks: weights by network, "full" and "lite".
+        without_stability: weights of the full network trained without the stability term, if given.
+    """
 
     pack: Style
     painting: NDArray[np.uint8] | None  # [H, W, 3] RGB
     recipe: TrainingConfig | None
     networks: dict[str, dict[str, Tensor]]
-    without: dict[str, Tensor] | None
+    without_stability: dict[str, Tensor] | None
 
 
-def photographs(places: Sequence[Path], only: Path | None, size: int) -> list[Photograph]:
-    """The pictures named by `places`, files and folders, with the long side `size`; of those, the
-    ones that the list `only` names, in its order. QualityError if one cannot be used."""
+def load_photographs(places: Sequence[Path], only: Path | None, size: int) -> list[Photograph]:
+    """Load the test pictures.
+
+    Args:
+        places: files and folders.
+        only: a list of file names; if given, only these are loaded, in its order.
+        size: long side to scale to, in pixels.
+
+    Raises:
+        QualityError: a picture is missing or too narrow.
+    """
     paths: list[Path] = []
     for place in places:
         paths += find_photographs(place) if place.is_dir() else [place]
     if only is not None:
         known = {path.name: path for path in paths}
         try:
-            wanted = entries(only)
+            wanted = read_list_file(only)
         except ValueError as exc:
             raise QualityError(str(exc)) from exc
         absent = [name for name in wanted if name not in known]
@@ -84,36 +99,40 @@ def photographs(places: Sequence[Path], only: Path | None, size: int) -> list[Ph
     return found
 
 
-def of_the_scene(size: int) -> Photograph:
-    """What stands for photographs where there are none: a picture of the built-in scene with the
-    long side `size`."""
-    from app.sources.scene import render  # OpenCV, which photographs need not
+def scene_photograph(size: int) -> Photograph:
+    """Return a picture of the built-in scene with the long side `size`, in place of photographs."""
+    from app.sources.scene import render  # imports OpenCV, which photographs do not need
 
     pixels = render(SCENE_SECOND)
     return Photograph("built-in scene", fit(pixels, size), (pixels.shape[1], pixels.shape[0]))
 
 
-def subject(
+def load_style(
     folder: Path, key: str, networks: Sequence[str], paintings: Path | None, without: Path | None
 ) -> StyleUnderTest:
-    """The pack `key` of `folder`, complete with what it is measured against, but for the objective
-    where there are no `paintings`."""
-    pack = load(folder / key)
+    """Load the pack `key` of `folder` with everything it is measured against.
+
+    Without `paintings`, it has no objective.
+    """
+    pack = load_pack(folder / key)
     check_weights(pack)
     weights = {"full": pack.weights, "lite": pack.lite}
     states = {
         name: load_checkpoint(path) for name in networks if (path := weights[name]) is not None
     }
-    before = None if without is None else load_checkpoint(_without(without, key))
+    before = None if without is None else load_checkpoint(_weights_without_stability(without, key))
     if paintings is None:
         return StyleUnderTest(pack, None, None, states, before)
     painting = read_pixels(_painting(paintings, key))
     return StyleUnderTest(pack, painting, _recipe(folder / key), states, before)
 
 
-def keys(folder: Path, wanted: Sequence[str]) -> list[str]:
-    """The packs in `folder` that are wanted, or all of them in gallery order; QualityError names
-    one that is not there."""
+def style_keys(folder: Path, wanted: Sequence[str]) -> list[str]:
+    """Return the `wanted` packs in `folder`, or all of them in gallery order.
+
+    Raises:
+        QualityError: one of them does not exist.
+    """
     if not folder.is_dir():
         raise QualityError(f"the folder of styles '{folder}' does not exist")
     found = sorted((path.parent.name for path in folder.glob("*/style.toml")), key=rank)
@@ -128,7 +147,7 @@ def keys(folder: Path, wanted: Sequence[str]) -> list[str]:
 
 
 def rank(key: str) -> tuple[int, str]:
-    """Where a style stands in the gallery, for sorting."""
+    """Sort key of a style: its position in the gallery."""
     return ORDER.index(key) if key in ORDER else len(ORDER), key
 
 
@@ -139,10 +158,10 @@ def _painting(folder: Path, key: str) -> Path:
     raise QualityError(f"'{folder}' holds no painting for the style '{key}', such as {key}.jpg")
 
 
-def _without(folder: Path, key: str) -> Path:
+def _weights_without_stability(folder: Path, key: str) -> Path:
     if (folder / key / "style.toml").is_file():
-        _refuse_steadied(folder / key)
-        return load(folder / key).weights
+        _check_without_stability(folder / key)
+        return load_pack(folder / key).weights
     if (path := folder / f"{key}.safetensors").is_file():
         return path
     raise QualityError(
@@ -151,7 +170,7 @@ def _without(folder: Path, key: str) -> Path:
     )
 
 
-def _refuse_steadied(pack: Path) -> None:
+def _check_without_stability(pack: Path) -> None:
     for name in ("stability_weight", "motion_weight"):
         if weight := _training(pack).get(name, 0):
             raise QualityError(
@@ -161,7 +180,7 @@ def _refuse_steadied(pack: Path) -> None:
 
 
 def _recipe(pack: Path) -> TrainingConfig:
-    """The part of the recipe that decides the objective; crops and steps do not matter here."""
+    """The part of the recipe that decides the objective; crops and steps do not matter."""
     training = _training(pack)
     absent = [name for name in RECIPE if name not in training]
     if absent:

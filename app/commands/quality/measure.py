@@ -1,4 +1,4 @@
-"""Measures one style after another on the same photographs, for `styleforge quality`."""
+"""Measures styles on the same photographs, for `styleforge quality`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.commands.quality.inputs import Photograph, StyleUnderTest
 from models.evaluation import flicker
 from models.evaluation.image_metrics import border, clipped, to_pixels, to_tensor
 from models.evaluation.lbfgs import HISTORY, LbfgsResult, optimize, white_noise
-from models.evaluation.objective_metrics import Judged, Styler, judge, styler
+from models.evaluation.objective_metrics import ObjectiveMetrics, Styler, evaluate, styler
 from models.precision import Precision
 from models.training.config import TrainingConfig
 from models.training.features import Vgg19Features
@@ -24,41 +24,56 @@ from models.training.objective import Objective
 from models.training.run import fit
 
 REFERENCE = Precision.fp32
-SHOWN = 100
+SHEET_ITERATIONS = 100
 
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What to measure of every style. `iterations` are those of L-BFGS, ascending, on the first
-    `direct` photographs; flicker is measured on the first `flickering`."""
+class MeasurementPlan:
+    """What to measure of every style.
+
+    Attributes:
+        networks: "full", "lite" or both.
+        precisions: the precisions, FP32 included.
+        kernels: a key of VARIANTS.
+        iterations: iterations of L-BFGS to report, ascending.
+        direct_photographs: number of photographs to optimize with L-BFGS.
+        flicker_photographs: number of photographs to measure flicker on.
+    """
 
     networks: tuple[str, ...]
     precisions: tuple[Precision, ...]
     kernels: str
     iterations: tuple[int, ...]
-    direct: int
-    flickering: int
+    direct_photographs: int
+    flicker_photographs: int
 
     @property
-    def shown(self) -> int:
-        """The iterations of L-BFGS whose pictures are kept: as near to SHOWN as there are."""
-        return min(self.iterations, key=lambda wanted: abs(wanted - SHOWN))
+    def sheet_iterations(self) -> int:
+        """The iterations of L-BFGS whose pictures are kept for the sheets."""
+        return min(self.iterations, key=lambda wanted: abs(wanted - SHEET_ITERATIONS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
-    """The pictures of a style, for the sheets: by network in FP32, and of L-BFGS after the
-    plan's `shown` iterations, of the first photographs or none."""
+class StyleImages:
+    """Pictures of a style for the sheets.
+
+    Attributes:
+        key: of the style.
+        networks: results in FP32, by network.
+        direct: results of L-BFGS after the plan's `sheet_iterations`, of the first photographs.
+    """
 
     key: str
     networks: dict[str, list[Pixels]]
     direct: list[Pixels]
 
 
-def conditions(plan: Plan, photographs: Sequence[Photograph]) -> dict[str, Any]:
-    """What the figures depend on, and an empty list of styles."""
+def measurement_conditions(
+    plan: MeasurementPlan, photographs: Sequence[Photograph]
+) -> dict[str, Any]:
+    """Return the conditions of the measurement, and an empty list of styles."""
     pictures = [to_tensor(photograph.pixels, torch.device("cpu")) for photograph in photographs]
     return {
         "kernels": plan.kernels,
@@ -73,14 +88,14 @@ def conditions(plan: Plan, photographs: Sequence[Photograph]) -> dict[str, Any]:
             for photograph, picture in zip(photographs, pictures, strict=True)
         ],
         "direct": {
-            "iterations": list(plan.iterations) if plan.direct else [],
-            "photographs": plan.direct,
+            "iterations": list(plan.iterations) if plan.direct_photographs else [],
+            "photographs": plan.direct_photographs,
             "history": HISTORY,
             "starts": {"direct": "the photograph", "from_noise": "white noise"},
             "step": "L-BFGS with a strong Wolfe search, over the pixels, clamped to 0-255",
         },
         "flicker": {
-            "photographs": plan.flickering,
+            "photographs": plan.flicker_photographs,
             "frames": flicker.FRAMES,
             "sigma": flicker.SIGMA,
         },
@@ -88,17 +103,17 @@ def conditions(plan: Plan, photographs: Sequence[Photograph]) -> dict[str, Any]:
     }
 
 
-class Quality:
+class QualityMeasurement:
     """Measures styles, one after another, on the same photographs."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: MeasurementPlan,
         photographs: Sequence[Photograph],
         features: Vgg19Features | None,
         device: torch.device,
     ) -> None:
-        """Without `features`, nothing is measured that needs the objective of training."""
+        """Prepare the measurement; without `features`, the training objective is not measured."""
         self._plan, self._device = plan, device
         self._names = [photograph.name for photograph in photographs]
         self._pictures = [to_tensor(photograph.pixels, device) for photograph in photographs]
@@ -107,8 +122,18 @@ class Quality:
             features.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._features = features
 
-    def measure(self, subject: StyleUnderTest, say: Say) -> tuple[dict[str, Any], Shown]:
-        """A style's part of the report, and its pictures."""
+    def measure(
+        self, subject: StyleUnderTest, say: ProgressCallback
+    ) -> tuple[dict[str, Any], StyleImages]:
+        """Measure one style.
+
+        Args:
+            subject: the style.
+            say: called with a description of each step.
+
+        Returns:
+            The style's part of the report, and its pictures.
+        """
         objective = self._objective(subject)
         entry: dict[str, Any] = {
             "key": subject.pack.key,
@@ -116,7 +141,7 @@ class Quality:
             "recipe": _recipe(subject.recipe) if subject.recipe else {},
             "networks": [],
         }
-        shown = Shown(subject.pack.key, {}, [])
+        shown = StyleImages(subject.pack.key, {}, [])
         for name in self._plan.networks:
             state = subject.networks.get(name)
             if state is None:
@@ -132,12 +157,12 @@ class Quality:
                     references = results
                     if results:
                         shown.networks[name] = [to_pixels(result) for result in results]
-        if subject.without is not None:
+        if subject.without_stability is not None:
             say(f"{subject.pack.title}: without the stability term")
-            entry["without"], _ = self._network(objective, subject.without, REFERENCE, [])
-        if self._plan.direct and objective is not None:
+            entry["without"], _ = self._network(objective, subject.without_stability, REFERENCE, [])
+        if self._plan.direct_photographs and objective is not None:
             reached = self._optimized(objective, subject.pack.title, say)
-            place = self._plan.iterations.index(self._plan.shown)
+            place = self._plan.iterations.index(self._plan.sheet_iterations)
             shown.direct.extend(to_pixels(stages[place].picture) for stages in reached)
             noisy = self._optimized(objective, subject.pack.title, say, white_noise)
             entry["direct"], entry["from_noise"] = map(self._direct_rows, (reached, noisy))
@@ -145,7 +170,9 @@ class Quality:
                 seen = [one["seen"] for one in row.get("each", [])]
                 for name, runs in (("equals", reached), ("equals_from_noise", noisy)):
                     if seen:
-                        row[name] = _equals(seen, [stages[-1].path for stages in runs])
+                        row[name] = _equivalent_iterations(
+                            seen, [stages[-1].path for stages in runs]
+                        )
         return entry, shown
 
     def _objective(self, subject: StyleUnderTest) -> Objective | None:
@@ -161,30 +188,35 @@ class Quality:
         precision: Precision,
         references: Sequence[Tensor],
     ) -> tuple[dict[str, Any], list[Tensor]]:
-        """A row of figures, and the pictures they are of; or why there are none."""
+        """Return a row of the report and its pictures, or why the network cannot run."""
         network, limitations = styler(state, self._plan.kernels, precision, self._device)
         row: dict[str, Any] = {"remarks": list(limitations)}
         try:
             results = [network(picture) for picture in self._pictures]
-        except (RuntimeError, NotImplementedError) as exc:  # PyTorch's way of saying "cannot"
+        except (
+            RuntimeError,
+            NotImplementedError,
+        ) as exc:  # PyTorch's exceptions for unsupported operations
             return row | {"not_run": str(exc).strip().partition("\n")[0]}, []
         if not all(bool(result.isfinite().all()) for result in results):
             return row | {"not_run": "its picture is not finite"}, []
         judged = [
-            judge(objective, picture, result, references[n] if references else None)
+            evaluate(objective, picture, result, references[n] if references else None)
             for n, (picture, result) in enumerate(zip(self._pictures, results, strict=True))
         ]
         row |= self._summary(judged)
         row |= self._flicker(network)
         row["each"] = [
-            {"name": name, **_told_of(figures)}
+            {"name": name, **_as_json(figures)}
             for name, figures in zip(self._names, judged, strict=True)
         ]
         return row, results
 
-    def _summary(self, judged: Sequence[Judged]) -> dict[str, Any]:
-        """Means over the photographs; of the PSNR the least too, and of a frame the worst. What
-        was not measured is left out."""
+    def _summary(self, judged: Sequence[ObjectiveMetrics]) -> dict[str, Any]:
+        """Return means over the photographs, the lowest PSNR and the worst border step.
+
+        What was not measured is left out.
+        """
         means = {
             name: fmean(getattr(figures, name) for figures in judged)
             for name in ("objective", "content", "style", "tv", "seen", "clipped", "beyond")
@@ -205,7 +237,7 @@ class Quality:
         }
 
     def _flicker(self, network: Styler) -> dict[str, Any]:
-        chosen = self._pictures[: self._plan.flickering]
+        chosen = self._pictures[: self._plan.flicker_photographs]
         if not chosen:
             return {}
         still = [flicker.still_flicker(network, picture) for picture in chosen]
@@ -221,20 +253,22 @@ class Quality:
         self,
         objective: Objective,
         title: str,
-        say: Say,
+        say: ProgressCallback,
         start: Callable[[Tensor], Tensor] = lambda photograph: photograph,
     ) -> list[list[LbfgsResult]]:
-        """For each of the first photographs, what stands after each of the plan's iterations."""
+        """Optimize the first photographs; returns the result at each of the plan's iterations."""
         reached: list[list[LbfgsResult]] = []
-        for name, picture in zip(self._names, self._pictures[: self._plan.direct], strict=False):
-            say(f"{title}: L-BFGS of {name}, {len(reached) + 1} of {self._plan.direct}")
+        for name, picture in zip(
+            self._names, self._pictures[: self._plan.direct_photographs], strict=False
+        ):
+            say(f"{title}: L-BFGS of {name}, {len(reached) + 1} of {self._plan.direct_photographs}")
             reached.append(
                 optimize(objective, picture, self._plan.iterations, start=start(picture))
             )
         return reached
 
     def _direct_rows(self, reached: Sequence[Sequence[LbfgsResult]]) -> list[dict[str, Any]]:
-        """A row for each of the plan's iterations: means over the photographs."""
+        """Return one row for each of the plan's iterations: means over the photographs."""
         rows = []
         for n, wanted in enumerate(self._plan.iterations):
             stands = [stages[n] for stages in reached]
@@ -242,7 +276,9 @@ class Quality:
             rows.append(
                 {
                     "iterations": wanted,
-                    "taken": fmean(stand.iterations for stand in stands),  # fewer at a minimum
+                    "taken": fmean(
+                        stand.iterations for stand in stands
+                    ),  # fewer if a minimum was reached
                     "evaluations": fmean(stand.evaluations for stand in stands),
                     **dict(zip(("objective", "content", "style", "tv"), terms, strict=True)),
                     "each": [stand.terms[0] for stand in stands],
@@ -251,9 +287,13 @@ class Quality:
         return rows
 
 
-def _equals(objectives: Sequence[float], paths: Sequence[Sequence[float]]) -> float | None:
-    """After how many iterations direct optimization stands where a network does: the median
-    over the photographs that have a path; None if it does not get there."""
+def _equivalent_iterations(
+    objectives: Sequence[float], paths: Sequence[Sequence[float]]
+) -> float | None:
+    """Return after how many iterations of L-BFGS the objective reaches that of the network.
+
+    It is the median over the optimized photographs; None if it is never reached.
+    """
     counts = [
         next((n for n, value in enumerate(path) if value <= reached), math.inf)
         for reached, path in zip(objectives, paths, strict=False)
@@ -267,9 +307,9 @@ def _ratio(values: Sequence[float], references: Sequence[float]) -> float | None
     return sum(values) / total if total else None
 
 
-def _told_of(figures: Judged) -> dict[str, float | None]:
-    told = {f.name: getattr(figures, f.name) for f in fields(figures) if f.name != "picture"}
-    return {name: value if math.isfinite(value) else None for name, value in told.items()}
+def _as_json(figures: ObjectiveMetrics) -> dict[str, float | None]:
+    values = {f.name: getattr(figures, f.name) for f in fields(figures) if f.name != "picture"}
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
 def _recipe(config: TrainingConfig) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`styleforge train`: see `command`."""
+"""`styleforge train`, see `command`."""
 
 from __future__ import annotations
 

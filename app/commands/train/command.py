@@ -1,4 +1,4 @@
-"""`styleforge train`: a picture and a folder of photographs in, a style pack out."""
+"""`styleforge train`: trains a style pack from a picture and a folder of photographs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 
 from app.commands.train.flags import add_flags
-from app.commands.train.output import Output, output_of, save_weights, training_metadata
-from app.commands.train.reporters import Report, report_for
-from app.commands.train.stop_signal import PreviewImage, listen, stop_requested
+from app.commands.train.output import Output, output_from_args, save_weights, training_metadata
+from app.commands.train.reporters import Reporter, make_reporter
+from app.commands.train.stop_signal import PreviewImage, interrupt_on_stdin, stop_requested
 from app.errors import StyleForgeError
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
@@ -33,7 +33,7 @@ from models.training.throughput import seconds_per_step
 from models.training.trainer import train
 from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
-from utils.files.lists import entries
+from utils.files.lists import read_list_file
 from utils.files.locks import LockedError, locked
 from utils.files.writable import write_error
 from utils.images.opening import ImageError
@@ -41,54 +41,59 @@ from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
 PREVIEW_SIDE = 512  # long side, in pixels
-STOPPED = 128 + 2  # what a shell reports for a program ended by Ctrl+C
-HANDOVER_S = 30.0  # for a process that is ending to complete a step on a slow machine
-ESTIMATE_PHOTOS = 64  # enough to measure a step's time with
+STOPPED = 128 + 2  # the exit status that shells report for Ctrl+C
+LOCK_TIMEOUT_S = 30.0  # time for another process to complete its step on a slow machine
+ESTIMATE_PHOTOS = 64  # enough to measure the time of a step
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `train` and its flags."""
     parser = subparsers.add_parser(
         "train",
         help="train a style from a picture",
-        description="Train a style from a picture. Ctrl+C keeps what was learned; the same "
-        "command with --resume goes on. The losses are in relative form, so that one set of "
-        "weights fits every style.",
+        description="Train a style from a picture. Ctrl+C writes a checkpoint; the same command "
+        "with --resume continues. The losses are relative, so that one set of weights works for "
+        "every style.",
     )
     add_flags(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train; 0 when the style is written, 130 when stopped by Ctrl+C with a checkpoint left."""
+    """Train a style.
+
+    Returns:
+        0 when the style is written; 130 if stopped by Ctrl+C, with a checkpoint.
+    """
     if args.listen:
-        listen()
-    with report_for(as_json=args.json_progress) as report:
+        interrupt_on_stdin()
+    with make_reporter(as_json=args.json_progress) as report:
         try:
             return _run(args, report)
         except (TrainingError, ImageError, CheckpointError) as exc:
             raise StyleForgeError(str(exc)) from exc
         except (MemoryError, RuntimeError) as exc:
-            if not _is_want_of_memory(exc):
+            if not _is_out_of_memory(exc):
                 raise
             raise StyleForgeError(
-                f"memory does not suffice for {args.batch_size} photographs of "
+                f"not enough memory for {args.batch_size} photographs of "
                 f"{args.image_size} pixels in a step; choose fewer or smaller ones"
             ) from exc
 
 
-def _is_want_of_memory(exc: Exception) -> bool:
+def _is_out_of_memory(exc: Exception) -> bool:
     # On a CPU PyTorch raises a plain RuntimeError.
     known = (MemoryError, torch.OutOfMemoryError)
     return isinstance(exc, known) or "can't allocate memory" in str(exc)
 
 
-def _run(args: argparse.Namespace, report: Report) -> int:
+def _run(args: argparse.Namespace, report: Reporter) -> int:
     if args.checkpoint_interval < 1:
         raise TrainingError("the checkpoint interval should be 1 or more")
-    output = output_of(args)
-    _check_begun(output, args)
+    output = output_from_args(args)
+    _check_resumable(output, args)
     if not args.resume:
         output.check_free(overwrite=args.overwrite)
-    if why := write_error(output.result.parent):  # told before hours are spent
+    if why := write_error(output.result.parent):  # checked before training for hours
         raise TrainingError(f"nothing can be written to '{output.result.parent}': {why}")
     device = _device(args.device)
     if not 0 <= args.init_share < 1 or (args.init_share and not args.init):
@@ -97,8 +102,8 @@ def _run(args: argparse.Namespace, report: Report) -> int:
     config = _config(args, device, _shape(args, weights))
     teacher = _teacher(args)
     style = read_pixels(args.style_image)
-    thumbnail = _shown(args.thumbnail, args, report)
-    preview_path = None if _shown(args.preview, args, report) is None else args.preview
+    thumbnail = _read_optional(args.thumbnail, args, report)
+    preview_path = None if _read_optional(args.preview, args, report) is None else args.preview
     paths = find_photographs(args.dataset, _excluded(args.exclude))
     features = _features(args, report)
     photographs = load_photographs(
@@ -108,13 +113,13 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         config.seed,
         partial(report.loading, "Photographs"),
     )
-    _tell_of(photographs, len(paths), report)
+    _report_photographs(photographs, len(paths), report)
     if args.epochs is not None and args.iterations is None:
         config = replace(config, iterations=config.for_epochs(args.epochs, len(photographs)))
     preview = PreviewImage(preview_path, photographs.pixels[0].numpy(), PREVIEW_SIDE)
     if device.type == "cuda":
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
-        # Only the Gram matrices of a half-precision run are left in FP32; TF32 is as exact.
+        # In half precision only the Gram matrices use FP32; TF32 is accurate enough for them.
         torch.backends.cuda.matmul.allow_tf32 = config.precision != "fp32"
     training = Run(
         config,
@@ -130,25 +135,25 @@ def _run(args: argparse.Namespace, report: Report) -> int:
         pace = seconds_per_step(training)
         report.estimate(pace, config.iterations, title(device))
         return 0
-    with _alone(output, report):
-        _check_begun(output, args)  # as another process may have left it meanwhile
+    with _exclusive(output, report):
+        _check_resumable(output, args)  # another process may have written it meanwhile
         output.clear_leftovers()
         if args.resume:
             if damage := resume_run(output.checkpoint, training):
                 report.note(damage)
             report.resumed(training.iteration, training.history)
-        complete = training.finished  # it was killed between its last step and its end
+        complete = training.finished  # killed after its last step, before the style was written
         if not complete:
             output.check_free(overwrite=args.overwrite)
         report.note(
             f"Training on {title(device)} in {config.precision}, {len(photographs)} photographs"
         )
-        _follow(training, output, args.checkpoint_interval, preview, report)
+        _run_training(training, output, args.checkpoint_interval, preview, report)
         if not training.finished:
-            kept = f"the same command with --resume goes on from '{output.checkpoint}'"
+            kept = f"the same command with --resume continues from '{output.checkpoint}'"
             report.note(
                 f"Stopped at iteration {training.iteration} of {config.iterations}; "
-                + (kept if output.checkpoint.exists() else "nothing was learned yet")
+                + (kept if output.checkpoint.exists() else "no checkpoint was written yet")
             )
             return STOPPED
         if weights is not None and args.init_share:
@@ -170,13 +175,13 @@ def _write(
     thumbnail: NDArray[np.uint8] | None,
     preview: PreviewImage,
 ) -> None:
-    """Write what the finished run is for."""
+    """Write the finished style."""
     facts = training_metadata(args, training, photographs)
     texts = PackTexts(args.title or output.title, args.credit, args.licence)
     state = training.network.state_dict()
     if output.only_weights:
         save_weights(output.result, state, texts, facts)
-    elif output.beside:
+    elif output.lite_for_pack:
         add_lite(output.result, state, facts)
     else:
         shown = preview() if thumbnail is None else PreviewImage(None, thumbnail, PREVIEW_SIDE)()
@@ -184,16 +189,18 @@ def _write(
 
 
 @contextmanager
-def _alone(output: Output, report: Report) -> Iterator[None]:
-    """Keep other processes from training the same style. One that was asked to stop, or whose
-    window died, is given time to complete its step."""
+def _exclusive(output: Output, report: Reporter) -> Iterator[None]:
+    """Prevent other processes from training the same style.
+
+    A process that was asked to stop gets some time to complete its step.
+    """
     with ExitStack() as held:
         try:
             try:
                 held.enter_context(locked(output.checkpoint, 0))
             except LockedError:
                 report.note("Waiting for another process that trains this style")
-                held.enter_context(locked(output.checkpoint, HANDOVER_S))
+                held.enter_context(locked(output.checkpoint, LOCK_TIMEOUT_S))
         except LockedError as exc:
             raise TrainingError(
                 f"'{output.result}' is being trained by another process; stop it first"
@@ -206,8 +213,8 @@ def _alone(output: Output, report: Report) -> Iterator[None]:
         yield
 
 
-def _check_begun(output: Output, args: argparse.Namespace) -> None:
-    """TrainingError if a run is to be resumed that is not there, or would be lost by a new one."""
+def _check_resumable(output: Output, args: argparse.Namespace) -> None:
+    """TrainingError if the run to resume does not exist, or a new run would overwrite one."""
     if output.checkpoint.exists() and not args.resume:
         raise TrainingError(
             f"'{output.checkpoint}' holds an unfinished run; "
@@ -217,9 +224,13 @@ def _check_begun(output: Output, args: argparse.Namespace) -> None:
         raise TrainingError(f"there is no run to resume: '{output.checkpoint}' does not exist")
 
 
-def _shown(path: Path | None, args: argparse.Namespace, report: Report) -> NDArray[np.uint8] | None:
-    """A picture that the style is shown on. A run that goes on does without one that cannot be
-    read any more, and says so."""
+def _read_optional(
+    path: Path | None, args: argparse.Namespace, report: Reporter
+) -> NDArray[np.uint8] | None:
+    """Read a picture for previews or the thumbnail.
+
+    A resumed run continues without a picture that can no longer be read, and reports it.
+    """
     try:
         return None if path is None else read_pixels(path)
     except ImageError as exc:
@@ -237,7 +248,7 @@ def _device(key: str) -> torch.device:
 
 
 def _shape(args: argparse.Namespace, weights: Mapping[str, torch.Tensor] | None) -> NetworkConfig:
-    """What --network says, or what --init is; TrainingError if the two differ."""
+    """Return the network of --network or --init; TrainingError if the two differ."""
     asked = CONFIGS[args.network] if args.network else None
     if weights is None:
         return asked or FULL
@@ -270,19 +281,19 @@ def _config(args: argparse.Namespace, device: torch.device, shape: NetworkConfig
 
 
 def _excluded(path: Path | None) -> list[str]:
-    """The photographs to leave out; TrainingError if their list cannot be read."""
+    """Return the names of photographs to leave out; TrainingError if the list cannot be read."""
     try:
-        return [] if path is None else entries(path)
+        return [] if path is None else read_list_file(path)
     except ValueError as exc:
         raise TrainingError(str(exc)) from exc
 
 
-def _features(args: argparse.Namespace, report: Report) -> Vgg19Features:
+def _features(args: argparse.Namespace, report: Reporter) -> Vgg19Features:
     path = args.vgg or cached_vgg(partial(report.loading, "VGG-19, bytes"))
     return load_vgg(path, args.vgg_input)
 
 
-def _tell_of(photographs: Photographs, available: int, report: Report) -> None:
+def _report_photographs(photographs: Photographs, available: int, report: Reporter) -> None:
     kept, skipped = len(photographs), photographs.skipped
     if available > kept + len(skipped):
         report.note(f"Training on {kept} of {available} photographs (see --cache-photos)")
@@ -291,15 +302,18 @@ def _tell_of(photographs: Photographs, available: int, report: Report) -> None:
         report.note(f"Skipped {len(skipped)}: {'; '.join(skipped[:5])}{more}")
 
 
-def _follow(
+def _run_training(
     training: Run,
     output: Output,
     interval: int,
     preview: PreviewImage,
-    report: Report,
+    report: Reporter,
 ) -> None:
-    """Drive the run and report on it. Where nothing can be reported any more (the window died,
-    the disk of a log is full) the run is stopped with a checkpoint, and OSError says so."""
+    """Run the training and report its progress.
+
+    If the progress cannot be reported (the window was killed, the disk of a log is full), the run
+    is stopped with a checkpoint, and OSError is raised.
+    """
     unheard: OSError | None = None
     newest: Path | None = None
     with stop_requested() as stop:
@@ -312,7 +326,7 @@ def _follow(
         ):
             try:
                 if progress.preview is not None:
-                    newest = _keep(output.preview, progress.preview, report)
+                    newest = _save_preview(output.preview, progress.preview, report)
                 report.progress(progress, newest)
             except OSError as exc:
                 unheard = exc
@@ -321,8 +335,8 @@ def _follow(
         raise unheard
 
 
-def _keep(path: Path, preview: NDArray[np.uint8], report: Report) -> Path | None:
-    """Save a preview; failing that says so, for a run is worth more than its preview."""
+def _save_preview(path: Path, preview: NDArray[np.uint8], report: Reporter) -> Path | None:
+    """Save a preview; a failure is reported and does not end the run."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_pixels(path, preview)
@@ -332,7 +346,7 @@ def _keep(path: Path, preview: NDArray[np.uint8], report: Report) -> Path | None
     return path
 
 
-if __name__ == "__main__":  # for machines that have nothing but what training needs
+if __name__ == "__main__":  # for machines with only the packages that training needs
     root = argparse.ArgumentParser(prog="python -m app.commands.train.command")
     add_parser(root.add_subparsers(required=True))
     try:

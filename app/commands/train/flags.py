@@ -1,4 +1,4 @@
-"""The flags of `styleforge train`: what to learn, by which recipe, on which machine, into what."""
+"""The flags of `styleforge train`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ CACHED_PHOTOS = 8000  # 2 GB at the default sizes
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """All of them; the parser itself is kept as `parser`, for its defaults."""
+    """Add all flags, and the parser itself as `parser`, for its defaults."""
     need = parser.add_argument
-    need("--style-image", type=Path, required=True, metavar="PICTURE", help="what to learn")
+    need("--style-image", type=Path, required=True, metavar="PICTURE", help="the style picture")
     need(
         "--dataset",
         type=Path,
         required=True,
         metavar="FOLDER",
-        help="photographs to practise on, subfolders too",
+        help="training photographs, searched recursively",
     )
     need(
         "-o",
@@ -41,7 +41,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_judge(parser: argparse.ArgumentParser) -> None:
-    vgg = parser.add_argument_group("the judging network")
+    vgg = parser.add_argument_group("loss network")
     vgg.add_argument(
         "--vgg",
         type=Path,
@@ -51,7 +51,7 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
     vgg.add_argument(
         "--vgg-input",
         choices=list(INPUTS),
-        help="which input FILE was trained on (default: what the file says of itself)",
+        help="input format that FILE was trained with (default: from its metadata)",
     )
 
 
@@ -61,14 +61,14 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         ("content_weight", float, "weight of the content loss"),
         ("style_weight", float, "weight of the style loss"),
         ("tv_weight", float, "weight of the total variation"),
-        ("stability_weight", float, "weight of steadiness before a camera that stands still"),
-        ("motion_weight", float, "weight of steadiness before one that moves"),
-        ("teacher_weight", float, "weight of likeness to the --teacher's pictures"),
+        ("stability_weight", float, "weight of the stability loss for a static camera"),
+        ("motion_weight", float, "weight of the stability loss for a moving camera"),
+        ("teacher_weight", float, "weight of the distillation loss to the --teacher"),
         ("style_size", int, "long side of the style picture, in pixels"),
         ("image_size", int, "side of the training crops, in pixels"),
-        ("batch_size", int, "photographs in a step"),
+        ("batch_size", int, "photographs per step"),
         ("lr", float, "Adam's learning rate at the start"),
-        ("seed", int, "begins every random number"),
+        ("seed", int, "random seed"),
     ):
         default = getattr(DEFAULTS, name)
         recipe.add_argument(
@@ -85,48 +85,51 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         metavar="1,0.5",
         help="scales at which result and style picture are compared (default: 1)",
     )
-    recipe.add_argument("--epochs", type=int, metavar="N", help="times to see every photograph")
+    recipe.add_argument("--epochs", type=int, metavar="N", help="passes over the photographs")
     recipe.add_argument(
         "--iterations",
         type=int,
         metavar="N",
-        help=f"steps to take, whatever --epochs says (default: {DEFAULTS.iterations})",
+        help=f"number of steps; overrides --epochs (default: {DEFAULTS.iterations})",
     )
     recipe.add_argument(
-        "--init", type=Path, metavar="CHECKPOINT", help="begin from these weights, not at random"
+        "--init",
+        type=Path,
+        metavar="CHECKPOINT",
+        help="start from these weights instead of random ones",
     )
     recipe.add_argument(
         "--init-share",
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="how much of the --init weights stays in the result, 0 to 1: between two sets of "
-        "weights of one descent lie pictures between theirs (default: 0)",
+        help="share of the --init weights in the result, 0 to 1, which interpolates between them "
+        "and the trained weights (default: 0)",
     )
     recipe.add_argument(
         "--network",
         choices=list(CONFIGS),
-        help="lite is narrower, for slow machines; into a folder that has the style's pack already "
-        "it goes beside the full one (default: that of --init, or full)",
+        help="lite is narrower, for slow machines; it is added to the style's pack if that exists "
+        "(default: the network of --init, or full)",
     )
     recipe.add_argument(
         "--teacher",
         type=Path,
         metavar="CHECKPOINT",
-        help="weights of the same style, whose pictures are to be followed",
+        help="weights of the same style, whose results are imitated",
     )
     recipe.add_argument(
         "--exclude",
         type=Path,
         metavar="LIST",
-        help="a text file naming photographs to leave out, one a line",
+        help="a text file with the names of photographs to leave out, one per line",
     )
     recipe.add_argument(
         "--cache-photos",
         type=int,
         default=CACHED_PHOTOS,
         metavar="N",
-        help="photographs to keep in memory; of a larger folder, this many are drawn at random "
+        help="photographs to keep in memory; a larger folder is sampled at random "
         f"(default: {CACHED_PHOTOS})",
     )
 
@@ -154,35 +157,35 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
     machine.add_argument(
         "--estimate",
         action="store_true",
-        help="take a few real steps, say how long the run would take, and end",
+        help="measure a few steps, print the estimated time, and exit",
     )
     machine.add_argument(
-        "--json-progress", action="store_true", help="print one JSON object a line"
+        "--json-progress", action="store_true", help="print one JSON object per line"
     )
     machine.add_argument(
         "--listen",
         action="store_true",
-        help="take a line on stdin, or its end, for Ctrl+C (for programs)",
+        help="treat a line on stdin, or its end, as Ctrl+C (for programs)",
     )
 
 
 def _add_pack(parser: argparse.ArgumentParser) -> None:
     pack = parser.add_argument_group("the style pack")
     pack.add_argument("--name", metavar="KEY", help="its folder (default: the picture's name)")
-    pack.add_argument("--title", help="its name for people (default: from KEY)")
-    pack.add_argument("--credit", default="", help="whose picture it is")
-    pack.add_argument("--licence", default="", help="what others may do with it")
+    pack.add_argument("--title", help="its title in the gallery (default: from KEY)")
+    pack.add_argument("--credit", default="", help="author of the style picture")
+    pack.add_argument("--licence", default="", help="license of the style")
     pack.add_argument(
         "--preview",
         type=Path,
         metavar="PICTURE",
-        help="what to show the style on; read again when it changes (default: a photograph)",
+        help="picture for the previews; read again when it changes (default: a photograph)",
     )
     pack.add_argument(
         "--thumbnail",
         type=Path,
         metavar="PICTURE",
-        help="what the pack shows the style on (default: what --preview does)",
+        help="picture for the thumbnail (default: that of --preview)",
     )
     pack.add_argument("--overwrite", action="store_true", help="replace a style of this name")
 

@@ -1,4 +1,4 @@
-"""What a run of training leaves: where it goes, and what it says of how it was made."""
+"""The output of a training run: where it is written, and its metadata."""
 
 from __future__ import annotations
 
@@ -27,47 +27,54 @@ from utils.devices import title
 from utils.files.atomic import remove_leftovers
 from utils.files.toml import Value
 
-UNTOLD = {  # by a pack: what does not change the style
+NOT_RECORDED = {  # arguments that do not change the style
     *("command", "parser", "resume", "overwrite", "json_progress", "listen", "estimate"),
     *("checkpoint_interval", "thumbnail"),
 }
-NAME_LETTERS = 200  # file systems allow 255, and what lies beside a pack has longer names
-AVERAGED = 20  # the losses a pack states are the mean of this many last readings
+NAME_LETTERS = 200  # file systems allow 255; files beside a pack have longer names
+AVERAGED_STEPS = 20  # the losses in a pack are means over this many last steps
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the style goes (`result`: a pack's folder, or a file of weights alone), and what
-    lies beside it while training goes on."""
+    """Where the style is written, and the files beside it during training.
+
+    Attributes:
+        result: a pack's folder, or a file of weights.
+        only_weights: whether `result` is a file of weights.
+        lite_for_pack: whether a lite network is added to an existing pack.
+    """
 
     result: Path
     only_weights: bool
-    beside: bool = False  # a lite network for the pack that is there
+    lite_for_pack: bool = False  # a lite network for an existing pack
 
     @property
     def checkpoint(self) -> Path:
-        lite = "-lite" if self.beside else ""
+        """The checkpoint to resume from."""
+        lite = "-lite" if self.lite_for_pack else ""
         return self.result.with_name(f"{self.result.stem}{lite}.training.pt")
 
     @property
     def preview(self) -> Path:
+        """The newest preview."""
         return self.result.with_name(f"{self.result.stem}.preview.png")
 
     @property
     def weights(self) -> Path:
-        """The file of weights that the run ends with."""
+        """The file of weights that the run writes."""
         if self.only_weights:
             return self.result
-        return self.result / ("lite.safetensors" if self.beside else "weights.safetensors")
+        return self.result / ("lite.safetensors" if self.lite_for_pack else "weights.safetensors")
 
     @property
     def title(self) -> str:
-        """The pack's name for people, unless it is given one."""
+        """The default title of the pack."""
         return self.result.stem.replace("_", " ").title()
 
     def check_free(self, *, overwrite: bool) -> None:
-        """TrainingError if it is there already."""
-        if self.beside:
+        """TrainingError if the result exists, unless `overwrite`."""
+        if self.lite_for_pack:
             check_lite_free(self.result, overwrite=overwrite)
         elif not self.only_weights:
             check_free(self.result, overwrite=overwrite)
@@ -75,8 +82,10 @@ class Output:
             raise TrainingError(f"'{self.result}' exists; choose another name, or pass --overwrite")
 
     def holds(self, state: Mapping[str, torch.Tensor]) -> bool:
-        """Whether these very weights are written already: a run can be killed after that, and
-        before its checkpoint is deleted."""
+        """Whether exactly these weights are written already.
+
+        A run can be killed after that and before its checkpoint is deleted.
+        """
         if not self.weights.is_file():
             return False
         try:
@@ -88,7 +97,7 @@ class Output:
         )
 
     def clear_leftovers(self) -> None:
-        """Remove what killed processes left beside it; for the only one working on it."""
+        """Remove temporary files of killed processes; the caller must hold the lock."""
         clear_leftovers(self.checkpoint)
         remove_leftovers(self.preview)
         if self.only_weights:
@@ -97,20 +106,20 @@ class Output:
             clear_staging(self.result)
 
     def forget_run(self) -> None:
-        """Delete what is only needed until the run is finished."""
+        """Delete the files that are needed only until the run is finished."""
         self.preview.unlink(missing_ok=True)
         forget_run(self.checkpoint)
 
 
-def output_of(args: argparse.Namespace) -> Output:
-    """What `args` ask for; TrainingError if it cannot be."""
+def output_from_args(args: argparse.Namespace) -> Output:
+    """Return the output for `args`. Raises TrainingError."""
     target: Path = args.output
     if target.suffix in (".pth", ".pt"):
         raise TrainingError(f"weights are written as .safetensors, not '{target.name}'")
     if target.suffix == ".safetensors":
         return Output(target, only_weights=True)
-    key = args.name if args.name is not None else _key(args.style_image.stem)
-    if not key or key != _key(key):
+    key = args.name if args.name is not None else _pack_key(args.style_image.stem)
+    if not key or key != _pack_key(key):
         raise TrainingError(
             f"--name should be lower-case letters, digits and underscores, not '{args.name or ''}'"
         )
@@ -126,22 +135,22 @@ def output_of(args: argparse.Namespace) -> Output:
     alone = Output(folder, only_weights=False)
     if args.network != "lite" or not (folder / "style.toml").is_file():
         return alone
-    beside = Output(folder, only_weights=False, beside=True)
-    # A lite network that is a pack by itself may be written, and its run not yet deleted.
+    beside = Output(folder, only_weights=False, lite_for_pack=True)
+    # A pack with only a lite network may be written while its run is not deleted yet.
     resumes_alone = alone.checkpoint.is_file() and not beside.checkpoint.is_file()
     return alone if args.resume and resumes_alone else beside
 
 
-def _key(text: str) -> str:
+def _pack_key(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")
 
 
 def training_metadata(
     args: argparse.Namespace, training: Run, photographs: int
 ) -> dict[str, Value]:
-    """What a pack says of its training: the recipe, its outcome, and how it was made."""
+    """Return the metadata of a pack: the recipe, the final losses, and how it was made."""
     facts: dict[str, Value] = dict(asdict(training.config)) | {"clamped": True}
-    last = training.history[-AVERAGED:]
+    last = training.history[-AVERAGED_STEPS:]
     for name in ("loss", "content", "style", "tv", "stability", "teacher") if last else ():
         mean = fmean(getattr(reading, name) for reading in last)
         facts[f"final_{name}"] = float(f"{mean:.4g}")
@@ -158,15 +167,14 @@ def training_metadata(
 
 
 def _command(args: argparse.Namespace) -> str:
-    """The command line that makes this style again, every path cut to what it is called: where
-    somebody keeps their files is nobody's business."""
+    """Return the command line that trains this style again, without folders, for privacy."""
     words = ["styleforge", "train"]
     for name, value in vars(args).items():
-        if name in UNTOLD or value is None or value == args.parser.get_default(name):
+        if name in NOT_RECORDED or value is None or value == args.parser.get_default(name):
             continue
         words.append(f"--{name.replace('_', '-')}")
         if isinstance(value, Path):
-            words.append(_told(value))
+            words.append(_short_path(value))
         elif isinstance(value, tuple):
             words.append(",".join(f"{part:g}" for part in value))
         elif value is not True:
@@ -174,8 +182,8 @@ def _command(args: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _told(path: Path) -> str:
-    """The last part of `path`; of a pack's weights also whose they are."""
+def _short_path(path: Path) -> str:
+    """Return the file name; for the weights of a pack, also the pack's name."""
     in_pack = (path.parent / "style.toml").is_file()
     return f"{path.parent.name}/{path.name}" if in_pack else path.name
 
@@ -183,7 +191,7 @@ def _told(path: Path) -> str:
 def save_weights(
     path: Path, state: Mapping[str, torch.Tensor], texts: PackTexts, facts: Mapping[str, Value]
 ) -> None:
-    """A file of weights alone, which says what a pack would."""
+    """Write a file of weights with the metadata of a pack. Raises TrainingError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"title": texts.title, "credit": texts.credit, "licence": texts.licence}
     metadata |= {name: str(value) for name, value in facts.items()}

@@ -1,4 +1,4 @@
-"""Shows a training run: as a live display, as plain lines, or as JSON for a program to read."""
+"""Reports the progress of training: in the terminal, as plain lines, or as JSON lines."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from models.training.trainer import Progress
 SECONDS_BETWEEN_LINES = 5.0
 
 
-class Report(ABC):
-    """Where a run's news goes; a context manager, since a display has to be taken down."""
+class Reporter(ABC):
+    """Receives the events of a run; a context manager, since a display has to be closed."""
 
     def __enter__(self) -> Self:
         return self
@@ -34,51 +34,56 @@ class Report(ABC):
 
     @abstractmethod
     def note(self, text: str) -> None:
-        """One sentence worth keeping."""
+        """Report one sentence that should be kept."""
 
     @abstractmethod
     def loading(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` (0: unknown) files or bytes of `what` are here."""
+        """Report that `done` of `total` (0: unknown) files or bytes of `what` are loaded."""
 
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
-        """The run goes on from `iteration`; `history` is what it learned until then."""
-        self.note(f"Going on from iteration {iteration}")
+        """Report that the run resumes from `iteration`; `history` has the losses up to there."""
+        self.note(f"Resuming from iteration {iteration}")
 
     @abstractmethod
     def progress(self, progress: Progress, preview: Path | None) -> None:
-        """The run went on; `preview` is the newest preview's file."""
+        """Report the progress; `preview` is the file of the newest preview."""
 
     @abstractmethod
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        """The run would take so long on `device`."""
+        """Report the measured time per iteration on `device`."""
 
     @abstractmethod
     def finished(self, result: Path, seconds: float) -> None:
-        """The style is written to `result`."""
+        """Report that the style is written to `result`."""
 
 
-class Lines(Report):
-    """A plain line every few seconds, for logs."""
+class LineReporter(Reporter):
+    """Prints a plain line every few seconds, for logs."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
     def note(self, text: str) -> None:
+        """Print the sentence."""
         _write(text)
 
     def loading(self, what: str, done: int, total: int) -> None:
+        """Print the count every few seconds and at the end."""
         if self._due() or done == total:
-            _write(f"{what}: {_share(done, total)}")
+            _write(f"{what}: {_count_text(done, total)}")
 
     def progress(self, progress: Progress, preview: Path | None) -> None:
+        """Print the progress every few seconds and at the end."""
         if self._due() or progress.iteration == progress.total:
             shown = f"  {preview}" if preview and progress.preview is not None else ""
-            _write(news(progress) + shown)
+            _write(progress_text(progress) + shown)
 
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        _write(forecast(seconds_per_iteration, iterations, device))
+        """Print the estimate."""
+        _write(estimate_text(seconds_per_iteration, iterations, device))
 
     def finished(self, result: Path, seconds: float) -> None:
+        """Print where the style is."""
         _write(f"Written to {result} after {clock(seconds)} of training")
 
     def _due(self) -> bool:
@@ -89,26 +94,33 @@ class Lines(Report):
         return True
 
 
-class JsonLines(Report):
-    """One JSON object a line, its kind under "event": note, loading, estimate, resumed, progress,
-    finished."""
+class JsonReporter(Reporter):
+    """Prints one JSON object per line.
+
+    Its "event" is note, loading, estimate, resumed, progress or finished.
+    """
 
     def note(self, text: str) -> None:
+        """Print an event with the sentence."""
         self._emit("note", text=text)
 
     def loading(self, what: str, done: int, total: int) -> None:
+        """Print an event with the count."""
         self._emit("loading", what=what, done=done, total=total)
 
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
+        """Print an event with the losses so far."""
         super().resumed(iteration, history)
         self._emit("resumed", iteration=iteration, history=[list(reading) for reading in history])
 
     def progress(self, progress: Progress, preview: Path | None) -> None:
+        """Print an event with the progress and the path of a new preview."""
         values = asdict(progress)
         values["preview"] = str(preview) if preview and progress.preview is not None else None
         self._emit("progress", **values)
 
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
+        """Print an event with the estimate."""
         self._emit(
             "estimate",
             seconds_per_iteration=seconds_per_iteration,
@@ -118,17 +130,18 @@ class JsonLines(Report):
         )
 
     def finished(self, result: Path, seconds: float) -> None:
+        """Print an event with the path of the style."""
         self._emit("finished", result=str(result), seconds=round(seconds, 1))
 
     def _emit(self, event: str, **values: object) -> None:
         _write(json.dumps({"event": event, **values}))
 
 
-class Display(Report):
-    """A live display in the terminal."""
+class TerminalReporter(Reporter):
+    """Shows progress bars in the terminal."""
 
     def __init__(self) -> None:
-        # Only where it draws: training on a server needs no rich.
+        # Imported here, since training without a terminal does not need rich.
         from rich import progress
         from rich.table import Column
 
@@ -155,21 +168,26 @@ class Display(Report):
         self._bars.stop()
 
     def note(self, text: str) -> None:
+        """Print the sentence above the bars."""
         self._bars.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def loading(self, what: str, done: int, total: int) -> None:
-        self._show(what, done, total, _share(done, total))
+        """Update the bar of `what`."""
+        self._show(what, done, total, _count_text(done, total))
 
     def progress(self, progress: Progress, preview: Path | None) -> None:
+        """Update the bar of the training, and print the path of a new preview."""
         if preview and progress.preview is not None and str(preview) != self._preview:
             self._preview = str(preview)
             self.note(f"Preview: {preview}")
-        self._show("Training", progress.iteration, progress.total, news(progress))
+        self._show("Training", progress.iteration, progress.total, progress_text(progress))
 
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        self.note(forecast(seconds_per_iteration, iterations, device))
+        """Print the estimate above the bars."""
+        self.note(estimate_text(seconds_per_iteration, iterations, device))
 
     def finished(self, result: Path, seconds: float) -> None:
+        """Print where the style is."""
         self.note(f"Written to {result} after {clock(seconds)} of training")
 
     def _show(self, what: str, done: int, total: int, text: str) -> None:
@@ -178,16 +196,18 @@ class Display(Report):
         self._bars.update(self._tasks[what], completed=done, total=total or None, news=text)
 
 
-def report_for(*, as_json: bool) -> Report:
-    """JSON if it was asked for, a display on a terminal, lines elsewhere."""
+def make_reporter(*, as_json: bool) -> Reporter:
+    """Return a JSON reporter if `as_json`, a display for a terminal, plain lines otherwise."""
     if as_json:
-        return JsonLines()
-    return Display() if sys.stdout.isatty() else Lines()
+        return JsonReporter()
+    return TerminalReporter() if sys.stdout.isatty() else LineReporter()
 
 
-def news(progress: Progress) -> str:
-    """Iterations, losses, pace: "500/10000  loss 0.79 (content 0.51, style 0.14)  48.1 it/s,
-    3:20 left"."""
+def progress_text(progress: Progress) -> str:
+    """Format iterations, losses and speed.
+
+    For example "500/10000  loss 0.79 (content 0.51, style 0.14)  48.1 it/s, 3:20 left".
+    """
     return (
         f"{progress.iteration}/{progress.total}  "
         f"loss {progress.loss:.3f} (content {progress.content:.3f}, style {progress.style:.3f})  "
@@ -195,8 +215,8 @@ def news(progress: Progress) -> str:
     )
 
 
-def forecast(seconds_per_iteration: float, iterations: int, device: str) -> str:
-    """What --estimate says to people."""
+def estimate_text(seconds_per_iteration: float, iterations: int, device: str) -> str:
+    """Format the result of --estimate as a sentence."""
     return (
         f"{iterations} iterations would take {clock(seconds_per_iteration * iterations)} "
         f"on {device}: {seconds_per_iteration:.3g} s each, measured"
@@ -204,13 +224,13 @@ def forecast(seconds_per_iteration: float, iterations: int, device: str) -> str:
 
 
 def clock(seconds: float) -> str:
-    """ "3:20", or "1:02:05" from an hour on."""
+    """Format a time as "3:20", or "1:02:05" from an hour on."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
-def _share(done: int, total: int) -> str:
+def _count_text(done: int, total: int) -> str:
     return f"{done} of {total}" if total else str(done)
 
 

@@ -1,4 +1,4 @@
-"""How a training run is ended from outside, and what it is shown on while it goes on."""
+"""How a training run is stopped from outside, and the picture for its previews."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from utils.images.reading import read_pixels
 
 @contextmanager
 def stop_requested() -> Iterator[threading.Event]:
-    """Set by Ctrl+C or a polite request to end, so that the step under way is completed; a
-    second one interrupts at once."""
+    """Yield an event that is set by SIGINT or SIGTERM, so that the current step is completed.
+
+    A second signal raises KeyboardInterrupt at once.
+    """
     asked = threading.Event()
 
     def ask(signum: int, frame: object) -> None:
@@ -37,9 +39,12 @@ def stop_requested() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def listen() -> None:
-    """Take the first line on stdin, and its end, for Ctrl+C: a program that started this one can
-    then stop it on every system, and by its own death does."""
+def interrupt_on_stdin() -> None:
+    """Treat the first line on stdin, or its end, as Ctrl+C.
+
+    The program that started this process can stop it this way on every system; it also stops when
+    that program is killed.
+    """
 
     def wait() -> None:
         sys.stdin.readline()
@@ -49,8 +54,10 @@ def listen() -> None:
 
 
 class PreviewImage:
-    """The picture previews are made of: that of a file, read again whenever it changes, or
-    `otherwise` without a file. ImageError if it cannot be read the first time."""
+    """The picture for previews: read from a file again whenever it changes, or `otherwise`.
+
+    Raises ImageError if the file cannot be read the first time.
+    """
 
     def __init__(self, path: Path | None, otherwise: NDArray[np.uint8], long_side: int) -> None:
         self._path, self._side = path, long_side
@@ -58,13 +65,13 @@ class PreviewImage:
         self._picture = self._fit(read_pixels(path) if path else otherwise)
 
     def __call__(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8 RGB, of at most the long side."""
+        """Return the picture as [H, W, 3] uint8 RGB, at most `long_side` pixels long."""
         stamp = self._stamped()
         if self._path is not None and stamp != self._stamp:
             try:
                 self._picture = self._fit(read_pixels(self._path))
             except ImageError:
-                return self._picture  # gone, or just being replaced: the next preview tries again
+                return self._picture  # missing or being replaced; the next preview tries again
             self._stamp = stamp
         return self._picture
 
@@ -72,7 +79,7 @@ class PreviewImage:
         try:
             stat = self._path.stat() if self._path else None
         except OSError:
-            return (0, 0)  # reading it will say why
+            return (0, 0)  # reading it will raise the error
         return (stat.st_mtime_ns, stat.st_size) if stat else (0, 0)
 
     def _fit(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -1,1 +1,1 @@
-"""What the window's parts do together: opening, dropping, installing, exporting."""
+"""Controllers between the widgets and the session: opening, dropping, installing, exporting."""

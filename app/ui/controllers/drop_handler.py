@@ -1,4 +1,4 @@
-"""Takes what is dropped and pasted: opens it, offers to install it, or says why it does neither."""
+"""Handles drops and pastes: opens or installs what is dropped, or explains why not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.ui.viewport.viewport import Viewport
 
 
 class DropHandler:
-    """Says on `viewport` what a drop would do, while it is held there."""
+    """Handles drags over the window; `viewport` shows what a drop would do."""
 
     def __init__(
         self, session: Session, viewport: Viewport, opener: SourceOpener, installer: StyleInstaller
@@ -23,39 +23,39 @@ class DropHandler:
         self._opener, self._installer = opener, installer
 
     def enter(self, event: QDragEnterEvent) -> None:
-        """What is dragged came in."""
+        """Show what dropping would do when a drag enters the window."""
         drop = parse_drop(event.mimeData())
-        self._viewport.offer(drop.title, drop.detail, accepted=drop.accepted)
+        self._viewport.show_drop_hint(drop.title, drop.detail, accepted=drop.accepted)
         if drop.accepted:
             accept_as_copy(event)
         else:
-            # Accepted all the same, so that leaving and dropping are heard of.
+            # Accepted anyway, to receive the leave and drop events.
             event.setDropAction(Qt.DropAction.IgnoreAction)
             event.accept()
 
     def leave(self) -> None:
-        """It went out again."""
-        self._viewport.withdraw()
+        """Hide the hint when the drag leaves the window."""
+        self._viewport.hide_drop_hint()
 
     def drop(self, event: QDropEvent) -> None:
-        """It was let go."""
-        self._viewport.withdraw()
+        """Open or install what was dropped."""
+        self._viewport.hide_drop_hint()
         accept_as_copy(event)
-        self._take(parse_drop(event.mimeData()))
+        self._open(parse_drop(event.mimeData()))
 
     def paste(self) -> None:
-        """Take what is on the clipboard."""
-        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # none on an empty clipboard
+        """Open or install what is on the clipboard."""
+        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # None for an empty clipboard
         if data.hasImage() and not data.hasUrls():
             self._opener.open_image(QGuiApplication.clipboard().image())
         elif data.hasUrls() or data.hasText():
-            self._take(parse_drop(data))
+            self._open(parse_drop(data))
         else:
             self._session.problem.emit(Problem("There is nothing on the clipboard to paste"))
 
-    def _take(self, drop: Drop) -> None:
+    def _open(self, drop: Drop) -> None:
         if drop.weights is not None:
-            self._installer.offer(drop.weights)
+            self._installer.ask_install(drop.weights)
         elif drop.spec is not None:
             self._session.open(drop.spec)
         else:
@@ -63,9 +63,11 @@ class DropHandler:
 
 
 def accept_as_copy(event: QDropEvent) -> None:
-    """Accept a drag or a drop, so that its source never takes it for a move: a file manager told
-    that a file was moved here would delete it. Where nothing but a move is offered, the source
-    is told that nothing was done."""
+    """Accept a drag or drop as a copy, never as a move.
+
+    A file manager deletes a file that was moved. If only a move is offered, the source is told that
+    nothing was done.
+    """
     copy, nothing = Qt.DropAction.CopyAction, Qt.DropAction.IgnoreAction
     event.setDropAction(copy if event.possibleActions() & copy else nothing)
     event.accept()

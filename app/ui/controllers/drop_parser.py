@@ -1,4 +1,4 @@
-"""Says what a drop or a paste is: something to open, a style to install, or neither."""
+"""Classifies a drop or a paste: a source, a style to install, or neither."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from utils.text import printable
 
 DROPPABLE = "Pictures, videos, folders, network addresses, and .pth or .safetensors styles"
 WEIGHTS = (".pth", ".pt", ".safetensors")
-NAME = 100  # characters of a file's name on the sheet
+NAME = 100  # characters of a file's name in the hint
 _STREAMS = ("http", "https", "rtsp", "rtsps")
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """What dropping would do, in words, and to what. At most one of `spec` (for session.open)
-    and `weights` (for session.install_style) is set; neither when the drop is refused."""
+    """What a drop would do.
+
+    At most one of `spec` (for session.open) and `weights` (for session.install_style) is set;
+    neither if the drop is refused.
+    """
 
     title: str
     detail: str = ""
@@ -27,12 +30,12 @@ class Drop:
 
     @property
     def accepted(self) -> bool:
+        """Whether the drop can be opened or installed."""
         return self.spec is not None or self.weights is not None
 
 
 def parse_drop(data: QMimeData) -> Drop:
-    """Judge by names alone, quickly enough for every move of the mouse; what a file really
-    is shows when it is opened."""
+    """Classify by names alone, fast enough for every mouse move; content is checked on opening."""
     urls = data.urls() if data.hasUrls() else []
     if not urls and data.hasText():
         urls = _typed(data.text().strip())
@@ -41,7 +44,7 @@ def parse_drop(data: QMimeData) -> Drop:
     if len(urls) == 1 and urls[0].scheme() in _STREAMS:
         encoded = urls[0].toString(QUrl.ComponentFormattingOption.FullyEncoded)
         return Drop("Drop to open", printable(urls[0].host(), NAME), spec=encoded)
-    # No file has a NUL in its name, and Qt prints a warning about it.
+    # A file name cannot contain NUL, and Qt would print a warning.
     local = [url.toLocalFile() for url in urls if url.isLocalFile()]
     paths = [Path(name) for name in local if "\0" not in name]
     if not paths:
@@ -82,19 +85,21 @@ def _name(path: Path) -> str:
 
 
 def _count(number: int, word: str) -> str:
-    """ "1 picture", "2 pictures"."""
+    """Return "1 picture" or "2 pictures"."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _kind(path: Path) -> str:
-    """ "image", "video", ... by the file's ending."""
+    """Return "image", "video", ... by the file's extension."""
     match = QMimeDatabase.MatchMode.MatchExtension
     return QMimeDatabase().mimeTypeForFile(path.name, match).name().partition("/")[0]
 
 
 def _typed(text: str) -> list[QUrl]:
-    """An address or path given as text, as terminals and browsers do. Text may be too long for a
-    path, which Qt takes for one that does not exist, and Python for an error."""
+    """Return the URL of an address or path given as text, as terminals and browsers do.
+
+    A text too long for a path is a missing file for Qt, but an error for Python.
+    """
     if not text or "\n" in text or "\0" in text:
         return []
     url = QUrl(text)

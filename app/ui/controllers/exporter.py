@@ -1,4 +1,4 @@
-"""Takes the picture out of the window: snapshot, save as, copy, record."""
+"""Exports the picture: snapshot, save as, copy, record."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.engine.result import StyledFrame
 from app.errors import Problem
-from app.export.image_metadata import metadata
+from app.export.image_metadata import image_metadata
 from app.export.video_recorder import Recording, RecordingError
 from app.frame import Frame
 from app.live.display_copy import full_size
 from app.live.session import Session
-from app.ui.file_dialogs import SAVED as SAVED_AS
+from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.viewport import as_image
 from app.ui.widgets.prompt_bar import PromptBar
@@ -28,18 +28,18 @@ from utils.images.writing import SAVED, write_pixels
 
 Pixels = NDArray[np.uint8]
 
-STILL = "Only what moves can be recorded, a camera or a video; S saves this picture"
-NOTHING_MOVED = "Nothing has moved, so there is no film; S saves the picture"
-QUIT = "A film is being recorded. Stop, save it and quit?"
+STILL_SOURCE = "Only a camera or a video can be recorded; press S to save this picture"
+NOTHING_MOVED = "The picture did not change, so nothing was recorded; press S to save it"
+QUIT_QUESTION = "A recording is in progress. Stop, save it and quit?"
 
 
 def pictures_folder() -> Path:
-    """Where snapshots go; need not exist yet."""
+    """Folder for snapshots; it may not exist yet."""
     return _folder(QStandardPaths.StandardLocation.PicturesLocation)
 
 
 def films_folder() -> Path:
-    """Where recordings go; need not exist yet."""
+    """Folder for recordings; it may not exist yet."""
     return _folder(QStandardPaths.StandardLocation.MoviesLocation)
 
 
@@ -48,8 +48,15 @@ def _folder(standard: QStandardPaths.StandardLocation) -> Path:
 
 
 class Exporter:
-    """Encodes on a job. `current` gives the result on screen, `say` shows where it went, and
-    `recording` is told when a recording begins and ends."""
+    """Saves, copies and records results; encoding runs on background jobs.
+
+    Args:
+        session: the live session.
+        current: returns the result on screen.
+        say: shows a notice.
+        picker: makes file dialogs.
+        recording: called when a recording starts and ends.
+    """
 
     def __init__(
         self,
@@ -61,23 +68,25 @@ class Exporter:
     ) -> None:
         self._session, self._current, self._say = session, current, say
         self._picker = picker
-        self._folder, self._films_folder = pictures_folder, films_folder
-        self._tell = recording
-        self._path: Path | None = None  # of the film, while one is recorded
-        self._first: tuple[Pixels, float] | None = None  # its first picture and when it was shown
-        self._film: Recording | None = None  # from its second picture on
+        self._folder, self._recordings_folder = pictures_folder, films_folder
+        self._on_recording = recording
+        self._path: Path | None = None  # path of the recording under way
+        self._first: tuple[Pixels, float] | None = None  # its first picture, and when it was shown
+        self._recording: Recording | None = None  # from its second picture on
         session.styled.connect(self._record)
 
     def snapshot(self) -> None:
-        """Save the picture at once, under a name made of the style and the time."""
-        if styled := self._something():
+        """Save the picture at once, named after the style and the time."""
+        if styled := self._current_or_notice():
             moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
             self._write(styled, self._folder() / f"{styled.config.style}_{moment}.png")
 
     def save_as(self, parent: QWidget) -> None:
-        """Ask for a name, without stopping the stream; what is saved is the picture that was
-        on screen when the question was asked."""
-        styled = self._something()
+        """Ask for a file name without stopping the stream.
+
+        The picture that was on screen when the dialog opened is saved.
+        """
+        styled = self._current_or_notice()
         if styled is None:
             return
         any_file = QFileDialog.FileMode.AnyFile
@@ -97,15 +106,15 @@ class Exporter:
         dialog.open()
 
     def save(self, styled: StyledFrame, path: Path) -> None:
-        """Write `styled` to `path`; an ending that is no picture format becomes .png."""
+        """Write `styled` to `path`; .png is appended unless the extension is a picture format."""
         if path.suffix.lower() not in SAVED:
             path = path.with_name(path.name + ".png")
         self._write(styled, path)
 
     def copy(self) -> None:
-        """Put the picture on the clipboard."""
-        if styled := self._something():
-            # The clipboard outlives the frame, so it gets its own copy of the pixels.
+        """Copy the picture to the clipboard."""
+        if styled := self._current_or_notice():
+            # The clipboard outlives the frame, so it needs its own copy of the pixels.
 
             def work() -> QImage:
                 return as_image(Frame(full_size(styled))).copy()
@@ -118,84 +127,91 @@ class Exporter:
 
     @property
     def recording(self) -> bool:
+        """Whether a recording is under way."""
         return self._path is not None
 
     def record(self) -> None:
-        """Begin a film of the stream, or end it and say where it is."""
+        """Start a recording, or finish it and show its path."""
         if self._path is None:
             self._begin()
-        elif self._film is None:
+        elif self._recording is None:
             self._stop()
             self._say(NOTHING_MOVED)
         else:
-            film = self._film
+            recording = self._recording
             self._stop()
-            lost = f"; {film.dropped} frames were dropped" if film.dropped else ""
+            lost = f"; {recording.dropped} frames were dropped" if recording.dropped else ""
             self._session.run(
-                film.finish,
+                recording.finish,
                 lambda written: self._say(f"Saved {written}{lost}"),
                 doing="record",
             )
-        self._tell(self.recording)
+        self._on_recording(self.recording)
 
-    def end(self) -> None:
-        """Complete a film under way, waiting for it; what goes wrong is shown."""
-        film = self._film
+    def finish(self) -> None:
+        """Finish a recording and wait for it; errors are shown."""
+        recording = self._recording
         self._stop()
-        self._tell(False)
-        if film is not None:
+        self._on_recording(False)
+        if recording is not None:
             try:
-                film.finish()
+                recording.finish()
             except RecordingError as exc:
                 self._session.problem.emit(Problem.of(exc, doing="record"))
 
     def may_quit(self, questions: PromptBar, quit: Callable[[], object]) -> bool:
-        """False while a film is recorded and the user has not said twice to quit; asks with
-        `questions`, and calls `quit` once the answer was yes and the film is complete."""
-        asked = questions.isVisible() and questions.accessibleDescription() == QUIT
+        """Whether the program may quit.
+
+        During a recording it asks first; a second request to quit counts as yes.
+
+        Args:
+            questions: asks the user.
+            quit: called once the user agreed and the recording is complete.
+        """
+        asked = questions.isVisible() and questions.accessibleDescription() == QUIT_QUESTION
         if not self.recording or asked:
             return True
 
         def quit_now(_: str) -> None:
-            self.end()
+            self.finish()
             quit()
 
-        questions.ask(QUIT, "&Save and quit", quit_now, no="&Keep recording")
+        questions.ask(QUIT_QUESTION, "&Save and quit", quit_now, no="&Keep recording")
         return False
 
     def _begin(self) -> None:
-        styled = self._something()
+        styled = self._current_or_notice()
         if styled is None:
             return
         if self._session.still:
-            self._say(STILL)
+            self._say(STILL_SOURCE)
             return
         moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
-        self._path = self._films_folder() / f"{styled.config.style}_{moment}.mp4"
-        # All pictures of a film have one size: that of the frames, not of the display.
+        self._path = self._recordings_folder() / f"{styled.config.style}_{moment}.mp4"
+        # All pictures of a recording have the size of the frames, not of the display.
         self._session.hold(True)
         if styled.captured is None:
             self._first = styled.frame.pixels, time.perf_counter()
         self._say(f"Recording to {self._path}")
 
     def _stop(self) -> None:
-        self._path = self._film = self._first = None
+        self._path = self._recording = self._first = None
         self._session.hold(False)
 
     def _record(self, styled: StyledFrame) -> None:
         if self._path is None or styled.captured is not None:
             return
         try:
-            if self._film is None:
-                self._film = Recording(self._path)
+            if self._recording is None:
+                self._recording = Recording(self._path)
             if self._first is not None:
-                self._film.add(*self._first)
+                self._recording.add(*self._first)
                 self._first = None
-            self._film.add(styled.frame.pixels, time.perf_counter())
+            self._recording.add(styled.frame.pixels, time.perf_counter())
         except RecordingError:
-            self.end()
+            self.finish()
 
-    def _something(self) -> StyledFrame | None:
+    def _current_or_notice(self) -> StyledFrame | None:
         styled = self._current()
         if styled is None:
             self._say("There is no picture yet")
@@ -204,7 +220,7 @@ class Exporter:
     def _write(self, styled: StyledFrame, path: Path) -> None:
         def work() -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_pixels(path, full_size(styled), metadata(styled), alpha=styled.frame.alpha)
+            write_pixels(path, full_size(styled), image_metadata(styled), alpha=styled.frame.alpha)
             return path
 
         def done(written: Path) -> None:

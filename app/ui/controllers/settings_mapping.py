@@ -1,4 +1,4 @@
-"""Turns what is kept between runs into an engine's config, and back."""
+"""Converts the stored settings into an engine config, and back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.engine.config import EngineConfig
-from app.parameters import PARAMETERS, values
+from app.parameters import PARAMETERS, parameter_values
 from app.settings import Settings
 from app.sources import SCENE
 from app.styles.library import Library
@@ -15,9 +15,10 @@ from models.precision import Precision
 from models.transformer_net import VARIANTS
 
 
-def config_of(settings: Settings, library: Library) -> EngineConfig:
-    """The config `settings` ask for; what no longer exists (a removed style) becomes the
-    default."""
+def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
+    """Return the config for `settings`; what no longer exists (a removed style) becomes the
+    default.
+    """
     known = {style.key for style in library.styles}
     default = EngineConfig()
     style = settings.style if settings.style in known else default.style
@@ -39,28 +40,27 @@ def config_of(settings: Settings, library: Library) -> EngineConfig:
     )
 
 
-def source_kept(spec: str | Sequence[str]) -> str:
-    """What `Settings.source` holds for `spec`: a strip's pictures stand on lines of their own,
-    a path is one from wherever the program is started next."""
-    return "\n".join(_lasting(part) for part in ([spec] if isinstance(spec, str) else spec))
+def stored_source(spec: str | Sequence[str]) -> str:
+    """Return `Settings.source` for `spec`: one picture of a strip per line, with absolute paths."""
+    return "\n".join(_absolute_spec(part) for part in ([spec] if isinstance(spec, str) else spec))
 
 
-def _lasting(spec: str) -> str:
+def _absolute_spec(spec: str) -> str:
     named = spec in ("", SCENE) or spec.startswith("camera:") or "://" in spec
     return spec if named else str(Path(spec).absolute())
 
 
-def source_of(settings: Settings) -> str | list[str]:
-    """The spec that `settings` keep."""
+def source_from_settings(settings: Settings) -> str | list[str]:
+    """Return the spec of the stored source."""
     lines = settings.source.split("\n")
     return lines if len(lines) > 1 else lines[0]
 
 
-def settings_of(settings: Settings, config: EngineConfig) -> Settings:
-    """`settings` with what `config` says."""
+def settings_with_config(settings: Settings, config: EngineConfig) -> Settings:
+    """Return `settings` with the values of `config`."""
     return replace(
         settings,
-        **values(config),
+        **parameter_values(config),
         precision=config.precision.name,
         size=config.size or 0,
         mix=config.mix or "",

@@ -1,4 +1,4 @@
-"""Writes the settings in the background, the newest ones last."""
+"""Saves the settings in the background; the newest always win."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from app.settings import Settings
 
 
 class SettingsSaver:
-    """`write(settings)` stores them and may wait for the disk; only one thread at a time is in
-    it, and never with settings older than those it stored last."""
+    """Calls `write(settings)`, which may wait for the disk, from one thread at a time.
+
+    Settings older than the last ones written are never written.
+    """
 
     def __init__(self, run: RunJob, write: Callable[[Settings], None]) -> None:
         self._run, self._write = run, write
@@ -19,7 +21,7 @@ class SettingsSaver:
         self._newest = 0
 
     def save(self, settings: Settings) -> None:
-        """Store `settings` soon; what goes wrong is shown as a problem."""
+        """Save `settings` in the background; a failure is shown as a problem."""
         self._newest += 1
         number = self._newest
 
@@ -31,7 +33,7 @@ class SettingsSaver:
         self._run(work, lambda _: None, doing="save the settings")
 
     def save_now(self, settings: Settings) -> None:
-        """Store `settings`, waiting until they are; raises OSError."""
+        """Save `settings` and wait until it is done. Raises OSError."""
         self._newest += 1
         with self._writing:
             self._write(settings)

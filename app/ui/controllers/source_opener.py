@@ -1,4 +1,4 @@
-"""Asks what to open: files, folders, cameras, addresses, the clipboard's picture."""
+"""Lets the user choose a source: files, folders, cameras, addresses, the clipboard's picture."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from app.frame import SourceInfo
 from app.live.session import Session
 from app.sources import SOURCES
 from app.sources.camera import CameraName
-from app.sources.network import completed
-from app.ui.file_dialogs import FOLDER, OPENED, STYLE, FileDialogs
-from app.ui.widgets.control_panel import Panel
+from app.sources.network import with_scheme
+from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, OPEN_STYLE, FileDialogs
+from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.option_box import Choice
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """A choice in the list of sources that is no source; `key` names an action, or "cameras"."""
+class SourceCommand:
+    """An entry in the list of sources that is a command: the key of an action, or "cameras"."""
 
     key: str
 
 
-# The action that asks for a source of a kind; the others have nothing to be asked.
-_ASKED_BY = {"address": "address", "folder": "open_folder", "file": "open"}
+# The action that asks for a source of this kind; other kinds need no input.
+_ACTION_OF_KIND = {"address": "address", "folder": "open_folder", "file": "open"}
 
 
 def camera_spec(camera: CameraName) -> str:
-    """By name: a camera's index changes when another one is plugged in."""
+    """Return the spec by name, since indices change when another camera is plugged in."""
     return f"camera:{camera.name or camera.index}"
 
 
 class SourceOpener(QObject):
-    """Keeps the panel's list and the menu of sources; `act(key)` triggers an action."""
+    """Fills the panel's list and the menu of sources; `act(key)` triggers an action."""
 
     def __init__(
         self,
         session: Session,
-        panel: Panel,
+        panel: ControlPanel,
         menu: QMenu,
         act: Callable[[str], None],
         picker: FileDialogs,
@@ -54,30 +54,29 @@ class SourceOpener(QObject):
         self._picker = picker
         self._window = parent
         self._cameras: tuple[CameraName, ...] = ()
-        self._address = ""  # the one typed, while it is opened
-        self._pasted = QTemporaryDir()  # goes with this object
+        self._address = ""  # the typed address while it is being opened
+        self._pasted = QTemporaryDir()  # deleted with this object
         panel.source_picked.connect(self.pick)
         panel.address_entered.connect(self._open_address)
-        session.cameras_found.connect(self._found)
-        session.source_changed.connect(self._opened)
-        session.opening_changed.connect(self._asked_for)
-        session.opening_failed.connect(self._failed)
+        session.cameras_found.connect(self._on_cameras_found)
+        session.source_changed.connect(self._on_source_changed)
+        session.opening_changed.connect(self._on_opening_changed)
+        session.opening_failed.connect(self._on_opening_failed)
         menu.aboutToShow.connect(self._fill_menu)
         self._refresh(session.info)
 
-    # What there is
+    # List of sources
 
     def choices(self) -> list[Choice]:
-        """Cameras by name, then the other kinds in the order of SOURCES, then what is open
-        if it is none of these."""
+        """Return the cameras, the other kinds in the order of SOURCES, and the open source."""
         made: list[Choice] = []
         for kind in SOURCES:
             if kind.key == "camera":
                 made += [Choice(camera_spec(c), c.name) for c in self._cameras]
                 none = "" if self._cameras else "None found yet"
-                made.append(Choice(Command("cameras"), "Look for cameras", none))
-            elif command := _ASKED_BY.get(kind.key):
-                made.append(Choice(Command(command), f"{kind.title}..."))
+                made.append(Choice(SourceCommand("cameras"), "Look for cameras", none))
+            elif command := _ACTION_OF_KIND.get(kind.key):
+                made.append(Choice(SourceCommand(command), f"{kind.title}..."))
             else:
                 made.append(Choice(kind.key, kind.title))
         info, spec = self._session.info, self._session.spec
@@ -86,83 +85,84 @@ class SourceOpener(QObject):
         return made
 
     def pick(self, value: object) -> None:
-        """Open the source chosen, or do what the choice stands for."""
-        if not isinstance(value, Command):
+        """Open the chosen source, or run the chosen command."""
+        if not isinstance(value, SourceCommand):
             self._session.open(value)  # type: ignore[arg-type]  (choices() made it)
             return
-        self._refresh(self._session.info)  # the list goes on showing what is open
+        self._refresh(self._session.info)  # keep showing the open source in the list
         if value.key == "cameras":
             self._session.cameras()
         else:
             self._act(value.key)
 
     def _open_address(self, typed: str) -> None:
-        address = completed(typed)
+        address = with_scheme(typed)
         self._session.open(address)
         self._address = address
 
-    def _asked_for(self, opening: str) -> None:
-        if opening:  # something else than the address, or the next one
+    def _on_opening_changed(self, opening: str) -> None:
+        if opening:  # another source is being opened
             self._address = ""
 
-    def _opened(self, info: SourceInfo | None) -> None:
+    def _on_source_changed(self, info: SourceInfo | None) -> None:
         if info is not None:
             done = bool(self._address) and self._session.spec == self._address
             self._panel.close_address(in_use=done)
             self._address = "" if done else self._address
         self._refresh(info)
 
-    def _failed(self) -> None:
-        """The list shows what is open again; an address waits to be corrected."""
+    def _on_opening_failed(self) -> None:
+        """Show the open source in the list again, and focus an address to correct it."""
         self._refresh(self._session.info)
         if self._address:
             self._address = ""
-            self._panel.correct_address()
+            self._panel.focus_failed_address()
 
-    def _found(self, cameras: tuple[CameraName, ...]) -> None:
+    def _on_cameras_found(self, cameras: tuple[CameraName, ...]) -> None:
         self._cameras = cameras
         self._refresh(self._session.info)
 
     def _refresh(self, info: SourceInfo | None) -> None:
         current = self._session.spec if info is not None else None
-        self._panel.offer_sources(self.choices(), current)
+        self._panel.set_sources(self.choices(), current)
 
     def _fill_menu(self) -> None:
         self._menu.clear()
         for choice in self.choices():
             action = self._menu.addAction(choice.title)
-            action.setCheckable(not isinstance(choice.value, Command))
+            action.setCheckable(not isinstance(choice.value, SourceCommand))
             action.setChecked(self._session.info is not None and choice.value == self._session.spec)
             action.triggered.connect(lambda _=False, value=choice.value: self.pick(value))
 
-    # Asking
+    # Dialogs
 
     def ask_files(self) -> None:
-        """One picture or video, or several pictures as a strip; does not stop the stream."""
+        """Ask for a picture or video, or several pictures as a strip; the stream continues."""
         several = QFileDialog.FileMode.ExistingFiles
 
         def chosen(names: list[str]) -> None:
             self._session.open(names[0] if len(names) == 1 else list(names))
 
         title = "Open pictures or a video"
-        self._picker.dialog(self._window, title, OPENED, several, chosen).open()
+        self._picker.dialog(self._window, title, OPEN_FILES, several, chosen).open()
 
     def ask_folder(self) -> None:
+        """Ask for a folder of pictures; the stream continues."""
         one = QFileDialog.FileMode.Directory
         title = "Open a folder of pictures"
         self._picker.dialog(
-            self._window, title, FOLDER, one, lambda names: self._session.open(names[0])
+            self._window, title, OPEN_FOLDER, one, lambda names: self._session.open(names[0])
         ).open()
 
     def ask_style(self, chosen: Callable[[Path], None]) -> None:
-        """`chosen` gets the file to install."""
+        """Ask for a style file to install; `chosen` is called with its path."""
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
-            self._window, "Install a style", STYLE, one, lambda names: chosen(Path(names[0]))
+            self._window, "Install a style", OPEN_STYLE, one, lambda names: chosen(Path(names[0]))
         ).open()
 
     def open_image(self, image: QImage) -> None:
-        """Open a picture that is no file yet; it is written to a temporary one, on a job."""
+        """Open a picture that is not a file; a job writes it to a temporary file."""
         path = str(Path(self._pasted.path()) / f"Pasted {time.strftime('%H.%M.%S')}.png")
 
         def work() -> str:
@@ -173,5 +173,5 @@ class SourceOpener(QObject):
         self._session.run(work, self._session.open, doing="paste the picture")
 
     def is_pasted(self, spec: str) -> bool:
-        """True for a source that will be gone with the program."""
+        """Whether the source is a temporary file, deleted when the program ends."""
         return spec.startswith(self._pasted.path())

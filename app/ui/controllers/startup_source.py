@@ -1,4 +1,4 @@
-"""What is styled when the window opens."""
+"""Opens the first source when the window opens."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from app.ui.controllers.source_opener import camera_spec
 
 
 class StartupSource(QObject):
-    """Opens `spec`, or without one the first camera; the built-in scene if there is none or if
-    that failed. Over as soon as something is open."""
+    """Opens `spec`, or the first camera if it is empty; the built-in scene if that fails.
+
+    Does nothing once a source is open.
+    """
 
     def __init__(self, session: Session, spec: str | list[str]) -> None:
         super().__init__(session)
         self._session = session
-        self._looking = not spec  # for a camera
-        self._over = False
-        session.opening_changed.connect(self._follow)
-        session.opening_failed.connect(self._failed)
-        session.source_changed.connect(self._opened)
-        session.cameras_found.connect(self._found)
+        self._awaiting_cameras = not spec  # until the cameras are listed
+        self._done = False
+        session.opening_changed.connect(self._on_opening_changed)
+        session.opening_failed.connect(self._on_opening_failed)
+        session.source_changed.connect(self._on_source_changed)
+        session.cameras_found.connect(self._on_cameras_found)
         if spec:
             session.open(spec)
-        session.cameras()  # the list of sources wants them in any case
+        session.cameras()  # needed for the list of sources in any case
 
-    def _found(self, cameras: tuple[CameraName, ...]) -> None:
-        if self._looking:
+    def _on_cameras_found(self, cameras: tuple[CameraName, ...]) -> None:
+        if self._awaiting_cameras:
             self._session.open(camera_spec(cameras[0]) if cameras else SCENE)
 
-    def _failed(self) -> None:
-        if not self._over:
-            self._over = True
+    def _on_opening_failed(self) -> None:
+        if not self._done:
+            self._done = True
             self._session.open(SCENE)
 
-    def _follow(self, opening: str) -> None:
-        if opening:  # this one's first camera, or the user was quicker
-            self._looking = False
+    def _on_opening_changed(self, opening: str) -> None:
+        if opening:  # the first camera, or a source the user chose meanwhile
+            self._awaiting_cameras = False
 
-    def _opened(self, info: SourceInfo | None) -> None:
+    def _on_source_changed(self, info: SourceInfo | None) -> None:
         if info is not None:
-            self._over, self._looking = True, False
+            self._done, self._awaiting_cameras = True, False

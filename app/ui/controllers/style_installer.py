@@ -1,30 +1,32 @@
-"""Asks before a style is installed or removed."""
+"""Asks for confirmation before a style is installed or removed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from app.live.session import Session
-from app.styles.library import NAME
+from app.styles.pack import MAX_NAME_LENGTH
 from app.ui.widgets.prompt_bar import PromptBar
 from utils.text import printable
 
 
 class StyleInstaller:
-    """Puts its questions to `questions`, and leaves the deed to `session`."""
+    """Asks with `questions`; `session` installs and removes."""
 
     def __init__(self, session: Session, questions: PromptBar) -> None:
         self._session, self._questions = session, questions
-        self._offered = 0  # counts calls of offer; only the newest asks
+        self._requests = 0  # counts the calls of ask_install; only the newest asks
 
-    def offer(self, path: Path) -> None:
-        """Install the weights or the pack at `path`, under a title the user may change; first
-        they are looked into, and what cannot be used becomes a problem instead of a question."""
-        self._offered += 1
-        number, name = self._offered, printable(path.name, NAME)
+    def ask_install(self, path: Path) -> None:
+        """Check the weights or the pack at `path`, then ask for a title and install it.
+
+        A file that cannot be installed becomes a problem instead of a question.
+        """
+        self._requests += 1
+        number, name = self._requests, printable(path.name, MAX_NAME_LENGTH)
 
         def ask(title: str) -> None:
-            if number == self._offered:
+            if number == self._requests:
                 self._questions.ask(
                     f"Install '{name}' as a style?",
                     "&Install",
@@ -34,10 +36,10 @@ class StyleInstaller:
                 )
 
         library = self._session.library
-        self._session.run(lambda: library.look_into(path), ask, doing=f"install '{name}'")
+        self._session.run(lambda: library.installable_title(path), ask, doing=f"install '{name}'")
 
     def ask_remove(self) -> None:
-        """Remove the style that is chosen, unless it is built in."""
+        """Ask whether to remove the chosen style, unless it is built in."""
         style = next(
             (s for s in self._session.library.styles if s.key == self._session.config.style), None
         )

@@ -1,54 +1,54 @@
-"""What the user's wishes about styles, one or two, mean for the session's config."""
+"""Applies the user's choice of one or two styles to the session's config."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from app.live.session import Session
-from app.mixing import blend_label
+from app.options import blend_label
 
 
 class StyleMixer:
-    """Remembers the last second style, so that mixing can be switched off and on."""
+    """Remembers the last second style, so that a mix can be switched off and on."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._last = ""
 
-    def choose(self, key: str) -> None:
-        """Make `key` the first style; chosen alone if it was the second. Nothing if empty."""
+    def choose_style(self, key: str) -> None:
+        """Make `key` the first style, without a mix if it was the second; nothing if empty."""
         config = self._session.config
         if key:
             mix = None if config.mix == key else config.mix
             self._session.config = replace(config, style=key, mix=mix)
 
-    def mix(self, key: str) -> None:
-        """Mix `key` in; stop where it has a part already."""
+    def toggle_mix(self, key: str) -> None:
+        """Mix `key` in, or stop mixing if it is part of the mix already."""
         config = self._session.config
         parts = () if config.mix is None else (config.style, config.mix)
         if key in parts:
-            self.stop()
+            self.stop_mix()
         elif key != config.style:
             self._session.config = replace(config, mix=key)
 
-    def stop(self) -> None:
-        """The first style alone."""
+    def stop_mix(self) -> None:
+        """Use the first style alone."""
         config = self._session.config
         self._last = config.mix or self._last
         self._session.config = replace(config, mix=None)
 
-    def on_or_off(self) -> None:
-        """Mix with the last second style, at first with the next of the gallery, or stop."""
+    def toggle(self) -> None:
+        """Switch the mix on or off; the second style is the last one or the next in the gallery."""
         config = self._session.config
         if config.mix is not None:
-            self.stop()
+            self.stop_mix()
         elif self._last in self._others():
-            self.mix(self._last)
+            self.toggle_mix(self._last)
         else:
-            self.next()
+            self.mix_next()
 
-    def next(self) -> None:
-        """Mix with the style after the second in the gallery, or after the first."""
+    def mix_next(self) -> None:
+        """Mix with the next style in the gallery."""
         config = self._session.config
         others = self._others()
         if not others:
@@ -56,8 +56,8 @@ class StyleMixer:
         after = others.index(config.mix) + 1 if config.mix in others else 0
         self._session.config = replace(config, mix=others[after % len(others)])
 
-    def words(self) -> str:
-        """What is chosen: a title, or both with their shares."""
+    def label(self) -> str:
+        """Return the title of the style, or both titles with their shares."""
         config = self._session.config
         titles = {style.key: style.title for style in self._session.library.styles}
         first = titles.get(config.style, config.style)
@@ -66,7 +66,7 @@ class StyleMixer:
         return blend_label(first, titles.get(config.mix, config.mix), config.mix_amount)
 
     def _others(self) -> list[str]:
-        """Every style but the first, in the gallery's order from it on."""
+        """Return every style but the first, in gallery order starting after it."""
         keys = [style.key for style in self._session.library.styles]
         first = self._session.config.style
         at = keys.index(first) if first in keys else 0

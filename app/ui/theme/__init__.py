@@ -1,1 +1,1 @@
-"""Colors, measures, icons and the style sheet made from them."""
+"""Design tokens, icons, palette and style sheet."""

@@ -1,4 +1,4 @@
-"""Line icons in the theme's colors, from assets/icons."""
+"""Line icons from assets/icons in the theme's colors."""
 
 from __future__ import annotations
 
@@ -12,13 +12,21 @@ from PySide6.QtSvg import QSvgRenderer
 from app.ui.theme.tokens import Tokens
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "icons"
-_SIZES = (16, 20, 24, 32, 40, 48, 64)  # also serve scaled displays
+_SIZES = (16, 20, 24, 32, 40, 48, 64)  # pixels, also for scaled displays
 
 
 @cache
 def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
-    """The icon `name` in the theme's text color; checked, in the color `checked`, by default
-    the accent. Raises FileNotFoundError if there is no such file."""
+    """Return the icon `name` in the theme's text color.
+
+    Args:
+        name: name of its file without extension.
+        tokens: colors of the theme.
+        checked: color in the checked state; empty for the accent.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
     made = QIcon()
     off, on = QIcon.State.Off, QIcon.State.On
     for color, mode, states in (
@@ -26,21 +34,21 @@ def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
         (checked or tokens.accent, QIcon.Mode.Normal, (on,)),
         (tokens.disabled, QIcon.Mode.Disabled, (off, on)),
     ):
-        for lines in _lines(name):
-            pixmap = _dyed(lines, color)
+        for lines in _masks(name):
+            pixmap = _tinted(lines, color)
             for state in states:
                 made.addPixmap(pixmap, mode, state)
     return made
 
 
 @cache
-def _lines(name: str) -> tuple[QPixmap, ...]:
-    """The drawing in every size, in no color yet: drawing takes long, dyeing does not."""
+def _masks(name: str) -> tuple[QPixmap, ...]:
+    """Render the drawing in every size without color: rendering is slow, tinting is not."""
     drawing = (FOLDER / f"{name}.svg").read_text("utf-8")
     return tuple(_render(drawing, size) for size in _SIZES)
 
 
-def _dyed(lines: QPixmap, color: str) -> QPixmap:
+def _tinted(lines: QPixmap, color: str) -> QPixmap:
     made = QPixmap(lines)
     painter = QPainter(made)
     painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
@@ -51,7 +59,7 @@ def _dyed(lines: QPixmap, color: str) -> QPixmap:
 
 @cache
 def application_icon() -> QIcon:
-    """The program's own icon."""
+    """Return the application's icon."""
     drawing = (FOLDER / "styleforge.svg").read_text("utf-8")
     made = QIcon()
     for size in (*_SIZES, 128, 256):

@@ -1,4 +1,4 @@
-"""Dresses the window in a light or a dark theme and follows the system's changes."""
+"""Applies the light or dark theme to the window, and follows changes of the system."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _ICONS = Path(__file__).resolve().parents[3] / "assets" / "icons"
 
 
 class Theme(QObject):
-    """One at a time per application, whose palette it sets; what it is told to dress wears its
-    style sheet, and so do the dialogs and menus that `window` owns. `changed(Tokens)` follows every
-    switch, by the user or the system.
+    """Sets the application's palette and the style sheet of the added widgets.
+
+    Dialogs and menus owned by `window` get the style sheet too. `changed(Tokens)` is emitted after
+    every switch, by the user or the system. There is one instance per application at a time.
     """
 
     changed = Signal(object)
@@ -29,20 +30,21 @@ class Theme(QObject):
         self._app, self._window = app, window
         self._choice = "system"
         self._sheet = ""
-        self._parts: list[QWidget] = []
-        self._pieces = IncrementalWork(self)
+        self._widgets: list[QWidget] = []
+        self._restyling = IncrementalWork(self)
         self.tokens = LIGHT
         app.setStyle("Fusion")
         app.styleHints().colorSchemeChanged.connect(self._apply)
         window.installEventFilter(self)
         self.choice = choice
 
-    def dress(self, part: QWidget) -> None:
-        """`part`, which stays for good, and what is in it wear the style sheet from now on."""
-        self._parts.append(part)
+    def add_widget(self, part: QWidget) -> None:
+        """Apply the style sheet to `part` and its children, now and after every switch."""
+        self._widgets.append(part)
         part.setStyleSheet(self._sheet)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Apply the style sheet to new dialogs, and to hidden ones when they are shown."""
         if watched is self._window:
             if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
                 child = event.child()
@@ -59,7 +61,7 @@ class Theme(QObject):
 
     @property
     def choice(self) -> str:
-        """ "system", "light" or "dark"."""
+        """The chosen theme: "system", "light" or "dark"."""
         return self._choice
 
     @choice.setter
@@ -77,31 +79,33 @@ class Theme(QObject):
     def _apply(self) -> None:
         scheme = self._app.styleHints().colorScheme()
         if self._choice == "system":
-            dark = scheme != Qt.ColorScheme.Light  # unknown: a dark room shows pictures best
+            dark = scheme != Qt.ColorScheme.Light  # unknown: pictures look best on dark
         else:
             dark = self._choice == "dark"
         self.tokens = DARK if dark else LIGHT
         self._app.setPalette(palette(self.tokens))
         sheet = style_sheet(self.tokens, QFontInfo(self._app.font()).pointSizeF())
-        if sheet != self._sheet:  # or all would be dressed again for nothing
+        if sheet != self._sheet:  # skip restyling if nothing changed
             self._sheet = sheet
-            # One after the other: with its dialogs open, the window would stand still too long.
-            self._pieces.begin(self._dressing())
+            # In steps: restyling everything at once would block the window too long.
+            self._restyling.start(self._apply_sheets())
         self.changed.emit(self.tokens)
 
-    def _dressing(self) -> Iterator[None]:
-        for part in self._parts:
+    def _apply_sheets(self) -> Iterator[None]:
+        for part in self._widgets:
             part.setStyleSheet(self._sheet)
             yield
-        # Looked for anew each time, since a dialog may go meanwhile.
-        while (window := self._undressed()) is not None:
+        # Searched again each time, since a dialog may be destroyed meanwhile.
+        while (window := self._next_outdated_window()) is not None:
             window.setStyleSheet(self._sheet)
             del window
             yield
 
-    def _undressed(self) -> QWidget | None:
-        """A visible window that `window` owns and that wears another sheet; a hidden one is
-        dressed when it is shown, for a file dialog takes 50 ms."""
+    def _next_outdated_window(self) -> QWidget | None:
+        """Return a visible window owned by `window` with an outdated style sheet.
+
+        Hidden ones are updated when shown, since updating a file dialog takes 50 ms.
+        """
         direct = Qt.FindChildOption.FindDirectChildrenOnly
         owned = self._window.findChildren(QWidget, options=direct)
         return next(
@@ -111,8 +115,10 @@ class Theme(QObject):
 
 
 def palette(tokens: Tokens) -> QPalette:
-    """The palette custom-painted widgets draw with: Dark is the canvas, PlaceholderText muted
-    text, Mid the separators, Highlight the accent."""
+    """Return the palette for custom-painted widgets.
+
+    Dark is the canvas, PlaceholderText muted text, Mid the separators, Highlight the accent.
+    """
     role = QPalette.ColorRole
     colors = {
         role.Window: tokens.window,
@@ -145,7 +151,7 @@ def palette(tokens: Tokens) -> QPalette:
 
 
 def style_sheet(tokens: Tokens, points: float) -> str:
-    """The style sheet; `points` is the application's font size, which everything scales with."""
+    """Return the style sheet; font sizes scale with `points`, the application's font size."""
     t = tokens
     check = (_ICONS / f"check-{t.name}.svg").as_posix()
     chevron = (_ICONS / f"chevron-{t.name}.svg").as_posix()

@@ -1,4 +1,4 @@
-"""The window's colors and measures, light and dark: the one table the theme is made from."""
+"""Design tokens: the colors and sizes of the light and dark themes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ RADIUS = 6  # px
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Colors as #rrggbb. Text on its background has a contrast of at least 4.5 to 1 (WCAG AA),
-    `outline` and `accent` on theirs at least 3 to 1."""
+    """Colors as #rrggbb.
+
+    Text has a contrast of at least 4.5:1 to its background (WCAG AA), `outline` and `accent` at
+    least 3:1.
+    """
 
     name: str  # "light" or "dark"
     canvas: str  # behind the picture

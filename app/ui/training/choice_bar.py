@@ -1,4 +1,4 @@
-"""A question with several answers, in a bar; nothing waits for it but what it asks about."""
+"""A question with several answers in a bar; it is not modal."""
 
 from __future__ import annotations
 
@@ -9,26 +9,29 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWi
 
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
-from app.ui.widgets.message_bars import button, sentence
+from app.ui.widgets.message_bars import make_button, message_label
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`text` has a mnemonic; the first answer of a question is the one meant by Enter."""
+    """One answer: its label with a mnemonic, its tooltip, and the function to call.
+
+    The first answer of a question is the default.
+    """
 
     text: str
     tip: str
-    given: Callable[[], object]
+    on_chosen: Callable[[], object]
 
 
 class ChoiceBar(QFrame):
-    """Hidden while nothing is asked; a newer question replaces an unanswered one."""
+    """Asks one question at a time; a new question replaces an unanswered one."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("offer")
         self.setAccessibleName("Question")
-        self._question = sentence(self)
+        self._question = message_label(self)
         self._buttons: list[QPushButton] = []
         column = QVBoxLayout(self)
         column.setContentsMargins(2 * SPACE, SPACE, SPACE, SPACE)
@@ -43,21 +46,24 @@ class ChoiceBar(QFrame):
 
     @property
     def question(self) -> str:
-        """What is asked; empty while hidden."""
+        """The question; empty while hidden."""
         return self.accessibleDescription() if self.topic else ""
 
     @property
     def buttons(self) -> tuple[QPushButton, ...]:
+        """One button per answer."""
         return tuple(self._buttons)
 
     def ask(self, topic: str, question: str, *answers: Answer) -> None:
-        """Ask; `topic` says what about, for `withdraw`."""
+        """Ask a question; `topic` identifies it for `withdraw`."""
         self._clear()
         self.topic = topic
         self._question.setText(breakable(question))
         self.setAccessibleDescription(question)
         for number, answer in enumerate(answers):
-            made = button(answer.text, answer.tip, lambda given=answer.given: self._give(given))
+            made = make_button(
+                answer.text, answer.tip, lambda given=answer.on_chosen: self._choose(given)
+            )
             if number == 0:
                 made.setProperty("role", "primary")
             self._buttons.append(made)
@@ -66,12 +72,12 @@ class ChoiceBar(QFrame):
         self._buttons[0].setFocus()
 
     def withdraw(self, topic: str = "") -> None:
-        """Stop asking, about anything or about `topic` alone."""
+        """Hide the question if it is about `topic`, or any question."""
         if not topic or topic == self.topic:
             self._clear()
             self.hide()
 
-    def _give(self, given: Callable[[], object]) -> None:
+    def _choose(self, given: Callable[[], object]) -> None:
         self.withdraw()
         given()
 

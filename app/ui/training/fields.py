@@ -1,4 +1,4 @@
-"""The fields of the studio that hold a picture or a path."""
+"""Form fields for a picture and for a path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.ui.theme.tokens import RADIUS, SPACE
 
 
 class PictureField(QPushButton):
-    """A button that shows the picture chosen with it, or asks for one."""
+    """A button that shows the chosen picture, or asks for one."""
 
     def __init__(self, name: str, tip: str, invitation: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,14 +24,16 @@ class PictureField(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
+        """Fixed size of the field."""
         return QSize(280, 168)
 
     def show_image(self, image: QImage) -> None:
-        """A null image asks for one again."""
+        """Show the picture; a null image shows the invitation again."""
         self._image = image
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the picture, or the invitation with a dashed border."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
@@ -43,7 +45,7 @@ class PictureField(QPushButton):
         if not self._image.isNull():
             painter.save()
             painter.setClipPath(outline)
-            painter.drawImage(_fitted(area, self._image), self._image)
+            painter.drawImage(_fit_rect(area, self._image), self._image)
             painter.restore()
         else:
             painter.setPen(palette.placeholderText().color())
@@ -60,8 +62,8 @@ class PictureField(QPushButton):
         painter.drawPath(outline)
 
 
-def _fitted(area: QRectF, image: QImage) -> QRectF:
-    """All of `image` in the middle of `area`, at most at twice its size."""
+def _fit_rect(area: QRectF, image: QImage) -> QRectF:
+    """Return the rectangle of `image` centered in `area`, at most at twice its size."""
     scale = min(area.width() / image.width(), area.height() / image.height(), 2.0)
     place = QRectF(0, 0, image.width() * scale, image.height() * scale)
     place.moveCenter(area.center())
@@ -69,7 +71,7 @@ def _fitted(area: QRectF, image: QImage) -> QRectF:
 
 
 class PathLabel(QLabel):
-    """A path, shortened in the middle to fit; the tooltip has all of it."""
+    """A path, elided in the middle; the tooltip shows all of it."""
 
     def __init__(self, nothing: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,14 +83,16 @@ class PathLabel(QLabel):
 
     @property
     def path(self) -> Path | None:
+        """The path; None if there is none."""
         return self._path
 
     def show_path(self, path: Path | None, nothing: str = "") -> None:
-        """Show `path`, or, of None, the words for `nothing`."""
+        """Show `path`, or the text `nothing` if it is None."""
         self._path, self._nothing = path, nothing or self._nothing
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """Elide the path for the new width."""
         self._fit()
 
     def _fit(self) -> None:
@@ -100,7 +104,7 @@ class PathLabel(QLabel):
 
 
 def path_row(label: PathLabel, *buttons: QPushButton) -> QWidget:
-    """`label` with its buttons at the right."""
+    """Return a widget with `label` and its buttons at the right."""
     made = QWidget()
     row = QHBoxLayout(made)
     row.setContentsMargins(0, 0, 0, 0)

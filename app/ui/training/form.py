@@ -1,4 +1,4 @@
-"""What is to be trained: picture, photographs, quality, and what hardly anybody changes."""
+"""The form of a training request: picture, photographs, quality, and advanced options."""
 
 from __future__ import annotations
 
@@ -23,25 +23,29 @@ from app.background_jobs import RunJob
 from app.training.dataset_scan import DatasetScan, scan_dataset
 from app.training.request import TrainingRequest
 from app.training.run_store import RunDirectory
-from app.ui.file_dialogs import FOLDER, PICTURE, WEIGHTS, FileDialogs
+from app.ui.file_dialogs import OPEN_FOLDER, OPEN_PICTURE, OPEN_WEIGHTS, FileDialogs
 from app.ui.theme.tokens import SPACE
 from app.ui.training.fields import PathLabel, PictureField, path_row
 from app.ui.widgets.form_layout import NoWheelSlider
-from app.ui.widgets.message_bars import button
+from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
+from app.ui.widgets.remark_label import RemarkLabel
 from models.training.download import SIZE_MB, vgg_cache
 from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHTS, Preset
 from models.training.run import fit
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
 
-SHOWN_SIDE = 560  # pixels of the style picture on screen, for scaled displays too
-STEPS_PER_UNIT = 4  # of the slider of the style's weight
+SHOWN_SIDE = 560  # pixels of the style picture on screen, enough for scaled displays
+STEPS_PER_UNIT = 4  # slider steps per unit of the style weight
 
 
-class Form(QScrollArea):
-    """`changed` follows everything the user does to the order; what is chosen and how good it is
-    shows beside each field. `run` is session.run, `picker` asks for files."""
+class TrainingForm(QScrollArea):
+    """The form of a training request; each field shows a remark about what is chosen.
+
+    `changed` is emitted after every change by the user. `run` is session.run, `picker` makes file
+    dialogs.
+    """
 
     changed = Signal()
 
@@ -49,11 +53,11 @@ class Form(QScrollArea):
         super().__init__(parent)
         self._run, self._picker = run, picker
         self._picture: Path | None = None
-        self._shown = QImage()  # the picture, small
-        self._title = ""  # the one typed, while that of a run is shown
-        self._titled_by_user = False
-        self._survey: DatasetScan | None = None
-        self._surveys = 0  # counts them; only the newest is wanted
+        self._shown = QImage()  # the style picture, scaled down
+        self._title = ""  # the typed title, while that of a run is shown
+        self._title_edited_by_user = False
+        self._scan: DatasetScan | None = None
+        self._scan_count = 0  # counts the scans; only the newest is used
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -62,56 +66,56 @@ class Form(QScrollArea):
         self._make()
         self._lay_out()
         self.show_vgg(None)
-        self._follow_choices()
+        self._update_remarks()
 
     def _make(self) -> None:
         self.picture = PictureField(
             "Style picture",
-            "Choose the picture whose style is to be learned (Alt+P)",
+            "Choose the picture to learn the style of (Alt+P)",
             "Drop a painting here, or click to choose one",
         )
         self.picture.clicked.connect(self.ask_picture)
         self.title = QLineEdit()
         self.title.setAccessibleName("Title")
-        self.title.setToolTip("What the style is called in the gallery (Alt+T)")
+        self.title.setToolTip("Name of the style in the gallery (Alt+T)")
         self.title.setMaxLength(80)
         self.title.textEdited.connect(self._title_edited)
         self.folder = PathLabel("No folder chosen")
-        self.choose_folder = button(
-            "C&hoose...", "Choose a folder of photographs to practise on", self.ask_folder
+        self.choose_folder = make_button(
+            "C&hoose...", "Choose a folder of training photographs", self.ask_folder
         )
         self.choose_folder.setAccessibleName("Choose the folder of photographs")
-        self.preset = OptionBox("Quality", "How long and how finely to train (Alt+Q)")
-        self.preset.offer(Choice(row, row.title, row.words) for row in PRESETS)
+        self.preset = OptionBox("Quality", "Quality and training time (Alt+Q)")
+        self.preset.set_options(Choice(row, row.title, row.words) for row in PRESETS)
         self.preset.show_choice(next(row for row in PRESETS if row.key == "draft"))
-        self.preset.picked.connect(lambda _: self._follow_choices())
-        self.more = QToolButton()
-        self.more.setText("&Advanced")
-        self.more.setAccessibleName("Advanced")
-        self.more.setToolTip("Show or hide strokes, weight and the judging network (Alt+A)")
-        self.more.setCheckable(True)
-        self.more.setAutoRaise(True)
-        self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.more.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.more.toggled.connect(self._show_more)
-        self.stroke = OptionBox("Strokes", "How large the strokes become (Alt+K)")
-        self.stroke.offer(Choice(row, row.title, row.words) for row in STROKES)
+        self.preset.picked.connect(lambda _: self._update_remarks())
+        self.advanced_button = QToolButton()
+        self.advanced_button.setText("&Advanced")
+        self.advanced_button.setAccessibleName("Advanced")
+        self.advanced_button.setToolTip("Show or hide strokes, weight and the loss network (Alt+A)")
+        self.advanced_button.setCheckable(True)
+        self.advanced_button.setAutoRaise(True)
+        self.advanced_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.advanced_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.advanced_button.toggled.connect(self._show_advanced)
+        self.stroke = OptionBox("Strokes", "Size of the strokes (Alt+K)")
+        self.stroke.set_options(Choice(row, row.title, row.words) for row in STROKES)
         self.stroke.show_choice(STROKES[1])
-        self.stroke.picked.connect(lambda _: self._follow_choices())
+        self.stroke.picked.connect(lambda _: self._update_remarks())
         self.weight = NoWheelSlider(
-            "Style weight", "How much the style counts against the photograph (Alt+W)"
+            "Style weight", "Weight of the style relative to the photograph (Alt+W)"
         )
         low, high = (round(value * STEPS_PER_UNIT) for value in STYLE_WEIGHTS)
         self.weight.setRange(low, high)
         self.weight.setPageStep(STEPS_PER_UNIT)
         self.weight.setValue(round(STYLE_WEIGHT * STEPS_PER_UNIT))
-        self.weight.valueChanged.connect(lambda _: self._follow_choices())
+        self.weight.valueChanged.connect(lambda _: self._update_remarks())
         self.vgg = PathLabel("")
-        self.choose_vgg = button(
+        self.choose_vgg = make_button(
             "Choose &file...", "Choose a file of VGG-19's weights", self.ask_vgg
         )
-        self.forget_vgg = button(
-            "Fo&rget", "Use torchvision's weights instead of this file", lambda: self._take_vgg("")
+        self.clear_vgg = make_button(
+            "Clea&r", "Use torchvision's weights instead of this file", lambda: self._set_vgg("")
         )
 
     def _lay_out(self) -> None:
@@ -120,36 +124,37 @@ class Form(QScrollArea):
         column = QVBoxLayout(content)
         column.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, 2 * SPACE)
         column.setSpacing(SPACE // 2)
-        self.picture_remark, self.folder_remark, self.preset_remark = (_muted() for _ in range(3))
-        self.stroke_remark, self.weight_remark, self.vgg_remark = (_muted() for _ in range(3))
-        _titled(column, "Style &picture", self.picture, self.picture, self.picture_remark)
-        _titled(column, "&Title", self.title, self.title)
+        self.picture_remark, self.folder_remark, self.preset_remark = (
+            RemarkLabel() for _ in range(3)
+        )
+        self.stroke_remark, self.weight_remark, self.vgg_remark = (RemarkLabel() for _ in range(3))
+        _add_titled(column, "Style &picture", self.picture, self.picture, self.picture_remark)
+        _add_titled(column, "&Title", self.title, self.title)
         row = path_row(self.folder, self.choose_folder)
-        _titled(column, "Photographs", row, None, self.folder_remark)
-        _titled(column, "&Quality", self.preset, self.preset, self.preset_remark)
+        _add_titled(column, "Photographs", row, None, self.folder_remark)
+        _add_titled(column, "&Quality", self.preset, self.preset, self.preset_remark)
         column.addSpacing(SPACE)
-        column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self.advanced_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.advanced = QWidget()
         inner = QVBoxLayout(self.advanced)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(SPACE // 2)
-        _titled(inner, "Stro&kes", self.stroke, self.stroke, self.stroke_remark)
-        _titled(inner, "Style &weight", self.weight, self.weight, self.weight_remark)
-        row = path_row(self.vgg, self.forget_vgg, self.choose_vgg)
-        _titled(inner, "Judging network (VGG-19)", row, None, self.vgg_remark)
+        _add_titled(inner, "Stro&kes", self.stroke, self.stroke, self.stroke_remark)
+        _add_titled(inner, "Style &weight", self.weight, self.weight, self.weight_remark)
+        row = path_row(self.vgg, self.clear_vgg, self.choose_vgg)
+        _add_titled(inner, "Loss network (VGG-19)", row, None, self.vgg_remark)
         column.addWidget(self.advanced)
         column.addStretch(1)
         self.setWidget(content)
         self._content = content
-        self._show_more(False)
+        self._show_advanced(False)
 
     def set_editable(self, on: bool) -> None:
-        """While something is trained, its order stays as it is."""
+        """Enable or disable the form; it is disabled while a run exists."""
         self._content.setEnabled(on)
 
     def show_run(self, run: RunDirectory | None) -> None:
-        """Show the picture and title of a run of an earlier sitting, whose order is not this
-        form's; of None, the form's own again."""
+        """Show picture and title of a run of an earlier session; None for the form's own."""
         if run is None:
             self.picture.show_image(self._shown)
             self.title.setText(self._title)
@@ -164,14 +169,14 @@ class Form(QScrollArea):
         self._run(lambda: _read(run.style_picture), done, doing="show the style picture")
 
     def choose_preset(self, preset: Preset) -> None:
-        """Show `preset` as the one chosen."""
+        """Show `preset` as the chosen one."""
         self.preset.show_choice(preset)
-        self._follow_choices()
+        self._update_remarks()
 
-    # The order
+    # The request
 
-    def order(self, init: Path | None, device: str) -> TrainingRequest | None:
-        """What is chosen, or None while `lacking` says what is missing."""
+    def request(self, init: Path | None, device: str) -> TrainingRequest | None:
+        """Return the request; None while `missing_input` is not empty."""
         if self.missing_input or self._picture is None or self.folder.path is None:
             return None
         return TrainingRequest(
@@ -188,47 +193,49 @@ class Form(QScrollArea):
 
     @property
     def missing_input(self) -> str:
-        """What has to be done before training can start; empty when nothing is."""
+        """What the user has to do before training can start; empty if nothing."""
         if self._picture is None:
             return "Choose a style picture"
         if self.folder.path is None:
             return "Choose a folder of photographs"
-        if self._survey is not None and not self._survey.usable:
+        if self._scan is not None and not self._scan.usable:
             return "Choose a folder with photographs in it"
         return ""
 
     @property
     def style_weight(self) -> float:
+        """Weight of the style loss."""
         return self.weight.value() / STEPS_PER_UNIT
 
     @property
     def needs_download(self) -> bool:
-        """Whether VGG-19 would have to be downloaded first."""
+        """Whether VGG-19 has to be downloaded first."""
         return self.vgg.path is None and not vgg_cache().is_file()
 
     # The style picture
 
     def ask_picture(self) -> None:
+        """Ask for the style picture."""
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
             self,
             "Choose a style picture",
-            PICTURE,
+            OPEN_PICTURE,
             one,
-            lambda names: self.take_picture(Path(names[0])),
+            lambda names: self.set_picture(Path(names[0])),
         ).open()
 
-    def take_picture(self, path: Path) -> None:
-        """Learn the style of the picture `path`; it is read in the background."""
+    def set_picture(self, path: Path) -> None:
+        """Set the style picture; it is read in the background."""
 
         def done(found: NDArray[np.uint8] | str) -> None:
             if isinstance(found, str):
                 self._picture, self._shown = None, QImage()
-                _say(self.picture_remark, _sentence(found))
+                self.picture_remark.show_text(_capitalized(found))
             else:
                 self._picture, self._shown = path, _image(found)
-                _say(self.picture_remark, "")
-                if not self._titled_by_user:
+                self.picture_remark.show_text("")
+                if not self._title_edited_by_user:
                     self.title.setText(path.stem.replace("_", " ").replace("-", " ").title())
             self.picture.show_image(self._shown)
             self.changed.emit()
@@ -236,87 +243,92 @@ class Form(QScrollArea):
         self._run(lambda: _read(path), done, doing=f"read {path.name}")
 
     def _title_edited(self, text: str) -> None:
-        self._titled_by_user = bool(text.strip())
+        self._title_edited_by_user = bool(text.strip())
         self.changed.emit()
 
     # The photographs
 
     def ask_folder(self) -> None:
+        """Ask for the folder of photographs."""
         one = QFileDialog.FileMode.Directory
         dialog = self._picker.dialog(
             self,
             "Choose a folder of photographs",
-            FOLDER,
+            OPEN_FOLDER,
             one,
-            lambda names: self.take_folder(Path(names[0])),
+            lambda names: self.set_folder(Path(names[0])),
         )
         if self.folder.path is not None:
             dialog.setDirectory(str(self.folder.path.parent))
         dialog.open()
 
-    def take_folder(self, folder: Path) -> None:
-        """Practise on the photographs in `folder`; they are counted in the background."""
+    def set_folder(self, folder: Path) -> None:
+        """Set the folder of photographs; it is scanned in the background."""
         self.folder.show_path(folder)
-        self._survey = None
-        _say(self.folder_remark, "Counting...")
-        self._surveys += 1
-        number = self._surveys
+        self._scan = None
+        self.folder_remark.show_text("Counting...")
+        self._scan_count += 1
+        number = self._scan_count
 
         def done(found: DatasetScan) -> None:
-            if number == self._surveys:
-                self._survey = found
-                _say(self.folder_remark, found.words)
+            if number == self._scan_count:
+                self._scan = found
+                self.folder_remark.show_text(found.summary)
                 self.changed.emit()
 
         self._run(
-            lambda: scan_dataset(folder, lambda: number == self._surveys),
+            lambda: scan_dataset(folder, lambda: number == self._scan_count),
             done,
             doing="count photographs",
         )
         self.changed.emit()
 
-    # The judging network
+    # The loss network
 
     def ask_vgg(self) -> None:
-        """Ask for a file of VGG-19's weights."""
+        """Ask for a file with VGG-19's weights."""
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
-            self, "Choose VGG-19's weights", WEIGHTS, one, lambda names: self._take_vgg(names[0])
+            self,
+            "Choose VGG-19's weights",
+            OPEN_WEIGHTS,
+            one,
+            lambda names: self._set_vgg(names[0]),
         ).open()
 
     def show_vgg(self, path: Path | None) -> None:
-        """Judge with the weights in `path`, or with torchvision's."""
+        """Set the file with VGG-19's weights; None for torchvision's."""
         here = vgg_cache().is_file()
         nothing = "torchvision's" if here else f"torchvision's, {SIZE_MB} MB to download"
         self.vgg.show_path(path, nothing)
-        self.forget_vgg.setVisible(path is not None)
+        self.clear_vgg.setVisible(path is not None)
         missing = path is not None and not path.is_file()
-        _say(self.vgg_remark, "This file does not exist any more" if missing else "")
+        self.vgg_remark.show_text("This file no longer exists" if missing else "")
 
-    def _take_vgg(self, name: str) -> None:
+    def _set_vgg(self, name: str) -> None:
         self.show_vgg(Path(name) if name else None)
         self.changed.emit()
 
-    # The rest
+    # Remarks
 
-    def _follow_choices(self) -> None:
-        _say(self.preset_remark, self.preset.remark)
-        _say(self.stroke_remark, self.stroke.remark)
+    def _update_remarks(self) -> None:
+        self.preset_remark.show_text(self.preset.remark)
+        self.stroke_remark.show_text(self.stroke.remark)
         words = "as in the built-in styles" if self.style_weight == STYLE_WEIGHT else ""
         if not words:
             more = self.style_weight > STYLE_WEIGHT
             words = "more style, less photograph" if more else "more photograph, less style"
-        _say(self.weight_remark, f"{self.style_weight:g}: {words}")
+        self.weight_remark.show_text(f"{self.style_weight:g}: {words}")
         self.changed.emit()
 
-    def _show_more(self, on: bool) -> None:
+    def _show_advanced(self, on: bool) -> None:
         arrow = Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow
-        self.more.setArrowType(arrow)
+        self.advanced_button.setArrowType(arrow)
         self.advanced.setVisible(on)
 
 
 def _read(path: Path) -> NDArray[np.uint8] | str:
-    """The picture, made small, or the sentence on why it is none."""
+    """Return the picture, scaled down, or a sentence about why it cannot be read."""
     try:
         pixels = read_pixels(path)
     except ImageError as exc:
@@ -325,39 +337,25 @@ def _read(path: Path) -> NDArray[np.uint8] | str:
 
 
 def _image(pixels: NDArray[np.uint8]) -> QImage:
-    """A QImage of its own, of (H, W, 3) uint8 RGB."""
+    """Return a QImage with its own copy of (H, W, 3) uint8 RGB pixels."""
     height, width = pixels.shape[:2]
     pixels = np.ascontiguousarray(pixels)
     form = QImage.Format.Format_RGB888
     return QImage(pixels.data, width, height, pixels.strides[0], form).copy()
 
 
-def _sentence(text: str) -> str:
+def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _muted() -> QLabel:
-    label = QLabel()
-    label.setWordWrap(True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setProperty("role", "muted")
-    label.hide()
-    return label
-
-
-def _say(label: QLabel, text: str) -> None:
-    label.setText(text)
-    label.setVisible(bool(text))
-
-
-def _titled(
+def _add_titled(
     column: QVBoxLayout,
     title: str,
     control: QWidget,
     buddy: QWidget | None,
     remark: QLabel | None = None,
 ) -> None:
-    """A heading above its control, whose mnemonic leads to `buddy`, and a remark below it."""
+    """Add a heading with the mnemonic of `buddy`, the control, and a remark."""
     label = QLabel(title)
     label.setProperty("role", "heading")
     if buddy is not None:

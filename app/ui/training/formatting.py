@@ -1,4 +1,4 @@
-"""Times and shares in words, as exact as they are known and no more."""
+"""Formats training times as text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from app.training.state import Forecast
 _UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0))
 
 
-def about(seconds: float) -> str:
-    """ "31 hours", "2 minutes", "a few seconds": one unit, rounded, for a forecast."""
+def format_duration(seconds: float) -> str:
+    """Return a rounded duration in one unit: "31 hours", "2 minutes", "a few seconds"."""
     if seconds < 10:
         return "a few seconds"
     for name, length in _UNITS:
@@ -18,8 +18,8 @@ def about(seconds: float) -> str:
     raise AssertionError("the last unit takes everything")
 
 
-def left(seconds: float) -> str:
-    """ "1:02:05 left", "3:20 left"; from a day on, in days and hours."""
+def format_remaining(seconds: float) -> str:
+    """Return "1:02:05 left" or "3:20 left"; from a day on, days and hours."""
     if seconds >= 86_400:
         days, rest = divmod(round(seconds), 86_400)
         return f"{days} d {rest // 3600} h left"
@@ -29,11 +29,11 @@ def left(seconds: float) -> str:
     return f"{clock} left"
 
 
-def question(forecast: Forecast, *, beside_picture: bool = False) -> str:
-    """What is asked before a long run; `beside_picture`: the live picture is styled meanwhile."""
+def confirmation_text(forecast: Forecast, *, beside_picture: bool = False) -> str:
+    """Return the question before a long run; `beside_picture`: the live stream runs meanwhile."""
     where = f"on {forecast.device}" if forecast.on_gpu else "on this processor"
-    hope = "" if forecast.on_gpu else "; a GPU takes minutes"
+    hope = "" if forecast.on_gpu else "; a GPU would take minutes"
     slowed = ""
     if beside_picture and not forecast.on_gpu:
-        slowed = " It is quicker while the live picture is paused."
-    return f"About {about(forecast.seconds)} {where}{hope}.{slowed} Start anyway?"
+        slowed = " Training is faster while the live stream is paused."
+    return f"About {format_duration(forecast.seconds)} {where}{hope}.{slowed} Start anyway?"

@@ -1,4 +1,4 @@
-"""The studio's door in the main window: opens it, says how training goes, asks before quitting."""
+"""Connects the training studio to the main window: opens it and shows its progress."""
 
 from __future__ import annotations
 
@@ -15,18 +15,27 @@ from app.live.session import Session
 from app.settings import Settings
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
-from app.ui.actions import tip_with_key
+from app.ui.actions import tooltip_with_shortcut
 from app.ui.file_dialogs import FileDialogs
 from app.ui.training.window import TrainingWindow
 from app.ui.widgets.prompt_bar import PromptBar
 
 
 class TrainingLauncher(QObject):
-    """`current` gives the result on screen, `keep(photographs=, vgg=)` remembers what was chosen,
-    and `key` is the one that opens the studio, whose window belongs to `parent`."""
+    """Opens the studio and reports its progress.
 
-    training = Signal(str)  # how far it is; empty while nothing is trained
-    may_close = Signal()  # the user wished to quit, and what was learned is kept
+    Args:
+        session: owns the training controller.
+        current: returns the result on screen.
+        keep: `keep(photographs=, vgg=)` stores the user's choices.
+        picker: makes file dialogs.
+        questions: asks the user in the main window.
+        key: shortcut that opens the studio.
+        parent: owns the studio's window.
+    """
+
+    progress_text_changed = Signal(str)  # progress as text; empty if nothing is trained
+    ready_to_close = Signal()  # the user asked to quit, and the checkpoint is written
 
     def __init__(
         self,
@@ -42,13 +51,13 @@ class TrainingLauncher(QObject):
         self._session, self._current, self._keep = session, current, keep
         self._picker, self._questions, self._key, self._parent = picker, questions, key, parent
         self.window: TrainingWindow | None = None
-        self._quit_asked = False  # while something is trained
-        self._told_of_unfinished = False
-        session.studio.changed.connect(self._follow)
+        self._quit_asked = False  # during training
+        self._unfinished_announced = False
+        session.studio.changed.connect(self._on_state_changed)
         session.studio.unfinished_changed.connect(self._show_unfinished)
 
     def open(self, settings: Settings) -> None:
-        """Show the studio's window, at first with what `settings` say was chosen the last time."""
+        """Show the studio; the first time with the choices stored in `settings`."""
         if self.window is None:
             self.window = TrainingWindow(
                 self._session, self._source_pixels, self._keep, self._picker, self._parent
@@ -59,22 +68,24 @@ class TrainingLauncher(QObject):
         self.window.activateWindow()
 
     def close(self) -> None:
+        """Close the studio; training continues."""
         if self.window is not None:
             self.window.close()
 
     def may_quit(self) -> bool:
-        """False while a style is trained and the user has not said twice to quit."""
+        """Whether the program may quit; during training it asks first, and a second request counts
+        as yes."""
         studio = self._session.studio
         if self._quit_asked or studio.state.phase not in (Phase.TRAINING, Phase.STOPPING):
             return True
         title = studio.state.run.title if studio.state.run else ""
-        question = f"'{title}' is being trained. Quit, and resume it the next time?"
+        question = f"'{title}' is being trained. Quit and resume it next time?"
         if self._questions.isVisible() and self._questions.accessibleDescription() == question:
-            return True  # asked to close twice; what was learned is kept all the same
+            return True  # asked to close twice; a checkpoint is written anyway
 
         def quit_soon() -> None:
             self._quit_asked = True
-            self._session.notice.emit("Keeping what was learned, then closing")
+            self._session.notice.emit("Saving a checkpoint, then closing")
             studio.pause()
 
         self._questions.ask(question, "&Quit", lambda _text: quit_soon())
@@ -84,24 +95,24 @@ class TrainingLauncher(QObject):
         styled = self._current()
         return None if styled is None else styled.source.pixels
 
-    def _follow(self, state: State) -> None:
+    def _on_state_changed(self, state: State) -> None:
         words = ""
         if state.phase is Phase.TRAINING:
-            words = "Training" if state.share is None else f"{state.share:.0%} trained"
+            words = "Training" if state.fraction is None else f"{state.fraction:.0%} trained"
         elif state.phase.busy:
             words = "Training"
-        self.training.emit(words)
+        self.progress_text_changed.emit(words)
         seen = self.window is not None and self.window.isVisible()
         if state.problem is not None and not seen:
             self._session.problem.emit(state.problem)
         if self._quit_asked and not state.phase.busy:
-            self.may_close.emit()
+            self.ready_to_close.emit()
 
     def _show_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
-        if runs and not self._told_of_unfinished:
-            words = tip_with_key(
+        if runs and not self._unfinished_announced:
+            words = tooltip_with_shortcut(
                 f"The training of '{runs[0].title}' is not finished; resume it in the studio",
                 self._key,
             )
             self._session.notice.emit(words)
-        self._told_of_unfinished = True
+        self._unfinished_announced = True

@@ -1,4 +1,4 @@
-"""The losses of a run as curves on a logarithmic scale, and in words."""
+"""A plot of the losses on a logarithmic scale, with a text description."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from app.training.run_store import LossPoint
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import REDRAW_MS, scaled
 
-SMOOTH = 0.02  # the part of the drawn width over which readings are averaged
-_BATCH_NOISE = "Each reading is of one batch, so the thin line jumps; the thick one is its average"
+SMOOTH = 0.02  # fraction of the plotted width to average over
+_BATCH_NOISE = (
+    "Each value is of one batch, so the thin line is noisy; the thick line is its average"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One loss: which field of a Point, its color on a dark and on a light ground (3 to 1 at
-    least), and how it is dashed, so that color is not all that tells it."""
+    """One loss: field of a LossPoint, colors (contrast at least 3:1) and dash pattern."""
 
     field: str
     title: str
@@ -38,7 +39,7 @@ CURVES = (
 
 
 class LossPlot(QWidget):
-    """Redraws at most four times a second, however fast readings come."""
+    """Plots the losses; updates at most four times per second."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,54 +47,59 @@ class LossPlot(QWidget):
         self._iterations = 0
         self._drawn = 0
         self.setAccessibleName("Losses")
-        self.setToolTip(f"How far the network is from what it should do. {_BATCH_NOISE}")
+        self.setToolTip(f"Training losses. {_BATCH_NOISE}")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._timer = QTimer(self, interval=REDRAW_MS)
         self._timer.timeout.connect(self._refresh)
-        self._describe()
+        self._update_description()
 
-    def follow(self, points: Sequence[LossPoint], iterations: int) -> None:
-        """Show `points`, a list that goes on growing, of a run of `iterations` steps."""
+    def set_points(self, points: Sequence[LossPoint], iterations: int) -> None:
+        """Plot `points`, a list that grows, of a run with this number of iterations."""
         self._points, self._iterations, self._drawn = points, iterations, -1
         self._refresh()
 
     @property
     def description(self) -> str:
-        """What the curves show, in words."""
+        """The plot as text."""
         if not self._points:
             return "No losses yet"
         first, last = self._points[0], self._points[-1]
-        total = _newest(self._points, "total")
+        total = _recent_mean(self._points, "total")
         trend = "falling" if total < first.total else "not falling yet"
         return (
             f"Total loss {total:.3g}, {trend} from {first.total:.3g}; "
-            f"content {_newest(self._points, 'content'):.3g}, "
-            f"style {_newest(self._points, 'style'):.3g}; "
+            f"content {_recent_mean(self._points, 'content'):.3g}, "
+            f"style {_recent_mean(self._points, 'style'):.3g}; "
             f"step {last.iteration:,} of {max(self._iterations, last.iteration):,}"
         )
 
     def _refresh(self) -> None:
         if len(self._points) != self._drawn:
             self._drawn = len(self._points)
-            self._describe()
+            self._update_description()
             self.update()
 
-    def _describe(self) -> None:
+    def _update_description(self) -> None:
         self.setAccessibleDescription(self.description)
 
     def showEvent(self, event: object) -> None:
+        """Start the updates."""
         self._timer.start()
 
     def hideEvent(self, event: object) -> None:
+        """Stop the updates."""
         self._timer.stop()
 
     def sizeHint(self) -> QSize:
+        """Preferred size."""
         return QSize(420, 190)
 
     def minimumSizeHint(self) -> QSize:
+        """Smallest legible size."""
         return QSize(240, 120)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint legend, grid and curves."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         palette = self.palette()
@@ -129,7 +135,7 @@ class LossPlot(QWidget):
             painter.setPen(QPen(self._color(curve), 2.0, curve.dash))
             painter.drawLine(QPointF(x, middle), QPointF(x + 3 * SPACE, middle))
             x += 3 * SPACE + 6
-            value = f" {_newest(self._points, curve.field):.3g}" if self._points else ""
+            value = f" {_recent_mean(self._points, curve.field):.3g}" if self._points else ""
             text = curve.title + value
             painter.setPen(self.palette().text().color())
             width = painter.fontMetrics().horizontalAdvance(text)
@@ -138,7 +144,7 @@ class LossPlot(QWidget):
             x += width + 3 * SPACE
 
     def _range(self) -> tuple[float, float]:
-        """Decimal logarithms of the least and the largest value, with some air."""
+        """Return the decimal logarithms of the smallest and largest value, with a margin."""
         values = [v for p in self._points for c in CURVES if (v := getattr(p, c.field)) > 0]
         if not values:
             return -1.0, 1.0
@@ -150,12 +156,12 @@ class LossPlot(QWidget):
         muted, faint = self.palette().placeholderText().color(), self.palette().mid().color()
         height = painter.fontMetrics().height()
         last = plot.bottom() + height
-        for value in _decades(low, high, dense=plot.height() > 6 * height):
+        for value in _grid_values(low, high, dense=plot.height() > 6 * height):
             y = plot.bottom() - (math.log10(value) - low) / (high - low) * plot.height()
             painter.setPen(QPen(faint, 1))
             painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y))
             if last - y < 1.1 * height:
-                continue  # the labels would touch
+                continue  # the labels would overlap
             last = y
             place = QRectF(0, y - height / 2, plot.left() - 6, height)
             painter.setPen(muted)
@@ -197,8 +203,8 @@ class LossPlot(QWidget):
             painter.drawEllipse(at(x, value), 3.0, 3.0)
 
 
-def _newest(points: Sequence[LossPoint], field: str) -> float:
-    """The mean of the newest readings: a tenth of them, at most 20."""
+def _recent_mean(points: Sequence[LossPoint], field: str) -> float:
+    """Return the mean of the latest tenth of the points, at most 20."""
     newest = points[-max(1, min(20, len(points) // 10)) :]
     return sum(getattr(point, field) for point in newest) / len(newest)
 
@@ -206,7 +212,7 @@ def _newest(points: Sequence[LossPoint], field: str) -> float:
 def _buckets(
     points: Sequence[LossPoint], field: str, last: int, columns: int
 ) -> Iterator[tuple[float, float]]:
-    """(0-1 across, mean) of the readings that fall on the same pixel."""
+    """Yield (position 0-1, mean) of the points that share a pixel column."""
     columns = max(columns, 1)
     column, total, count = -1, 0.0, 0
     for point in points:
@@ -222,22 +228,23 @@ def _buckets(
 
 
 def _smooth(buckets: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """An average of the values' logarithms over SMOOTH of what is drawn, from both sides, so
-    that it does not lag behind."""
+    """Return the exponential moving average of the logarithms, from both sides so that it has no
+    lag.
+    """
     if not buckets:
         return []
     reach = SMOOTH * max(buckets[-1][0] - buckets[0][0], 1e-9)
     logs = [(x, math.log(max(value, 1e-9))) for x, value in buckets]
-    after = _leaning(logs, reach)
-    before = _leaning(logs[::-1], reach)[::-1]
+    after = _exponential_mean(logs, reach)
+    before = _exponential_mean(logs[::-1], reach)[::-1]
     return [
         (x, math.exp((left + right) / 2))
         for (x, _), left, right in zip(logs, after, before, strict=True)
     ]
 
 
-def _leaning(values: Sequence[tuple[float, float]], reach: float) -> list[float]:
-    """Each value averaged with those before it, which count less the further they are."""
+def _exponential_mean(values: Sequence[tuple[float, float]], reach: float) -> list[float]:
+    """Return the exponential moving average of the values, with the distance constant `reach`."""
     means: list[float] = []
     for number, (x, value) in enumerate(values):
         keep = math.exp(-abs(x - values[number - 1][0]) / reach) if number else 0.0
@@ -245,9 +252,8 @@ def _leaning(values: Sequence[tuple[float, float]], reach: float) -> list[float]
     return means
 
 
-def _decades(low: float, high: float, *, dense: bool) -> Iterator[float]:
-    """1, 2, 5, 10 ... between two decimal logarithms; only powers of ten if not `dense` and
-    there are at least two of them."""
+def _grid_values(low: float, high: float, *, dense: bool) -> Iterator[float]:
+    """Yield 1, 2, 5, 10, ... between two decimal logarithms; only powers of ten if not `dense`."""
     factors = (1.0, 2.0, 5.0) if dense or high - low < 1.5 else (1.0,)
     for power in range(math.floor(low), math.ceil(high) + 1):
         for factor in factors:

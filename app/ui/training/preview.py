@@ -1,4 +1,4 @@
-"""The style so far, on the user's own picture."""
+"""The preview of the style during training."""
 
 from __future__ import annotations
 
@@ -11,33 +11,37 @@ from app.ui.viewport.text_painting import draw_pill, scaled
 
 
 class Preview(QWidget):
-    """Shows one picture as large as it fits, with a caption."""
+    """Shows one picture as large as possible, with a caption."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._image = QImage()
         self._caption = ""
         self.setAccessibleName("Preview")
-        self.setToolTip("The style so far, on your own picture")
+        self.setToolTip("The style at the last checkpoint, on your own picture")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     @property
     def image(self) -> QImage:
+        """The picture shown."""
         return self._image
 
     def show_image(self, image: QImage, caption: str) -> None:
-        """A null image shows only the words of `caption`, in the middle."""
+        """Show the picture; for a null image, only the caption in the middle."""
         self._image, self._caption = image, caption
         self.setAccessibleDescription(caption)
         self.update()
 
     def sizeHint(self) -> QSize:
+        """Preferred size."""
         return QSize(560, 400)
 
     def minimumSizeHint(self) -> QSize:
+        """Smallest useful size."""
         return QSize(260, 180)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the picture and its caption."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)

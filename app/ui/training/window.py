@@ -1,4 +1,4 @@
-"""The training studio: an order on the left, what becomes of it on the right."""
+"""The training studio: the form on the left, preview and losses on the right."""
 
 from __future__ import annotations
 
@@ -22,31 +22,35 @@ from PySide6.QtWidgets import (
 
 from app.errors import Problem
 from app.live.session import Session
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.controllers.drop_handler import accept_as_copy
 from app.ui.file_dialogs import FileDialogs
 from app.ui.theme.tokens import SPACE
 from app.ui.training.choice_bar import Answer, ChoiceBar
-from app.ui.training.form import Form
-from app.ui.training.formatting import about, left, question
+from app.ui.training.form import TrainingForm
+from app.ui.training.formatting import confirmation_text, format_duration, format_remaining
 from app.ui.training.loss_plot import LossPlot
 from app.ui.training.preview import Preview
-from app.ui.widgets.message_bars import ProblemBar, button
+from app.ui.widgets.message_bars import ProblemBar, make_button
 from app.ui.window_geometry import WindowGeometry
 from models.training.download import ADDRESS, SIZE_MB
 
 Pixels = NDArray[np.uint8]
 FORM_WIDTH = 340
-_EMPTY = "The style so far appears here, on the picture that is on screen in the main window"
+_EMPTY = "The preview appears here; it shows the picture of the main window in the new style"
 
 
 class TrainingWindow(QDialog):
-    """Not modal: the live picture goes on, and so does training when this window is closed.
+    """A modeless window; the stream and the training continue when it is closed.
 
-    `frame` gives the source picture on screen, (H, W, 3) uint8 RGB, or None; `keep(photographs=,
-    vgg=)` remembers what was chosen, and `picker` asks for files.
+    Args:
+        session: owns the training controller.
+        frame: returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
+        keep: `keep(photographs=, vgg=)` stores the user's choices.
+        picker: makes file dialogs.
+        parent: the main window.
     """
 
     def __init__(
@@ -61,9 +65,9 @@ class TrainingWindow(QDialog):
         self._session, self._studio = session, session.studio
         self._frame, self._keep, self._picker = frame, keep, picker
         self._unfinished: tuple[RunDirectory, ...] = ()
-        self._problem: Problem | None = None  # the one shown, or dismissed already
-        self._foreign = False  # the run is not of the order in the form
-        self._previews = 0  # counts them; only the newest is shown
+        self._problem: Problem | None = None  # the problem shown or dismissed already
+        self._attached_run = False  # the run is not from the request in the form
+        self._previews = 0  # counts the previews; only the newest is shown
         self.setWindowTitle("Train a style - StyleForge")
         self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
         self.setModal(False)
@@ -71,48 +75,48 @@ class TrainingWindow(QDialog):
         self._make()
         self._lay_out()
         self._connect()
-        self._follow(self._studio.state)
-        self._begin_curves()
+        self._on_state_changed(self._studio.state)
+        self._restart_plot()
 
     # Building
 
     def _make(self) -> None:
-        self.form = Form(self._session.run, self._picker, self)
+        self.form = TrainingForm(self._session.run, self._picker, self)
         self.problems = ProblemBar(self)
-        self.asking = ChoiceBar(self)
+        self.choice_bar = ChoiceBar(self)
         self.preview = Preview(self)
         self.preview.show_image(QImage(), _EMPTY)
-        self.curves = LossPlot(self)
-        self.use_frame = button(
+        self.loss_plot = LossPlot(self)
+        self.use_frame = make_button(
             "&Use the current frame",
-            "Show the style on the picture that is on screen now",
+            "Preview the style on the picture that is on screen",
             self._use_current_frame,
         )
-        self.bar = QProgressBar(self)
-        self.bar.setTextVisible(False)
-        self.bar.setFixedHeight(SPACE)
-        self.bar.setAccessibleName("Progress")
-        self.bar.setToolTip("How much of the training is done")
-        self.bar.setStyleSheet(
+        self.progress_bar = QProgressBar(self)
+        self.progress_bar.setTextVisible(False)
+        self.progress_bar.setFixedHeight(SPACE)
+        self.progress_bar.setAccessibleName("Progress")
+        self.progress_bar.setToolTip("Progress of the training")
+        self.progress_bar.setStyleSheet(
             "QProgressBar { background: palette(base); border: none; border-radius: 4px; }"
             "QProgressBar::chunk { background: palette(highlight); border-radius: 4px; }"
         )
-        self.doing = QLabel(self)
-        self.doing.setTextFormat(Qt.TextFormat.PlainText)
-        self.doing.setWordWrap(True)
-        self.doing.setAccessibleName("What the studio is doing")
-        self.start = button(
+        self.status = QLabel(self)
+        self.status.setTextFormat(Qt.TextFormat.PlainText)
+        self.status.setWordWrap(True)
+        self.status.setAccessibleName("Status of the training")
+        self.start = make_button(
             "&Start training", "Measure how long it takes, then train (Ctrl+Enter)", self._start
         )
-        self.resume = button(
+        self.resume = make_button(
             "&Resume", "Continue from the last checkpoint (Ctrl+Enter)", self._resume
         )
         for primary in (self.start, self.resume):
             primary.setProperty("role", "primary")
-        self.pause = button("Pau&se", "Pause training; progress is saved", self._pause)
-        self.cancel = button("Can&cel", "End it and keep nothing", self._ask_cancel)
-        self.discard = button(
-            "Throw awa&y", "Delete this run and what it learned", self._ask_cancel
+        self.pause = make_button("Pau&se", "Pause training; progress is saved", self._pause)
+        self.cancel = make_button("Can&cel", "Stop training and delete this run", self._ask_cancel)
+        self.discard = make_button(
+            "Delete ru&n", "Delete this run with its checkpoint", self._ask_cancel
         )
         for each in (self.start, self.resume, self.pause, self.cancel, self.discard):
             each.setAutoDefault(False)
@@ -128,16 +132,16 @@ class TrainingWindow(QDialog):
         under.addStretch(1)
         under.addWidget(self.use_frame)
         right.addLayout(under)
-        right.addWidget(self.curves, 2)
+        right.addWidget(self.loss_plot, 2)
         foot = QFrame(self)
-        foot.setObjectName("transport")  # dressed like the bars of the main window
+        foot.setObjectName("transport")  # styled like the bars of the main window
         row = QVBoxLayout(foot)
         row.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, SPACE)
         row.setSpacing(SPACE)
-        row.addWidget(self.bar)
+        row.addWidget(self.progress_bar)
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE)
-        buttons.addWidget(self.doing, 1)
+        buttons.addWidget(self.status, 1)
         for each in (self.discard, self.cancel, self.pause, self.resume, self.start):
             buttons.addWidget(each)
         row.addLayout(buttons)
@@ -146,7 +150,7 @@ class TrainingWindow(QDialog):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(0)
         grid.addWidget(self.problems, 0, 0, 1, 2)
-        grid.addWidget(self.asking, 1, 0, 1, 2)
+        grid.addWidget(self.choice_bar, 1, 0, 1, 2)
         grid.addWidget(self.form, 2, 0)
         grid.addLayout(right, 2, 1)
         grid.addWidget(foot, 3, 0, 1, 2)
@@ -157,33 +161,34 @@ class TrainingWindow(QDialog):
 
     def _connect(self) -> None:
         studio = self._studio
-        studio.changed.connect(self._follow)
-        studio.restarted.connect(self._begin_curves)
-        studio.previewed.connect(self._show_preview)
-        studio.noted.connect(self._note)
+        studio.changed.connect(self._on_state_changed)
+        studio.history_replaced.connect(self._restart_plot)
+        studio.preview_saved.connect(self._show_preview)
+        studio.note_received.connect(self._show_note)
         studio.finished.connect(self._show_finished)
-        studio.unfinished_changed.connect(self._offer_unfinished)
-        self.form.changed.connect(self._follow_form)
+        studio.unfinished_changed.connect(self._ask_about_unfinished)
+        self.form.changed.connect(self._on_form_changed)
 
     def showEvent(self, event: QShowEvent) -> None:
+        """Look for unfinished runs whenever the window is shown."""
         super().showEvent(event)
         if self._studio.state.phase is Phase.IDLE:
             self._studio.look_for_unfinished()
 
     def restore(self, photographs: str, vgg: str) -> None:
-        """Fill in what was chosen the last time."""
+        """Fill in the choices of the last time."""
         if photographs and Path(photographs).is_dir():
-            self.form.take_folder(Path(photographs))
+            self.form.set_folder(Path(photographs))
         self.form.show_vgg(Path(vgg) if vgg else None)
 
-    # What the studio says
+    # Signals of the training controller
 
-    def _follow(self, state: State) -> None:
+    def _on_state_changed(self, state: State) -> None:
         phase = state.phase
         idle, paused = phase is Phase.IDLE, phase is Phase.PAUSED
         self.form.set_editable(idle)
-        if idle and self._foreign:
-            self._foreign = False
+        if idle and self._attached_run:
+            self._attached_run = False
             self.form.show_run(None)
         self.start.setVisible(idle)
         self.start.setEnabled(idle and not self.form.missing_input)
@@ -196,11 +201,11 @@ class TrainingWindow(QDialog):
         self.use_frame.setEnabled(
             phase in (Phase.MEASURING, Phase.AWAITING_CONFIRMATION, Phase.TRAINING, Phase.PAUSED)
         )
-        self.bar.setVisible(phase.busy and phase is not Phase.AWAITING_CONFIRMATION)
-        self.bar.setRange(0, 0 if state.share is None else 1000)
-        if state.share is not None:
-            self.bar.setValue(round(state.share * 1000))
-        self.doing.setText(self._words(state))
+        self.progress_bar.setVisible(phase.busy and phase is not Phase.AWAITING_CONFIRMATION)
+        self.progress_bar.setRange(0, 0 if state.fraction is None else 1000)
+        if state.fraction is not None:
+            self.progress_bar.setValue(round(state.fraction * 1000))
+        self.status.setText(self._status_text(state))
         self._ask_if_needed(state)
         self._show_problem(state.problem)
 
@@ -212,54 +217,56 @@ class TrainingWindow(QDialog):
             if problem is not None:
                 self.problems.add(problem)
 
-    def _words(self, state: State) -> str:
-        run, reading = state.run, state.reading
+    def _status_text(self, state: State) -> str:
+        run, progress = state.run, state.progress
         if state.phase is Phase.IDLE:
             return self.form.missing_input
         if state.phase is Phase.PAUSED and run is not None:
             done = f", step {run.iteration:,} of {run.iterations:,}" if run.iteration else ""
             return f"'{run.title}' is paused{done}"
-        if state.phase is Phase.TRAINING and reading is not None and run is not None:
-            skipped = f"; {reading.skipped} photographs left out" if reading.skipped else ""
+        if state.phase is Phase.TRAINING and progress is not None and run is not None:
+            skipped = f"; {progress.skipped} photographs left out" if progress.skipped else ""
             return (
-                f"Training '{run.title}': step {reading.iteration:,} of {reading.iterations:,}, "
-                f"{left(reading.seconds_left)}{skipped}"
+                f"Training '{run.title}': step {progress.iteration:,} of {progress.iterations:,}, "
+                f"{format_remaining(progress.seconds_left)}{skipped}"
             )
         return state.doing
 
     def _ask_if_needed(self, state: State) -> None:
         forecast = state.forecast
         if state.phase is not Phase.AWAITING_CONFIRMATION or forecast is None:
-            self.asking.withdraw("long")
-        elif self.asking.topic != "long":
-            answers = [Answer("Start any&way", "Train for that long", self._studio.confirm)]
+            self.choice_bar.withdraw("long")
+        elif self.choice_bar.topic != "long":
+            answers = [
+                Answer("Start any&way", "Train although it takes that long", self._studio.confirm)
+            ]
             if forecast.cheaper is not None:
-                time = about(forecast.cheaper_seconds)
+                time = format_duration(forecast.cheaper_seconds)
                 less = Answer(
                     f"&{forecast.cheaper.title} instead: about {time}",
                     forecast.cheaper.words,
                     self._start_cheaper,
                 )
                 answers.append(less)
-            answers.append(Answer("Do &not train", "Back to the order", self._studio.cancel))
+            answers.append(Answer("Do &not train", "Return to the form", self._studio.cancel))
             live = self._session.info is not None and not self._session.paused
-            self.asking.ask("long", question(forecast, beside_picture=live), *answers)
+            self.choice_bar.ask("long", confirmation_text(forecast, beside_picture=live), *answers)
         if state.phase is not Phase.IDLE:
-            self.asking.withdraw("unfinished")
-            self.asking.withdraw("download")
+            self.choice_bar.withdraw("unfinished")
+            self.choice_bar.withdraw("download")
         if state.phase not in (Phase.TRAINING, Phase.PAUSED):
-            self.asking.withdraw("cancel")
+            self.choice_bar.withdraw("cancel")
 
-    def _begin_curves(self) -> None:
+    def _restart_plot(self) -> None:
         run = self._studio.state.run
-        self.curves.follow(self._studio.history, run.iterations if run else 0)
+        self.loss_plot.set_points(self._studio.history, run.iterations if run else 0)
         self.preview.show_image(QImage(), _EMPTY)
 
     def _show_preview(self, path: Path) -> None:
         self._previews += 1
         number = self._previews
-        reading = self._studio.state.reading
-        caption = f"Step {reading.iteration:,}" if reading else "So far"
+        progress = self._studio.state.progress
+        caption = f"Step {progress.iteration:,}" if progress else "Preview"
 
         def done(image: QImage) -> None:
             if number == self._previews and not image.isNull():
@@ -267,37 +274,39 @@ class TrainingWindow(QDialog):
 
         self._session.run(lambda: QImage(str(path)), done, doing="show the preview")
 
-    def _note(self, text: str) -> None:
-        if self._studio.state.reading is None and self._studio.state.phase.busy:
-            self.doing.setText(text)
+    def _show_note(self, text: str) -> None:
+        if self._studio.state.progress is None and self._studio.state.phase.busy:
+            self.status.setText(text)
 
     def _show_finished(self, style: Style) -> None:
-        self.doing.setText(f"'{style.title}' is in the gallery, and in {style.weights.parent}")
+        self.status.setText(
+            f"'{style.title}' is in the gallery; its files are in {style.weights.parent}"
+        )
 
-    def _offer_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
+    def _ask_about_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         self._unfinished = runs
         if not runs or self._studio.state.phase is not Phase.IDLE:
-            self.asking.withdraw("unfinished")
+            self.choice_bar.withdraw("unfinished")
             return
         run = runs[0]
         done = f": step {run.iteration:,} of {run.iterations:,}" if run.iteration else ""
         more = f" ({len(runs) - 1} more)" if len(runs) > 1 else ""
-        self.asking.ask(
+        self.choice_bar.ask(
             "unfinished",
             f"The training of '{run.title}' is not finished{done}.{more}",
             Answer("&Resume", "Continue from the last checkpoint", lambda: self._resume_run(run)),
             Answer(
-                "Throw awa&y",
-                "Delete this run and what it learned",
+                "Delete ru&n",
+                "Delete this run with its checkpoint",
                 lambda: self._studio.delete(run),
             ),
-            Answer("&Later", "Leave it as it is", lambda: None),
+            Answer("&Later", "Decide later", lambda: None),
         )
 
-    # What the user wishes
+    # Actions of the user
 
-    def _follow_form(self) -> None:
-        self._follow(self._studio.state)
+    def _on_form_changed(self) -> None:
+        self._on_state_changed(self._studio.state)
 
     def _start_or_resume(self) -> None:
         for each in (self.start, self.resume):
@@ -308,28 +317,28 @@ class TrainingWindow(QDialog):
     def _start(self) -> None:
         if self.form.needs_download:
             host = ADDRESS.split("/")[2]
-            self.asking.ask(
+            self.choice_bar.ask(
                 "download",
-                f"Training needs VGG-19, the network that judges pictures: {SIZE_MB} MB, "
-                f"downloaded once from {host}. Nothing is sent there.",
-                Answer("&Download and start", "Fetch it, then train", self._really_start),
-                Answer("Choose a &file...", "Use a file you have", self._choose_vgg),
-                Answer("Do &not train", "Back to the order", lambda: None),
+                f"Training needs VGG-19, the network that computes the losses: {SIZE_MB} MB, "
+                f"downloaded once from {host}. No data is sent.",
+                Answer("&Download and start", "Download it, then train", self._start_training),
+                Answer("Choose a &file...", "Use a file on this machine", self._choose_vgg),
+                Answer("Do &not train", "Return to the form", lambda: None),
             )
         else:
-            self._really_start()
+            self._start_training()
 
     def _choose_vgg(self) -> None:
-        self.form.more.setChecked(True)
+        self.form.advanced_button.setChecked(True)
         self.form.ask_vgg()
 
-    def _really_start(self) -> None:
-        order = self.form.order(self._initial_weights(), self._session.config.device)
-        if order is None:
+    def _start_training(self) -> None:
+        request = self.form.request(self._initial_weights(), self._session.config.device)
+        if request is None:
             return
-        vgg = str(order.vgg) if order.vgg else ""
-        self._keep(photographs=str(order.photographs), vgg=vgg)
-        self._studio.start(order, self._frame())
+        vgg = str(request.vgg) if request.vgg else ""
+        self._keep(photographs=str(request.photographs), vgg=vgg)
+        self._studio.start(request, self._frame())
 
     def _start_cheaper(self) -> None:
         forecast = self._studio.state.forecast
@@ -338,8 +347,8 @@ class TrainingWindow(QDialog):
             self._studio.start_cheaper(self._frame())
 
     def _initial_weights(self) -> Path | None:
-        """The weights of a built-in style: a network learns a second style far sooner than its
-        first."""
+        """Return the weights of a built-in style; training from them is much faster than from
+        random ones."""
         styles = self._session.library.styles
         return next((style.weights for style in styles if style.builtin), None)
 
@@ -349,7 +358,7 @@ class TrainingWindow(QDialog):
     def _resume_run(self, run: RunDirectory) -> None:
         self._studio.attach(run)
         if self._studio.state.run is not None:
-            self._foreign = True
+            self._attached_run = True
             self.form.show_run(run)
             self._studio.resume()
 
@@ -357,44 +366,44 @@ class TrainingWindow(QDialog):
         self._studio.pause()
 
     def _ask_cancel(self) -> None:
-        """At once while nothing was learned; otherwise after asking."""
+        """Cancel at once before the first step, otherwise ask first."""
         state = self._studio.state
         steps = len(self._studio.history) and self._studio.history[-1].iteration
         if state.run is None or not steps:
             self._studio.cancel()
             return
-        self.asking.ask(
+        self.choice_bar.ask(
             "cancel",
             f"Delete the run '{state.run.title}' after {steps:,} steps?",
             Answer("&Keep it", "Do not cancel", lambda: None),
-            Answer(
-                "&Delete run", "Delete the run and everything it has learned", self._studio.cancel
-            ),
+            Answer("&Delete run", "Delete the run with its checkpoint", self._studio.cancel),
         )
 
     def _use_current_frame(self) -> None:
         frame = self._frame()
         if frame is not None:
             self._studio.set_preview_frame(frame)
-            self.doing.setText("The next preview shows the current frame")
+            self.status.setText("The next preview shows the current frame")
 
     # Drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Accept files and folders while no run exists."""
         if self._studio.state.phase is Phase.IDLE and _paths(event.mimeData().urls()):
             accept_as_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
+        """Use each dropped file or folder."""
         accept_as_copy(event)
         for path in _paths(event.mimeData().urls()):
-            self.take(path)
+            self.open_dropped(path)
 
-    def take(self, path: Path) -> None:
-        """A folder is one of photographs, a file the style picture."""
+    def open_dropped(self, path: Path) -> None:
+        """Use a folder as the photographs, and a file as the style picture."""
         if path.is_dir():
-            self.form.take_folder(path)
+            self.form.set_folder(path)
         else:
-            self.form.take_picture(path)
+            self.form.set_picture(path)
 
 
 def _paths(urls: list[QUrl]) -> list[Path]:

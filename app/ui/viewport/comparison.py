@@ -1,4 +1,4 @@
-"""Baseline beside fused: the two pictures, their figures, and the ratio between them."""
+"""The compare view: baseline and fused picture, their latencies, and the speedup."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ GAP = 2 * SPACE
 _WRAP = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
 
 
-def pace_words(pace: LatencyStats) -> tuple[str, str]:
-    """("12.3 fps alone", "81.2 ms a frame (median), 95.0 ms (p95)"): of the network by itself,
-    since the two share the machine here."""
+def latency_text(pace: LatencyStats) -> tuple[str, str]:
+    """Return rate and latency of one network: ("12.3 fps alone", "81.2 ms a frame (median), ...").
+
+    "Alone" because the two networks share the machine while they are compared.
+    """
     return (
         f"{pace.fps:.1f} fps alone",
         f"{pace.median:.1f} ms a frame (median), {pace.p95:.1f} ms (p95)",
     )
 
 
-def ratio_words(comparison: Comparison) -> str:
-    """The ratio, whatever it is, or that it is withheld."""
+def ratio_text(comparison: Comparison) -> str:
+    """Return the speedup, or "withheld" if the pictures differ."""
     ratio = comparison.ratio
     return "withheld" if ratio is None else f"{ratio:.2f}x"
 
 
-def conditions_words(comparison: Comparison) -> str:
-    """("At 384x216, FP32"): what both networks worked at, and in."""
+def conditions_text(comparison: Comparison) -> str:
+    """Return the size and precision of both networks: "At 384x216, FP32"."""
     width, height = comparison.size
     return f"At {width}x{height}, {comparison.precision.title}"
 
 
-def difference_words(comparison: Comparison) -> str:
-    """How much the two pictures differ, and beside which bound."""
+def difference_text(comparison: Comparison) -> str:
+    """Return how much the two pictures differ, and the bound."""
     psnr = "identical" if math.isinf(comparison.psnr) else f"PSNR {comparison.psnr:.1f} dB"
     largest = f"{comparison.difference:.3g}"
     if comparison.agrees:
@@ -48,13 +50,13 @@ def difference_words(comparison: Comparison) -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """Everything shown, as one sentence for a screen reader."""
-    baseline = ", ".join(pace_words(comparison.baseline_pace))
-    fused = ", ".join(pace_words(comparison.fused_pace))
+    """Return everything that is shown as text for a screen reader."""
+    baseline = ", ".join(latency_text(comparison.baseline_latency))
+    fused = ", ".join(latency_text(comparison.fused_latency))
     return (
         f"Baseline: {baseline}. {comparison.fused_title}: {fused}. "
-        f"Ratio {ratio_words(comparison)}. {conditions_words(comparison)}. "
-        f"{difference_words(comparison)}"
+        f"Ratio {ratio_text(comparison)}. {conditions_text(comparison)}. "
+        f"{difference_text(comparison)}"
     )
 
 
@@ -66,12 +68,20 @@ def paint_comparison(
     figures: Comparison,
     draw: Callable[[Frame, QRect], None],
 ) -> None:
-    """Fill `area` with the newest `pictures` and with `figures`, which may be a little older;
-    `draw(frame, place)` puts a picture on the screen."""
+    """Paint two pictures side by side with their figures.
+
+    Args:
+        painter: paints on the viewport.
+        area: the rectangle to fill.
+        palette: of the viewport.
+        pictures: the newest comparison.
+        figures: the comparison whose figures are shown, which may be a little older.
+        draw: `draw(frame, place)` paints a frame.
+    """
     base = painter.font()
     large, small = scaled(base, 1.7, bold=True), scaled(base, 0.95)
     middle = max(200, min(300, area.width() // 3))
-    words = f"{conditions_words(figures)}\n{difference_words(figures)}"
+    words = f"{conditions_text(figures)}\n{difference_text(figures)}"
     lines = QFontMetrics(small).boundingRect(QRect(0, 0, middle, area.height()), _WRAP, words)
     foot = QFontMetrics(large).height() + lines.height() + 3 * SPACE
 
@@ -86,7 +96,7 @@ def paint_comparison(
     draw(pictures.baseline, left)
     draw(pictures.fused, right)
     painter.setFont(base)
-    # At the inner edges, so that the names stay apart however narrow the pictures are.
+    # At the inner edges, so that the names do not overlap if the pictures are narrow.
     lift = 2 * SPACE + painter.fontMetrics().height()
     draw_pill(painter, left.bottomRight() - QPoint(SPACE, lift), "Baseline", right=True)
     draw_pill(painter, right.bottomLeft() + QPoint(SPACE, -lift), figures.fused_title)
@@ -95,16 +105,16 @@ def paint_comparison(
     text, muted = palette.text().color(), palette.placeholderText().color()
     room = (inner.width() - middle) // 2 - SPACE
     between = QRect(center - middle // 2, below, middle, foot)
-    paces = [pace_words(pace) for pace in (figures.baseline_pace, figures.fused_pace)]
+    paces = [latency_text(pace) for pace in (figures.baseline_latency, figures.fused_latency)]
     side = min(room, 4 + max(QFontMetrics(small).horizontalAdvance(detail) for _, detail in paces))
-    # Under their pictures, as far as the words between them leave room.
+    # Centered below their pictures, unless the text in the middle needs the space.
     under = QRect(left.center().x() - side // 2, below, side, foot)
     under.moveRight(min(under.right(), between.left() - SPACE))
     beside = QRect(right.center().x() - side // 2, below, side, foot)
     beside.moveLeft(max(beside.left(), between.right() + SPACE))
     columns = (
         (under, *paces[0], text),
-        (between, ratio_words(figures), words, palette.highlight().color()),
+        (between, ratio_text(figures), words, palette.highlight().color()),
         (beside, *paces[1], text),
     )
     for place, headline, detail, color in columns:

@@ -1,4 +1,4 @@
-"""Figures on the picture: rates, latency, timings and what limits them."""
+"""The figures over the picture: rates, latency, timings and the bottleneck."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled
 
 _MARGIN = 3 * SPACE // 2
-_BOLD = 1.1  # how much wider bold letters are
+_BOLD = 1.1  # width of bold text relative to regular
 
 
 @dataclass(frozen=True, slots=True)
 class TextRun:
-    """Something to write, and where; flush right in its place or left."""
+    """A piece of text with its rectangle, color and alignment."""
 
     place: QRect
     text: str
@@ -31,8 +31,10 @@ class TextRun:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the overlay; `text` gives "" where it has nothing to say. A `brief` one is also
-    shown where room is scarce."""
+    """A row of the overlay; it is left out if `text` returns "".
+
+    A `brief` row is also shown where space is scarce.
+    """
 
     label: str
     text: Callable[[StreamStats, StyledFrame], str]
@@ -68,7 +70,7 @@ ROWS: tuple[Row, ...] = (
     Row("Dropped", _dropped, brief=True),
     Row("Network input", _network_size, brief=True),
     Row("Read", lambda r, _: _ms(r.timings.read)),
-    # Capture to paint, and its parts in their order, which add up to it.
+    # Capture to paint, followed by its parts, which add up to it.
     Row("Capture to paint", _latency, brief=True),
     Row("Wait", lambda r, _: _ms(r.timings.wait)),
     Row("Resize", lambda r, _: _ms(r.timings.resize)),
@@ -85,11 +87,13 @@ ROWS: tuple[Row, ...] = (
 )
 
 
-def lines(
+def overlay_rows(
     reading: StreamStats, styled: StyledFrame, *, brief: bool = False
 ) -> list[tuple[str, str]]:
-    """(label, text) for every row that has something to say, the network's groups indented. A
-    picture that stands still goes on showing what it took."""
+    """Return (label, text) of every row that has a value, with the network's groups indented.
+
+    A still picture keeps showing its own timings.
+    """
     if not reading.timings.total:
         reading = replace(reading, timings=styled.timings)
     made: list[tuple[str, str]] = []
@@ -105,58 +109,63 @@ def lines(
 
 
 class Overlay(QWidget):
-    """Lies on the viewport and lets the mouse through. Reads `reading()` and `styled()` every
-    REDRAW_MS while visible and paints from a pixmap in between.
+    """Shows figures over the viewport; transparent for the mouse.
 
-    A table, brief where it would not fit; over a comparison, which brings its own timings, a
-    strip along the top that `keep_free(height)` makes room for (0: none is wanted).
+    It reads `reading()` and `styled()` every REDRAW_MS while visible, and paints a cached pixmap in
+    between. It is a table, with fewer rows where it would not fit. Over a comparison, it is a strip
+    at the top, and `keep_free(height)` reserves space for it (0: none).
     """
 
     def __init__(
         self,
         reading: Callable[[], StreamStats],
         styled: Callable[[], StyledFrame | None],
-        keep_free: Callable[[int], None],
+        set_headroom: Callable[[int], None],
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._reading, self._styled, self._keep_free = reading, styled, keep_free
+        self._reading, self._styled, self._keep_free = reading, styled, set_headroom
         self._viewport = parent
         self._pixmap = QPixmap()
         self._covered = 0
-        # Only ever grows, so that figures whose digits change do not twitch.
-        self._widest: dict[str, int] = {}
-        self.redraws = 0  # how often the text was drawn
+        # Widths only grow, so that changing digits do not move the columns.
+        self._max_widths: dict[str, int] = {}
+        self.redraws = 0  # number of times the text was drawn
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Figures")
-        self._tick = QTimer(self, interval=REDRAW_MS)
-        self._tick.timeout.connect(self.refresh)
-        self._tick.start()
+        self._timer = QTimer(self, interval=REDRAW_MS)
+        self._timer.timeout.connect(self.refresh)
+        self._timer.start()
 
     def showEvent(self, event: QShowEvent) -> None:
+        """Show the newest figures at once."""
         self.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
+        """Release the reserved space."""
         self._keep_free(0)
 
-    def make_way(self, covered: int) -> None:
-        """So many pixels of the top lie under messages; the table goes below them. The strip over
-        a comparison stays, or the pictures would move."""
+    def set_covered_height(self, covered: int) -> None:
+        """Move below messages that cover the top of the viewport.
+
+        Args:
+            covered: their height in pixels.
+        """
         self._covered = covered
         self.refresh()
 
     def refresh(self) -> None:
-        """Draw the newest figures; nothing while hidden."""
+        """Draw the newest figures, unless hidden."""
         if not self.isVisible():
             return
         reading, styled = self._reading(), self._styled()
         title = reading.bottleneck[:1].upper() + reading.bottleneck[1:]
         compared = styled is not None and styled.comparison is not None
         self.move(2 * SPACE, 2 * SPACE + (0 if compared else self._covered))
-        rows = lines(reading, styled, brief=compared) if styled else []
+        rows = overlay_rows(reading, styled, brief=compared) if styled else []
         size, words = (self._strip if compared else self._table)(title, rows)
         if styled and not compared and size.height() > self._viewport.height() - 2 * self.y():
-            rows = lines(reading, styled, brief=True)
+            rows = overlay_rows(reading, styled, brief=True)
             size, words = self._table(title, rows)
         self._pixmap = self._render(size, words) if rows else QPixmap()
         self.redraws += 1
@@ -167,18 +176,19 @@ class Overlay(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the cached pixmap."""
         if not self._pixmap.isNull():
             QPainter(self).drawPixmap(0, 0, self._pixmap)
 
     def _width(self, text: str, of: str = "") -> int:
-        """Of `text`, and at least what a text of the name `of` needed before."""
+        """Return the width of `text`; with `of`, at least the largest so far under that name."""
         width = self.fontMetrics().horizontalAdvance(text)
         if of:
-            width = self._widest[of] = max(width, self._widest.get(of, 0))
+            width = self._max_widths[of] = max(width, self._max_widths.get(of, 0))
         return width
 
     def _table(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[TextRun]]:
-        """Its size and its words: row below row, labels left, texts right."""
+        """Lay the rows out as a table; returns its size and texts."""
         labels = max((self._width(label) for label, _ in rows), default=0)
         texts = max((self._width(text, of=label) for label, text in rows), default=0)
         inner = max(labels + 3 * SPACE + texts, round(_BOLD * self._width(title, of="title")))
@@ -196,7 +206,7 @@ class Overlay(QWidget):
         return QSize(inner + 2 * _MARGIN, place.top() + SPACE), words
 
     def _strip(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[TextRun]]:
-        """The same side by side, on as many lines as the viewport's width demands."""
+        """Lay the rows out side by side, on as many lines as needed; returns size and texts."""
         limit = self._viewport.width() - 2 * self.x() - _MARGIN
         place = QRect(_MARGIN, SPACE // 2, 0, self._line())
         words: list[TextRun] = []

@@ -1,4 +1,4 @@
-"""Words on pictures, legible on any of them."""
+"""Text painted over pictures, legible on any background."""
 
 from __future__ import annotations
 
@@ -9,26 +9,29 @@ from PySide6.QtGui import QColor, QFont, QFontInfo, QFontMetrics, QPainter, QPen
 
 from app.ui.theme.tokens import RADIUS, SPACE
 
-REDRAW_MS = 250  # figures that change faster cannot be read
-LONG_WORD = 32  # letters; longer ones may be broken anywhere
+REDRAW_MS = 250  # faster changes would be illegible
+LONG_WORD = 32  # characters; longer words may be broken anywhere
 
-SHADE = QColor(12, 13, 15, 214)  # with white text, at least 7 to 1 even on a white picture
+SHADE = QColor(12, 13, 15, 214)  # contrast to white text of at least 7:1, even over a white picture
 INK = QColor("#ffffff")
 FAINT = QColor("#c9ced6")
 
 
 def scaled(font: QFont, factor: float, *, bold: bool = False) -> QFont:
-    """`font`, `factor` times as large, with digits of one width."""
+    """Return `font` at `factor` times its size, with tabular digits."""
     made = QFont(font)
-    made.setPointSizeF(QFontInfo(font).pointSizeF() * factor)  # a font may be set in pixels
+    made.setPointSizeF(
+        QFontInfo(font).pointSizeF() * factor
+    )  # the font's size may be set in pixels
     made.setBold(bold)
     made.setFeature(QFont.Tag("tnum"), 1)
     return made
 
 
 def breakable(text: str) -> str:
-    """`text` with invisible places to break very long words at, so that a file's name does not
-    widen the window."""
+    """Insert invisible break opportunities into very long words, so that they do not widen the
+    window.
+    """
     return re.sub(rf"\S{{{LONG_WORD}}}(?=\S)", "\\g<0>\u200b", text)
 
 
@@ -40,8 +43,18 @@ def draw_pill(
     right: bool = False,
     widest: int | None = None,
 ) -> QRect:
-    """A dark label whose top left (or, with `right`, top right) corner is `corner`; its place.
-    What is wider than `widest` pixels is shortened."""
+    """Draw a label on a dark rounded rectangle.
+
+    Args:
+        painter: its font is used.
+        corner: top left corner, or top right with `right`.
+        text: the label.
+        right: whether `corner` is at the right.
+        widest: longer labels are elided to this width in pixels.
+
+    Returns:
+        The rectangle.
+    """
     metrics = painter.fontMetrics()
     if widest is not None:
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, widest - 2 * SPACE)
@@ -57,6 +70,7 @@ def draw_pill(
 
 
 def pill_size(metrics: QFontMetrics, text: str) -> QSize:
+    """Return the size of a label with this text."""
     return QSize(metrics.horizontalAdvance(text) + 2 * SPACE, metrics.height() + SPACE)
 
 
@@ -69,8 +83,16 @@ def draw_card(
     edge: QColor | None = None,
     shade: bool = False,
 ) -> None:
-    """A centered dark card with a title and a wrapped detail; `edge` draws a dashed border
-    around all of `area`, for what can be dropped there, `shade` darkens what is under it."""
+    """Draw a centered dark card with a title and a wrapped text.
+
+    Args:
+        painter: its font is used.
+        area: the rectangle to center in.
+        title: the first line.
+        detail: the text below; may be empty.
+        edge: color of a dashed border around `area`, for a drop target.
+        shade: whether to darken `area`.
+    """
     if shade:
         painter.fillRect(area, QColor(12, 13, 15, 120))
     if edge is not None:

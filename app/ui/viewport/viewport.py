@@ -1,4 +1,4 @@
-"""Shows frames. The only place where pixels become a QImage."""
+"""Shows frames; the only place where pixels become a QImage."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 VIEWS = ("styled", "split", "compare")
-FINE = 4  # a picture is averaged down from at most about so many times its size on screen
-PAINT_MS = 10.0  # spent on scaling in one paint; the next pictures are drawn roughly until the next
+MAX_AREA_FACTOR = 4  # largest factor of area averaging; larger pictures are subsampled first
+SCALING_BUDGET_MS = 10.0  # for scaling in one paint; beyond it, pictures are drawn with low quality
 _STEPS = {
     Qt.Key.Key_Left: -0.02,
     Qt.Key.Key_Right: 0.02,
@@ -31,59 +31,62 @@ _STEPS = {
 
 
 class Viewport(QWidget):
-    """The picture, alone, beside its original under a divider, or as a comparison.
+    """Shows the styled picture, the split view or the comparison.
 
     `shown(styled, paint_ms)` is called at the end of the first paint of each result.
     """
 
     split_changed = Signal(float)
-    resized = Signal(int, int)  # width and height in pixels of the screen
+    resized = Signal(int, int)  # width and height in device pixels
 
     def __init__(
         self, shown: Callable[[StyledFrame, float], None], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._shown = shown
+        self._on_painted = shown
         self._styled: StyledFrame | None = None
-        self._unseen = False  # the newest result has not been painted yet
+        self._unpainted = False  # the newest result has not been painted yet
         self._view = "styled"
         self._split = 0.5
         self._title = "the style"
-        self._empty = ("", "")
-        self._waiting = ""
-        self._offer: tuple[str, str, bool] | None = None
-        self._fitted: dict[int, tuple[Frame, Frame, QImage]] = {}  # original, scaled, its image
-        self._scaling_ms = 0.0  # in this paint
-        self._figures: Comparison | None = None  # the one whose figures are written
+        self._empty_text = ("", "")
+        self._waiting_text = ""
+        self._drop_hint: tuple[str, str, bool] | None = None
+        self._scaled: dict[
+            int, tuple[Frame, Frame, QImage]
+        ] = {}  # original, scaled frame, image of the scaled frame
+        self._scaling_ms = 0.0  # time spent on scaling in this paint
+        self._figures: Comparison | None = None  # the comparison whose figures are shown
         self._figures_since = 0.0
         self._headroom = 0
         self._covered = 0
-        self._picture = QRect()  # where the picture is; the divider moves inside
+        self._picture = QRect()  # the rectangle of the picture, in which the divider moves
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 240)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName("Picture")
         self.setToolTip("")
-        self._describe()
+        self._update_description()
 
-    # What is shown
+    # Content
 
     @property
     def styled(self) -> StyledFrame | None:
-        """The result on screen; None while there is none."""
+        """The result on screen; None if there is none."""
         return self._styled
 
     def show_styled(self, styled: StyledFrame | None) -> None:
-        """Show a result from the next paint on; None empties the viewport."""
+        """Show a result from the next paint on; None clears the viewport."""
         changed = styled is None or self._styled is None or styled.config != self._styled.config
         self._styled = styled
-        self._unseen = styled is not None
-        self._write_figures(styled.comparison if styled else None, at_once=changed)
-        self._describe()
+        self._unpainted = styled is not None
+        self._update_figures(styled.comparison if styled else None, at_once=changed)
+        self._update_description()
         self.update()
 
-    def _write_figures(self, newest: Comparison | None, *, at_once: bool) -> None:
-        """Figures of a stream change too fast to be read; a verdict that turns does not wait."""
+    def _update_figures(self, newest: Comparison | None, *, at_once: bool) -> None:
+        """Limit the update rate of the figures, so that they can be read; a changed verdict shows
+        at once."""
         kept, now = self._figures, time.perf_counter()
         old = now - self._figures_since >= REDRAW_MS / 1e3
         if at_once or old or kept is None or newest is None or kept.agrees != newest.agrees:
@@ -91,7 +94,7 @@ class Viewport(QWidget):
 
     @property
     def view(self) -> str:
-        """One of VIEWS."""
+        """The view, one of VIEWS."""
         return self._view
 
     @view.setter
@@ -99,13 +102,13 @@ class Viewport(QWidget):
         if view not in VIEWS:
             raise ValueError(f"there is no view '{view}', only {', '.join(VIEWS)}")
         self._view = view
-        self._describe()
+        self._update_description()
         self._set_cursor(None)
         self.update()
 
     @property
     def split(self) -> float:
-        """Where the divider stands, 0 (left edge: all styled) to 1 (all original)."""
+        """Position of the divider: 0 (left edge, all styled) to 1 (all original)."""
         return self._split
 
     @split.setter
@@ -113,52 +116,60 @@ class Viewport(QWidget):
         split = min(1.0, max(0.0, split))
         if split != self._split:
             self._split = split
-            self._describe()
+            self._update_description()
             self.split_changed.emit(split)
             self.update()
 
-    def keep_free(self, headroom: int) -> None:
-        """A comparison leaves so many pixels free above it, for what lies on the viewport."""
+    def set_headroom(self, headroom: int) -> None:
+        """Reserve space at the top of the compare view.
+
+        Args:
+            headroom: its height in pixels.
+        """
         if headroom != self._headroom:
             self._headroom = headroom
             self.update()
 
-    def make_way(self, covered: int) -> None:
-        """So many pixels of the top lie under messages; what is waited for is said below them."""
+    def set_covered_height(self, covered: int) -> None:
+        """Move texts and the compare view below messages that cover the top.
+
+        Args:
+            covered: their height in pixels.
+        """
         self._covered = covered
         self.update()
 
-    def name_style(self, title: str) -> None:
-        """The title the split view puts on the styled side."""
+    def set_style_title(self, title: str) -> None:
+        """Set the title of the styled side in the split view."""
         self._title = title
         self.update()
 
-    def say_empty(self, title: str, detail: str) -> None:
-        """What to say while there is no picture."""
-        self._empty = (title, detail)
-        self._describe()
+    def show_empty(self, title: str, detail: str) -> None:
+        """Set the texts to show while there is no picture."""
+        self._empty_text = (title, detail)
+        self._update_description()
         self.update()
 
-    def say_waiting(self, text: str) -> None:
-        """What is being waited for ("Loading Candy..."); "" when it is there."""
-        if text != self._waiting:
-            self._waiting = text
-            self._describe()
+    def show_waiting(self, text: str) -> None:
+        """Show what is loading ("Loading Candy..."); "" for nothing."""
+        if text != self._waiting_text:
+            self._waiting_text = text
+            self._update_description()
             self.update()
 
-    def offer(self, title: str, detail: str = "", *, accepted: bool = True) -> None:
-        """While something is dragged over the window: what dropping it would do."""
-        self._offer = (title, detail, accepted)
+    def show_drop_hint(self, title: str, detail: str = "", *, accepted: bool = True) -> None:
+        """Show what dropping would do, while something is dragged over the window."""
+        self._drop_hint = (title, detail, accepted)
         self.update()
 
-    def withdraw(self) -> None:
-        """The drag is over."""
-        self._offer = None
+    def hide_drop_hint(self) -> None:
+        """Hide the hint at the end of the drag."""
+        self._drop_hint = None
         self.update()
 
-    def _describe(self) -> None:
+    def _update_description(self) -> None:
         if self._styled is None:
-            text = self._waiting or ". ".join(part for part in self._empty if part)
+            text = self._waiting_text or ". ".join(part for part in self._empty_text if part)
         elif self._view == "split":
             text = f"Split view, divider at {self._split:.0%}; left and right arrows move it"
         elif self._view == "compare" and self._figures:
@@ -170,24 +181,27 @@ class Viewport(QWidget):
     # Painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the view, and report the first paint of each result."""
         start = time.perf_counter()
         self._scaling_ms = 0.0
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self.palette().dark())
         if self._styled is None:
-            if self._waiting:
-                draw_card(painter, self.rect(), self._waiting, "")
-            elif not self._offer:
-                draw_card(painter, self.rect(), *self._empty, edge=self.palette().mid().color())
+            if self._waiting_text:
+                draw_card(painter, self.rect(), self._waiting_text, "")
+            elif not self._drop_hint:
+                draw_card(
+                    painter, self.rect(), *self._empty_text, edge=self.palette().mid().color()
+                )
         else:
             self._paint_result(painter, self._styled)
-            if self._waiting:
+            if self._waiting_text:
                 corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
                 widest = self.width() - 4 * SPACE
-                draw_pill(painter, corner, self._waiting, right=True, widest=widest)
-        if self._offer:
-            title, detail, accepted = self._offer
+                draw_pill(painter, corner, self._waiting_text, right=True, widest=widest)
+        if self._drop_hint:
+            title, detail, accepted = self._drop_hint
             edge = self.palette().highlight().color() if accepted else INK
             draw_card(painter, self.rect(), title, detail, edge=edge, shade=True)
         if self.hasFocus() and self._can_split and not self.window().isFullScreen():
@@ -195,12 +209,12 @@ class Viewport(QWidget):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
         painter.end()
-        if self._unseen and self._styled is not None:
-            self._unseen = False
-            self._shown(self._styled, (time.perf_counter() - start) * 1e3)
+        if self._unpainted and self._styled is not None:
+            self._unpainted = False
+            self._on_painted(self._styled, (time.perf_counter() - start) * 1e3)
 
     def _paint_result(self, painter: QPainter, styled: StyledFrame) -> None:
-        self._forget_unused(styled)
+        self._evict_unused(styled)
         if self._view == "compare" and styled.comparison and self._figures:
             paint_comparison(
                 painter,
@@ -218,8 +232,8 @@ class Viewport(QWidget):
         self._draw(painter, styled.frame, self._picture)
         if self._view == "split":
             self._paint_split(painter, styled)
-        elif self._view == "compare" and not self._waiting:
-            corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
+        elif self._view == "compare" and not self._waiting_text:
+            corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
             draw_pill(painter, corner, "Measuring baseline and fused...", right=True)
 
     def _paint_split(self, painter: QPainter, styled: StyledFrame) -> None:
@@ -246,38 +260,41 @@ class Viewport(QWidget):
             painter.drawLine(tip, knob + QPoint(side * 4, 4))
 
     def _draw(self, painter: QPainter, frame: Frame, place: QRect) -> None:
-        """Draw `frame` scaled to `place`. The scaled image is kept until the frame changes, so
-        that moving the divider or redrawing the overlay costs a copy at most. Where scaling has
-        held this paint up already, draw roughly, and well in the next paint."""
+        """Draw `frame` scaled to `place`.
+
+        The scaled image is cached until the frame changes, so that moving the divider or updating
+        the overlay copies at most. If scaling has used up its budget in this paint, the frame is
+        drawn with low quality, and properly in the next paint.
+        """
         ratio = self.devicePixelRatioF()
         width = max(1, round(place.width() * ratio))
         height = max(1, round(place.height() * ratio))
-        kept = self._fitted.get(id(frame))
+        kept = self._scaled.get(id(frame))
         if kept is None or (kept[1].width, kept[1].height) != (width, height):
-            if self._scaling_ms > PAINT_MS:
+            if self._scaling_ms > SCALING_BUDGET_MS:
                 painter.drawImage(place, as_image(frame.small or frame))
                 self.update()
                 return
             start = time.perf_counter()
-            scaled = fitted(frame, width, height)
+            scaled = scale_frame(frame, width, height)
             image = as_image(scaled)
             image.setDevicePixelRatio(ratio)
-            kept = self._fitted[id(frame)] = (frame, scaled, image)
+            kept = self._scaled[id(frame)] = (frame, scaled, image)
             self._scaling_ms += (time.perf_counter() - start) * 1e3
         painter.drawImage(place.topLeft(), kept[2])
 
-    def _forget_unused(self, styled: StyledFrame) -> None:
+    def _evict_unused(self, styled: StyledFrame) -> None:
         used = {id(styled.frame), id(styled.source)}
         if styled.comparison:
             used |= {id(styled.comparison.baseline), id(styled.comparison.fused)}
-        self._fitted = {key: kept for key, kept in self._fitted.items() if key in used}
+        self._scaled = {key: kept for key, kept in self._scaled.items() if key in used}
 
     # The divider
 
     def _divider(self) -> int:
         return self._picture.left() + round(self._split * self._picture.width())
 
-    def _dragged_to(self, x: float) -> None:
+    def _move_divider(self, x: float) -> None:
         if self._picture.width():
             self.split = (x - self._picture.left()) / self._picture.width()
 
@@ -290,16 +307,19 @@ class Viewport(QWidget):
         return self._view == "split" and self._styled is not None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Move the divider to the pointer."""
         if self._can_split and event.button() == Qt.MouseButton.LeftButton:
-            self._dragged_to(event.position().x())
+            self._move_divider(event.position().x())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Drag the divider, and update the cursor near it."""
         if self._can_split and event.buttons() & Qt.MouseButton.LeftButton:
-            self._dragged_to(event.position().x())
+            self._move_divider(event.position().x())
         self._set_cursor(event.position().x())
 
     def event(self, event: QEvent) -> bool:
-        # In the split view the arrow keys are the divider's before they are a shortcut.
+        """In the split view, handle the arrow keys before they become shortcuts."""
+        # In the split view the arrow keys move the divider instead of being shortcuts.
         if (
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
@@ -311,6 +331,7 @@ class Viewport(QWidget):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move the divider with the arrow keys, Home and End."""
         step = _STEPS.get(Qt.Key(event.key()))
         if step is None or not self._can_split:
             super().keyPressEvent(event)
@@ -319,21 +340,22 @@ class Viewport(QWidget):
         self.split += step * 5 if large else step
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._fitted.clear()
+        """Clear the cache and report the new size in device pixels."""
+        self._scaled.clear()
         ratio = self.devicePixelRatioF()
         self.resized.emit(round(self.width() * ratio), round(self.height() * ratio))
 
 
-def fitted(frame: Frame, width: int, height: int) -> Frame:
-    """`frame` at width x height; itself if it has that size."""
+def scale_frame(frame: Frame, width: int, height: int) -> Frame:
+    """Return `frame` at width x height pixels; `frame` itself if it has that size."""
     if (frame.width, frame.height) == (width, height):
         return frame
     small = frame.small
     if small is not None and small.width >= width and small.height >= height:
         frame = small
     pixels = frame.pixels
-    # Each step is the fastest that will do: what takes longer holds the window up.
-    thin = min(frame.width // (FINE * width), frame.height // (FINE * height))
+    # Each step uses the fastest sufficient method, since it runs on the GUI thread.
+    thin = min(frame.width // (MAX_AREA_FACTOR * width), frame.height // (MAX_AREA_FACTOR * height))
     if thin > 1:
         pixels = _resized(pixels, frame.width // thin, frame.height // thin, cv2.INTER_NEAREST)
     rows, columns = pixels.shape[:2]
@@ -342,7 +364,7 @@ def fitted(frame: Frame, width: int, height: int) -> Frame:
         columns, rows = columns // whole, rows // whole
         even = pixels[: rows * whole, : columns * whole]
         pixels = _resized(even, columns, rows, cv2.INTER_AREA)
-    # Area averaging by a fraction costs more and matters only where pixels would be skipped.
+    # Fractional area averaging is slower, and needed only if pixels would be skipped.
     method = cv2.INTER_AREA if columns > 1.5 * width else cv2.INTER_LINEAR
     return Frame(_resized(pixels, width, height, method), frame.index, frame.captured_at)
 
@@ -352,7 +374,7 @@ def _resized(pixels: Pixels, width: int, height: int, method: int) -> Pixels:
 
 
 def as_image(frame: Frame) -> QImage:
-    """Wrap `frame` without copying; valid only as long as `frame` is."""
+    """Wrap `frame` without copying; the image is valid only as long as `frame` is."""
     return QImage(
         frame.pixels.data,
         frame.width,

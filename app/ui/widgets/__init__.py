@@ -1,1 +1,1 @@
-"""The parts of the window: bars, panels and controls."""
+"""The widgets of the window: bars, panel and controls."""

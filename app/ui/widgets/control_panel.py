@@ -1,4 +1,4 @@
-"""The panel: every choice that changes the picture, bound to the session's config."""
+"""The panel with all controls that change the picture, bound to the session's config."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QScrollArea,
     QWidget,
@@ -22,22 +21,26 @@ from app.live.session import Session
 from app.options import NETWORKS
 from app.parameters import PARAMETERS, Group
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.form_layout import Form
-from app.ui.widgets.message_bars import button
+from app.ui.widgets.form_layout import FormLayout
+from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, control_of
+from app.ui.widgets.remark_label import RemarkLabel
 from kernels.ops.registry import KernelStatus, statuses
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
 
-FEW = 2  # kernels that are named; of more, the count says as much
+MAX_NAMED_KERNELS = 2  # up to this many kernels are listed by name, more as a count
 
 
-class Panel(QScrollArea):
-    """Writes session.config and follows config_changed. `source_picked(value)` is one of the
-    values given to `offer_sources`; `address_entered(text)` what was typed as an address;
-    `address_left` says that its field has gone and taken the focus along."""
+class ControlPanel(QScrollArea):
+    """Writes session.config and follows config_changed.
+
+    `source_picked(value)` has one of the values given to `set_sources`, `address_entered(text)` the
+    typed address. `address_left` is emitted when the address field is hidden while it has the
+    focus.
+    """
 
     source_picked = Signal(object)
     address_entered = Signal(str)
@@ -47,8 +50,8 @@ class Panel(QScrollArea):
         super().__init__(parent)
         self._session = session
         self._statuses: tuple[KernelStatus, ...] = ()
-        self._automatic = ""  # the automatic size now, "288x208"
-        self._style = ""  # the one that is not offered as the second
+        self._automatic_size = ""  # the current automatic size, "288x208"
+        self._style = ""  # the first style, not listed as the second
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -56,44 +59,46 @@ class Panel(QScrollArea):
         self._make_widgets()
         self._lay_out()
         self._connect()
-        self.follow(session.config)
-        self._ask_devices()
+        self.show_config(session.config)
+        self._query_devices()
 
     # Building
 
     def _make_widgets(self) -> None:
-        self.source = OptionBox("Source", "What to style: a camera, a file, a folder, the scene")
+        self.source = OptionBox("Source", "The source: a camera, a file, a folder or the scene")
         self.source.setPlaceholderText("Nothing is open")
         self.address = QLineEdit()
         self.address.setPlaceholderText("http://... or rtsp://...")
         self.address.setAccessibleName("Network address")
         self.address.setToolTip("The address of a network camera: http:// (MJPEG) or rtsp://")
-        self.connect_button = button("Co&nnect", "Open this address (Enter)", self._enter_address)
+        self.connect_button = make_button(
+            "Co&nnect", "Open this address (Enter)", self._enter_address
+        )
         self.controls = {name: control_of(row) for name, row in PARAMETERS.items()}
         self.mix = OptionBox(
             "Mix with", "A second style to mix in (M); also Shift-click one in the gallery"
         )
         self.network_size = OptionBox(
             "Size",
-            "Long side of the picture the network sees: smaller is faster, larger has narrower "
+            "Long side of the network's input: a smaller one is faster, a larger one makes finer "
             "strokes. Automatic keeps their width",
         )
-        self.precision = OptionBox("Precision", "The numbers the network computes with")
-        self.precision.offer(Choice(member, member.title) for member in Precision)
+        self.precision = OptionBox("Precision", "Number format of the network's computation")
+        self.precision.set_options(Choice(member, member.title) for member in Precision)
         self.kernels = OptionBox("Kernels", "Which implementation of the network runs")
-        self.kernels.offer(Choice(key, network.title) for key, network in VARIANTS.items())
+        self.kernels.set_options(Choice(key, network.title) for key, network in VARIANTS.items())
         self.device = OptionBox("Device", "Where the network runs")
-        self.device.offer([Choice("auto", "Automatic")])
+        self.device.set_options([Choice("auto", "Automatic")])
         self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
-            _muted() for _ in range(4)
+            RemarkLabel() for _ in range(4)
         )
-        self._offer_sizes()
-        self._offer_styles()
+        self._set_size_options()
+        self._set_mix_options()
 
     def _lay_out(self) -> None:
         content = QFrame()
         content.setObjectName("panel")
-        form = Form(content)
+        form = FormLayout(content)
         self.address_row = QWidget()
         row = QHBoxLayout(self.address_row)
         row.setContentsMargins(0, 0, 0, 0)
@@ -101,24 +106,24 @@ class Panel(QScrollArea):
         row.addWidget(self.connect_button)
         self.address_row.hide()
         form.add("S&ource", self.source)
-        form.below(self.address_row, whole=True)
+        form.add_below(self.address_row, whole=True)
         above = {"mix_amount": ("Mi&x with", self.mix), "strokes": ("Si&ze", self.network_size)}
         for group in Group:
-            form.heading(group)
+            form.add_heading(group)
             names = [name for name, row in PARAMETERS.items() if row.group is group]
             for name in sorted(names, key=lambda n: isinstance(self.controls[n], CheckControl)):
                 if name in above:
                     form.add(*above[name])
                 self.controls[name].add_to(form)
                 if name == "network":
-                    form.below(self.network_remark)
+                    form.add_below(self.network_remark)
         form.add("&Precision", self.precision)
-        form.below(self.precision_remark, whole=True)
+        form.add_below(self.precision_remark, whole=True)
         form.add("&Kernels", self.kernels)
-        form.below(self.kernels_remark, whole=True)
+        form.add_below(self.kernels_remark, whole=True)
         form.add("&Device", self.device)
-        form.below(self.device_remark, whole=True)
-        form.end()
+        form.add_below(self.device_remark, whole=True)
+        form.add_stretch_row()
         self.setWidget(content)
         # Wide enough for "Automatic, 1920x1080" beside its label in any font.
         letters = self.fontMetrics().horizontalAdvance("Smoothing Automatic, 1920x1080")
@@ -126,10 +131,10 @@ class Panel(QScrollArea):
 
     def _connect(self) -> None:
         session = self._session
-        session.config_changed.connect(self.follow)
-        session.kernels_changed.connect(lambda _: self._ask_remarks(session.config.device))
-        session.styled.connect(self._follow_result)
-        session.styles_changed.connect(self._offer_styles)
+        session.config_changed.connect(self.show_config)
+        session.kernels_changed.connect(lambda _: self._query_limitations(session.config.device))
+        session.styled.connect(self._on_styled)
+        session.styles_changed.connect(self._set_mix_options)
         self.source.picked.connect(self.source_picked)
         self.address.returnPressed.connect(self._enter_address)
         self.mix.picked.connect(lambda key: self._choose(mix=key))
@@ -140,17 +145,17 @@ class Panel(QScrollArea):
         self.kernels.picked.connect(lambda kernels: self._choose(kernels=kernels))
         self.device.picked.connect(lambda device: self._choose(device=device))
 
-    # Config in both directions
+    # Config to controls and back
 
     def _choose(self, **changes: Any) -> None:
         self._session.config = replace(self._session.config, **changes)
 
-    def follow(self, config: EngineConfig) -> None:
-        """Show `config`; silent, so nothing comes back from it."""
+    def show_config(self, config: EngineConfig) -> None:
+        """Show `config` without emitting signals."""
         for name, control in self.controls.items():
             control.show_value(getattr(config, name))
         if config.style != self._style:
-            self._offer_styles()
+            self._set_mix_options()
         self.mix.show_choice(config.mix)
         share = self.controls["mix_amount"]
         assert isinstance(share, FractionControl)
@@ -160,70 +165,70 @@ class Panel(QScrollArea):
         self.kernels.show_choice(config.kernels)
         if self.device.currentData() != config.device:
             self.device.show_choice(config.device)
-            self._ask_remarks(config.device)
+            self._query_limitations(config.device)
         self._show_remarks()
 
-    def _offer_styles(self) -> None:
-        """The second style may be any but the first."""
+    def _set_mix_options(self) -> None:
+        """List every style but the first as the second style."""
         config = self._session.config
         self._style = config.style
         others = (s for s in self._session.library.styles if s.key != config.style)
-        self.mix.offer([Choice(None, "Nothing"), *(Choice(s.key, s.title) for s in others)])
+        self.mix.set_options([Choice(None, "Nothing"), *(Choice(s.key, s.title) for s in others)])
         self.mix.show_choice(config.mix)
 
-    def _follow_result(self, styled: StyledFrame) -> None:
+    def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
-        _say(self.network_remark, f"{NETWORKS['lite'].title} now" if lite else "")
+        self.network_remark.show_text(f"{NETWORKS['lite'].title} now" if lite else "")
         if styled.config.size is not None:
             return
         now = f"{styled.size[0]}x{styled.size[1]}"
-        if now != self._automatic:
-            self._automatic = now
+        if now != self._automatic_size:
+            self._automatic_size = now
             self.network_size.setItemText(0, self._automatic_title())
 
-    def _offer_sizes(self) -> None:
-        sizes = dict.fromkeys((*SIZES, self._session.config.size))  # and one set by hand
-        self.network_size.offer(
+    def _set_size_options(self) -> None:
+        sizes = dict.fromkeys((*SIZES, self._session.config.size))  # and one from the settings file
+        self.network_size.set_options(
             Choice(size, f"{size} px" if size else self._automatic_title()) for size in sizes
         )
 
     def _automatic_title(self) -> str:
-        return f"Automatic, {self._automatic}" if self._automatic else "Automatic"
+        return f"Automatic, {self._automatic_size}" if self._automatic_size else "Automatic"
 
-    # Devices and what they are good at: asking may wake a GPU, so it is a job
+    # Devices and their limitations, queried in a job, since that may wake a GPU
 
-    def _ask_devices(self) -> None:
+    def _query_devices(self) -> None:
         def done(found: tuple[DeviceChoice, ...]) -> None:
-            self.device.offer(Choice(device.key, device.title) for device in found)
+            self.device.set_options(Choice(device.key, device.title) for device in found)
             self.device.show_choice(self._session.config.device)
-            self._ask_remarks(self._session.config.device)
+            self._query_limitations(self._session.config.device)
 
         self._session.run(devices, done, doing="look for devices")
 
-    def _ask_remarks(self, device: str) -> None:
+    def _query_limitations(self, device: str) -> None:
         def work() -> tuple[list[Choice], tuple[KernelStatus, ...]]:
             known = {choice.key for choice in devices()}
-            where = resolve(device if device in known else "auto")  # the engine refuses others
+            where = resolve(device if device in known else "auto")  # the engine rejects others
             limitations = [Choice(p, p.title, p.remark(where) or p.cost) for p in Precision]
             return limitations, statuses(where)
 
         def done(found: tuple[list[Choice], tuple[KernelStatus, ...]]) -> None:
             choices, self._statuses = found
-            self.precision.offer(choices)
+            self.precision.set_options(choices)
             self.precision.show_choice(self._session.config.precision)
             self._show_remarks()
 
         self._session.run(work, done, doing="ask the device what it can do")
 
     def _show_remarks(self) -> None:
-        _say(self.precision_remark, self.precision.remark)
-        _say(self.kernels_remark, self._kernel_words())
+        self.precision_remark.show_text(self.precision.remark)
+        self.kernels_remark.show_text(self._kernel_status_text())
         title = self.device.currentText()
-        _say(self.device_remark, title if len(title) > 28 else "")
+        self.device_remark.show_text(title if len(title) > 28 else "")
 
-    def _kernel_words(self) -> str:
+    def _kernel_status_text(self) -> str:
         if self._session.config.kernels == "baseline":
-            return "Plain PyTorch, to compare with"
+            return "Plain PyTorch, for comparison"
         missing: dict[str, list[str]] = {}
         for status in self._statuses:
             if not (status.ready or status.by_choice):
@@ -234,31 +239,28 @@ class Panel(QScrollArea):
             return f"Native kernels: ready{on_pytorch}" if self._statuses else ""
         if len(missing) == 1 and not any(status.ready for status in self._statuses):
             return f"Native kernels: {next(iter(missing))}"
-        return "\n".join(
-            f"{', '.join(names) if len(names) <= FEW else f'{len(names)} kernels'}: {reason}"
-            for reason, names in missing.items()
-        )
+        return "\n".join(f"{_kernels_text(names)}: {reason}" for reason, names in missing.items())
 
     # Sources
 
-    def offer_sources(self, choices: list[Choice], current: object) -> None:
-        """What the source box lists, and which of it is open."""
-        self.source.offer(choices)
+    def set_sources(self, choices: list[Choice], current: object) -> None:
+        """Set the options of the source list, and which of them is open."""
+        self.source.set_options(choices)
         self.source.show_choice(current)
 
     def ask_address(self) -> None:
-        """Show the address field and put the cursor in it."""
+        """Show the address field and focus it."""
         self.address_row.show()
         self.address.setFocus()
         self.address.selectAll()
 
-    def correct_address(self) -> None:
-        """Back to the address that failed, unless the user is elsewhere by now."""
+    def focus_failed_address(self) -> None:
+        """Focus the address that failed, unless the focus is elsewhere by now."""
         if self._in_address_row:
             self.address.setFocus()
 
     def close_address(self, *, in_use: bool = True) -> None:
-        """Hide the address field; with `in_use` False only where the focus is not in it."""
+        """Hide the address field; with `in_use` False, only if the focus is not in it."""
         inside = self._in_address_row
         if in_use or not inside:
             self.address_row.hide()
@@ -275,14 +277,6 @@ class Panel(QScrollArea):
             self.address_entered.emit(text)
 
 
-def _muted() -> QLabel:
-    label = QLabel()
-    label.setWordWrap(True)
-    label.setProperty("role", "muted")
-    label.hide()  # until there is something to say
-    return label
-
-
-def _say(label: QLabel, text: str) -> None:
-    label.setText(text)
-    label.setVisible(bool(text))
+def _kernels_text(names: list[str]) -> str:
+    few = len(names) <= MAX_NAMED_KERNELS
+    return ", ".join(names) if few else f"{len(names)} kernels"

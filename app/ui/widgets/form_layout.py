@@ -1,4 +1,4 @@
-"""The grid the panel is written into: labels left, controls right, headings above groups."""
+"""The grid layout of the panel: labels left, controls right, headings above groups."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from app.ui.theme.tokens import SPACE
 _LABEL, _CONTROL, _VALUE = range(3)  # columns
 
 
-class Form(QGridLayout):
-    """Rows of a label and its control, whose mnemonic leads to it; a value may stand right."""
+class FormLayout(QGridLayout):
+    """Rows of a label, the control it is the buddy of, and an optional value at the right."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -20,18 +20,18 @@ class Form(QGridLayout):
         self.setHorizontalSpacing(SPACE)
         self.setVerticalSpacing(SPACE // 2)
         self.setColumnStretch(_CONTROL, 1)
-        widest = QLabel("100 %").sizeHint().width()  # or the slider would twitch
+        widest = QLabel("100 %").sizeHint().width()  # or the slider would change its width
         self.setColumnMinimumWidth(_VALUE, widest)
 
-    def heading(self, text: str) -> None:
-        """Begin a group."""
+    def add_heading(self, text: str) -> None:
+        """Add the heading of a group."""
         label = QLabel(text)
         label.setProperty("role", "heading")
         label.setContentsMargins(0, 3 * SPACE // 2, 0, 0)
         self.addWidget(label, self.rowCount(), 0, 1, 3)
 
     def add(self, title: str, control: QWidget, value: QLabel | None = None) -> None:
-        """A row. A control without a value takes its place too."""
+        """Add a row; a control without a value spans its column too."""
         label = QLabel(title)
         label.setBuddy(control)
         row = self.rowCount()
@@ -41,21 +41,20 @@ class Form(QGridLayout):
             align = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             self.addWidget(value, row, _VALUE, align)
 
-    def below(self, widget: QWidget, *, whole: bool = False) -> None:
-        """Under the control above, or across the `whole` width."""
+    def add_below(self, widget: QWidget, *, whole: bool = False) -> None:
+        """Add a widget below the last control or, with `whole`, across the whole width."""
         if whole:
             self.addWidget(widget, self.rowCount(), _LABEL, 1, 3)
         else:
             self.addWidget(widget, self.rowCount(), _CONTROL, 1, 2)
 
-    def end(self) -> None:
-        """What room is left is left at the foot."""
+    def add_stretch_row(self) -> None:
+        """Put the remaining space at the bottom."""
         self.setRowStretch(self.rowCount(), 1)
 
 
 class NoWheelSlider(QSlider):
-    """A share of 0 to 100 %. Leaves the wheel to the panel, whose scrolling must not change what
-    it passes over."""
+    """A slider from 0 to 100 % that ignores the mouse wheel, which scrolls the panel."""
 
     def __init__(self, name: str, tip: str) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -64,11 +63,12 @@ class NoWheelSlider(QSlider):
         self.setAccessibleName(name)
         self.setToolTip(tip)
 
-    def show_share(self, share: float) -> None:
-        """Show `share` (0-1), without saying so."""
+    def show_fraction(self, share: float) -> None:
+        """Show `share` (0-1) without emitting signals."""
         blocked = self.blockSignals(True)
         self.setValue(round(share * 100))
         self.blockSignals(blocked)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Ignore the wheel, so that the panel scrolls."""
         event.ignore()

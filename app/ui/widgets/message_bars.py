@@ -1,4 +1,4 @@
-"""A bar for what went wrong: one problem at a time, never in the way of the stream."""
+"""Bars for problems and notices; they never block the stream."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 
 NOTICE_MS = 8000
-SUMMARY = 400  # letters shown of a problem; "Copy details" has all of them
+MAX_SUMMARY = 400  # characters shown of a problem; "Copy details" copies all of it
 
 
 class ProblemBar(QFrame):
-    """Shows the oldest problem not yet dismissed; hidden while there is none. A problem that
-    is already waiting is not queued twice."""
+    """Shows the oldest problem that is not dismissed; hidden while there is none.
+
+    A problem that is already in the queue is not added again.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._problems: list[Problem] = []
         self.setObjectName("problem")
         self.setAccessibleName("Problem")
-        self._text = sentence(self)
+        self._text = message_label(self)
         self._count = QLabel(self)
-        self._copy = button(
+        self._copy = make_button(
             "Copy &details", "Copy the whole message for a bug report", self.copy_details
         )
-        self._dismiss = button("Dis&miss", "Close this message (Esc)", self.dismiss)
-        row = row_of(self)
+        self._dismiss = make_button("Dis&miss", "Close this message (Esc)", self.dismiss)
+        row = bar_layout(self)
         row.addWidget(self._text, 1)
         for widget in (self._count, self._copy, self._dismiss):
             row.addWidget(widget)
@@ -39,22 +41,23 @@ class ProblemBar(QFrame):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Those not yet dismissed, oldest first."""
+        """The problems not yet dismissed, oldest first."""
         return tuple(self._problems)
 
     def add(self, problem: Problem) -> None:
+        """Queue a problem."""
         if problem not in self._problems:
             self._problems.append(problem)
             self._refresh()
 
     def dismiss(self) -> None:
-        """Drop the problem shown, and show the next one."""
+        """Remove the shown problem, and show the next one."""
         if self._problems:
             self._problems.pop(0)
             self._refresh()
 
     def copy_details(self) -> None:
-        """Put the problem shown, details and all, on the clipboard."""
+        """Copy the shown problem with its details to the clipboard."""
         if self._problems:
             problem = self._problems[0]
             text = f"{problem.summary}\n\n{problem.details}".rstrip() + "\n"
@@ -63,7 +66,7 @@ class ProblemBar(QFrame):
     def _refresh(self) -> None:
         if self._problems:
             summary = self._problems[0].summary
-            shown = summary if len(summary) <= SUMMARY else f"{summary[:SUMMARY]}..."
+            shown = summary if len(summary) <= MAX_SUMMARY else f"{summary[:MAX_SUMMARY]}..."
             self._text.setText(breakable(shown))
             self.setAccessibleDescription(self._problems[0].summary)
             count = len(self._problems)
@@ -73,9 +76,11 @@ class ProblemBar(QFrame):
 
 
 class NoticeBar(QFrame):
-    """One sentence that is no problem: a notice, which goes by itself after NOTICE_MS, an offer,
-    which stays until it is taken or dismissed, or a state of the source, which stays until it is
-    cleared."""
+    """Shows one sentence that is not a problem.
+
+    A notice disappears after NOTICE_MS, an offer stays until it is accepted or dismissed, and a
+    state of the source stays until it changes.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -83,41 +88,50 @@ class NoticeBar(QFrame):
         self.setAccessibleName("Notice")
         self._notice = self._state = ""
         self._offer = ""
-        self._taken: Callable[[], object] = self.dismiss
-        self._text = sentence(self)
-        self.take = button("&Use it", "Do what is offered", self._take)
-        row = row_of(self)
+        self._on_accepted: Callable[[], object] = self.dismiss
+        self._text = message_label(self)
+        self.offer_button = make_button("&Use it", "Do what is offered", self._accept_offer)
+        row = bar_layout(self)
         row.addWidget(self._text, 1)
-        row.addWidget(self.take)
-        row.addWidget(button("&OK", "Close this message (Esc)", self.dismiss))
+        row.addWidget(self.offer_button)
+        row.addWidget(make_button("&OK", "Close this message (Esc)", self.dismiss))
         self._timer = QTimer(self, interval=NOTICE_MS, singleShot=True)
         self._timer.timeout.connect(self.dismiss)
         self.hide()
 
     @property
     def text(self) -> str:
-        """What it says; empty while hidden."""
+        """The text shown; empty while hidden."""
         return self._notice or self._offer or self._state
 
     def show_notice(self, text: str) -> None:
+        """Show `text` for NOTICE_MS."""
         self._notice = text
         self._timer.start()
         self._refresh()
 
-    def offer(self, text: str, words: str, tip: str, taken: Callable[[], object]) -> None:
-        """Say `text` beside a button of these `words` and this `tip`, which calls `taken`."""
-        self._offer, self._taken = text, taken
-        self.take.setText(words)
-        self.take.setAccessibleName(words.replace("&", ""))
-        self.take.setToolTip(tip)
+    def show_offer(self, text: str, words: str, tip: str, taken: Callable[[], object]) -> None:
+        """Show `text` with a button.
+
+        Args:
+            text: the sentence.
+            words: label of the button.
+            tip: tooltip of the button.
+            taken: called when the button is clicked.
+        """
+        self._offer, self._on_accepted = text, taken
+        self.offer_button.setText(words)
+        self.offer_button.setAccessibleName(words.replace("&", ""))
+        self.offer_button.setToolTip(tip)
         self._refresh()
 
     def show_state(self, text: str) -> None:
-        """Say `text` until the next call; "" when all is well again."""
+        """Show `text` until the next call; "" for none."""
         self._state = text
         self._refresh()
 
     def dismiss(self) -> None:
+        """Remove what is shown: the notice, the offer or the state."""
         if self._notice:
             self._notice = ""
         elif self._offer:
@@ -126,28 +140,28 @@ class NoticeBar(QFrame):
             self._state = ""
         self._refresh()
 
-    def _take(self) -> None:
+    def _accept_offer(self) -> None:
         self._offer = ""
         self._refresh()
-        self._taken()
+        self._on_accepted()
 
     def _refresh(self) -> None:
         self._text.setText(breakable(self.text))
-        self.take.setVisible(bool(self._offer) and not self._notice)
+        self.offer_button.setVisible(bool(self._offer) and not self._notice)
         self.setAccessibleDescription(self.text)
         self.setVisible(bool(self.text))
 
 
-def row_of(frame: QFrame) -> QHBoxLayout:
-    """The layout every bar has."""
+def bar_layout(frame: QFrame) -> QHBoxLayout:
+    """Return the common layout of the bars."""
     row = QHBoxLayout(frame)
     row.setContentsMargins(2 * SPACE, SPACE, SPACE, SPACE)
     row.setSpacing(SPACE)
     return row
 
 
-def button(text: str, tip: str, clicked: Callable[[], object]) -> QPushButton:
-    """A button with a mnemonic, a tooltip and an accessible name."""
+def make_button(text: str, tip: str, clicked: Callable[[], object]) -> QPushButton:
+    """Return a button with mnemonic, tooltip and accessible name."""
     made = QPushButton(text)
     made.setToolTip(tip)
     made.setAccessibleName(text.replace("&", ""))
@@ -155,8 +169,8 @@ def button(text: str, tip: str, clicked: Callable[[], object]) -> QPushButton:
     return made
 
 
-def sentence(parent: QWidget) -> QLabel:
-    """The text of a bar: wrapped, never taken for HTML; give it `breakable` words."""
+def message_label(parent: QWidget) -> QLabel:
+    """Return the label of a bar: wrapped plain text; set it with `breakable`."""
     label = QLabel(parent)
     label.setWordWrap(True)
     label.setTextFormat(Qt.TextFormat.PlainText)

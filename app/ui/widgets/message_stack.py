@@ -1,4 +1,4 @@
-"""The bars with something to say, over the top of the picture, which stays where it is."""
+"""Stacks the message bars over the top of the picture, which does not move."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 
 class MessageStack(QWidget):
-    """Holds `bars`, one below the other, each hidden while it has nothing to say. `covered` says
-    how many pixels of the picture's top lie under them. With a `parent` in the window of the bars,
-    these keep their places in the order of Tab."""
+    """Stacks `bars` vertically; each is hidden while it is empty.
 
-    covered = Signal(int)
+    `covered_height_changed` has the height that they cover, from the top of the area to their
+    lower edge, in pixels. `parent` must be in the window of the bars, to keep their tab order.
+    """
+
+    covered_height_changed = Signal(int)
 
     def __init__(self, *bars: QWidget, parent: QWidget) -> None:
         super().__init__(parent)
         self._bars = bars
-        self._room = QRect()
-        self._covers = 0
+        self._area = QRect()
+        self._covered_height = 0
+        self._headroom = 0
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -26,20 +29,28 @@ class MessageStack(QWidget):
             bar.installEventFilter(self)
         self.hide()
 
-    def lie_in(self, room: QRect) -> None:
-        """Lie along the top of `room`, of the parent."""
-        if room != self._room:
-            self._room = room
+    def set_area(self, room: QRect) -> None:
+        """Lie along the top of `room`, a rectangle of the parent."""
+        if room != self._area:
+            self._area = room
+            self._place()
+
+    def set_headroom(self, headroom: int) -> None:
+        """Lie `headroom` pixels below the top of the area, which has content to keep visible."""
+        if headroom != self._headroom:
+            self._headroom = headroom
             self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Lay the stack out again when a bar is shown or hidden."""
         if event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
             self._place()
         return False
 
     def event(self, event: QEvent) -> bool:
+        """Lay the stack out again when the text of a bar changes."""
         done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:  # a bar says something longer or shorter
+        if event.type() == QEvent.Type.LayoutRequest:  # the text of a bar changed
             self._place()
         return done
 
@@ -47,10 +58,12 @@ class MessageStack(QWidget):
         shown = any(not bar.isHidden() for bar in self._bars)
         column = self.layout()
         assert column is not None
-        height = column.totalHeightForWidth(self._room.width()) if shown else 0
-        height = min(height, self._room.height())
-        self.setGeometry(self._room.x(), self._room.y(), self._room.width(), height)
+        top = min(self._headroom, self._area.height())
+        height = column.totalHeightForWidth(self._area.width()) if shown else 0
+        height = min(height, self._area.height() - top)
+        self.setGeometry(self._area.x(), self._area.y() + top, self._area.width(), height)
         self.setVisible(shown)
-        if height != self._covers:
-            self._covers = height
-            self.covered.emit(height)
+        covered = top + height if shown else 0
+        if covered != self._covered_height:
+            self._covered_height = covered
+            self.covered_height_changed.emit(covered)

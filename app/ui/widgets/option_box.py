@@ -1,4 +1,4 @@
-"""A drop-down whose choices may each carry a remark."""
+"""A drop-down list whose choices can have remarks."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _REMARK = Qt.ItemDataRole.UserRole + 1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`value` is what is chosen, `remark` what is to be said about it."""
+    """One choice: its value, its title, and an optional remark below the title."""
 
     value: Any
     title: str
     remark: str = ""
 
 
-class _TwoLines(QStyledItemDelegate):
-    """Draws the remark, wrapped, under the title."""
+class _RemarkDelegate(QStyledItemDelegate):
+    """Paints the remark, wrapped, below the title."""
 
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -41,7 +41,7 @@ class _TwoLines(QStyledItemDelegate):
         font = option.font
         title = QFontMetrics(font)
         remark = str(index.data(_REMARK) or "")
-        below = self._place(self._width(), font, remark).height() + 2 if remark else 0
+        below = self._remark_rect(self._width(), font, remark).height() + 2 if remark else 0
         width = title.horizontalAdvance(str(index.data())) + 3 * SPACE
         return QSize(width, title.height() + below + SPACE)
 
@@ -77,14 +77,13 @@ class _TwoLines(QStyledItemDelegate):
         parent = self.parent()
         return parent.width() if isinstance(parent, QWidget) else 0
 
-    def _place(self, width: int, font: Any, remark: str) -> QRect:
-        limit = QRect(0, 0, max(120, width - 2 * SPACE - 4), 10_000)  # 4: the list's frame
+    def _remark_rect(self, width: int, font: Any, remark: str) -> QRect:
+        limit = QRect(0, 0, max(120, width - 2 * SPACE - 4), 10_000)  # 4: the frame of the list
         return QFontMetrics(scaled(font, 0.9)).boundingRect(limit, Qt.TextFlag.TextWordWrap, remark)
 
 
 class OptionBox(QComboBox):
-    """`picked(value)` is the user's choice alone; `show_choice` follows what is in force,
-    silently."""
+    """A combo box; `picked(value)` is emitted only for the user's choice, not by `show_choice`."""
 
     picked = Signal(object)
 
@@ -92,14 +91,14 @@ class OptionBox(QComboBox):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setToolTip(tip)
-        # Long titles (a graphics card's name) widen the list, not the panel.
+        # Long titles (the name of a GPU) widen the list, not the panel.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.activated.connect(lambda row: self.picked.emit(self.itemData(row, _VALUE)))
 
-    def offer(self, choices: Iterable[Choice]) -> None:
-        """Replace the choices; the one shown stays if it is among the new ones."""
+    def set_options(self, choices: Iterable[Choice]) -> None:
+        """Replace the choices; the current one is kept if it is among the new ones."""
         shown = self.currentData(_VALUE)
         self.clear()
         for row, choice in enumerate(choices):
@@ -110,26 +109,29 @@ class OptionBox(QComboBox):
         self.show_choice(shown)
 
     def show_choice(self, value: object) -> None:
-        """Show the choice of this value; nothing shown if it is not offered."""
+        """Show the choice with this value; none if there is no such choice."""
         rows = (row for row in range(self.count()) if self.itemData(row, _VALUE) == value)
         self.setCurrentIndex(next(rows, -1))
 
     @property
     def remark(self) -> str:
-        """What is to be said about the choice shown."""
+        """The remark of the current choice."""
         return str(self.currentData(_REMARK) or "")
 
     def showPopup(self) -> None:
-        # Not before: every change of the theme would measure the remarks of every hidden list.
-        if not isinstance(self.itemDelegate(), _TwoLines):
-            self.setItemDelegate(_TwoLines(self))
+        """Open the list at the height of its rows."""
+        # Set late, or every theme change would measure the remarks of all hidden lists.
+        if not isinstance(self.itemDelegate(), _RemarkDelegate):
+            self.setItemDelegate(_RemarkDelegate(self))
         super().showPopup()
         self._show_all_rows()
 
     def _show_all_rows(self) -> None:
-        """Make the list as high as its rows, where the screen is. Qt measures it with the border
-        of a box that is not focused: 2 pixels too few for one that is, and the arrows to scroll
-        those with take 10 more."""
+        """Make the list as high as its rows, where the screen allows it.
+
+        Qt measures it with the border of an unfocused box: 2 pixels too few for a focused one, and
+        the scroll arrows for these take another 10.
+        """
         view, rows = self.view(), self.count()
         whole, screen = view.window(), self.screen().availableGeometry()
         heights = (
@@ -137,7 +139,7 @@ class OptionBox(QComboBox):
         )
         needed = sum(heights)
         if needed + 4 * SPACE > screen.height():
-            return  # Qt has limited it to the screen, and the arrows are of use
+            return  # Qt has limited it to the screen, and it needs the arrows
         for child in whole.children():
             if isinstance(child, QWidget) and child is not view:
                 child.hide()
@@ -150,4 +152,5 @@ class OptionBox(QComboBox):
         whole.setGeometry(place)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()  # scrolling the panel must not change what the pointer passes over
+        """Ignore the wheel, so that the panel scrolls."""
+        event.ignore()  # scrolling the panel must not change the controls under the pointer

@@ -1,4 +1,4 @@
-"""The controls of the table of parameters: a slider, a check box or a drop-down list for a row."""
+"""The controls of the table of parameters: slider, check box or drop-down list."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QLabel
 
 from app.parameters import ChoiceParameter, FractionParameter, Parameter, SwitchParameter
-from app.ui.widgets.form_layout import Form, NoWheelSlider
+from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from app.ui.widgets.option_box import Choice, OptionBox
 
 
 class FractionControl(NoWheelSlider):
-    """A slider with its value beside it. `picked(fraction)` (0-1) is the user's choice alone."""
+    """A slider with its value. `picked(fraction)` (0-1) is emitted only for user input."""
 
     picked = Signal(object)
 
@@ -22,23 +22,22 @@ class FractionControl(NoWheelSlider):
         self.valueChanged.connect(lambda value: self.picked.emit(value / 100))
 
     def show_value(self, value: float) -> None:
-        """Show `value` (0-1), silently."""
-        self.show_share(value)
+        """Show `value` (0-1) without emitting signals."""
+        self.show_fraction(value)
         self.percent.setText(f"{self.value()} %" if value else self._row.zero)
 
     def enable(self, enabled: bool) -> None:
-        """Whether it can be moved; its value looks like it."""
+        """Enable or disable the slider and its value."""
         self.setEnabled(enabled)
         self.percent.setEnabled(enabled)
 
-    def add_to(self, form: Form) -> None:
-        """Take the next place of `form`."""
+    def add_to(self, form: FormLayout) -> None:
+        """Add a row to `form`."""
         form.add(self._row.label, self, self.percent)
 
 
 class CheckControl(QCheckBox):
-    """A check box for the value `on` and the value `off`. `picked(value)` is the user's choice
-    alone."""
+    """A check box for two values. `picked(value)` is emitted only for user input."""
 
     picked = Signal(object)
 
@@ -50,12 +49,12 @@ class CheckControl(QCheckBox):
         self.clicked.connect(lambda checked: self.picked.emit(on if checked else off))
 
     def show_value(self, value: object) -> None:
-        """Show whether `value` is the one for on, silently."""
+        """Check the box if `value` is that of the checked state, without emitting signals."""
         self.setChecked(value == self._on)
 
-    def add_to(self, form: Form) -> None:
-        """Take the next place of `form`."""
-        form.below(self)
+    def add_to(self, form: FormLayout) -> None:
+        """Add a row to `form`."""
+        form.add_below(self)
 
 
 class ListControl(OptionBox):
@@ -64,14 +63,14 @@ class ListControl(OptionBox):
     def __init__(self, row: ChoiceParameter) -> None:
         super().__init__(row.title, row.tip)
         self._row = row
-        self.offer(Choice(key, each.title, each.remark) for key, each in row.options.items())
+        self.set_options(Choice(key, each.title, each.remark) for key, each in row.options.items())
 
     def show_value(self, value: str) -> None:
-        """Show the option of this key, silently."""
+        """Show the option with this key, without emitting signals."""
         self.show_choice(value)
 
-    def add_to(self, form: Form) -> None:
-        """Take the next place of `form`."""
+    def add_to(self, form: FormLayout) -> None:
+        """Add a row to `form`."""
         form.add(self._row.label, self)
 
 
@@ -79,7 +78,7 @@ Control = FractionControl | CheckControl | ListControl
 
 
 def control_of(row: Parameter) -> Control:
-    """The control that a row of the table asks for."""
+    """Return the control for a row of the table."""
     match row:
         case FractionParameter():
             return FractionControl(row)

@@ -1,4 +1,4 @@
-"""The bar for videos and strips: back, play or pause, forward, where we are."""
+"""The playback bar for videos and strips: back, pause, forward, position."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ TICKS = 10  # slider positions per second of a video
 
 
 class PlaybackBar(QFrame):
-    """Hidden for sources that have no positions. `sought(position)` is in the source's own
-    unit: seconds of a video, index in a strip."""
+    """Hidden for sources without positions.
 
-    sought = Signal(float)
+    `seek_requested(position)` is in seconds for a video, and an index for a strip.
+    """
+
+    seek_requested = Signal(float)
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,18 +32,18 @@ class PlaybackBar(QFrame):
         self.slider.setAccessibleName("Position")
         self.slider.setToolTip("Where in the video or strip; drag, or use the arrow keys")
         self.slider.valueChanged.connect(self._moved)
-        self._where = QLabel(self)
-        self._where.setProperty("role", "muted")
+        self._position_label = QLabel(self)
+        self._position_label.setProperty("role", "muted")
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE, SPACE // 2, 2 * SPACE, SPACE // 2)
         for key in ("previous", "pause", "next"):
             row.addWidget(tool_button(actions[key], self))
         row.addWidget(self.slider, 1)
-        row.addWidget(self._where)
+        row.addWidget(self._position_label)
         self.hide()
 
     def show_source(self, info: SourceInfo | None) -> None:
-        """Fit the slider to a newly opened source."""
+        """Set the range of the slider for a newly opened source."""
         self._info = info
         if info is None or not (info.duration or info.count > 1):
             self.hide()
@@ -56,16 +58,16 @@ class PlaybackBar(QFrame):
         self.show()
 
     def show_position(self, position: float) -> None:
-        """Follow the source, except while the user holds the slider."""
+        """Show the position, except while the user drags the slider."""
         if self._info is None:
             return
         if not self.slider.isSliderDown():
             blocked = self.slider.blockSignals(True)
             self.slider.setValue(round(position * (TICKS if self._info.duration else 1)))
             self.slider.blockSignals(blocked)
-        self._where.setText(self._words(position))
+        self._position_label.setText(self._position_text(position))
 
-    def _words(self, position: float) -> str:
+    def _position_text(self, position: float) -> str:
         assert self._info is not None
         if self._info.duration:
             return f"{clock(position)} / {clock(self._info.duration)}"
@@ -73,4 +75,4 @@ class PlaybackBar(QFrame):
 
     def _moved(self, value: int) -> None:
         if self._info is not None:
-            self.sought.emit(value / TICKS if self._info.duration else float(value))
+            self.seek_requested.emit(value / TICKS if self._info.duration else float(value))

@@ -1,4 +1,4 @@
-"""A question asked in a bar, so that nothing blocks the stream."""
+"""A question in a bar, which does not block the stream."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QWidget
 
 from app.ui.viewport.text_painting import breakable
-from app.ui.widgets.message_bars import button, row_of, sentence
+from app.ui.widgets.message_bars import bar_layout, make_button, message_label
 
 
 class PromptBar(QFrame):
-    """Asks one thing at a time; a newer question replaces an unanswered one. `field` is what
-    the user may type along with the answer, and gets the focus."""
+    """Asks one question at a time; a new question replaces an unanswered one.
+
+    `field` is an optional text input, which gets the focus.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("offer")
         self.setAccessibleName("Question")
-        self._answered: Callable[[str], None] | None = None
-        self._question = sentence(self)
+        self._on_accepted: Callable[[str], None] | None = None
+        self._question = message_label(self)
         self._label = QLabel(self)
         self.field = QLineEdit(self)
         self.field.setMaximumWidth(360)
         self._label.setBuddy(self.field)
-        self.accept = button("", "Answer yes (Enter)", self._accept)
+        self.accept = make_button("", "Answer yes (Enter)", self._accept)
         self.accept.setProperty("role", "primary")
-        self.cancel = button("Cance&l", "Answer no (Esc)", self.dismiss)
+        self.cancel = make_button("Cance&l", "Answer no (Esc)", self.dismiss)
         for answer in (self.accept, self.cancel):
-            answer.setAutoDefault(True)  # outside of dialogs, Qt's buttons ignore Enter otherwise
+            answer.setAutoDefault(True)  # outside of dialogs, Qt's buttons ignore Enter by default
         self.field.returnPressed.connect(self._accept)
-        row = row_of(self)
+        row = bar_layout(self)
         row.addWidget(self._question, 1)
         for widget in (self._label, self.field, self.accept, self.cancel):
             row.addWidget(widget)
@@ -46,9 +48,17 @@ class PromptBar(QFrame):
         text: str = "",
         no: str = "Cance&l",
     ) -> None:
-        """`answered` is called with the field's text if the user says `yes`. Without a `label`
-        there is no field."""
-        self._answered = answered
+        """Ask a question.
+
+        Args:
+            question: the text.
+            yes: label of the button that accepts.
+            answered: called with the text of the field if the user accepts.
+            label: label of the field; empty for no field.
+            text: initial text of the field.
+            no: label of the button that dismisses.
+        """
+        self._on_accepted = answered
         self._question.setText(breakable(question))
         self.setAccessibleDescription(question)
         self._label.setText(label)
@@ -68,12 +78,12 @@ class PromptBar(QFrame):
         self.field.selectAll()
 
     def dismiss(self) -> None:
-        """No answer is an answer: nothing happens."""
-        self._answered = None
+        """Hide the question without an answer."""
+        self._on_accepted = None
         self.hide()
 
     def _accept(self) -> None:
-        answered, text = self._answered, self.field.text().strip()
+        answered, text = self._on_accepted, self.field.text().strip()
         self.dismiss()
         if answered is not None:
             answered(text)

@@ -1,4 +1,4 @@
-"""The line that says in words what runs where, and what the source really is."""
+"""The status bar: what runs on which device, and the actual properties of the source."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from app.frame import SourceInfo
 from app.ui.theme.tokens import SPACE
 
 
-def source_words(info: SourceInfo | None) -> str:
-    """ "Camera 'HD Pro', 640x480, 30 fps; asked for 1280x720"."""
+def source_text(info: SourceInfo | None) -> str:
+    """Return "Camera 'HD Pro', 640x480, 30 fps; requested 1280x720"."""
     if info is None:
         return "No source"
     parts = [info.title, f"{info.width}x{info.height}"]
@@ -26,17 +26,17 @@ def source_words(info: SourceInfo | None) -> str:
 
 
 def clock(seconds: float) -> str:
-    """ "1:05", "1:00:05"."""
+    """Format a time as "1:05" or "1:00:05"."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-class Line(QLabel):
-    """A line of text, shortened where it is too long; its tooltip has all of it. It never wraps,
-    since that would move the picture."""
+class ElidedLabel(QLabel):
+    """A label on one line, elided if too long; wrapping it would move the picture."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the elided text."""
         shown = self.fontMetrics().elidedText(
             self.text(), Qt.TextElideMode.ElideRight, self.width()
         )
@@ -52,7 +52,7 @@ class Line(QLabel):
 
 
 class StatusBar(QFrame):
-    """As high whatever it says."""
+    """The bar at the bottom, of constant height."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +66,7 @@ class StatusBar(QFrame):
         row.addWidget(self.source, 2)
 
     def _label(self, name: str, side: Qt.AlignmentFlag) -> QLabel:
-        label = Line(self)
+        label = ElidedLabel(self)
         label.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setProperty("role", "muted")
@@ -75,11 +75,13 @@ class StatusBar(QFrame):
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         return label
 
-    def say(self, running: str) -> None:
+    def show_running(self, running: str) -> None:
+        """Show which network runs on which device."""
         if running != self.running.text():
             self.running.setText(running)
             self.running.setToolTip(running)
 
-    def say_source(self, info: SourceInfo | None) -> None:
-        self.source.setText(source_words(info))
+    def show_source(self, info: SourceInfo | None) -> None:
+        """Show the properties of the source."""
+        self.source.setText(source_text(info))
         self.source.setToolTip(self.source.text())

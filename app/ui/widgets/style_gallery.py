@@ -1,4 +1,4 @@
-"""The strip of styles under the picture: thumbnails, titles, number keys."""
+"""The gallery of styles below the picture: thumbnails, titles, number keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.background_jobs import RunJob
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.ui.actions import STYLE_KEYS
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, SHADE, scaled
@@ -38,12 +38,12 @@ from app.ui.viewport.text_painting import INK, SHADE, scaled
 THUMBNAIL = QSize(96, 72)
 _PADDING = 6
 _KEY = Qt.ItemDataRole.UserRole
-_SHARE = Qt.ItemDataRole.UserRole + 1  # in a mix, in percent; None where it has no part
+_SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not part of it
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class StyleModel(QAbstractListModel):
-    """Styles in gallery order. Thumbnails are read in the background and come later."""
+    """List model of the styles in gallery order; thumbnails are loaded in the background."""
 
     def __init__(self, run: RunJob, parent: QWidget) -> None:
         super().__init__(parent)
@@ -53,32 +53,35 @@ class StyleModel(QAbstractListModel):
         self._shares: dict[str, int] = {}
 
     def set_shares(self, shares: dict[str, int]) -> None:
-        """The percentages of the styles mixed, by key; empty where one is used alone."""
+        """Set the percentages of the mixed styles by key; empty if there is no mix."""
         if shares != self._shares:
             self._shares = shares
             last = self.index(max(0, len(self._styles) - 1))
             self.dataChanged.emit(self.index(0), last, [_SHARE])
 
     def set_styles(self, styles: tuple[Style, ...]) -> None:
+        """Replace the styles, and load missing thumbnails."""
         self.beginResetModel()
         self._styles = styles
         self.endResetModel()
         for style in styles:
             if style.thumbnail and style.thumbnail not in self._pixmaps:
-                self._fetch(style.thumbnail)
+                self._load_thumbnail(style.thumbnail)
 
-    def _fetch(self, path: Path) -> None:
+    def _load_thumbnail(self, path: Path) -> None:
         def done(image: QImage) -> None:
             self._pixmaps[path] = QPixmap.fromImage(image)
             last = self.index(max(0, len(self._styles) - 1))
             self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
 
-        self._run(lambda: _thumbnail(path), done, doing=f"read {path.name}")
+        self._run(lambda: _read_thumbnail(path), done, doing=f"read {path.name}")
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
+        """Number of styles."""
         return 0 if parent.isValid() else len(self._styles)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Title, accessible text, tooltip, thumbnail, share or key of a style."""
         style = self._styles[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return style.title
@@ -95,13 +98,16 @@ class StyleModel(QAbstractListModel):
         return style.key if role == _KEY else None
 
     def row_of(self, key: str) -> int:
-        """The row of the style `key`, -1 if it is not there."""
+        """Return the row of the style `key`; -1 if it is not there."""
         return next((n for n, style in enumerate(self._styles) if style.key == key), -1)
 
 
-def _thumbnail(path: Path) -> QImage:
-    """Read off the GUI thread, cut to the gallery's shape at twice its size (for scaled
-    displays). A null image where the file is no picture: the gallery then draws initials."""
+def _read_thumbnail(path: Path) -> QImage:
+    """Read a thumbnail, cropped to the gallery's aspect ratio at twice its size for scaled
+    displays.
+
+    The image is null if the file is not a picture; the gallery then paints initials.
+    """
     image = QImage(str(path))
     if image.isNull():
         return image
@@ -115,17 +121,21 @@ def _thumbnail(path: Path) -> QImage:
     return image.copy(corner.width(), corner.height(), size.width(), size.height())
 
 
-class Tile(QStyledItemDelegate):
-    """Draws a style: thumbnail, number key, title; a ring around the chosen one, a thinner one
-    around the one mixed in, and the shares of both."""
+class StyleDelegate(QStyledItemDelegate):
+    """Paints a style: thumbnail, number key, title, and its share of a mix.
+
+    The chosen style has a ring, the second style of a mix a thinner one.
+    """
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """Size of a thumbnail with its title."""
         metrics = option.fontMetrics
         title = str(index.data())
         width = max(THUMBNAIL.width(), min(160, metrics.horizontalAdvance(title)))
         return QSize(width + 2 * _PADDING, THUMBNAIL.height() + metrics.height() + 3 * _PADDING)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint one style."""
         area: QRect = option.rect
         state: QStyle.StateFlag = option.state
         palette = option.palette
@@ -169,7 +179,7 @@ class Tile(QStyledItemDelegate):
         if isinstance(pixmap, QPixmap) and not pixmap.isNull():
             painter.drawPixmap(place, pixmap)
         else:
-            # A style without a thumbnail gets a color of its own, always the same.
+            # A style without a thumbnail gets a color derived from its title.
             painter.fillRect(place, QColor.fromHsv(sum(map(ord, title)) * 37 % 360, 110, 110))
             painter.setPen(INK)
             painter.setFont(scaled(base, 1.8, bold=True))
@@ -195,8 +205,8 @@ def _badge(painter: QPainter, place: QRect, text: str) -> None:
     painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
 
 
-class _Shelf(QListView):
-    """Shift-click means mixing, and chooses nothing."""
+class _StyleListView(QListView):
+    """A list view in which Shift-click mixes a style instead of selecting it."""
 
     mix_clicked = Signal(QModelIndex)
 
@@ -207,12 +217,14 @@ class _Shelf(QListView):
             event.accept()
             self.mix_clicked.emit(index)
         elif event.button() == Qt.MouseButton.LeftButton:
-            super().mousePressEvent(event)  # the right button opens the menu, nothing else
+            super().mousePressEvent(event)  # the right button only opens the menu
 
 
 class StyleGallery(QFrame):
-    """Follows the chosen style through `choose` and a mix through `show_mix`; `chosen(key)` and
-    `mixed(key)` are the user's wishes."""
+    """Shows the styles; `chosen(key)` and `mixed(key)` are emitted for the user's choices.
+
+    `mark_style` and `show_mix` follow the config without emitting signals.
+    """
 
     chosen = Signal(str)
     mixed = Signal(str)
@@ -220,11 +232,11 @@ class StyleGallery(QFrame):
     def __init__(self, run: RunJob, install: QToolButton, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("gallery")
-        self._following = False  # what changes now is not the user's doing
+        self._updating = False  # suppresses signals for programmatic changes
         self.model = StyleModel(run, self)
-        self.view = _Shelf(self)
+        self.view = _StyleListView(self)
         self.view.setModel(self.model)
-        self.view.setItemDelegate(Tile(self.view))
+        self.view.setItemDelegate(StyleDelegate(self.view))
         self.view.setFlow(QListView.Flow.LeftToRight)
         self.view.setWrapping(False)
         self.view.setSpacing(2)
@@ -248,30 +260,30 @@ class StyleGallery(QFrame):
         self.view.setFixedHeight(THUMBNAIL.height() + line + 3 * _PADDING + 4 + 12)
 
     def set_styles(self, styles: tuple[Style, ...], chosen: str) -> None:
-        """Show `styles`, `chosen` marked."""
-        self._following = True
+        """Show `styles`, with `chosen` marked."""
+        self._updating = True
         self.model.set_styles(styles)
-        self._following = False
-        self.choose(chosen)
+        self._updating = False
+        self.mark_style(chosen)
 
-    def choose(self, key: str) -> None:
-        """Mark the style `key`, without saying so."""
+    def mark_style(self, key: str) -> None:
+        """Mark the style `key` without emitting signals."""
         row = self.model.row_of(key)
         if row < 0:
             self.view.clearSelection()
         elif self.view.currentIndex().row() != row:
-            self._following = True
+            self._updating = True
             self.view.setCurrentIndex(self.model.index(row))
-            self._following = False
+            self._updating = False
             self.view.scrollTo(self.model.index(row))
 
     def show_mix(self, chosen: str, mix: str | None, amount: float) -> None:
-        """Mark the style `mix` as the second, with a share of `amount` (0-1); None: no mix."""
+        """Mark `mix` as the second style with the share `amount` (0-1); None for no mix."""
         share = round(100 * amount)
         self.model.set_shares({} if mix is None else {chosen: 100 - share, mix: share})
 
-    def menu_of(self, key: str) -> QMenu:
-        """What can be done with the style `key`; deletes itself once closed."""
+    def context_menu(self, key: str) -> QMenu:
+        """Return the context menu of the style `key`; it deletes itself when closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         index = self.model.index(self.model.row_of(key))
@@ -286,18 +298,20 @@ class StyleGallery(QFrame):
     def _pop_up(self, place: QPoint) -> None:
         index = self.view.indexAt(place)
         if index.isValid():
-            self.menu_of(str(index.data(_KEY))).popup(self.view.viewport().mapToGlobal(place))
+            self.context_menu(str(index.data(_KEY))).popup(self.view.viewport().mapToGlobal(place))
 
     def key_at(self, row: int) -> str:
-        """The key of the style in `row`; empty if there is none."""
+        """Return the key of the style in `row`; empty if there is none."""
         index = self.model.index(row)
         return str(index.data(_KEY)) if index.isValid() else ""
 
     def neighbor(self, step: int) -> str:
-        """The key of the style `step` further on, wrapping; empty if there are none."""
+        """Return the key of the style `step` rows further, wrapping around; empty if there are
+        none.
+        """
         count = self.model.rowCount()
         return self.key_at((self.view.currentIndex().row() + step) % count) if count else ""
 
     def _current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
-        if current.isValid() and not self._following:
+        if current.isValid() and not self._updating:
             self.chosen.emit(str(current.data(_KEY)))

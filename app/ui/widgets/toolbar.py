@@ -1,4 +1,4 @@
-"""The slim bar at the top: the commands used most, the views, the menu of all commands."""
+"""The toolbar: frequent commands, the views, and the menu of all commands."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ _VIEWS = ("view_styled", "view_split", "view_compare")
 _BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ALONE = Qt.ToolButtonStyle.ToolButtonIconOnly
 _STEPS = 3
-_SPARE = ("paste", "copy", "help")  # go in the last step
+_FOLDED_LAST = ("paste", "copy", "help")  # hidden in the last step
 _RIGHT = ("overlay", "gallery", "panel", "fullscreen", "help")
 
 
 class Toolbar(QFrame):
-    """Made of `actions`; `menu` and `sources` pop up under their buttons. Where it is narrow, the
-    views fold to icons, then the other words go, then what the menu has as well."""
+    """Made from `actions`; the menus open below their buttons.
+
+    Where it is narrow, it folds in steps: first the texts of the views, then other texts, then
+    buttons whose commands are also in the menu.
+    """
 
     def __init__(
         self, actions: Mapping[str, QAction], sources: QMenu, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setObjectName("toolbar")
-        self.menu = _menu_of_everything(actions, self)
-        self._training = False  # and words say how far
-        self._folded = 0  # steps taken
+        self.menu = _main_menu(actions, self)
+        self._training = False  # whether the progress is shown
+        self._folded = 0  # number of folded steps
         self._spare: list[QToolButton] = []
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
@@ -45,7 +48,7 @@ class Toolbar(QFrame):
             for key in group:
                 made = tool_button(actions[key], self, words=key == "open")
                 row.addWidget(made)
-                if key in _SPARE:
+                if key in _FOLDED_LAST:
                     self._spare.append(made)
                 if key == "open":
                     self._open_button = made
@@ -61,7 +64,7 @@ class Toolbar(QFrame):
         for key in _RIGHT:
             made = tool_button(actions[key], self)
             row.addWidget(made)
-            if key in _SPARE:
+            if key in _FOLDED_LAST:
                 self._spare.append(made)
         self._menu_button = tool_button(actions["menu"], self)
         row.addWidget(self._menu_button)
@@ -80,71 +83,75 @@ class Toolbar(QFrame):
     # Folding
 
     def minimumSizeHint(self) -> QSize:
-        """With everything folded."""
-        return QSize(self._needed()[-1], super().minimumSizeHint().height())
+        """Size with everything folded."""
+        return QSize(self._needed_widths()[-1], super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fold or unfold for the new width."""
         self._fit()
 
     def event(self, event: QEvent) -> bool:
+        """Fold or unfold when texts, icons or fonts change."""
         done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:  # words, icons or letters changed
+        if event.type() == QEvent.Type.LayoutRequest:  # texts, icons or fonts changed
             self._fit()
         return done
 
     def _fit(self) -> None:
         """Fold as little as the width allows."""
-        needed = self._needed()
+        needed = self._needed_widths()
         fits = (count for count, width in enumerate(needed) if width <= self.width())
         count = next(fits, _STEPS)
-        if count != self._folded:  # folding asks for a layout, which would ask for this again
+        if count != self._folded:  # folding requests a layout, which would call this again
             self._fold(count)
 
     def _fold(self, count: int) -> None:
-        """Take the first `count` steps to a narrower bar."""
+        """Fold the first `count` steps."""
         self._folded = count
         for each in self._views:
-            _show_words(each, count < 1)
-        _show_words(self._open_button, count < 2)
-        _show_words(self._train_button, count < 2 and self._training)
+            _set_text_shown(each, count < 1)
+        _set_text_shown(self._open_button, count < 2)
+        _set_text_shown(self._train_button, count < 2 and self._training)
         for each in self._spare:
             each.setVisible(count < _STEPS)
-        self._segments_frame.updateGeometry()  # at once, not when events are next handled
+        self._segments_frame.updateGeometry()  # immediately, not in the next event loop iteration
 
-    def _needed(self) -> list[int]:
-        """The width needed after no step, after one, after two..."""
+    def _needed_widths(self) -> list[int]:
+        """Return the required width after 0, 1, 2, ... steps."""
         row = self.layout()
         assert row is not None
         gains = (
-            sum(map(_width_of_words, self._views)),
-            sum(map(_width_of_words, self._with_words)),
+            sum(map(_text_width, self._views)),
+            sum(map(_text_width, self._text_buttons)),
             sum(each.sizeHint().width() + row.spacing() for each in self._spare),
         )
         whole = row.totalMinimumSize().width() + sum(gains[: self._folded])
         return [whole - sum(gains[:steps]) for steps in range(_STEPS + 1)]
 
     @property
-    def _with_words(self) -> list[QToolButton]:
-        """What has words beside the views."""
+    def _text_buttons(self) -> list[QToolButton]:
+        """The buttons with texts besides the views."""
         return [self._open_button, *([self._train_button] if self._training else [])]
 
     def show_training(self, words: str) -> None:
-        """Write `words` beside the icon of training; "" when there is nothing to say."""
+        """Show `words` beside the icon of training; "" for none."""
         self._training = bool(words)
-        _show_words(self._train_button, self._training and self._folded < 2)
+        _set_text_shown(self._train_button, self._training and self._folded < 2)
         if words:
             self._train_button.setText(words)
         self._train_button.setAccessibleDescription(words or self._train_button.toolTip())
 
     def pop_up_menu(self) -> None:
-        _under(self._menu_button, self.menu)
+        """Open the menu of all commands."""
+        _pop_up_below(self._menu_button, self.menu)
 
     def pop_up_sources(self) -> None:
-        _under(self.sources_button, self._sources)
+        """Open the menu of sources."""
+        _pop_up_below(self.sources_button, self._sources)
 
 
 def tool_button(action: QAction, parent: QWidget, *, words: bool = False) -> QToolButton:
-    """A button for `action` that Tab reaches, with the action's name for screen readers."""
+    """Return a button for `action`, reachable by Tab and with an accessible name."""
     made = QToolButton(parent)
     made.setDefaultAction(action)
     made.setAccessibleName(action.text().rstrip("."))
@@ -157,19 +164,21 @@ def tool_button(action: QAction, parent: QWidget, *, words: bool = False) -> QTo
     return made
 
 
-def _width_of_words(button: QToolButton) -> int:
-    """How much wider words make `button`, as QToolButton reckons it. Asking for both sizes would
-    mean changing it, from within a layout that asks for the size."""
+def _text_width(button: QToolButton) -> int:
+    """Return how much wider the text makes `button`, computed as QToolButton does.
+
+    Asking the button for both sizes would change it, from within a layout that asks for its size.
+    """
     metrics = button.fontMetrics()
     text = metrics.size(Qt.TextFlag.TextShowMnemonic, button.text()).width()
     return 4 + text + 2 * metrics.horizontalAdvance(" ")
 
 
-def _show_words(button: QToolButton, on: bool) -> None:
+def _set_text_shown(button: QToolButton, on: bool) -> None:
     button.setToolButtonStyle(_BESIDE if on else _ALONE)
 
 
-def _menu_of_everything(actions: Mapping[str, QAction], parent: QWidget) -> QMenu:
+def _main_menu(actions: Mapping[str, QAction], parent: QWidget) -> QMenu:
     menu = QMenu(parent)
     for group in GROUPS:
         inner = menu.addMenu(group)
@@ -180,6 +189,6 @@ def _menu_of_everything(actions: Mapping[str, QAction], parent: QWidget) -> QMen
     return menu
 
 
-def _under(button: QToolButton, menu: QMenu) -> None:
-    # popup, not exec: the stream goes on while it is open.
+def _pop_up_below(button: QToolButton, menu: QMenu) -> None:
+    # popup() instead of exec(), so that the stream continues.
     menu.popup(button.mapToGlobal(button.rect().bottomLeft()))

@@ -52,7 +52,7 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
 
 
 def test_every_operation_says_what_it_runs_on_and_why(native_kernels):
-    told = says(doctor.examine(lambda: doctor.check_kernels(build=True)))
+    told = says(doctor.run_check(lambda: doctor.check_kernels(build=True)))
     for status in native_kernels:
         assert f"{status.name} on cpu runs on {status.runs}" in told
         assert status.reason in told
@@ -61,7 +61,7 @@ def test_every_operation_says_what_it_runs_on_and_why(native_kernels):
 def test_a_kernel_that_cannot_run_is_a_note_with_its_reason(native_kernels, monkeypatch):
     reason = "no C++ compiler found: install g++"
     monkeypatch.setitem(build._reasons, "instance_norm", reason)
-    found = doctor.examine(lambda: doctor.check_kernels(build=False))
+    found = doctor.run_check(lambda: doctor.check_kernels(build=False))
     without = [f for f in found if " on cpu " in f.says and f.says.endswith(f" ({reason})")]
     assert {finding.state for finding in without} == {doctor.NOTE}
     assert len(without) == sum(op.library == "instance_norm" for op in OPS.values())
@@ -93,7 +93,7 @@ def test_a_part_that_cannot_be_imported_is_a_finding():
         yield doctor.Finding(doctor.OK, "this far")
         import no_such_module_anywhere  # noqa: F401  # pyright: ignore[reportMissingImports]
 
-    found = doctor.examine(check)
+    found = doctor.run_check(check)
     assert [finding.state for finding in found] == ["ok", "fault"]
     assert "no_such_module_anywhere" in found[1].says
 
@@ -102,7 +102,7 @@ def test_a_missing_system_library_is_named_with_the_line_that_installs_it(monkey
     monkeypatch.setattr(system, "QT_LIBRARIES", {"libqt-needs-me.so.9": "libqt-needs-me9"})
     (missing,) = (item for item in system.missing() if item.purpose == system.WINDOW)
     assert missing == Missing("libqt-needs-me.so.9", "libqt-needs-me9", system.WINDOW)
-    told = says(doctor.examine(doctor.check_window))
+    told = says(doctor.run_check(doctor.check_window))
     assert "fault: This system lacks libqt-needs-me.so.9" in told
     assert "apt-get install libqt-needs-me9" in told
 
@@ -134,10 +134,10 @@ def test_without_a_display_it_names_the_command_that_needs_none(monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
     assert not system.has_display()
-    assert "styleforge stylize" in says(doctor.examine(doctor.check_window))
+    assert "styleforge stylize" in says(doctor.run_check(doctor.check_window))
     monkeypatch.setenv("DISPLAY", ":98765")  # Qt would end the process over this one
     assert not system.has_display()
-    told = says(doctor.examine(doctor.check_window))
+    told = says(doctor.run_check(doctor.check_window))
     assert "the display ':98765' does not answer" in told
     assert "styleforge stylize" in told
 
@@ -156,7 +156,7 @@ def test_a_narrow_screen_cuts_no_path(monkeypatch):
     monkeypatch.setattr(sys, "stdout", screen := io.StringIO())
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "30")
-    doctor.show({"Folders": [doctor.Finding(doctor.OK, path)]})
+    doctor.print_findings({"Folders": [doctor.Finding(doctor.OK, path)]})
     printed = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
     assert len(printed.splitlines()) > 3, "it is a narrow screen"
     assert path in "".join(printed.split())
@@ -173,11 +173,11 @@ def test_a_folder_that_cannot_be_written_is_a_fault(monkeypatch, tmp_path):
 
 
 def test_a_broken_qt_is_reported_with_its_last_words():
-    assert doctor._ask("print('a'); print('b')") == ("b", "")
-    assert doctor._ask("raise OSError('libx.so: cannot open')") == (
+    assert doctor._run_python("print('a'); print('b')") == ("b", "")
+    assert doctor._run_python("raise OSError('libx.so: cannot open')") == (
         "",
         "OSError: libx.so: cannot open",
     )
-    answer, fault = doctor._ask("import os; os.abort()")
+    answer, fault = doctor._run_python("import os; os.abort()")
     assert answer == ""
     assert "status" in fault

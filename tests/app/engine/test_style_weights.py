@@ -8,8 +8,8 @@ import torch
 
 from app.engine.config import EngineConfig
 from app.engine.style_weights import StyleWeights
-from app.mixing import blend_label, parse_mix
-from app.styles.library import StyleError
+from app.options import blend_label, parse_mix
+from app.styles.pack import StyleError
 from models.checkpoints import load_checkpoint
 from models.network_config import NetworkConfig
 from tests.conftest import add_style
@@ -18,7 +18,7 @@ FULL, LITE = NetworkConfig(2, (8, 8, 12), 5), NetworkConfig(1, (4, 4, 6), 3)
 
 
 @pytest.fixture
-def wardrobe(library, tmp_path):
+def weights(library, tmp_path):
     add_style(tmp_path, "first", 1, FULL, lite=LITE)
     add_style(tmp_path, "second", 2, FULL, lite=LITE)
     add_style(tmp_path, "plain", 3, FULL)
@@ -49,9 +49,9 @@ def test_another_writing_is_refused_with_an_example(text):
 
 @pytest.mark.parametrize("lite", [False, True], ids=["full", "lite"])
 @pytest.mark.parametrize("amount", [0.0, 0.25, 1.0])
-def test_every_weight_is_in_between(wardrobe, library, lite, amount):
-    wardrobe.choose(EngineConfig("first", mix="second", mix_amount=amount))
-    active = wardrobe.active(lite=lite)
+def test_every_weight_is_in_between(weights, library, lite, amount):
+    weights.choose(EngineConfig("first", mix="second", mix_amount=amount))
+    active = weights.active(lite=lite)
     first, second = (
         load_checkpoint(style.lite if lite and style.lite else style.weights)
         for style in (library.get("first"), library.get("second"))
@@ -62,49 +62,49 @@ def test_every_weight_is_in_between(wardrobe, library, lite, amount):
     assert active.shape == (LITE if lite else FULL)
 
 
-def test_a_mix_is_computed_only_when_it_changes(wardrobe):
+def test_a_mix_is_computed_only_when_it_changes(weights):
     config = EngineConfig("first", mix="second", mix_amount=0.3)
-    wardrobe.choose(config)
-    before = wardrobe.active(lite=False)
-    wardrobe.choose(EngineConfig("first", mix="second", mix_amount=0.3, strength=0.2))
-    again = wardrobe.active(lite=False)
+    weights.choose(config)
+    before = weights.active(lite=False)
+    weights.choose(EngineConfig("first", mix="second", mix_amount=0.3, strength=0.2))
+    again = weights.active(lite=False)
     assert again.key == before.key
     assert again.state is before.state
-    wardrobe.choose(EngineConfig("first", mix="second", mix_amount=0.4))
-    assert wardrobe.active(lite=False).key != before.key
+    weights.choose(EngineConfig("first", mix="second", mix_amount=0.4))
+    assert weights.active(lite=False).key != before.key
 
 
-def test_a_style_mixed_with_itself_is_the_style(wardrobe):
-    wardrobe.choose(EngineConfig("first", mix="first", mix_amount=0.3))
-    alone = wardrobe.active(lite=False)
-    wardrobe.choose(EngineConfig("first"))
-    assert alone.key == wardrobe.active(lite=False).key
-    assert alone.words == "First"
+def test_a_style_mixed_with_itself_is_the_style(weights):
+    weights.choose(EngineConfig("first", mix="first", mix_amount=0.3))
+    alone = weights.active(lite=False)
+    weights.choose(EngineConfig("first"))
+    assert alone.key == weights.active(lite=False).key
+    assert alone.label == "First"
 
 
-def test_networks_that_differ_are_not_mixed_and_the_choice_before_stays(wardrobe):
-    wardrobe.choose(EngineConfig("first"))
+def test_networks_that_differ_are_not_mixed_and_the_choice_before_stays(weights):
+    weights.choose(EngineConfig("first"))
     complaint = r"First and Short cannot be mixed.*2 residual blocks.*1 residual block,"
     with pytest.raises(StyleError, match=complaint):
-        wardrobe.choose(EngineConfig("first", mix="short"))
-    assert wardrobe.active(lite=False).words == "First"
+        weights.choose(EngineConfig("first", mix="short"))
+    assert weights.active(lite=False).label == "First"
 
 
-def test_a_style_without_a_lite_network_says_so(wardrobe):
-    wardrobe.choose(EngineConfig("first", mix="plain"))
-    assert wardrobe.lite_unavailable_reason == "Plain has no lite network"
-    wardrobe.choose(EngineConfig("first", mix="second"))
-    assert wardrobe.lite_unavailable_reason == ""
+def test_a_style_without_a_lite_network_says_so(weights):
+    weights.choose(EngineConfig("first", mix="plain"))
+    assert weights.lite_unavailable_reason == "Plain has no lite network"
+    weights.choose(EngineConfig("first", mix="second"))
+    assert weights.lite_unavailable_reason == ""
 
 
-def test_a_forgotten_style_is_worn_until_the_next_choice_and_read_again_then(wardrobe):
+def test_an_evicted_style_is_used_until_the_next_choice_and_read_again_then(weights):
     config = EngineConfig("first", mix="second")
-    wardrobe.choose(config)
-    before = wardrobe.active(lite=False)
+    weights.choose(config)
+    before = weights.active(lite=False)
     numbers = [value.clone() for value in before.state.values()]
-    wardrobe.forget("second")
-    kept = wardrobe.active(lite=False)
+    weights.evict("second")
+    kept = weights.active(lite=False)
     for value, number in zip(kept.state.values(), numbers, strict=True):
         np.testing.assert_array_equal(value, number)
-    wardrobe.choose(config)
-    assert wardrobe.active(lite=False).key != before.key
+    weights.choose(config)
+    assert weights.active(lite=False).key != before.key

@@ -85,7 +85,7 @@ def test_a_film_that_cannot_be_written_is_one_sentence_and_leaves_nothing(tmp_pa
     (tmp_path / "file").touch()
     recording = Recording(tmp_path / "file" / "film.mp4")
     recording.add(plain(40), 0.0)
-    with pytest.raises(RecordingError, match=r"the film 'film\.mp4' could not be written: \w"):
+    with pytest.raises(RecordingError, match=r"the video 'film\.mp4' could not be written: \w"):
         recording.finish()
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 

@@ -9,7 +9,7 @@ from app.engine.config import EngineConfig
 from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.live.display_copy import MANY_PIXELS, with_preview, with_previews
-from app.ui.viewport.viewport import fitted
+from app.ui.viewport.viewport import scale_frame
 from models.precision import Precision
 
 
@@ -31,14 +31,14 @@ def test_a_small_copy_is_the_same_picture_with_few_pixels():
     assert frame.small.width * frame.small.height <= MANY_PIXELS
     assert frame.small.index == 7
     assert with_preview(frame) is frame, "made once"
-    near = fitted(shaded(3001, 2003), 600, 400).pixels.astype(int)
-    assert abs(fitted(frame, 600, 400).pixels.astype(int) - near).max() <= 3
+    near = scale_frame(shaded(3001, 2003), 600, 400).pixels.astype(int)
+    assert abs(scale_frame(frame, 600, 400).pixels.astype(int) - near).max() <= 3
 
 
 def test_where_more_pixels_are_shown_than_the_copy_has_they_come_from_the_frame():
     frame = with_preview(shaded(4000, 2000))
-    sharp = fitted(frame, 3900, 1950)
-    assert np.array_equal(sharp.pixels, fitted(shaded(4000, 2000), 3900, 1950).pixels)
+    sharp = scale_frame(frame, 3900, 1950)
+    assert np.array_equal(sharp.pixels, scale_frame(shaded(4000, 2000), 3900, 1950).pixels)
 
 
 def test_a_strip_without_height_is_left_as_it_is():
@@ -50,7 +50,7 @@ def test_a_strip_without_height_is_left_as_it_is():
 def test_a_window_draws_the_copy_of_24_megapixels(size):
     frame = with_preview(shaded(6000, 4000))
     assert frame.small is not None
-    assert np.array_equal(fitted(frame, *size).pixels, fitted(frame.small, *size).pixels)
+    assert np.array_equal(scale_frame(frame, *size).pixels, scale_frame(frame.small, *size).pixels)
 
 
 def test_what_was_one_frame_stays_one():

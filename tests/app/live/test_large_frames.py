@@ -62,7 +62,7 @@ def differ(a: Pixels, b: Pixels) -> float:
 
 
 def on_screen(window) -> bool:
-    return window.viewport.styled is not None and not window.viewport._unseen
+    return window.viewport.styled is not None and not window.viewport._unpainted
 
 
 def open_picture(window, qtbot, path, size):

@@ -340,7 +340,7 @@ def test_a_still_picture_is_styled_again_when_the_config_changes_and_then_rests(
 
 
 def test_a_still_picture_at_the_automatic_size_is_refined(session, qtbot, monkeypatch):
-    monkeypatch.setattr("app.engine.engine.STROKE_SIZE", 64)
+    monkeypatch.setattr("app.engine.adaptation.STROKE_SIZE", 64)
     sizes: list = []
     session.styled.connect(lambda r: sizes.append(r.size))
     session.config = replace(session.config, size=None)
@@ -426,6 +426,61 @@ def test_shutting_down_while_a_source_is_being_opened_is_clean(qtbot, library, c
     session.open("scene")
     session.shutdown()
     assert not session._thread.isRunning()
+
+
+def test_a_source_whose_opening_ends_as_the_session_does_is_closed(
+    qtbot, library, config, monkeypatch
+):
+    source, opened = Clockwork(), threading.Event()
+
+    def open_source(spec):
+        opened.set()
+        return source
+
+    monkeypatch.setattr("app.live.session.open_source", open_source)
+    session = Session(library, config)
+    session.open("clockwork")
+    assert opened.wait(5)
+    time.sleep(0.2)  # the job ends; its result waits for the event loop, which runs no more
+    session.shutdown()
+    assert source.closed_on
+
+
+def test_a_source_that_opens_after_the_session_ended_is_closed(qtbot, library, config, monkeypatch):
+    source, begun, may_open = Clockwork(), threading.Event(), threading.Event()
+
+    def open_source(spec):
+        begun.set()
+        assert may_open.wait(10)
+        return source
+
+    monkeypatch.setattr("app.live.session.open_source", open_source)
+    session = Session(library, config)
+    session.open("clockwork")
+    assert begun.wait(5)
+    session.shutdown()
+    assert not source.closed_on
+    may_open.set()
+    qtbot.waitUntil(lambda: bool(source.closed_on), timeout=5000)
+
+
+def test_a_source_that_the_worker_never_took_is_closed(qtbot, library, config, native_kernels):
+    """It was played while the worker was busy, and the session ended before the worker was free."""
+    busy, go_on = threading.Event(), threading.Event()
+
+    class Slow(Clockwork):
+        def read(self, timeout: float = 0.02) -> Frame | None:
+            busy.set()
+            assert go_on.wait(10)
+            return super().read(timeout)
+
+    session = Session(library, config)
+    session.play(Slow())
+    assert busy.wait(10)
+    never_taken = give(session, Clockwork())
+    threading.Timer(0.3, go_on.set).start()  # `shutdown` waits for the worker
+    session.shutdown()
+    assert never_taken.closed_on
 
 
 def test_an_engine_can_be_given(qtbot, library, config, native_kernels):

@@ -1,4 +1,4 @@
-"""The meter counts frames and names what limits them."""
+"""The metrics counts frames and names what limits them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.live.stream_metrics import StreamMetrics
 from models.precision import Precision
 
 
-def feed(meter, *, period, network, every=1, frames=60, shown=True, download=0.0, blend=0.0):
+def feed(metrics, *, period, network, every=1, frames=60, shown=True, download=0.0, blend=0.0):
     """`frames` results `period` seconds apart, from a source `every` times as fast."""
     pixels = np.zeros((16, 16, 3), np.uint8)
     now = 100.0
@@ -34,21 +34,21 @@ def feed(meter, *, period, network, every=1, frames=60, shown=True, download=0.0
             (16, 16),
             RunInfo("Fused", Precision.fp32, "CPU"),
         )
-        meter.processed(styled, now)
+        metrics.processed(styled, now)
         if shown:
-            meter.displayed(styled, now + 0.01, 2.0)
-    return meter.reading(now + 0.01)
+            metrics.displayed(styled, now + 0.01, 2.0)
+    return metrics.stats(now + 0.01)
 
 
 @pytest.fixture
-def meter():
-    meter = StreamMetrics()
-    meter.start("camera")
-    return meter
+def metrics():
+    metrics = StreamMetrics()
+    metrics.start("camera")
+    return metrics
 
 
-def test_rates_latency_and_drops_are_what_was_fed(meter):
-    reading = feed(meter, period=0.1, network=95, every=6)
+def test_rates_latency_and_drops_are_what_was_fed(metrics):
+    reading = feed(metrics, period=0.1, network=95, every=6)
     assert reading.processed_fps == pytest.approx(10)
     assert reading.displayed_fps == pytest.approx(10)
     assert reading.capture_fps == pytest.approx(60)
@@ -57,51 +57,51 @@ def test_rates_latency_and_drops_are_what_was_fed(meter):
     assert reading.timings.groups == (("encoder", pytest.approx(47.5)),)
 
 
-def test_a_busy_engine_is_limited_by_its_longest_stretch(meter):
-    assert feed(meter, period=0.1, network=95).bottleneck == "limited by the network"
-    meter.start("camera")
-    reading = feed(meter, period=0.1, network=20, download=75)
+def test_a_busy_engine_is_limited_by_its_longest_stretch(metrics):
+    assert feed(metrics, period=0.1, network=95).bottleneck == "limited by the network"
+    metrics.start("camera")
+    reading = feed(metrics, period=0.1, network=20, download=75)
     assert reading.bottleneck == "limited by the download"
 
 
-def test_an_idle_engine_is_limited_by_its_source(meter):
-    assert feed(meter, period=0.1, network=5).bottleneck == "limited by the camera: 10 fps"
+def test_an_idle_engine_is_limited_by_its_source(metrics):
+    assert feed(metrics, period=0.1, network=5).bottleneck == "limited by the camera: 10 fps"
 
 
-def test_an_engine_that_leaves_frames_behind_is_not_waiting_for_them(meter):
+def test_an_engine_that_leaves_frames_behind_is_not_waiting_for_them(metrics):
     # 50 of 100 ms are the network's, the rest goes to others; the source is twice as fast.
-    reading = feed(meter, period=0.1, network=50, every=2)
+    reading = feed(metrics, period=0.1, network=50, every=2)
     assert reading.bottleneck == "limited by the network"
 
 
-def test_results_that_are_not_shown_blame_the_display(meter):
-    assert feed(meter, period=0.02, network=5, shown=False).bottleneck.startswith(
+def test_results_that_are_not_shown_blame_the_display(metrics):
+    assert feed(metrics, period=0.02, network=5, shown=False).bottleneck.startswith(
         "limited by the display"
     )
 
 
-def test_a_new_source_starts_from_nothing(meter):
-    feed(meter, period=0.1, network=5)
-    meter.start("video")
-    assert meter.reading(200.0).processed_fps == 0
-    assert meter.reading(200.0).bottleneck == ""
+def test_a_new_source_starts_from_nothing(metrics):
+    feed(metrics, period=0.1, network=5)
+    metrics.start("video")
+    assert metrics.stats(200.0).processed_fps == 0
+    assert metrics.stats(200.0).bottleneck == ""
 
 
-def test_overhead_is_what_the_engine_did_not_spend(meter):
-    feed(meter, period=0.1, network=20)
-    assert meter.overhead_ms(106.0) == pytest.approx(40)
+def test_overhead_is_what_the_engine_did_not_spend(metrics):
+    feed(metrics, period=0.1, network=20)
+    assert metrics.overhead_ms(106.0) == pytest.approx(40)
 
 
-def test_flicker_is_measured_and_forgotten_with_the_source(meter):
-    reading = feed(meter, period=0.1, network=5)
+def test_flicker_is_measured_and_forgotten_with_the_source(metrics):
+    reading = feed(metrics, period=0.1, network=5)
     assert reading.flicker is not None
     assert reading.flicker.output == reading.flicker.source == 0
-    meter.start("video")
-    assert meter.reading(200.0).flicker is None
+    metrics.start("video")
+    assert metrics.stats(200.0).flicker is None
 
 
-def test_an_engine_busy_with_blending_is_limited_by_it(meter):
-    assert feed(meter, period=0.1, network=20, blend=75).bottleneck == "limited by the blending"
+def test_an_engine_busy_with_blending_is_limited_by_it(metrics):
+    assert feed(metrics, period=0.1, network=20, blend=75).bottleneck == "limited by the blending"
 
 
 @pytest.mark.parametrize(
@@ -113,18 +113,18 @@ def test_an_engine_busy_with_blending_is_limited_by_it(meter):
         ("other", "program around the engine"),
     ],
 )
-def test_what_surrounds_the_network_is_named_where_it_limits(meter, stretch, said):
+def test_what_surrounds_the_network_is_named_where_it_limits(metrics, stretch, said):
     pixels = np.zeros((16, 16, 3), np.uint8)
     timings = replace(Timings(network=20.0), **{stretch: 75.0})
     for n in range(20):
         source = Frame(pixels, n, 100 + 0.1 * n)
         running = RunInfo("Fused", Precision.fp32, "CPU")
         styled = StyledFrame(source, source, EngineConfig(), timings, (16, 16), running)
-        meter.processed(styled, 100 + 0.1 * n)
-    assert meter.reading(102.0).bottleneck == f"limited by the {said}"
+        metrics.processed(styled, 100 + 0.1 * n)
+    assert metrics.stats(102.0).bottleneck == f"limited by the {said}"
 
 
-def test_the_stretches_from_capture_to_paint_add_up_to_it(meter):
+def test_the_stretches_from_capture_to_paint_add_up_to_it(metrics):
     pixels = np.zeros((16, 16, 3), np.uint8)
     timings = Timings(9.0, 1.0, 20.0, 2.0, (), 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
     finished_ms = timings.wait + timings.total
@@ -135,9 +135,9 @@ def test_the_stretches_from_capture_to_paint_add_up_to_it(meter):
         styled = StyledFrame(
             source, source, EngineConfig(), timings, (16, 16), running, finished_at=finished_at
         )
-        meter.processed(styled, finished_at)
-        meter.displayed(styled, finished_at + 0.010, 4.0)
-    reading = meter.reading(100.3)
+        metrics.processed(styled, finished_at)
+        metrics.displayed(styled, finished_at + 0.010, 4.0)
+    reading = metrics.stats(100.3)
     assert reading.deliver_ms == pytest.approx(6.0)
     parts = reading.timings.wait + reading.timings.total + reading.deliver_ms + reading.paint_ms
     assert reading.latency_ms == pytest.approx(parts)

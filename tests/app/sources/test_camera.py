@@ -12,7 +12,7 @@ import pytest
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.sources import camera, open_source
-from app.sources.camera import Camera, CameraName, Mode, find_camera, list_cameras, parse
+from app.sources.camera import Camera, CameraName, Mode, find_camera, list_cameras, parse_spec
 from tests.helpers.fakes import FakeCamera, no_thread_left, number_of
 from utils.opencv import cv2
 
@@ -99,14 +99,14 @@ def test_it_says_what_it_really_got() -> None:
     device.format = "YUYV"
     source = Camera("Eye", Mode(), device.open)
     assert (source.info.width, source.info.height, source.info.fps) == (*SMALL, 10)
-    assert source.info.note == ("asked for 1280x720 MJPG at 30 fps, got 160x120 YUYV at 10 fps")
+    assert source.info.note == ("requested 1280x720 MJPG at 30 fps, got 160x120 YUYV at 10 fps")
     source.close()
 
 
 def test_the_frame_rate_is_measured_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     device = FakeCamera(fps=50, size=SMALL)
     source = Camera("Eye", Mode(*SMALL, fps=100), device.open)
-    monkeypatch.setattr(source, "_got", Mode(*SMALL, fps=100.0))
+    monkeypatch.setattr(source, "_actual_mode", Mode(*SMALL, fps=100.0))
     while source.info.fps in (50, 100):
         next_frame(source)
     assert 30 < source.info.fps < 60
@@ -227,7 +227,7 @@ CAMERAS = (CameraName(0, "Front"), CameraName(2, "Back"), CameraName(4, "Back (2
     ["camera:two\nlines", f"camera:0@{'9' * 5000}x1", f"camera:0@{'9' * 5000}", "camera:\x1b[2J"],
 )
 def test_a_camera_asked_for_in_no_possible_way_is_refused_in_one_line(spec: str) -> None:
-    which, mode = parse(spec)
+    which, mode = parse_spec(spec)
     assert mode == Mode()
     with pytest.raises(StyleForgeError, match="there is no camera") as caught:
         find_camera(which, CAMERAS)

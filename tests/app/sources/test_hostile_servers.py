@@ -166,7 +166,7 @@ def test_what_a_server_says_cannot_write_over_the_terminal(answer: bytes, said: 
 def test_a_redirection_leads_nowhere_but_to_the_web() -> None:
     with (
         sending(b"HTTP/1.1 302 Found\r\nLocation: ftp://127.0.0.1/a\r\n\r\n") as url,
-        pytest.raises(StyleForgeError, match="does not answer as a web server does"),
+        pytest.raises(StyleForgeError, match="did not send an HTTP response"),
     ):
         open_source(url)
 

@@ -15,7 +15,7 @@ import pytest
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource
 from app.sources import describe, network, open_source
-from app.sources.network import Address, Stream, completed
+from app.sources.network import Address, Stream, with_scheme
 from app.sources.video import Video
 from tests.helpers.fakes import NetworkCamera, no_thread_left, number_of, write_video
 
@@ -146,7 +146,7 @@ def test_closing_does_not_wait_for_a_silent_stream(camera: NetworkCamera) -> Non
     [
         ("nothing", "the stream 127.0.0.1:PORT/nothing answered 404 Not Found"),
         ("page.html", "is a web page, not a stream"),
-        ("private.mjpg", "asks for a login"),
+        ("private.mjpg", "requires a login"),
         ("silent", "did not answer within 0.3 s"),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_server_that_does_not_speak_the_protocol_is_no_stream(hurried: None) -
         thread = threading.Thread(target=babble)
         thread.start()
         try:
-            with pytest.raises(StyleForgeError, match="does not answer as a web server does"):
+            with pytest.raises(StyleForgeError, match="did not send an HTTP response"):
                 open_source(f"http://127.0.0.1:{port}/live")
             with pytest.raises(StyleForgeError, match="cannot be played"):
                 open_source(f"rtsp://127.0.0.1:{port}/live")
@@ -269,7 +269,7 @@ def test_a_pause_holds_a_live_stream(camera: NetworkCamera) -> None:
     ],
 )
 def test_an_address_typed_carelessly_is_understood(typed: str, meant: str) -> None:
-    assert completed(typed) == meant
+    assert with_scheme(typed) == meant
 
 
 def test_letters_no_address_may_hold_are_escaped() -> None:

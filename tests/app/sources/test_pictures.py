@@ -11,7 +11,7 @@ from PIL import Image
 
 from app.errors import StyleForgeError
 from app.sources import open_source
-from app.sources.files import natural_order
+from app.sources.files import natural_sort
 from tests.app.sources.conftest import next_frame, next_number, write_picture
 from tests.helpers.fakes import no_thread_left, number_of
 
@@ -105,7 +105,7 @@ def test_what_of_a_picture_is_not_shown_is_noted(tmp_path: Path) -> None:
     cut_out = next_frame(source)
     assert cut_out.alpha is not None
     assert np.array_equal(cut_out.alpha, alpha)
-    assert source.info.note == "transparent parts are laid over white"
+    assert source.info.note == "transparent parts are composited over white"
     source.step(1)
     next_frame(source)
     assert source.info.note == "its 16 bits per channel became 8"
@@ -114,4 +114,4 @@ def test_what_of_a_picture_is_not_shown_is_noted(tmp_path: Path) -> None:
 
 def test_natural_order_survives_odd_names() -> None:
     names = ["b", "2", "10", "a1b", "a01", "1.5", "", "²"]
-    assert [p.name for p in natural_order(map(Path, names))][:4] == ["", "1.5", "2", "10"]
+    assert [p.name for p in natural_sort(map(Path, names))][:4] == ["", "1.5", "2", "10"]

@@ -180,7 +180,7 @@ def test_a_video_that_ends_early_says_so_and_goes_on(tmp_path: Path) -> None:
     source = open_source(str(path))
     numbers = numbers_until(source, lambda n: len(n) > 2 and n[-1] < n[-2])
     assert max(numbers) < 30
-    assert source.status == ("'cut.avi' is damaged at 0:00 of 0:02; what can be read is played.")
+    assert source.status == ("'cut.avi' is damaged at 0:00 of 0:02; the readable parts are played.")
     assert next_number(source) < 30
     source.close()
 

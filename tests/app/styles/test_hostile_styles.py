@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.styles.library import BUILTIN, Library, StyleError, check_weights, load
+from app.styles.library import BUILTIN, Library
+from app.styles.pack import StyleError, check_weights, load_pack
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.transformer_net import TransformerNetBaseline
 from tests.helpers.limited import limited
@@ -41,14 +42,14 @@ def test_a_spec_that_is_a_pipe_is_not_waited_for(pack: Path) -> None:
     (pack / "style.toml").unlink()
     os.mkfifo(pack / "style.toml")
     with pytest.raises(StyleError) as caught:
-        load(pack)
+        load_pack(pack)
     assert str(caught.value) == f"'pack/style.toml' cannot be read: {PIPE}"
 
 
 @pytest.mark.parametrize(
     ("name", "imports", "code", "said"),
     [
-        ("style.toml", "from app.styles.library import load", "load({pack})",
+        ("style.toml", "from app.styles.pack import load_pack", "load_pack({pack})",
          f"StyleError: 'pack/style.toml' cannot be read: {DEVICE}"),
         ("weights.safetensors", "from app.styles.library import Library",
          "Library({pack}, {pack} / 'user').install({pack})",
@@ -56,7 +57,7 @@ def test_a_spec_that_is_a_pipe_is_not_waited_for(pack: Path) -> None:
         ("weights.safetensors", "from models.checkpoints import load_checkpoint",
          "load_checkpoint({pack} / 'weights.safetensors')",
          f"CheckpointError: 'weights.safetensors' cannot be read: {DEVICE}"),
-        ("weights.safetensors", "from app.styles.library import Style, check_weights",
+        ("weights.safetensors", "from app.styles.pack import Style, check_weights",
          "check_weights(Style('odd', 'Odd', {pack} / 'weights.safetensors', sha256='0'))",
          f"OSError: [Errno {errno.EINVAL}] {DEVICE}"),
     ],
@@ -88,7 +89,7 @@ def test_a_device_without_end_is_not_read(pack: Path, name, imports, code, said)
 def test_a_spec_that_is_too_much_is_one_short_sentence(pack: Path, text: str, fault: str) -> None:
     (pack / "style.toml").write_text(text)
     with pytest.raises(StyleError) as caught:
-        load(pack)
+        load_pack(pack)
     assert fault in str(caught.value)
     assert len(str(caught.value)) < 200
 
@@ -108,7 +109,7 @@ def test_a_name_too_long_for_a_file_is_one_sentence(pack: Path, field: str) -> N
     lines = {"title": "Odd", "weights": "weights.safetensors", field: LONG}
     (pack / "style.toml").write_text(toml.dumps(lines))
     with pytest.raises(StyleError) as caught:
-        load(pack)
+        load_pack(pack)
     assert str(caught.value).startswith("'pack' names ")
     assert str(caught.value).endswith(os.strerror(errno.ENAMETOOLONG))
     assert len(str(caught.value)) < 200
@@ -120,7 +121,7 @@ def test_names_and_titles_of_a_pack_cannot_write_over_the_terminal(pack: Path) -
     spec = {"title": "Odd", "weights": "w\u202e\x07.pth"}
     (odd / "style.toml").write_text(toml.dumps(spec))
     with pytest.raises(StyleError) as caught:
-        load(odd)
+        load_pack(odd)
     assert str(caught.value) == r"'od\x1b[31md' names weights that are missing: w\u202e\x07.pth"
 
 
@@ -133,7 +134,7 @@ def test_one_hostile_pack_does_not_hide_the_others(tmp_path: Path) -> None:
 
 
 def test_weights_that_became_a_pipe_are_not_waited_for(pack: Path) -> None:
-    style = load(pack)
+    style = load_pack(pack)
     style.weights.unlink()
     os.mkfifo(style.weights)
     with pytest.raises(OSError, match=PIPE):

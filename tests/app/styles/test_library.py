@@ -9,7 +9,8 @@ import shutil
 import pytest
 import torch
 
-from app.styles.library import BUILTIN, Library, StyleError, load
+from app.styles.library import BUILTIN, Library
+from app.styles.pack import StyleError, load_pack
 from models.checkpoints import load_checkpoint
 from models.network_config import FULL, NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline
@@ -42,7 +43,7 @@ def test_a_broken_pack_says_what_is_wrong(tmp_path, spec, complaint):
     if spec is not None:
         (pack / "style.toml").write_text(spec)
     with pytest.raises(StyleError, match=complaint) as failure:
-        load(pack)
+        load_pack(pack)
     assert "'candy" in str(failure.value)
 
 
@@ -115,14 +116,14 @@ def test_a_second_style_of_one_title_gets_another_title_and_key(library, tmp_pat
     first, second = (library.install(path, title) for _ in range(2))
     assert (first.key, second.key) == ("quotes_and_slashes", "quotes_and_slashes_2")
     assert (first.title, second.title) == (title, f"{title} 2")
-    assert library.look_into(path) == "A"
+    assert library.installable_title(path) == "A"
 
 
 def test_a_trained_style_of_a_title_that_is_taken_gets_another(library, tmp_path):
     pack = tmp_path / "run"
     shutil.copytree(BUILTIN / "candy", pack)
     lines = toml.load(pack / "style.toml")
-    style = library.adopt(pack)
+    style = library.move_in(pack)
     assert (style.key, style.title) == ("candy_2", "Candy 2")
     assert not pack.exists()
     assert toml.load(style.weights.parent / "style.toml") == lines | {"title": "Candy 2"}
@@ -242,7 +243,7 @@ def test_a_pack_that_nests_without_end_is_one_sentence(tmp_path):
     pack.mkdir()
     (pack / "style.toml").write_text("x = " + "[" * 50_000)
     with pytest.raises(StyleError, match=r"'deep/style\.toml' is not valid"):
-        load(pack)
+        load_pack(pack)
 
 
 def test_a_title_cannot_write_over_the_terminal(library, tmp_path):
@@ -253,7 +254,7 @@ def test_a_title_cannot_write_over_the_terminal(library, tmp_path):
     shutil.copytree(BUILTIN / "candy", pack)
     spec = {"title": "a\nb\x1b[31m", "weights": "weights.safetensors", "credit": "c\rd"}
     (pack / "style.toml").write_text(toml.dumps(spec))
-    assert (load(pack).title, load(pack).credit) == ("a b [31m", "c d")
+    assert (load_pack(pack).title, load_pack(pack).credit) == ("a b [31m", "c d")
 
 
 def test_a_users_folder_that_cannot_be_made_is_one_sentence(tmp_path):

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from app.sources.scene import render
-from app.styles.library import BUILTIN, Library, Style
+from app.styles.library import BUILTIN, Library
+from app.styles.pack import Style
 from models.checkpoints import load_checkpoint
 from models.evaluation.image_metrics import border, projected_clamp, psnr, to_tensor
 from models.network_config import FULL, LITE, network_config

@@ -63,7 +63,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is asked about a long run, but where a test is about that."""
-    monkeypatch.setattr(studio_module, "LONG_S", 1e9)
+    monkeypatch.setattr(studio_module, "CONFIRM_ABOVE_S", 1e9)
 
 
 @pytest.fixture
@@ -116,12 +116,12 @@ def learning(qtbot, studio: TrainingController, steps: int = 2) -> None:
 
 def filled(window: TrainingWindow, order: TrainingRequest, qtbot) -> TrainingWindow:
     """The window with the order typed in."""
-    window.form.preset.offer(())
+    window.form.preset.set_options(())
     window.form.preset.addItem(order.preset.title, order.preset)
     window.form.stroke.addItem(order.stroke.title, order.stroke)
     window.form.stroke.setCurrentIndex(window.form.stroke.count() - 1)
-    window.form.take_picture(order.picture)
-    window.form.take_folder(order.photographs)
+    window.form.set_picture(order.picture)
+    window.form.set_folder(order.photographs)
     window.form.show_vgg(order.vgg)
     qtbot.waitUntil(window.start.isEnabled)
     return window

@@ -30,10 +30,10 @@ def test_a_bad_style_picture_is_told_at_once_and_again_if_it_is_ordered(
 ):
     page = tmp_path / "page.png"
     page.write_text("<!doctype html><title>404</title>")
-    window.form.take_picture(page)
+    window.form.set_picture(page)
     qtbot.waitUntil(window.form.picture_remark.isVisible)
     assert "'page.png'" in window.form.picture_remark.text()
-    assert window.doing.text() == "Choose a style picture"
+    assert window.status.text() == "Choose a style picture"
     assert not window.start.isEnabled()
     bad = TrainingRequest(**{**fields(order), "picture": page})
     assert "Could not train 'Red stripes': 'page.png'" in told(qtbot, session.studio, bad)
@@ -44,8 +44,8 @@ def test_a_bad_style_picture_is_told_at_once_and_again_if_it_is_ordered(
 def test_an_empty_folder_is_told_in_a_sentence(window, session, order, qtbot, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
-    window.form.take_picture(order.picture)
-    window.form.take_folder(empty)
+    window.form.set_picture(order.picture)
+    window.form.set_folder(empty)
     qtbot.waitUntil(lambda: "no photographs" in window.form.folder_remark.text())
     assert not window.start.isEnabled()
     bad = TrainingRequest(**{**fields(order), "photographs": empty})
@@ -81,16 +81,16 @@ def test_what_a_process_ends_with_becomes_one_sentence():
     def judged(code: int, *errors: str, crashed: bool = False) -> ProcessExit:
         process = TrainingProcess()
         process._errors = list(errors)
-        return process._judge(code, crashed=crashed)
+        return process._classify_exit(code, crashed=crashed)
 
     assert judged(0) == ProcessExit("done")
     assert judged(130) == ProcessExit("stopped")
     ending = judged(1, "a warning", "styleforge: the disk is full")
-    assert (ending.how, ending.sentence) == ("failed", "the disk is full")
+    assert (ending.outcome, ending.reason) == ("failed", "the disk is full")
     assert ending.details == "a warning\nstyleforge: the disk is full"
-    assert "ValueError: odd" in judged(1, "Traceback", "ValueError: odd").sentence
-    assert "memory" in judged(9, crashed=True).sentence
-    assert "signal 11" in judged(11, crashed=True).sentence
+    assert "ValueError: odd" in judged(1, "Traceback", "ValueError: odd").reason
+    assert "memory" in judged(9, crashed=True).reason
+    assert "signal 11" in judged(11, crashed=True).reason
 
 
 def test_want_of_memory_is_one_sentence(monkeypatch, order, tmp_path):
@@ -101,7 +101,7 @@ def test_want_of_memory_is_one_sentence(monkeypatch, order, tmp_path):
     parser = argparse.ArgumentParser()
     train.add_parser(parser.add_subparsers())
     flags = ["--style-image", str(order.picture), "-o", str(tmp_path / "out"), *order.flags()]
-    with pytest.raises(train.StyleForgeError, match="memory does not suffice for 2 photographs"):
+    with pytest.raises(train.StyleForgeError, match="not enough memory for 2 photographs"):
         train.run(parser.parse_args(["train", *flags]))
 
 
@@ -111,9 +111,9 @@ def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot,
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
     filled(window, TrainingRequest(**{**fields(order), "vgg": None}), qtbot)
     window.start.click()
-    assert "548 MB" in window.asking.question
+    assert "548 MB" in window.choice_bar.question
     assert session.studio.state.phase is Phase.IDLE
-    window.asking.buttons[0].click()
+    window.choice_bar.buttons[0].click()
     problem = until(qtbot, session.studio, Phase.IDLE).problem
     while problem is None:
         qtbot.wait(50)

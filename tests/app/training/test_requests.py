@@ -17,7 +17,7 @@ from app.training import controller as studio_module
 from app.training.dataset_scan import scan_dataset
 from app.training.request import TrainingRequest
 from app.training.state import Forecast, Phase, State
-from app.ui.training.formatting import about, left, question
+from app.ui.training.formatting import confirmation_text, format_duration, format_remaining
 from models.training.presets import PRESETS, STROKES, cheaper
 from models.training.style_pack import THUMBNAIL
 from tests.app.training.conftest import LONG, PATIENCE, TINY, fields, filled, until
@@ -31,7 +31,7 @@ from utils.images.writing import write_pixels
 def test_a_picture_becomes_a_style_of_the_gallery(window, session, order, qtbot, runs):
     filled(window, order, qtbot)
     previews, trained = [], []
-    session.studio.previewed.connect(previews.append)
+    session.studio.preview_saved.connect(previews.append)
     session.trained.connect(trained.append)
     before = session.config
     window.form.title.clear()
@@ -64,7 +64,7 @@ def test_two_styles_of_one_title_live_side_by_side(own_library, tmp_path):
         (pack / "style.toml").write_text(
             'title = "Red stripes"\nweights = "weights.safetensors"\n[training]\nseed = 7\n'
         )
-        adopted = own_library.adopt(pack)
+        adopted = own_library.move_in(pack)
         assert adopted.key == key
         assert not pack.exists()
         assert "seed = 7" in (adopted.weights.parent / "style.toml").read_text("utf-8")
@@ -73,7 +73,7 @@ def test_two_styles_of_one_title_live_side_by_side(own_library, tmp_path):
 
 def test_previews_follow_the_current_frame(studio, order, qtbot):
     shapes = []
-    studio.previewed.connect(lambda path: shapes.append(QImage(str(path)).size().toTuple()))
+    studio.preview_saved.connect(lambda path: shapes.append(QImage(str(path)).size().toTuple()))
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), picture(80, 60))
     qtbot.waitUntil(lambda: bool(shapes), timeout=PATIENCE)
     assert shapes[0] == (80, 60)
@@ -99,15 +99,16 @@ def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_pa
     (photographs / "bad.jpg").write_bytes(b"\xff\xd8\xff nothing more")
     found = scan_dataset(photographs)
     assert found.usable
-    assert found.words.startswith(
-        "6 photographs; 1 cannot be used and will be left out. That is few"
+    assert found.summary.startswith(
+        "6 photographs; 1 cannot be used and will be left out. This is a small dataset"
     )
     for n in range(120):
         write_pixels(photographs / f"more{n}.png", picture(24, 24, seed=n))
     assert (
-        scan_dataset(photographs).words == "126 photographs; 1 cannot be used and will be left out"
+        scan_dataset(photographs).summary
+        == "126 photographs; 1 cannot be used and will be left out"
     )
-    assert scan_dataset(tmp_path / "absent").words.endswith("does not exist")
+    assert scan_dataset(tmp_path / "absent").summary.endswith("does not exist")
     assert not scan_dataset(photographs, wanted=lambda: False).usable
 
 
@@ -117,25 +118,25 @@ def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_pa
 def test_a_long_run_is_asked_about_and_can_be_declined(
     window, session, order, qtbot, monkeypatch, runs
 ):
-    monkeypatch.setattr(studio_module, "LONG_S", 0.0)
+    monkeypatch.setattr(studio_module, "CONFIRM_ABOVE_S", 0.0)
     filled(window, order, qtbot)
     window.start.click()
     state = until(qtbot, session.studio, Phase.AWAITING_CONFIRMATION)
     assert state.forecast is not None
     assert not state.forecast.on_gpu
-    assert window.asking.question == question(state.forecast)
-    no = window.asking.buttons[-1]
+    assert window.choice_bar.question == confirmation_text(state.forecast)
+    no = window.choice_bar.buttons[-1]
     assert no.text() == "Do &not train"
     no.click()
     until(qtbot, session.studio, Phase.IDLE)
-    assert not window.asking.isVisible()
+    assert not window.choice_bar.isVisible()
     assert not list(runs.iterdir())
 
 
 def test_a_long_run_can_be_started_anyway_or_made_shorter(
     studio, order, qtbot, monkeypatch, own_library
 ):
-    monkeypatch.setattr(studio_module, "LONG_S", 0.0)
+    monkeypatch.setattr(studio_module, "CONFIRM_ABOVE_S", 0.0)
     monkeypatch.setattr(studio_module, "cheaper", lambda than: TINY if than is LONG else None)
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     until(qtbot, studio, Phase.AWAITING_CONFIRMATION)
@@ -150,18 +151,18 @@ def test_a_long_run_can_be_started_anyway_or_made_shorter(
 
 
 def test_times_are_told_in_words():
-    assert about(3) == "a few seconds"
-    assert about(100) == "2 minutes"
-    assert about(31 * 3600 + 100) == "31 hours"
-    assert about(80 * 3600) == "3 days"
-    assert left(200) == "3:20 left"
-    assert left(3725) == "1:02:05 left"
-    assert left(90_000) == "1 d 1 h left"
+    assert format_duration(3) == "a few seconds"
+    assert format_duration(100) == "2 minutes"
+    assert format_duration(31 * 3600 + 100) == "31 hours"
+    assert format_duration(80 * 3600) == "3 days"
+    assert format_remaining(200) == "3:20 left"
+    assert format_remaining(3725) == "1:02:05 left"
+    assert format_remaining(90_000) == "1 d 1 h left"
     on_cpu = Forecast(31 * 3600.0, 11.0, "CPU", on_gpu=False)
-    assert question(on_cpu) == (
-        "About 31 hours on this processor; a GPU takes minutes. Start anyway?"
+    assert confirmation_text(on_cpu) == (
+        "About 31 hours on this processor; a GPU would take minutes. Start anyway?"
     )
-    assert "on Big GPU." in question(Forecast(7200.0, 1.0, "Big GPU", on_gpu=True))
+    assert "on Big GPU." in confirmation_text(Forecast(7200.0, 1.0, "Big GPU", on_gpu=True))
 
 
 def test_every_preset_and_stroke_is_a_command_line_of_train(order):

@@ -10,11 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.styles.library import Library, StyleError
+from app.styles.library import Library
+from app.styles.pack import StyleError
 from app.training import controller as studio_module
 from app.training.controller import TrainingController
 from app.training.request import TrainingRequest
-from app.training.run_store import RunDirectory, RunError, RunStore, read
+from app.training.run_store import RunDirectory, RunError, RunStore, read_run
 from app.training.state import Phase
 from models.training.style_pack import PackTexts, write_pack
 from models.transformer_net import TransformerNetBaseline
@@ -78,7 +79,7 @@ def test_a_run_that_is_no_run_is_left_alone(tmp_path, order):
     assert runs.all() == ()
     run = runs.create(order, picture(), picture())
     assert runs.all() == (run,)
-    assert read(run.path).arguments() == run.arguments()
+    assert read_run(run.path).arguments() == run.arguments()
     assert not runs.is_stale(run)
     with pytest.raises(RunError, match="is not a training run"):
         runs.delete(read_elsewhere(run, tmp_path))
@@ -90,7 +91,7 @@ def read_elsewhere(run, tmp_path: Path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "run.json").write_bytes((run.path / "run.json").read_bytes())
-    return read(elsewhere)
+    return read_run(elsewhere)
 
 
 def test_a_run_another_window_works_on_is_not_offered(studio, order, own_library, qtbot):
@@ -131,7 +132,7 @@ def offered(qtbot, library: Library) -> tuple[tuple[RunDirectory, ...], Training
 def test_the_losses_of_a_killed_process_have_no_gap_and_no_duplicate(
     studio, order, qtbot, monkeypatch
 ):
-    monkeypatch.setattr(studio_module, "KEEP_S", 0)  # checkpoints as often as can be
+    monkeypatch.setattr(studio_module, "CHECKPOINT_INTERVAL_S", 0)  # checkpoints as often as can be
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     qtbot.waitUntil(
         lambda: studio.state.run is not None and studio.state.run.checkpoint.is_file(),
@@ -252,9 +253,9 @@ def pack_elsewhere(tmp_path: Path):
 
 def test_a_pack_comes_from_another_disk_whole_or_not_at_all(own_library, pack_elsewhere):
     with small_files(50_000), pytest.raises(StyleError, match=r"could not be moved to .*too large"):
-        own_library.adopt(pack_elsewhere)
+        own_library.move_in(pack_elsewhere)
     assert list(own_library.user.iterdir()) == []
-    style = own_library.adopt(pack_elsewhere)
+    style = own_library.move_in(pack_elsewhere)
     assert [path.name for path in own_library.user.iterdir()] == ["wave"]
     assert style.title == "Wave"
     assert not pack_elsewhere.exists()

@@ -38,18 +38,18 @@ def controls(window: QWidget) -> list[QWidget]:
 
 
 def test_every_control_has_an_accessible_name_and_a_tooltip(window):
-    window.asking.ask("x", "Why?", Answer("&Yes", "Answer yes", lambda: None))
+    window.choice_bar.ask("x", "Why?", Answer("&Yes", "Answer yes", lambda: None))
     found = controls(window)
     assert len(found) > 12
     assert [w for w in found if not w.accessibleName() or not w.toolTip()] == []
-    assert all(w.accessibleName() for w in (window.preview, window.curves, window.bar))
+    assert all(w.accessibleName() for w in (window.preview, window.loss_plot, window.progress_bar))
 
 
 @pytest.mark.parametrize("phase", [Phase.IDLE, Phase.TRAINING, Phase.PAUSED, Phase.MEASURING])
 def test_no_two_mnemonics_on_screen_are_the_same(window, phase):
-    window.form.more.setChecked(True)
+    window.form.advanced_button.setChecked(True)
     window.form.show_vgg(Path("some.pth"))
-    window._follow(State(phase))
+    window._on_state_changed(State(phase))
     seen = [w for kind in (QLabel, QAbstractButton) for w in window.findChildren(kind)]
     texts = [w.text() for w in seen if w.isVisible() and w.isEnabled()]
     letters = [t[t.index("&") + 1].lower() for t in texts if "&" in t]
@@ -58,7 +58,7 @@ def test_no_two_mnemonics_on_screen_are_the_same(window, phase):
 
 def test_tab_reaches_every_control_of_the_form(window, order, qtbot):
     filled(window, order, qtbot)
-    window.form.more.setChecked(True)
+    window.form.advanced_button.setChecked(True)
     wanted = {w for w in controls(window) if w.isVisible() and w.isEnabled()}
     window.form.picture.setFocus()
     reached = set()
@@ -91,13 +91,13 @@ def test_what_was_learned_is_thrown_away_only_after_asking(window, session, orde
     session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
     window.cancel.click()
-    keep, _ = window.asking.buttons
-    assert "Delete the run 'Red stripes' after" in window.asking.question
+    keep, _ = window.choice_bar.buttons
+    assert "Delete the run 'Red stripes' after" in window.choice_bar.question
     assert keep.hasFocus()
     keep.click()
     assert session.studio.state.phase is Phase.TRAINING
     window.cancel.click()
-    _, delete = window.asking.buttons
+    _, delete = window.choice_bar.buttons
     delete.click()
     until(qtbot, session.studio, Phase.IDLE)
     assert not list(runs.iterdir())
@@ -110,14 +110,14 @@ def test_the_curves_say_in_words_what_they_show(qtbot):
     assert curves.accessibleDescription() == "No losses yet"
     blank = curves.grab().toImage()
     points = [LossPoint(n, 1.0 / n, 0.5 / n, 2.0 / n) for n in range(1, 60)]
-    curves.follow(points, 100)
+    curves.set_points(points, 100)
     assert curves.accessibleDescription().startswith("Total loss 0.0")
     assert "falling from 2;" in curves.accessibleDescription()
     assert curves.accessibleDescription().endswith("step 59 of 100")
     drawn = curves.grab().toImage()
     assert drawn != blank
     points.append(LossPoint(60, 0.0, 0.0, 0.0))  # no logarithm
-    curves.follow(points, 100)
+    curves.set_points(points, 100)
     assert curves.grab().toImage() != drawn
 
 
@@ -150,7 +150,7 @@ def main_window(session, qtbot) -> Iterator[MainWindow]:
 def test_ctrl_t_opens_the_studio_beside_the_picture(main_window):
     main_window.viewport.setFocus()
     QTest.keyClick(main_window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
-    opened = main_window.studio.window
+    opened = main_window.training_launcher.window
     assert opened is not None
     assert opened.isVisible()
     assert not opened.isModal()
@@ -180,9 +180,9 @@ def test_an_unfinished_run_is_told_of_at_the_start(order, session, qtbot, runs):
     qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: "'Red stripes' is not finished" in window.notices.text)
-    window._act("train")
-    assert window.studio.window is not None
-    asking = window.studio.window.asking
+    window._trigger("train")
+    assert window.training_launcher.window is not None
+    asking = window.training_launcher.window.choice_bar
     qtbot.waitUntil(lambda: asking.topic == "unfinished")
     asking.buttons[1].click()
     qtbot.waitUntil(lambda: not run.path.exists())

@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 
 from app.sources import SOURCES, describe
-from app.sources.camera import CameraName, find_camera, parse
-from app.sources.network import Address, completed, is_address
+from app.sources.camera import CameraName, find_camera, parse_spec
+from app.sources.network import Address, is_address, with_scheme
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import NUMBERS, WORDS, damaged
@@ -38,13 +38,13 @@ class Addresses(Basis):
     def run(self, folder: Path) -> list[str]:
         spec = (folder / "spec").read_bytes().decode("utf-8", "replace")
         said: list[str] = []
-        for typed in (spec, completed(spec)):
+        for typed in (spec, with_scheme(spec)):
             attempt(lambda typed=typed: describe(typed), said)
             next((kind for kind in SOURCES if kind.accepts(typed)), None)
             if is_address(typed):
                 attempt(lambda typed=typed: _parsed(typed), said)
             if typed.startswith("camera:"):
-                which, mode = parse(typed)
+                which, mode = parse_spec(typed)
                 check_shown(str(mode))
                 attempt(lambda which=which: find_camera(which, CAMERAS), said)
         return said

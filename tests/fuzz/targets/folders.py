@@ -6,34 +6,18 @@ from pathlib import Path
 from random import Random
 
 from app.sources import open_source
-from tests.fuzz.case import Case, Link
+from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
-from tests.fuzz.mutations import damaged
-from tests.fuzz.targets.base import NAMES, Basis, attempt, special
-from tests.fuzz.targets.pictures import seeds
+from tests.fuzz.targets.base import attempt
+from tests.fuzz.targets.picture_folders import PictureFolder
 
 
-class Folders(Basis):
+class Folders(PictureFolder):
     name = "folders"
-    sample = 25
-    memory = 2 << 30
-
-    def prepare(self) -> None:
-        self._seeds = seeds()
 
     def make(self, rng: Random) -> Case:
-        files = {}
-        for n in range(rng.randrange(6)):
-            name, data = rng.choice(self._seeds)
-            ending = Path(name).suffix
-            content = special(rng) if rng.random() < 0.1 else data
-            if isinstance(content, bytes) and rng.random() < 0.6:
-                content = damaged(rng, content)
-            odd = rng.random() < 0.2
-            files[f"strip/{rng.choice(NAMES)[:200] if odd else n}{ending}"] = content
+        files = self.files(rng, 6, ("strip",), odd=0.1)
         files["strip/notes.txt"] = b"no picture"
-        if rng.random() < 0.1:
-            files["strip/again"] = Link(".")
         return Case(files)
 
     def run(self, folder: Path) -> list[str]:

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from random import Random
 
-from app.commands.quality.command import _others
+from app.commands.quality.report_file import other_styles
 from tests.fuzz.case import Broken, Case
 from tests.fuzz.mutations import as_json
 from tests.fuzz.targets.base import Basis, attempt
@@ -43,5 +43,5 @@ class Reports(Basis):
         if bool(status) != bool(told):
             raise Broken(f"the exit status is {status}, and it said {told}")
         report = self._reports[-1]
-        attempt(lambda: _others(folder / "report.json", report, ["candy"]), told)
+        attempt(lambda: other_styles(folder / "report.json", report, ["candy"]), told)
         return told

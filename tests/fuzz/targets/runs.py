@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from app.training.run_store import FORMAT, RunStore, read
+from app.training.run_store import FORMAT, RunStore, read_run
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import as_json
@@ -35,7 +35,7 @@ class TrainingRuns(Basis):
     def run(self, folder: Path) -> list[str]:
         said: list[str] = []
         root = folder / "runs"
-        attempt(lambda: read(root / "red-stripes"), said)
+        attempt(lambda: read_run(root / "red-stripes"), said)
         runs = RunStore(root)
         for run in runs.all():
             check_shown(run.title)
@@ -44,6 +44,6 @@ class TrainingRuns(Basis):
             if len(run.picture) < 200:  # beyond it, the whole path in the sentence is longer
                 attempt(lambda run=run: read_pixels(run.style_picture), said)
             run.write()
-            if read(run.path) != run:
+            if read_run(run.path) != run:
                 said.append("what was written of the run is not what is read again")
         return said

@@ -10,7 +10,12 @@ from random import Random
 from app.settings import Settings
 from app.sources import describe
 from app.styles.library import BUILTIN, Library
-from app.ui.controllers.settings_mapping import config_of, settings_of, source_kept, source_of
+from app.ui.controllers.settings_mapping import (
+    config_from_settings,
+    settings_with_config,
+    source_from_settings,
+    stored_source,
+)
 from tests.fuzz.case import Broken, Case
 from tests.fuzz.mutations import as_json
 from tests.fuzz.targets.base import Basis, attempt, special
@@ -32,12 +37,12 @@ class SettingsFiles(Basis):
         said: list[str] = []
         settings = Settings.load(folder / "settings.json", said.append)
         said = [line.replace(str(folder), "") for line in said]
-        config = config_of(settings, self._library)
-        source = source_of(settings)
+        config = config_from_settings(settings, self._library)
+        source = source_from_settings(settings)
         attempt(lambda: describe(source), said)
-        source_kept(source)
+        stored_source(source)
         kept = folder / "kept.json"
-        settings_of(settings, config).save(kept)
+        settings_with_config(settings, config).save(kept)
         json.loads(kept.read_text("utf-8"))
         settings.save(kept)
         if Settings.load(kept, said.append) != settings:

@@ -80,23 +80,23 @@ class StylePacks(Basis):
         _use(found, said)
         moved = folder / "moved" / KEY
         shutil.copytree(folder / "given", folder / "moved", symlinks=True, ignore=_fifos)
-        attempt(lambda: library.adopt(moved), said)
+        attempt(lambda: library.move_in(moved), said)
         return said
 
 
 def _use(library: Library, said: list[str]) -> None:
-    """Wear every style of `library`, then remove it."""
+    """Load every style of `library`, then remove it."""
     for style in library.styles:
         for text in (style.title, style.credit, style.licence):
             check_shown(text)
-        attempt(lambda style=style: _wear(library, style.key), said)
+        attempt(lambda style=style: _load(library, style.key), said)
         attempt(lambda style=style: library.remove(style.key), said)
 
 
-def _wear(library: Library, key: str) -> None:
-    wardrobe = StyleWeights(library)
-    wardrobe.choose(EngineConfig(style=key, device="cpu"))
-    wardrobe.active(lite=False)
+def _load(library: Library, key: str) -> None:
+    weights = StyleWeights(library)
+    weights.choose(EngineConfig(style=key, device="cpu"))
+    weights.active(lite=False)
 
 
 def _fifos(folder: str, names: list[str]) -> list[str]:

@@ -96,4 +96,6 @@ def test_its_gradients_are_right(op, device):
             *(next(rest) if isinstance(value, Tensor) else value for value in given)
         )
 
-    assert torch.autograd.gradcheck(run, tensors, atol=1e-4, fast_mode=True)
+    # cuDNN's convolutions backward add in no fixed order on a GPU.
+    nondet = 1e-8 if device == "cuda" else 0.0
+    assert torch.autograd.gradcheck(run, tensors, atol=1e-4, nondet_tol=nondet, fast_mode=True)

@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from app.cli import main
 from app.commands.train import command as command_module
-from app.styles.library import load
+from app.styles.pack import load_pack
 from app.training.process import ROOT
 from models.checkpoints import load_checkpoint
 from models.training.checkpoint import previous_of, resume_run, save_run
@@ -134,7 +134,7 @@ def test_a_disk_too_full_for_the_pack_costs_no_step(
         *("great_wave.preview.png", "great_wave.training.previous.pt", "great_wave.training.pt")
     ]
     assert begun.go_on() == 0
-    assert "Going on from iteration 6" in capsys.readouterr().out
+    assert "Resuming from iteration 6" in capsys.readouterr().out
     training = tomllib.loads((begun.out / "great_wave/style.toml").read_text("utf-8"))["training"]
     assert training["final_loss"] > 0
     assert begun.seen() == ["great_wave"]
@@ -236,7 +236,7 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not_waited_for(
 ) -> None:
     begun.stop_after(2)
     lock = begun.out / ".great_wave.training.pt.lock"
-    monkeypatch.setattr(command_module, "HANDOVER_S", 0.1)
+    monkeypatch.setattr(command_module, "LOCK_TIMEOUT_S", 0.1)
     capsys.readouterr()
     with FileLock(lock):
         assert begun.go_on() == 1
@@ -308,7 +308,7 @@ def test_a_damaged_checkpoint_costs_the_steps_since_the_one_before(
     assert begun.go_on() == 0
     said = capsys.readouterr().out
     assert "'great_wave.training.pt' was damaged; the checkpoint before it is used" in said
-    assert "Going on from iteration 4" in said
+    assert "Resuming from iteration 4" in said
     assert begun.seen() == ["great_wave"]
 
 
@@ -406,7 +406,7 @@ def test_a_run_goes_on_without_the_pictures_it_is_shown_on(
     said = capsys.readouterr().out
     assert "frame.png" in said
     assert "the style is shown on a photograph instead" in said
-    assert load(begun.out / "great_wave").thumbnail is not None
+    assert load_pack(begun.out / "great_wave").thumbnail is not None
 
 
 def test_what_was_learned_can_be_taken_out_of_a_checkpoint(begun: Begun) -> None:

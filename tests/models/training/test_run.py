@@ -257,7 +257,7 @@ def test_a_run_that_breaks_at_once_says_that_nothing_was_learned(
 ) -> None:
     bad = {k: v + torch.nan for k, v in tiny_run(features).network.state_dict().items()}
     run = Run(TINY, features, photographs(), style(), CPU, bad)
-    with pytest.raises(TrainingError, match=r"nothing was learned yet; try a smaller --lr"):
+    with pytest.raises(TrainingError, match=r"no checkpoint was written yet; try a smaller --lr"):
         next(train(run, tmp_path / "run.pt"))
     assert not (tmp_path / "run.pt").exists()
 

@@ -24,10 +24,10 @@ from app.commands.bench.candidates import (
     COMPILED,
     GRAPHED,
     REWRITTEN,
-    compiled,
+    compiled_candidate,
 )
-from app.commands.bench.frames import frame_to_frame
-from app.commands.bench.math_modes import FP32, MATH_MODES, TF32, math_modes_of
+from app.commands.bench.frames import measure_runners
+from app.commands.bench.math_modes import FP32, MATH_MODES, TF32, supported_math_modes
 from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
@@ -149,14 +149,16 @@ def test_what_is_compiled_is_compared_with_what_runs_as_it_is(measured, monkeypa
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of PyTorch itself
 @pytest.mark.parametrize("mode", COMPILE_MODES)
 def test_the_compiler_knows_the_options_of_every_mode(mode):
-    candidate = compiled(COMPILED, "Compiled", nn.Identity(), mode, FP32, CPU)  # refuses others
-    assert candidate.compiled
+    candidate = compiled_candidate(
+        COMPILED, "Compiled", nn.Identity(), mode, FP32, CPU
+    )  # refuses others
+    assert candidate.is_compiled
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--compile-precision", "fp32"], "add --compile"),
+        (["--compile-precision", "fp32"], "needs --compile"),
         (
             ["--compile", "--compile-precision", "fp32,bf16", "--precision", "fp32"],
             "names bf16, which --precision does not",
@@ -181,7 +183,7 @@ def test_what_cannot_run_says_why_in_its_row(measured, monkeypatch):
 
 
 def test_what_would_take_too_long_is_not_run(measured, monkeypatch):
-    monkeypatch.setattr(bench_network, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(bench_network, "MAX_SECONDS", 0.0)
     rows = rows_of(measured("--sizes", "16x16", "--runs", "1", "--precision", "fp32"))
     assert all("one picture would take about" in row["not_run"] for row in rows)
 
@@ -250,16 +252,16 @@ def test_a_narrow_screen_cuts_no_figure(width):
 
 def test_every_precision_is_an_arithmetic_and_tf32_is_one_on_a_gpu_alone():
     assert {a.precision for a in MATH_MODES.values()} == set(Precision)
-    assert set(MATH_MODES) - set(math_modes_of(CPU)) == {"tf32"}
+    assert set(MATH_MODES) - set(supported_math_modes(CPU)) == {"tf32"}
 
 
 @pytest.mark.parametrize("before", [False, True])
 def test_an_arithmetic_decides_on_tf32_and_leaves_it_as_it_was(before, monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", before)
     for arithmetic, allowed in ((FP32, False), (TF32, True)):
-        with arithmetic.on(CPU):
+        with arithmetic.applied(CPU):
             assert torch.backends.cudnn.allow_tf32 is allowed
-        with pytest.raises(ValueError, match="whatever"), arithmetic.on(CPU):
+        with pytest.raises(ValueError, match="whatever"), arithmetic.applied(CPU):
             raise ValueError("whatever")
         assert torch.backends.cudnn.allow_tf32 is before
 
@@ -303,7 +305,7 @@ class Echo:
 
 def test_frame_to_frame_times_single_frames_and_the_gaps_between_overlapped_ones():
     echo: Any = Echo()
-    figures = frame_to_frame(echo, echo, picture(32, 24), alone=7, streamed=11)
+    figures = measure_runners(echo, echo, picture(32, 24), alone=7, streamed=11)
     assert figures["latency"]["iterations"] == 7
     assert figures["interval"]["iterations"] == 11
     assert figures["fps"] == pytest.approx(1e3 / figures["interval"]["mean_ms"])
@@ -326,7 +328,7 @@ def test_on_a_gpu_all_of_it_is_measured(order, native_kernels):
     (size,) = order.report()["sizes"]
     rows = {(row["kernels"], row["precision"]): row for row in size["rows"]}
     assert not [row["not_run"] for row in size["rows"] if "not_run" in row]
-    known = math_modes_of(torch.device("cuda:0"))
+    known = supported_math_modes(torch.device("cuda:0"))
     assert {precision for _, precision in rows} == {a.title for a in known.values()}
     ways = {key for key, precision in rows if precision == "FP16"}
     assert ways == {*VARIANTS, GRAPHED, COMPILED, REWRITTEN}

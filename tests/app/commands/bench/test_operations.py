@@ -24,7 +24,7 @@ def stored():
 
 
 def test_every_stored_gain_has_its_error_beside_it(stored):
-    header, *lines = bench_operations.lines(stored)
+    header, *lines = bench_operations.table_rows(stored)
     assert len(lines) == len(stored["rows"])
     for row, line in zip(stored["rows"], lines, strict=True):
         assert len(line) == len(header)
@@ -66,7 +66,7 @@ def test_what_has_no_cases_of_its_own_is_measured_on_its_samples(monkeypatch):
     for case in {case.operation: case for case in found}.values():
         # The last sample is in BF16 or FP16.
         assert case.precision in ("FP16", "BF16")
-        torch.testing.assert_close(case.ours(False).double(), case.exact(), atol=0.1, rtol=0.1)
+        torch.testing.assert_close(case.ours(False).double(), case.reference(), atol=0.1, rtol=0.1)
 
 
 @pytest.mark.gpu

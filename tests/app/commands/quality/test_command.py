@@ -13,8 +13,8 @@ import pytest
 
 from app.cli import main
 from app.commands.quality import command as quality
-from app.commands.quality.command import _store
-from app.commands.quality.contact_sheet import sheet
+from app.commands.quality.contact_sheet import make_sheet
+from app.commands.quality.report_file import store_report
 from tests.conftest import picture
 from tests.models.evaluation.conftest import RECIPE, arguments
 from utils.images.reading import read_pixels
@@ -31,7 +31,7 @@ def test_a_sheet_shows_every_picture_whole() -> None:
     red, green = np.zeros((2, 30, 60, 3), np.uint8)
     red[:], green[:] = (200, 0, 0), (0, 200, 0)
     tall = np.ascontiguousarray(green.swapaxes(0, 1))
-    page = sheet(["A", "B"], [("one", [red, green]), ("two", [tall, red])], 60)
+    page = make_sheet(["A", "B"], [("one", [red, green]), ("two", [tall, red])], 60)
     for color, pixels in (((200, 0, 0), 2 * 30 * 60), ((0, 200, 0), 2 * 30 * 60)):
         assert int((page == color).all(2).sum()) == pixels
 
@@ -93,7 +93,7 @@ def test_without_a_file_to_store_in_the_table_is_printed(place: Path, capsys) ->
 
 def test_without_flags_the_scene_is_measured_and_what_is_not_is_said(monkeypatch, capsys) -> None:
     monkeypatch.setattr(quality, "SCENE", 144)
-    monkeypatch.setattr(quality, "keys_of", lambda folder, wanted: ["candy"])
+    monkeypatch.setattr(quality, "style_keys", lambda folder, wanted: ["candy"])
     assert main(["quality"]) == 0
     out = capsys.readouterr().out
     for words in (
@@ -144,7 +144,7 @@ def test_runs_that_add_to_one_report_at_the_same_time_lose_no_style(tmp_path: Pa
 
     def add(key: str) -> None:
         quality = {"size": 96, "styles": [{"key": key}]}
-        _store(tmp_path / "report.json", {**same, "quality": quality}, add=True)
+        store_report(tmp_path / "report.json", {**same, "quality": quality}, add=True)
 
     with ThreadPoolExecutor(len(keys)) as pool:
         list(pool.map(add, keys))

@@ -16,8 +16,8 @@ import pytest
 import torch
 
 from app.cli import main
-from app.commands.train.reporters import Display
-from app.styles.library import load
+from app.commands.train.reporters import TerminalReporter
+from app.styles.pack import load_pack
 from models.checkpoints import load_checkpoint, save_checkpoint
 from models.network_config import LITE, network_config
 from models.training.errors import TrainingError
@@ -47,10 +47,10 @@ def test_a_full_disk_leaves_the_older_pack_alone(tmp_path: Path, features: Vgg19
     write_pack(target, PackTexts("Old"), state, picture(), {})
     with small_files(50_000), pytest.raises(TrainingError, match=r"'.*wave' could not be written"):
         write_pack(target, PackTexts("New"), state, picture(), {})
-    assert load(target).title == "Old"
+    assert load_pack(target).title == "Old"
     assert [path.name for path in target.parent.iterdir()] == ["wave"]
     write_pack(target, PackTexts("New"), state, picture(), {})
-    assert load(target).title == "New"
+    assert load_pack(target).title == "New"
     assert [path.name for path in target.parent.iterdir()] == ["wave"]
 
 
@@ -73,7 +73,7 @@ def test_the_command_makes_a_pack_the_program_reads(
     assert "Skipped 1: '3.png'" in said
     assert "4/4  loss" in said
     assert [path.name for path in out.iterdir()] == ["great_wave"]
-    pack = load(out / "great_wave")
+    pack = load_pack(out / "great_wave")
     assert (pack.title, pack.credit) == ("Great Wave", "Hokusai")
     assert pack.sha256 == sha256(pack.weights.read_bytes()).hexdigest()
     assert pack.thumbnail is not None
@@ -195,7 +195,7 @@ def test_ctrl_c_keeps_what_was_learned_and_resume_goes_on(
     assert process.returncode == 130
     assert {"loading", "note", "progress"} <= {event["event"] for event in events}
     stopped = events[-1]["text"]
-    assert "with --resume goes on" in stopped
+    assert "with --resume continues" in stopped
     last = events[-2]["iteration"]
     assert 3 <= last < 40
     assert (out / "great_wave.preview.png").is_file()
@@ -215,7 +215,7 @@ def test_the_display_shows_loss_pace_and_preview(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     progress = Progress(50, 100, 0.5, 0.1, 20.0, 0.7, 12.3, 65.0, picture(), 0)
-    with Display() as display:
+    with TerminalReporter() as display:
         display.loading("Photographs", 3, 10)
         display.progress(progress, tmp_path / "[odd] name.png")
         display.finished(tmp_path / "pack", 3725)

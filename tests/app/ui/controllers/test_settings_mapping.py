@@ -7,19 +7,23 @@ from dataclasses import replace
 from app.engine.config import EngineConfig
 from app.frame import SourceInfo
 from app.settings import Settings
-from app.ui.controllers.settings_mapping import config_of, settings_of, source_kept
-from app.ui.widgets.status_bar import source_words
+from app.ui.controllers.settings_mapping import (
+    config_from_settings,
+    settings_with_config,
+    stored_source,
+)
+from app.ui.widgets.status_bar import source_text
 from models.network_config import NetworkConfig
 from models.precision import Precision
 from tests.conftest import add_style
 
 
 def test_the_source_is_described_in_words():
-    info = SourceInfo("Camera", 640, 480, 30.0, note="asked for 1280x720")
-    assert source_words(info) == "Camera, 640x480, 30 fps; asked for 1280x720"
-    assert source_words(SourceInfo("film", 8, 8, 29.97, 3725.0)) == "film, 8x8, 29.97 fps, 1:02:05"
-    assert source_words(SourceInfo("strip", 8, 8, count=3)) == "strip, 8x8, 3 pictures"
-    assert source_words(None) == "No source"
+    info = SourceInfo("Camera", 640, 480, 30.0, note="requested 1280x720")
+    assert source_text(info) == "Camera, 640x480, 30 fps; requested 1280x720"
+    assert source_text(SourceInfo("film", 8, 8, 29.97, 3725.0)) == "film, 8x8, 29.97 fps, 1:02:05"
+    assert source_text(SourceInfo("strip", 8, 8, count=3)) == "strip, 8x8, 3 pictures"
+    assert source_text(None) == "No source"
 
 
 def test_settings_survive_the_way_to_a_config_and_back(library, tmp_path):
@@ -39,11 +43,11 @@ def test_settings_survive_the_way_to_a_config_and_back(library, tmp_path):
     )
     add_style(tmp_path, "second", 1, NetworkConfig(1, (4, 4, 4), 3))
     library.reload()
-    config = config_of(settings, library)
+    config = config_from_settings(settings, library)
     assert (config.mix, config.mix_amount, config.network) == ("second", 0.25, "lite")
     assert config.precision is Precision.bf16
     assert config.size == 256
-    assert settings_of(settings, config) == replace(settings, style=config.style)
+    assert settings_with_config(settings, config) == replace(settings, style=config.style)
 
 
 def test_settings_that_name_what_is_gone_become_the_default(library):
@@ -56,7 +60,7 @@ def test_settings_that_name_what_is_gone_become_the_default(library):
         strokes="thin",
         upsampling="magic",
     )
-    config = config_of(settings, library)
+    config = config_from_settings(settings, library)
     default = EngineConfig()
     assert replace(config, style=default.style) == default
     assert config.style != "removed"
@@ -64,7 +68,7 @@ def test_settings_that_name_what_is_gone_become_the_default(library):
 
 def test_a_path_is_kept_from_wherever_the_program_is_started(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert source_kept("film.mp4") == str(tmp_path / "film.mp4")
-    assert source_kept(["a.png", "/b.png"]) == f"{tmp_path / 'a.png'}\n/b.png"
+    assert stored_source("film.mp4") == str(tmp_path / "film.mp4")
+    assert stored_source(["a.png", "/b.png"]) == f"{tmp_path / 'a.png'}\n/b.png"
     for spec in ("", "scene", "camera:0", "http://cam/x"):
-        assert source_kept(spec) == spec
+        assert stored_source(spec) == spec

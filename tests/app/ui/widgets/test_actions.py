@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.ui import actions
-from app.ui.help_dialog import HelpDialog, key_words
+from app.ui.help_dialog import HelpDialog, shortcut_text
 from app.ui.theme.icons import FOLDER
 
 
@@ -34,7 +34,7 @@ def test_the_help_lists_every_action(qtbot):
         if entry.key.startswith("style_"):
             assert "1 - 9" in said
         else:
-            assert key_words(entry) in said
+            assert shortcut_text(entry) in said
             assert entry.tip in said
 
 
@@ -42,4 +42,4 @@ def test_an_action_without_a_slot_is_refused(qtbot):
     widget = QWidget()
     qtbot.addWidget(widget)
     with pytest.raises(KeyError, match="quit"):
-        actions.build(widget, {e.key: int for e in actions.ACTIONS if e.key != "quit"})
+        actions.build_actions(widget, {e.key: int for e in actions.ACTIONS if e.key != "quit"})

@@ -83,12 +83,12 @@ def test_a_question_gives_its_answer_once_and_a_no_gives_none(qtbot):
 def test_a_choice_box_speaks_only_when_the_user_does(qtbot):
     box = OptionBox("Precision", "tip")
     qtbot.addWidget(box)
-    box.offer([Choice(1, "One"), Choice(2, "Two", "slower here")])
+    box.set_options([Choice(1, "One"), Choice(2, "Two", "slower here")])
     picked: list[object] = []
     box.picked.connect(picked.append)
     box.show_choice(2)
     assert (box.currentText(), box.remark, picked) == ("Two", "slower here", [])
-    box.offer([Choice(2, "Two"), Choice(3, "Three")])
+    box.set_options([Choice(2, "Two"), Choice(3, "Three")])
     assert (box.currentText(), box.remark) == ("Two", "")
     QTest.keyClick(box, Qt.Key.Key_Down)
     assert picked == [3]

@@ -16,7 +16,7 @@ from app.ui.widgets.playback_bar import TICKS, PlaybackBar
 def transport(qtbot) -> PlaybackBar:
     parent = QWidget()
     qtbot.addWidget(parent)
-    made = actions.build(parent, {entry.key: int for entry in actions.ACTIONS})
+    made = actions.build_actions(parent, {entry.key: int for entry in actions.ACTIONS})
     transport = PlaybackBar(made, parent)
     parent.show()
     transport.keep_alive = parent  # type: ignore[attr-defined]
@@ -36,11 +36,11 @@ def test_the_transport_shows_only_for_videos_and_strips(transport):
 
 def test_the_slider_follows_the_video_silently_and_seeks_when_moved(transport, qtbot):
     transport.show_source(SourceInfo("film", 64, 48, 25.0, duration=65.0))
-    with qtbot.assertNotEmitted(transport.sought):
+    with qtbot.assertNotEmitted(transport.seek_requested):
         transport.show_position(30.0)
     assert transport.slider.value() == 30 * TICKS
     assert any(label.text() == "0:30 / 1:05" for label in transport.findChildren(QLabel))
-    with qtbot.waitSignal(transport.sought) as blocker:
+    with qtbot.waitSignal(transport.seek_requested) as blocker:
         QTest.keyClick(transport.slider, Qt.Key.Key_Home)
     assert blocker.args == [0.0]
 

@@ -13,7 +13,7 @@ from app.engine.result import RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.live.flicker import Flicker
 from app.live.stream_metrics import StreamStats
-from app.ui.viewport.stats_overlay import REDRAW_MS, Overlay, lines
+from app.ui.viewport.stats_overlay import REDRAW_MS, Overlay, overlay_rows
 from models.precision import Precision
 
 
@@ -33,7 +33,7 @@ def reading() -> StreamStats:
 
 
 def test_the_overlay_has_a_line_for_every_figure(reading):
-    said = dict(lines(reading, result()))
+    said = dict(overlay_rows(reading, result()))
     assert said["Captured"] == "30.0 fps"
     assert said["Capture to paint"] == "61 ms, p95 70 ms"
     assert said["Dropped"] == "3"
@@ -45,7 +45,7 @@ def test_the_overlay_has_a_line_for_every_figure(reading):
 
 
 def test_rates_that_are_not_known_are_left_out():
-    assert "Captured" not in dict(lines(StreamStats(), result()))
+    assert "Captured" not in dict(overlay_rows(StreamStats(), result()))
 
 
 def test_the_overlay_text_is_drawn_at_most_four_times_a_second(qtbot, reading):
@@ -82,7 +82,7 @@ def test_a_hidden_overlay_reads_nothing(qtbot, reading):
 
 def test_a_picture_that_stands_still_goes_on_showing_what_it_took():
     styled = replace(result(), timings=Timings(1.0, 0.5, 40.0, 0.7))
-    said = dict(lines(StreamStats(), styled))
+    said = dict(overlay_rows(StreamStats(), styled))
     assert said["Network"] == "40.0 ms"
     assert "Paint" not in said
     assert "Dropped" not in said

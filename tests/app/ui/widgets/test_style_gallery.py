@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
-from app.styles.library import Style
+from app.styles.pack import Style
 from app.ui.widgets.style_gallery import StyleGallery
 
 
@@ -40,7 +40,7 @@ def gallery(qtbot, tmp_path) -> StyleGallery:
 
 def test_the_gallery_marks_the_chosen_style_without_saying_so(gallery, qtbot):
     with qtbot.assertNotEmitted(gallery.chosen):
-        gallery.choose("udnie")
+        gallery.mark_style("udnie")
     assert gallery.view.currentIndex().data() == "Udnie"
 
 

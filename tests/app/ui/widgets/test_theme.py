@@ -57,7 +57,7 @@ class Noting(QObject):
 def test_the_theme_changes_live(theme, qapp, qtbot):
     widget = QWidget()
     qtbot.addWidget(widget)
-    theme.dress(widget)
+    theme.add_widget(widget)
     for choice, tokens in (("dark", DARK), ("light", LIGHT)):
         with qtbot.waitSignal(theme.changed):
             theme.choice = choice
@@ -87,7 +87,7 @@ def test_a_hidden_dialog_is_dressed_when_it_is_shown(theme, qtbot):
 
 def test_dialogs_are_dressed_one_by_one_after_the_window(theme, qtbot):
     window, part = theme.parent(), QWidget(theme.parent())
-    theme.dress(part)
+    theme.add_widget(part)
     dialogs = shown_dialogs(window)
     qtbot.waitUntil(lambda: all(dialog.styleSheet() for dialog in dialogs))
     before, dressed = part.styleSheet(), []

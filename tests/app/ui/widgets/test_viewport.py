@@ -15,13 +15,13 @@ from app.engine.config import EngineConfig
 from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.ui.viewport.comparison import (
-    conditions_words,
-    difference_words,
-    pace_words,
-    ratio_words,
+    conditions_text,
+    difference_text,
+    latency_text,
+    ratio_text,
     summary,
 )
-from app.ui.viewport.viewport import Viewport, as_image, fitted
+from app.ui.viewport.viewport import Viewport, as_image, scale_frame
 from models.precision import Precision
 from utils.opencv import cv2
 
@@ -88,8 +88,8 @@ def test_a_picture_keeps_its_shape(viewport):
 
 def test_a_frame_of_the_right_size_is_not_copied():
     frame = plain(RED)
-    assert fitted(frame, 64, 48) is frame
-    assert fitted(frame, 32, 24).pixels.shape == (24, 32, 3)
+    assert scale_frame(frame, 64, 48) is frame
+    assert scale_frame(frame, 32, 24).pixels.shape == (24, 32, 3)
 
 
 def test_each_result_is_reported_once_after_its_first_paint(viewport, shown, qtbot):
@@ -106,21 +106,23 @@ def test_each_result_is_reported_once_after_its_first_paint(viewport, shown, qtb
 def test_a_repaint_scales_nothing_again(viewport, monkeypatch):
     viewport.show_styled(styled())
     viewport.grab()
-    monkeypatch.setattr("app.ui.viewport.viewport.fitted", lambda *_: pytest.fail("scaled again"))
+    monkeypatch.setattr(
+        "app.ui.viewport.viewport.scale_frame", lambda *_: pytest.fail("scaled again")
+    )
     viewport.grab()
 
 
 def test_a_paint_that_scaling_holds_up_draws_the_rest_roughly_until_the_next(
     viewport, qtbot, monkeypatch
 ):
-    monkeypatch.setattr("app.ui.viewport.viewport.PAINT_MS", 0.0)
+    monkeypatch.setattr("app.ui.viewport.viewport.SCALING_BUDGET_MS", 0.0)
     scaled: list[Frame] = []
 
     def counted(frame: Frame, width: int, height: int) -> Frame:
         scaled.append(frame)
-        return fitted(frame, width, height)
+        return scale_frame(frame, width, height)
 
-    monkeypatch.setattr("app.ui.viewport.viewport.fitted", counted)
+    monkeypatch.setattr("app.ui.viewport.viewport.scale_frame", counted)
     viewport.view = "split"
     result = styled()
     viewport.show_styled(result)
@@ -132,7 +134,7 @@ def test_only_the_frames_on_screen_are_kept(viewport):
     for _ in range(5):
         viewport.show_styled(styled())
         viewport.grab()
-    assert len(viewport._fitted) == 1
+    assert len(viewport._scaled) == 1
 
 
 def test_the_split_has_the_original_left_and_the_styled_right(viewport):
@@ -188,14 +190,14 @@ def test_compare_waits_for_the_first_figures(viewport):
 
 
 def test_the_ratio_is_shown_whatever_it_is():
-    assert ratio_words(comparison()) == "2.00x"
-    assert ratio_words(comparison(fused_ms=115.0)) == "0.87x"
+    assert ratio_text(comparison()) == "2.00x"
+    assert ratio_text(comparison(fused_ms=115.0)) == "0.87x"
 
 
 def test_the_ratio_is_withheld_while_the_pictures_differ():
     words = comparison(agrees=False)
-    assert ratio_words(words) == "withheld"
-    assert difference_words(words) == (
+    assert ratio_text(words) == "withheld"
+    assert difference_text(words) == (
         "Pictures differ by 7.5 of 255, PSNR 84.0 dB, outside the bound: "
         "largest difference at most 0.5."
     )
@@ -203,18 +205,18 @@ def test_the_ratio_is_withheld_while_the_pictures_differ():
 
 def test_identical_pictures_have_no_psnr():
     same = replace(comparison(), difference=0.0, psnr=float("inf"))
-    assert "Largest difference 0 of 255, identical." in difference_words(same)
+    assert "Largest difference 0 of 255, identical." in difference_text(same)
 
 
 def test_a_pace_says_that_it_is_of_the_network_alone():
-    assert pace_words(LatencyStats(81.25, 95.0)) == (
+    assert latency_text(LatencyStats(81.25, 95.0)) == (
         "12.3 fps alone",
         "81.2 ms a frame (median), 95.0 ms (p95)",
     )
 
 
 def test_a_comparison_says_at_what_size_and_precision_it_was_made():
-    assert conditions_words(comparison()) == "At 48x32, FP32"
+    assert conditions_text(comparison()) == "At 48x32, FP32"
     assert "At 48x32, FP32. Largest difference" in summary(comparison())
 
 
@@ -226,20 +228,20 @@ def test_a_screen_reader_hears_the_comparison(viewport):
 
 
 def test_an_empty_viewport_says_what_to_do(viewport):
-    viewport.say_empty("Drop a picture here", "or open one")
+    viewport.show_empty("Drop a picture here", "or open one")
     assert viewport.accessibleDescription() == "Drop a picture here. or open one"
-    viewport.say_waiting("Loading Candy...")
+    viewport.show_waiting("Loading Candy...")
     assert viewport.accessibleDescription() == "Loading Candy..."
-    viewport.say_waiting("")
+    viewport.show_waiting("")
     assert viewport.accessibleDescription().startswith("Drop")
 
 
 def test_a_drag_is_announced_over_the_picture(viewport):
     viewport.show_styled(styled())
     before = viewport.grab().toImage()
-    viewport.offer("Drop to open", "cat.png")
+    viewport.show_drop_hint("Drop to open", "cat.png")
     assert viewport.grab().toImage() != before
-    viewport.withdraw()
+    viewport.hide_drop_hint()
     assert viewport.grab().toImage() == before
 
 
@@ -278,8 +280,8 @@ def test_a_giant_picture_is_thinned_out_before_it_is_averaged(monkeypatch):
         return np.zeros((size[1], size[0], 3), np.uint8)
 
     monkeypatch.setattr("app.ui.viewport.viewport.cv2.resize", resize)
-    fitted(Frame(np.zeros((6000, 6000, 3), np.uint8)), 400, 400)
-    fitted(Frame(np.zeros((900, 900, 3), np.uint8)), 400, 400)
+    scale_frame(Frame(np.zeros((6000, 6000, 3), np.uint8)), 400, 400)
+    scale_frame(Frame(np.zeros((900, 900, 3), np.uint8)), 400, 400)
     assert averaged[0] <= (5 * 400) ** 2 * 3
     assert averaged[1] == 900 * 900 * 3
 
@@ -288,7 +290,7 @@ def test_a_giant_picture_is_thinned_out_before_it_is_averaged(monkeypatch):
 def test_a_large_picture_is_averaged_and_nothing_moves(width):
     pixels = np.random.default_rng(0).integers(0, 100, (300, width, 3), np.uint8)
     pixels[:, width // 2 :] += 100
-    small = fitted(Frame(pixels), 500, 30).pixels.mean(axis=(0, 2))
+    small = scale_frame(Frame(pixels), 500, 30).pixels.mean(axis=(0, 2))
     assert small[:249].max() < 70
     assert small[251:].min() > 130
 

@@ -78,7 +78,7 @@ def test_where_only_a_move_is_offered_the_file_is_opened_and_stays(window, sessi
 
 
 def test_a_drop_into_the_studio_is_a_copy_too(window, session, picture, qtbot):
-    studio = TrainingWindow(session, lambda: None, lambda **_: None, window.picker, window)
+    studio = TrainingWindow(session, lambda: None, lambda **_: None, window.file_dialogs, window)
     studio.show()
     data = files(picture)
     dropped = drop(studio, data, COPY | MOVE)
@@ -92,7 +92,7 @@ def test_dropped_pictures_make_a_strip_to_step_through(window, session, picture,
     write_pixels(second, np.zeros((48, 64, 3), np.uint8))
     with qtbot.waitSignal(session.styled, timeout=5000):
         drop(window, files(picture, second))
-    qtbot.waitUntil(window.transport.isVisible)
+    qtbot.waitUntil(window.playback_bar.isVisible)
     press(window, "next")
     qtbot.waitUntil(lambda: session.position == 1.0)
 
@@ -101,14 +101,14 @@ def test_a_dropped_document_is_refused_with_a_reason(window):
     drop(window, files(Path("/x/letter.pdf")))
     [problem] = window.problems.problems
     assert problem.summary.startswith("'letter.pdf' cannot be opened. Pictures,")
-    assert window.viewport._offer is None
+    assert window.viewport._drop_hint is None
 
 
 def test_a_drag_that_leaves_takes_its_words_along(window):
     drag(window, files(Path("/x/a.png")))
-    assert window.viewport._offer[0] == "Drop to open"
+    assert window.viewport._drop_hint[0] == "Drop to open"
     QApplication.sendEvent(window, QDragLeaveEvent())
-    assert window.viewport._offer is None
+    assert window.viewport._drop_hint is None
 
 
 def checkpoint(path: Path) -> Path:
@@ -137,19 +137,19 @@ def test_weights_that_cannot_be_used_are_refused_before_anything_is_asked(window
 
 def test_only_the_newest_of_two_drops_asks(window, tmp_path, qtbot, monkeypatch):
     waiting = threading.Event()
-    look_into = window.session.library.look_into
+    installable_title = window.session.library.installable_title
 
     def slow(path: Path) -> str:
         if path.name == "first.pth":
             assert waiting.wait(10)
-        return look_into(path)
+        return installable_title(path)
 
-    monkeypatch.setattr(window.session.library, "look_into", slow)
+    monkeypatch.setattr(window.session.library, "installable_title", slow)
     drop(window, files(checkpoint(tmp_path / "first.pth")))
     drop(window, files(checkpoint(tmp_path / "second.pth")))
     qtbot.waitUntil(window.questions.isVisible)
     waiting.set()
-    qtbot.waitUntil(lambda: not window.session._jobs._waiting)  # the first has answered too
+    qtbot.waitUntil(lambda: not window.session._jobs._callbacks)  # the first has answered too
     assert window.questions.field.text() == "Second"
 
 

@@ -33,13 +33,13 @@ def pop_up(box: OptionBox, qtbot) -> None:
 
 
 def boxes(window: MainWindow, studio: TrainingWindow) -> list[OptionBox]:
-    studio.form.more.setChecked(True)
+    studio.form.advanced_button.setChecked(True)
     return [*window.panel.findChildren(OptionBox), *studio.form.findChildren(OptionBox)]
 
 
 @pytest.fixture
 def studio(window, session):
-    made = TrainingWindow(session, lambda: None, lambda **_: None, window.picker, window)
+    made = TrainingWindow(session, lambda: None, lambda **_: None, window.file_dialogs, window)
     made.show()
     yield made
     made.close()
@@ -58,7 +58,7 @@ def test_every_drop_down_shows_all_its_rows(window, studio, qtbot):
 def test_rows_whose_remarks_wrap_are_shown_whole(window, qtbot):
     box = window.panel.controls["strokes"]
     words = "a remark that is far too long for one line of a list as narrow as the panel"
-    box.offer(Choice(n, f"Choice {n}", words) for n in range(5))
+    box.set_options(Choice(n, f"Choice {n}", words) for n in range(5))
     pop_up(box, qtbot)
     view = box.view()
     line = view.fontMetrics().height()
@@ -69,7 +69,7 @@ def test_rows_whose_remarks_wrap_are_shown_whole(window, qtbot):
 
 def test_a_list_longer_than_the_screen_ends_with_it_and_scrolls(window, qtbot):
     box = window.panel.controls["strokes"]
-    box.offer(Choice(n, f"Choice {n}", "with a remark") for n in range(60))
+    box.set_options(Choice(n, f"Choice {n}", "with a remark") for n in range(60))
     pop_up(box, qtbot)
     view = box.view()
     assert view.window().height() <= box.screen().availableGeometry().height()

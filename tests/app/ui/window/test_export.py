@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 
 from app.frame import Frame
-from app.ui.controllers.exporter import NOTHING_MOVED, STILL
+from app.ui.controllers.exporter import NOTHING_MOVED, STILL_SOURCE
 from app.ui.main_window import MainWindow
 from app.ui.viewport.viewport import as_image
 from tests.app.ui.window.conftest import press
@@ -95,7 +95,7 @@ def test_a_recording_begins_and_ends_with_a_key(moving, films, qtbot):
 
 def test_of_a_still_picture_there_is_no_film_but_a_sentence(streaming, films):
     press(streaming, "record")
-    assert streaming.notices.text == STILL
+    assert streaming.notices.text == STILL_SOURCE
     assert not streaming.actions_by_key["record"].isChecked()
     press(streaming, "record")
     assert not films.exists()

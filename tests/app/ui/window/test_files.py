@@ -146,9 +146,9 @@ def test_every_picture_shown_by_a_picker_is_one_that_can_be_read():
 
 def test_the_studio_asks_where_its_files_were_found_last(window, tmp_path, qtbot):
     (tmp_path / "art").mkdir()
-    window._keep(open_folder=str(tmp_path / "art"))
+    window._update_settings(open_folder=str(tmp_path / "art"))
     press(window, "train")
-    form = window.studio.window.form
+    form = window.training_launcher.window.form
     form.picture.click()
     assert folder_of(asked(form)) == tmp_path / "art"
     assert asked(form).nameFilters()[0].startswith("Pictures (*.png ")
@@ -157,7 +157,7 @@ def test_the_studio_asks_where_its_files_were_found_last(window, tmp_path, qtbot
     form.choose_folder.click()
     assert folder_of(asked(form)) == tmp_path / "art"
     asked(form).reject()
-    window.studio.close()
+    window.training_launcher.close()
 
 
 def test_save_as_suggests_the_sources_name_with_the_style(streaming, session, tmp_path, qtbot):

@@ -53,7 +53,7 @@ def test_tab_reaches_every_control_on_screen(streaming, qtbot):
     window = streaming
     window.problems.add(Problem("a"))
     window.notices.show_notice("b")
-    window.transport.show_source(SourceInfo("film", 8, 8, 25.0, 9.0))
+    window.playback_bar.show_source(SourceInfo("film", 8, 8, 25.0, 9.0))
     wanted = {w for w in controls(window) if w.isVisible() and w.isEnabled()} | {window.viewport}
     window.viewport.setFocus()
     reached: set[QWidget] = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton
 
@@ -49,7 +50,7 @@ def test_opening_is_announced_in_the_viewport(window, session):
 def test_a_style_that_takes_long_is_announced(streaming, session, monkeypatch, qtbot):
     monkeypatch.setattr(session, "_configure", type("Never", (), {"emit": lambda *_: None})())
     session.config = replace(session.config, style="udnie")
-    qtbot.waitUntil(lambda: streaming.viewport._waiting == "Loading Udnie...", timeout=2000)
+    qtbot.waitUntil(lambda: streaming.viewport._waiting_text == "Loading Udnie...", timeout=2000)
 
 
 def test_a_built_in_style_is_not_removed(window):
@@ -64,10 +65,10 @@ def test_a_style_just_trained_waits_in_the_gallery_until_it_is_used(streaming, s
     assert (session.config.style, session.config.mix) == ("candy", "mosaic")
     assert streaming.notices.text == "'Udnie' is trained and ready in the gallery"
     session.notice.emit("Saved a picture")  # hides it for a while, and no longer
-    assert not streaming.notices.take.isVisible()
+    assert not streaming.notices.offer_button.isVisible()
     streaming.notices.dismiss()
-    assert streaming.notices.take.isVisible()
-    streaming.notices.take.click()
+    assert streaming.notices.offer_button.isVisible()
+    streaming.notices.offer_button.click()
     assert (session.config.style, session.config.mix) == ("udnie", None)
     assert not streaming.notices.isVisible()
 
@@ -92,7 +93,9 @@ def test_no_message_moves_the_picture(streaming, session, qtbot, width):
         lambda: session.notice.emit("Saved a picture"),
         lambda: session.source_status.emit("The camera was unplugged; waiting"),
         lambda: streaming.questions.ask("Install it?", "&Install", lambda _: None),
-        lambda: streaming.status.say("Fused, FP32, CPU: " + "why not something faster; " * 20),
+        lambda: streaming.status.show_running(
+            "Fused, FP32, CPU: " + "why not something faster; " * 20
+        ),
         lambda: session.styled.emit(replace(styled, running=replace(styled.running, lite=True))),
         lambda: streaming.panel.ask_address(),
     )
@@ -127,9 +130,22 @@ def test_figures_are_written_below_the_messages(streaming, session):
     assert streaming.overlay.y() == before
 
 
+def test_messages_keep_clear_of_the_figures_of_a_comparison(streaming, session, qtbot):
+    streaming.set_view("compare")
+    overlay, messages = streaming.overlay, streaming.messages
+    qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)
+    before = overlay.geometry()
+    session.source_status.emit("The camera was unplugged; waiting for it to come back.")
+    assert messages.isVisible()
+    assert not messages.geometry().intersects(overlay.geometry())
+    assert overlay.y() == before.y()
+    press(streaming, "overlay")
+    assert messages.y() == streaming.viewport.mapTo(streaming.workspace, QPoint(0, 0)).y()
+
+
 def test_what_the_status_line_has_no_room_for_is_in_its_tooltip(streaming):
     words = "Fused, FP32, CPU: " + "why not something faster; " * 20
-    streaming.status.say(words)
+    streaming.status.show_running(words)
     assert streaming.status.running.toolTip() == words
 
 

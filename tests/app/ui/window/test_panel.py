@@ -146,7 +146,7 @@ def test_the_second_style_chosen_as_the_first_is_used_alone(window, session):
 
 def test_a_mix_is_named_on_the_picture_and_in_the_gallery(window, session):
     session.config = replace(session.config, mix="udnie", mix_amount=0.4)
-    assert window.mixer.words() == "Candy 60 %, Udnie 40 %"
+    assert window.mixer.label() == "Candy 60 %, Udnie 40 %"
     model = window.gallery.model
     said = model.index(2).data(Qt.ItemDataRole.AccessibleTextRole)
     assert said == "Udnie, key 3, 40 % of the mix"
@@ -155,13 +155,13 @@ def test_a_mix_is_named_on_the_picture_and_in_the_gallery(window, session):
 
 
 def test_the_menu_of_a_style_offers_to_mix_it(window, session):
-    actions = {a.text(): a for a in window.gallery.menu_of("udnie").actions()}
+    actions = {a.text(): a for a in window.gallery.context_menu("udnie").actions()}
     actions["&Mix with this style"].trigger()
     assert session.config.mix == "udnie"
-    actions = {a.text(): a for a in window.gallery.menu_of("udnie").actions()}
+    actions = {a.text(): a for a in window.gallery.context_menu("udnie").actions()}
     actions["Stop &mixing"].trigger()
     assert session.config.mix is None
-    alone = {a.text(): a.isEnabled() for a in window.gallery.menu_of("candy").actions()}
+    alone = {a.text(): a.isEnabled() for a in window.gallery.context_menu("candy").actions()}
     assert alone == {"&Use this style": False, "&Mix with this style": False}
 
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 from app.errors import Problem
 from app.settings import Settings
 from app.ui.main_window import MainWindow
-from app.ui.window_geometry import fit
+from app.ui.window_geometry import fit_to_screen
 from tests.app.ui.window.conftest import press
 from tests.helpers.on_a_screen import told
 
@@ -36,8 +36,8 @@ told["help"] = fits(window._help)
 window._help.close()
 window.actions_by_key["train"].trigger()
 wait()
-studio = window.studio.window
-studio.form.more.setChecked(True)
+studio = window.training_launcher.window
+studio.form.advanced_button.setChecked(True)
 wait()
 told["studio"] = fits(studio)
 form = studio.form
@@ -67,15 +67,15 @@ def test_everything_can_be_reached_on_a_small_screen(tmp_path, width, height, sc
         tmp_path,
         """
 from app.frame import SourceInfo
-window.transport.show_source(SourceInfo("film", 8, 8, 25.0, 9.0))
+window.playback_bar.show_source(SourceInfo("film", 8, 8, 25.0, 9.0))
 session.problem.emit(Problem("Could not open 'broken.jpg': it is damaged"))
 session.notice.emit("Saved a picture")
 wait()
-parts = (window.toolbar, window.viewport, window.messages, window.transport, window.gallery,
+parts = (window.toolbar, window.viewport, window.messages, window.playback_bar, window.gallery,
          window.status, *window.toolbar.findChildren(QWidget))
 told["outside"] = [part.accessibleName() for part in parts if part.isVisible() and not inside(part)]
 told["picture"] = window.viewport.height()
-if window.stage.narrow:
+if window.workspace.narrow:
     press("panel")
 panel = window.panel
 told["panel"] = panel.isVisible() and inside(panel)
@@ -84,7 +84,7 @@ wait()
 told["device"] = panel.viewport().rect().contains(
     QRect(panel.device.mapTo(panel.viewport(), panel.device.rect().topLeft()), panel.device.size()))
 told["buttons"] = inside(window.problems) and window.messages.geometry().right() < (
-    panel.geometry().left() if window.stage.narrow else window.width())
+    panel.geometry().left() if window.workspace.narrow else window.width())
 """,
         width,
         height,
@@ -125,10 +125,10 @@ told["fits when it is not"] = fits(window)
 
 def test_a_window_beyond_the_screen_is_brought_back(window, qtbot):
     window.setGeometry(1500, 900, 2500, 1400)
-    fit(window)
+    fit_to_screen(window)
     assert window.screen().availableGeometry().contains(window.frameGeometry())
     window.setGeometry(-300, -200, 1000, 700)
-    fit(window)
+    fit_to_screen(window)
     assert window.screen().availableGeometry().contains(window.frameGeometry())
     assert (window.width(), window.height()) == (1000, 700)
 
@@ -139,7 +139,7 @@ def test_a_window_beyond_the_screen_is_brought_back(window, qtbot):
 @pytest.fixture
 def narrow(streaming, qtbot) -> MainWindow:
     streaming.resize(900, 500)
-    qtbot.waitUntil(lambda: streaming.stage.narrow)
+    qtbot.waitUntil(lambda: streaming.workspace.narrow)
     return streaming
 
 
@@ -188,7 +188,7 @@ def test_a_narrow_window_opens_the_panel_as_a_drawer_over_the_picture(narrow, qt
     press(narrow, "panel")
     assert narrow.panel.isVisible()
     assert narrow.actions_by_key["panel"].isChecked()
-    assert narrow.panel.geometry().right() == narrow.stage.rect().right()
+    assert narrow.panel.geometry().right() == narrow.workspace.rect().right()
     assert narrow.viewport.geometry() == before
     press(narrow, "panel")
     assert not narrow.panel.isVisible()
@@ -249,7 +249,7 @@ def test_a_wider_window_has_its_panel_back_beside_the_picture(narrow, saved, qtb
     press(narrow, "panel")
     assert not narrow.panel.isVisible()
     narrow.resize(900, 500)
-    qtbot.waitUntil(lambda: narrow.stage.narrow)
+    qtbot.waitUntil(lambda: narrow.workspace.narrow)
     press(narrow, "panel")
     press(narrow, "panel")
     narrow.close()
@@ -261,7 +261,7 @@ def test_full_screen_closes_the_drawer(narrow, qtbot):
     press(narrow, "fullscreen")
     assert not narrow.panel.isVisible()
     press(narrow, "back")
-    qtbot.waitUntil(lambda: narrow.stage.narrow)
+    qtbot.waitUntil(lambda: narrow.workspace.narrow)
     assert not narrow.panel.isVisible()
 
 

@@ -17,7 +17,7 @@ from app.frame import SourceInfo
 from app.live.session import Session
 from app.settings import Settings
 from app.sources import CameraName, open_source
-from app.ui.application import NO_DISPLAY, run, spare_what_was_loaded
+from app.ui.application import NO_DISPLAY, freeze_garbage_collector, run
 from app.ui.controllers.startup_source import StartupSource
 from app.ui.main_window import MainWindow
 from app.ui.startup_view import StartupView
@@ -50,7 +50,7 @@ def test_a_change_is_saved_a_little_later(window, saved, qtbot):
 def test_what_was_loaded_is_not_looked_through_for_garbage_any_more(
     window, session, picture, qtbot
 ):
-    spare_what_was_loaded(session)
+    freeze_garbage_collector(session)
     before = len(gc.get_objects())
     try:
         with qtbot.waitSignal(session.painted, timeout=5000):
@@ -188,7 +188,7 @@ def test_the_first_window_gives_its_place_to_the_one_that_follows(qapp, window, 
     starting = StartupView(qapp, Settings(geometry=kept))
     starting.show()
     assert starting.geometry().getRect() == (120, 90, 1000, 600)
-    starting.give_way_to(window)
+    starting.hand_over_to(window)
     assert window.isVisible()
     assert window.geometry().getRect() == (120, 90, 1000, 600)
     assert not starting.isVisible()
@@ -206,7 +206,7 @@ def test_a_picture_takes_the_words_of_starting_away(window, session, picture, qt
     with qtbot.waitSignal(session.styled, timeout=5000):
         session.play(open_source(str(picture)))
     assert window.viewport.accessibleDescription() == "Styled with Candy"
-    assert window.viewport._waiting == ""
+    assert window.viewport._waiting_text == ""
 
 
 def test_without_a_display_it_says_so_in_one_sentence(monkeypatch, capsys):

@@ -68,7 +68,7 @@ def test_the_status_line_says_what_runs_where(streaming):
 
 
 def test_each_picture_is_reported_as_shown(streaming, session, qtbot):
-    qtbot.waitUntil(lambda: session.meter.reading(time.perf_counter()).paint_ms > 0)
+    qtbot.waitUntil(lambda: session.metrics.stats(time.perf_counter()).paint_ms > 0)
 
 
 @pytest.mark.parametrize("choice", ["light", "dark"])

@@ -1,0 +1,42 @@
+"""Parsers for argparse: each returns a checked value or raises argparse.ArgumentTypeError."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+
+
+def comma_separated(names: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
+    """Return an argparse type for a comma-separated choice of `names`, sorted as in `names`."""
+    known = tuple(names)
+
+    def parse(text: str) -> tuple[str, ...]:
+        asked = [part.strip() for part in text.split(",")]
+        for part in asked:
+            if part not in known:
+                raise argparse.ArgumentTypeError(f"'{part}' is none of {', '.join(known)}")
+        return tuple(name for name in known if name in asked)
+
+    return parse
+
+
+def int_in_range(text: str, low: int, high: int, what: str) -> int:
+    """Parse an integer from `low` to `high`; `what` names it in the error message."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = low - 1
+    if not low <= value <= high:
+        raise argparse.ArgumentTypeError(f"{what} is a whole number of {low} to {high}, not {text}")
+    return value
+
+
+def unit_interval(text: str, what: str) -> float:
+    """Parse a number from 0 to 1; `what` names it in the error message."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{what} is a number of 0 to 1, not {text}")
+    return value

@@ -1,0 +1,156 @@
+"""The flags of `styleforge quality`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.commands.argument_types import comma_separated, int_in_range
+from app.commands.common_flags import add_device, add_kernels
+from app.styles.library import BUILTIN
+from models.network_config import CONFIGS
+from models.precision import Precision
+from models.training.features import INPUTS
+
+PHOTOGRAPHS, SCENE = 512, 192  # pixels: default of --size
+DEFAULT_PRECISIONS = ("fp32", "fp16", "bf16")
+MAX_SIZE = 4096  # pixels; the objective of a larger picture takes tens of gigabytes
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `quality` and its flags."""
+    parser = subparsers.add_parser(
+        "quality",
+        help="measure the quality of styles on photographs",
+        description="Measures styles on photographs that were not used for training: the training "
+        "objective compared with direct optimization (L-BFGS), flicker, clipped pixels, border "
+        "artifacts, and the error of lower precisions. Without flags, it measures the built-in "
+        "scene. Without a GPU, use few photographs, a small --size and --lbfgs-photos 0.",
+    )
+    need = parser.add_argument
+    need(
+        "--photos",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="PATH",
+        help="photographs, or folders of them (default: a picture of the built-in scene)",
+    )
+    need(
+        "--only", type=Path, metavar="LIST", help="a text file with the names to use, one per line"
+    )
+    need("--json", type=Path, metavar="FILE", help="store the report here")
+    need(
+        "--add",
+        action="store_true",
+        help="keep the other styles of the report in --json, if there is one and it was measured "
+        "under the same conditions; several runs may add to one report at the same time",
+    )
+    need(
+        "--sheet",
+        type=Path,
+        metavar="FILE",
+        help="store a contact sheet here, and one for each style beside it, named FILE-KEY",
+    )
+    need("--mix-sheet", type=Path, metavar="FILE", help="store a sheet of mixed styles here")
+    need(
+        "--pairs",
+        type=_pairs,
+        default=(),
+        metavar="A:B,...",
+        help="the styles to mix for --mix-sheet",
+    )
+    styles = parser.add_argument_group("the styles")
+    styles.add_argument(
+        "--packs",
+        type=Path,
+        default=BUILTIN,
+        metavar="FOLDER",
+        help="the folder of style packs (default: those that ship)",
+    )
+    styles.add_argument(
+        "--styles",
+        type=lambda text: tuple(part.strip() for part in text.split(",")),
+        default=(),
+        metavar="KEY,...",
+        help="only these (default: all of the folder)",
+    )
+    styles.add_argument(
+        "--styles-images",
+        type=Path,
+        metavar="FOLDER",
+        help="the paintings, named like the styles: candy.jpg",
+    )
+    styles.add_argument(
+        "--without",
+        type=Path,
+        metavar="FOLDER",
+        help="the same styles trained without the stability term: packs, or KEY.safetensors",
+    )
+    styles.add_argument(
+        "--networks",
+        type=comma_separated(CONFIGS),
+        default=tuple(CONFIGS),
+        metavar="SIZE,...",
+        help=f"only these of {', '.join(CONFIGS)}",
+    )
+    judging = parser.add_argument_group("loss network")
+    judging.add_argument("--vgg", type=Path, metavar="FILE", help="VGG-19 weights")
+    judging.add_argument(
+        "--vgg-input",
+        choices=list(INPUTS),
+        help="input format that FILE was trained with (default: from its metadata)",
+    )
+    how = parser.add_argument_group("how to measure")
+    how.add_argument(
+        "--size",
+        type=lambda text: int_in_range(text, 64, MAX_SIZE, "the size"),
+        metavar="N",
+        help="the long side photographs are resized to, up or down, in pixels (default: "
+        f"{PHOTOGRAPHS}; {SCENE} for the scene)",
+    )
+    names = [precision.name for precision in Precision]
+    how.add_argument(
+        "--precisions",
+        type=comma_separated(names),
+        metavar="KEY,...",
+        help=f"of {', '.join(names)} (default: {','.join(DEFAULT_PRECISIONS)}; "
+        "fp32 for the scene); fp32 is always measured",
+    )
+    how.add_argument(
+        "--lbfgs",
+        type=_iterations,
+        default=(50, 100, 300),
+        metavar="N,...",
+        help="iterations of direct optimization to report (default: 50,100,300)",
+    )
+    how.add_argument(
+        "--lbfgs-photos",
+        type=lambda text: int_in_range(text, 0, 1_000_000, "the number of photographs"),
+        metavar="N",
+        help="optimize only the first N photographs directly; 0 for none (default: all)",
+    )
+    how.add_argument(
+        "--flicker-photos",
+        type=lambda text: int_in_range(text, 0, 1_000_000, "the number of photographs"),
+        default=4,
+        metavar="N",
+        help="measure flicker on the first N photographs; 0 for none (default: 4)",
+    )
+    add_device(how)
+    add_kernels(how)
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for part in text.split(","):
+        one, _, other = (name.strip() for name in part.partition(":"))
+        if not (one and other):
+            raise argparse.ArgumentTypeError(f"'{part}' is not a pair such as candy:mosaic")
+        pairs.append((one, other))
+    return tuple(pairs)
+
+
+def _iterations(text: str) -> tuple[int, ...]:
+    numbers = {int_in_range(part, 1, 100_000, "a number of iterations") for part in text.split(",")}
+    return tuple(sorted(numbers))

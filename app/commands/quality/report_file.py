@@ -1,0 +1,68 @@
+"""Reads and writes the report of `styleforge quality`, to which several runs may add."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from app.commands.quality.inputs import QualityError, rank
+from utils.files.atomic import atomic_write
+
+
+def other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the styles, except `keys`, of the report in `path`; none if there is no such file.
+
+    Raises:
+        QualityError: that report was measured under other conditions, or is not a report.
+    """
+    if not path.exists():
+        return []
+    try:
+        before = json.loads(path.read_text("utf-8"))
+        styles = before["quality"].pop("styles")
+        alike = {
+            "machine": ("gpu", "tf32") if report["machine"]["gpu"] else ("cpu", "threads"),
+            "versions": ("torch", "cuda", "cudnn"),
+            "quality": tuple(name for name in report["quality"] if name != "styles"),
+        }
+        for part, names in alike.items():
+            for name in names:
+                if before[part].get(name) != report[part][name]:
+                    raise QualityError(
+                        f"nothing can be added to '{path.name}': it was measured with "
+                        f"another {name}"
+                    )
+        return [style for style in styles if style["key"] not in keys]
+    except OSError as exc:
+        raise QualityError(f"the report '{path}' cannot be read: {exc.strerror}") from exc
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as exc:
+        raise QualityError(f"'{path.name}' is not a report of quality") from exc
+
+
+def store_report(path: Path, report: dict[str, Any], *, add: bool) -> None:
+    """Write `report` to `path`.
+
+    With `add`, the other styles of the report there are kept; another run may write it meanwhile.
+    """
+    styles = report["quality"]["styles"]
+    try:
+        with _report_lock(path) if add else nullcontext():
+            if add:
+                styles += other_styles(path, report, [style["key"] for style in styles])
+            styles.sort(key=lambda style: rank(style["key"]))
+            atomic_write(path, (json.dumps(report, indent=1, allow_nan=False) + "\n").encode())
+    except OSError as exc:
+        raise QualityError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
+
+
+def _report_lock(path: Path) -> FileLock:
+    """The lock for rewriting `path`, in the temporary folder, since the lock file remains."""
+    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    return FileLock(Path(tempfile.gettempdir(), f"styleforge-{name}.lock"))

@@ -1,0 +1,196 @@
+"""What the engine changes by itself: a broken precision, a slow network, the sizes of its input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+import torch
+
+from app.engine.config import EngineConfig
+from app.engine.network_selector import LEAST_FPS, NetworkSelector
+from app.engine.process_mode import ProcessMode
+from app.engine.resolution import AdaptiveResolution, Sizes, long_side, requested_sizes
+from app.frame import Frame
+from app.options import STROKE_SIZE, STROKES
+from models.precision import Precision
+
+
+class Variant(NamedTuple):
+    """What has to be equal for measurements to be comparable."""
+
+    kernels: str  # a key of VARIANTS
+    precision: Precision
+    device: torch.device
+
+
+class Adaptation:
+    """Keeps the selectors and resolutions of every variant, and applies them to frames.
+
+    Args:
+        budget_ms: The capture-to-paint time that the automatic size aims at.
+        on_notice: Called with one sentence when a stream first changes to the lite network.
+
+    Attributes:
+        held: Whether the size and the network of a stream are kept as they are.
+        compiling: Whether kernels are being compiled, which slows everything else down.
+    """
+
+    def __init__(self, budget_ms: float, on_notice: Callable[[str], None]) -> None:
+        self.held = False
+        self.compiling = False
+        self._budget_ms = budget_ms
+        self._on_notice = on_notice
+        self._lite_announced = False
+        self._selectors: dict[Variant, NetworkSelector] = {}
+        # By variant, lite and strokes.
+        self._resolutions: dict[tuple[Variant, bool, str], AdaptiveResolution] = {}
+
+    def compile_kernels(self, compiling: bool) -> None:
+        """Set `compiling`; when it ends, discard the measurements taken meanwhile."""
+        if self.compiling and not compiling:
+            self._selectors.clear()
+            for resolution in self._resolutions.values():
+                resolution.reset_measurements()
+        self.compiling = compiling
+
+    def set_overhead(self, overhead_ms: float) -> None:
+        """Set the capture-to-paint time spent outside the engine."""
+        for resolution in self._resolutions.values():
+            resolution.overhead_ms = overhead_ms
+
+    def use_lite(
+        self,
+        variant: Variant,
+        config: EngineConfig,
+        frame: Frame,
+        mode: ProcessMode,
+        unavailable: str,
+    ) -> bool:
+        """Decide whether a frame is styled by the lite network.
+
+        Args:
+            variant: What runs.
+            config: The network is chosen automatically only if it says so, and only for streams.
+            frame: The frame.
+            mode: Whether it is one of a stream.
+            unavailable: Why there is no lite network; "" where there is one.
+        """
+        if config.network != "auto" or mode is not ProcessMode.LIVE:
+            return config.network == "lite" and not unavailable
+        selector = self._selector(variant)
+        # In a comparison two networks share the machine, so neither time is that of a stream.
+        if not config.compare and not self.held:
+            selector.decide(frame.width, frame.height, long_side(config, frame.width, frame.height))
+        if unavailable:
+            return False
+        if selector.lite and not self._lite_announced and not self.compiling:
+            self._lite_announced = True  # once; from then on the status line says it
+            self._on_notice(f"Changed to the lite network: {selector.remark}")
+        return selector.lite
+
+    def too_slow(self, variant: Variant) -> str:
+        """Why the full network is too slow for a stream, as a clause; "" where it is not."""
+        return self._selector(variant).remark
+
+    def sizes(
+        self,
+        variant: Variant,
+        config: EngineConfig,
+        frame: Frame,
+        mode: ProcessMode,
+        *,
+        lite: bool,
+    ) -> Sizes:
+        """Choose the sizes of the network's input for a frame; arguments as for `use_lite`."""
+        if config.size is not None:
+            return requested_sizes(config, frame.width, frame.height)
+        resolution = self._resolution(variant, config, lite=lite)
+        if mode.refines:
+            return resolution.still(frame.width, frame.height)
+        hold = self.held or (config.compare and resolution.streamed)
+        return resolution.live(frame.width, frame.height, hold=hold)
+
+    def record(
+        self,
+        variant: Variant,
+        config: EngineConfig,
+        mode: ProcessMode,
+        sizes: Sizes,
+        *,
+        network_ms: float,
+        around_ms: float,
+        lite: bool,
+    ) -> None:
+        """Record the times of a frame.
+
+        Args:
+            variant: What ran.
+            config: The config it ran with.
+            mode: Whether the frame is one of a stream.
+            sizes: Of the network's input.
+            network_ms: The time of the network.
+            around_ms: The time of scaling and blending.
+            lite: Whether the lite network ran.
+        """
+        resolution = self._resolution(variant, config, lite=lite)
+        # A comparison keeps the size of the stream before it. Without one, the size is chosen by
+        # the time of the network that would run alone.
+        if not (config.compare and resolution.streamed):
+            resolution.measured(sizes, network_ms)
+            resolution.blend_ms = around_ms
+            resolution.streamed = not config.compare
+        if mode is ProcessMode.LIVE and not config.compare:
+            self._selector(variant).measured(lite, sizes, network_ms, around_ms)
+
+    def _selector(self, variant: Variant) -> NetworkSelector:
+        return self._selectors.setdefault(variant, NetworkSelector())
+
+    def _resolution(
+        self, variant: Variant, config: EngineConfig, *, lite: bool
+    ) -> AdaptiveResolution:
+        key = (variant, lite, config.strokes)
+        if key not in self._resolutions:
+            # The lite network is used for the frame rate, so its size has to keep it.
+            interval_ms = 1000 / LEAST_FPS if lite else math.inf
+            stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
+            self._resolutions[key] = AdaptiveResolution(self._budget_ms, interval_ms, stroke_size)
+        return self._resolutions[key]
+
+
+class PrecisionFallback:
+    """Replaces a precision that gives broken pictures by the next safer one.
+
+    The replacement is remembered for the style, the mix, the precision and the device.
+    """
+
+    def __init__(self) -> None:
+        self._replaced: dict[Hashable, Precision] = {}
+
+    def current(self, config: EngineConfig, device: torch.device) -> Precision:
+        """The precision to compute in: that of `config`, or its replacement."""
+        return self._replaced.get(_key(config, device), config.precision)
+
+    def step_down(self, config: EngineConfig, device: torch.device, broken: Precision) -> Precision:
+        """Replace a precision from now on.
+
+        Args:
+            config: With which it failed.
+            device: On which it failed.
+            broken: The precision, which may be a replacement already.
+
+        Returns:
+            The next safer precision.
+
+        Raises:
+            ValueError: There is none: it is FP32.
+        """
+        if broken.safer is None:
+            raise ValueError(f"there is no safer precision than {broken.title}")
+        self._replaced[_key(config, device)] = broken.safer
+        return broken.safer
+
+
+def _key(config: EngineConfig, device: torch.device) -> Hashable:
+    return config.style, config.mix, config.precision, device

@@ -1,0 +1,148 @@
+"""A style pack: a folder with a `style.toml`, weights and a thumbnail, read and validated."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import StyleForgeError
+from utils.files import toml
+from utils.files.regular import check_regular, read_regular
+from utils.text import printable
+
+MAX_TEXT_LENGTH = 300  # of a title and other texts of a pack; longer ones are truncated
+MAX_NAME_LENGTH = 100  # characters of a file's name in a message
+
+
+class StyleError(StyleForgeError):
+    """A style pack that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """One validated pack. `key` is the folder's name; `builtin` packs cannot be removed.
+
+    `sha256` and `lite_sha256` are the hashes of the weight files, empty where the pack states none;
+    `lite` is None for a pack without a lite network.
+    """
+
+    key: str
+    title: str
+    weights: Path
+    credit: str = ""
+    licence: str = ""
+    sha256: str = ""
+    thumbnail: Path | None = None
+    builtin: bool = False
+    lite: Path | None = None
+    lite_sha256: str = ""
+
+
+def load_pack(folder: Path, *, builtin: bool = False) -> Style:
+    """Read and validate the pack in `folder`.
+
+    Raises:
+        StyleError: the pack is invalid; the message is one sentence.
+    """
+    pack = printable(folder.name, MAX_NAME_LENGTH)
+    try:
+        spec = toml.load(folder / "style.toml")
+    except FileNotFoundError:
+        raise StyleError(f"'{pack}' has no style.toml") from None
+    except OSError as exc:
+        raise StyleError(f"'{pack}/style.toml' cannot be read: {exc.strerror}") from exc
+    except ValueError as exc:
+        raise StyleError(f"'{pack}/style.toml' is not valid: {printable(str(exc))}") from exc
+    try:
+        title, weights = _text(spec, "title"), _text(spec, "weights")
+        credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
+        sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
+        lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
+        if not weights:
+            raise KeyError("'weights' is empty")
+    except (KeyError, TypeError) as exc:
+        raise StyleError(f"'{pack}/style.toml' is not valid: {exc.args[0]}") from exc
+    for name in filter(None, (weights, lite)):
+        if not _has_file(folder, name, "weights"):
+            raise StyleError(
+                f"'{pack}' names weights that are missing: {printable(name, MAX_NAME_LENGTH)}"
+            )
+    # Without a thumbnail, the gallery shows a color.
+    picture = thumbnail and _has_file(folder, thumbnail, "a thumbnail")
+    title, credit, licence = one_line(title) or pack, one_line(credit), one_line(licence)
+    return Style(
+        folder.name,
+        title,
+        folder / weights,
+        credit,
+        licence,
+        sha256,
+        folder / thumbnail if picture else None,
+        builtin,
+        folder / lite if lite else None,
+        lite_sha256,
+    )
+
+
+def _has_file(folder: Path, name: str, what: str) -> bool:
+    """Whether the pack contains the file `name`.
+
+    Raises:
+        StyleError: the name points outside of the pack, or not to a regular file.
+    """
+    pack, shown = printable(folder.name, MAX_NAME_LENGTH), printable(name, MAX_NAME_LENGTH)
+    if Path(name).name != name:
+        raise StyleError(f"'{pack}' names a file outside its own folder: {shown}")
+    try:
+        check_regular(folder / name)
+    except FileNotFoundError:
+        return False
+    except OSError as exc:
+        raise StyleError(
+            f"'{pack}' names {what} that cannot be read: {shown}: {exc.strerror}"
+        ) from exc
+    return True
+
+
+def _text(spec: dict[str, object], name: str, default: str | None = None) -> str:
+    value = spec.get(name, default)
+    if value is None:
+        raise KeyError(f"'{name}' is missing")
+    if not isinstance(value, str):
+        raise TypeError(f"'{name}' should be text, not {printable(repr(value), MAX_NAME_LENGTH)}")
+    return value
+
+
+def one_line(text: str) -> str:
+    """Return `text` cut to MAX_TEXT_LENGTH, without line breaks and control characters.
+
+    Control characters could overwrite a terminal.
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[
+        :MAX_TEXT_LENGTH
+    ].strip()
+
+
+def check_weights(style: Style, *, lite: bool = False) -> None:
+    """Compare the hash of the weights, or of the lite weights, with the one in the pack.
+
+    Raises:
+        StyleError: the hashes differ.
+        OSError: the file cannot be read.
+    """
+    from models.checkpoints import MOST
+
+    path, sha256 = (style.lite, style.lite_sha256) if lite else (style.weights, style.sha256)
+    if path and sha256 and hashlib.sha256(read_regular(path, MOST)).hexdigest() != sha256:
+        raise StyleError(
+            f"'{path.name}' of the style '{style.title}' is not the file "
+            "its style.toml describes (the sha256 differs)"
+        )
+
+
+def check_all_weights(style: Style) -> None:
+    """Run `check_weights` for the weights and, if there are any, the lite weights."""
+    check_weights(style)
+    if style.lite:
+        check_weights(style, lite=True)

@@ -1,0 +1,34 @@
+"""The terms of the training objective by name, as tensors or as numbers."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+import torch
+from torch import Tensor
+
+Value = TypeVar("Value", Tensor, float)
+
+
+class ObjectiveTerms(NamedTuple, Generic[Value]):
+    """The objective of one batch and its terms, as scalar tensors or as floats.
+
+    `total` is the weighted sum; `content`, `style` and `tv` (total variation) are the terms
+    before their weights are applied.
+    """
+
+    total: Value
+    content: Value
+    style: Value
+    tv: Value
+
+
+def read_terms(terms: ObjectiveTerms[Tensor]) -> ObjectiveTerms[float]:
+    """Copy the terms to the host, in one transfer; waits for the device."""
+    return ObjectiveTerms(*floats(torch.stack(terms)))
+
+
+def floats(values: Tensor) -> list[float]:
+    """The elements of a one-dimensional tensor as Python floats; waits for the device."""
+    # PyTorch: annotated as a bare `list`.
+    return values.tolist()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

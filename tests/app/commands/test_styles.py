@@ -1,0 +1,35 @@
+"""`styles` lists, adds and removes styles."""
+
+from __future__ import annotations
+
+from app.cli import main
+
+
+def test_styles_alone_lists_them(capsys):
+    assert main(["styles", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert main(["styles"]) == 0
+    assert capsys.readouterr().out == listed
+    assert "candy" in listed
+
+
+def test_styles_are_listed_added_under_a_title_and_removed(checkpoint, capsys):
+    assert main(["styles", "add", str(checkpoint), "--title", "Ink & Wash"]) == 0
+    assert "Added Ink & Wash as 'ink_wash'" in capsys.readouterr().out
+    main(["styles", "list"])
+    assert "Ink & Wash" in capsys.readouterr().out
+    assert main(["styles", "remove", "ink_wash"]) == 0
+    capsys.readouterr()
+    main(["styles", "list"])
+    assert "Ink & Wash" not in capsys.readouterr().out
+
+
+def test_what_is_no_style_is_refused_in_one_sentence(tmp_path, capsys):
+    page = tmp_path / "model.pth"
+    page.write_text("<html>404</html>")
+    assert main(["styles", "add", str(page)]) == 1
+    err = capsys.readouterr().err
+    assert "model.pth" in err
+    assert "not a checkpoint" in err
+    assert main(["styles", "remove", "nothing_like_it"]) == 1
+    assert "there is no style 'nothing_like_it'" in capsys.readouterr().err

@@ -1,0 +1,175 @@
+"""`stylize` makes the picture that its flags describe, and says what it changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.cli import main
+from app.commands import memory_budget, stylize
+from models.checkpoints import save_checkpoint
+from models.transformer_net import TransformerNetBaseline
+from tests.app.commands.conftest import stylized
+from tests.conftest import picture
+from utils.images.metadata import read_metadata
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
+from utils.opencv import cv2
+
+
+def test_one_picture_becomes_one_file_of_its_own_size(style, photo, tmp_path, capsys):
+    out = tmp_path / "new" / "result.webp"
+    assert stylized(photo, "-o", out) == 0
+    assert read_pixels(out).shape == (26, 37, 3)
+    assert not np.array_equal(read_pixels(out), read_pixels(photo))
+    about = read_metadata(out)
+    assert about["Style"] == "Sketch"
+    assert about["Network size"] == "37x26"
+    assert "Fused, FP32, CPU" in capsys.readouterr().err
+
+
+def test_two_styles_are_mixed_and_the_result_names_both(style, photo, tmp_path, capsys):
+    other = TransformerNetBaseline(num_residual_blocks=1).state_dict()
+    other["deconv3.conv2d.bias"] += 100
+    save_checkpoint(tmp_path / "wash.safetensors", other, {})
+    assert main(["styles", "add", str(tmp_path / "wash.safetensors")]) == 0
+    out = tmp_path / "mixed.png"
+    assert stylized(photo, "-o", out, "--mix", "wash:0.3", "--size", "32") == 0
+    assert read_metadata(out)["Style"] == "Sketch 70 %, Wash 30 %"
+    assert "Sketch 70 %, Wash 30 %; Fused, FP32, CPU" in capsys.readouterr().err
+    plain = tmp_path / "plain.png"
+    assert stylized(photo, "-o", plain, "--size", "32") == 0
+    assert not np.array_equal(read_pixels(out), read_pixels(plain))
+
+
+def test_a_second_style_that_is_not_there_is_told_before_anything_is_done(style, photo, capsys):
+    assert stylized(photo, "-o", photo.with_name("x.png"), "--mix", "cundy") == 1
+    assert "there is no style 'cundy'; did you mean candy?" in capsys.readouterr().err
+    assert not photo.with_name("x.png").exists()
+
+
+@pytest.mark.parametrize(("strokes", "size"), [("fine", "48x34"), ("bold", "19x16")])
+def test_strokes_are_said_in_words(style, photo, tmp_path, strokes, size):
+    out = tmp_path / "out.png"
+    assert stylized(photo, "-o", out, "--strokes", strokes, "--size", "32") == 0
+    about = read_metadata(out)
+    assert (about["Strokes"], about["Network size"]) == (strokes.title(), size)
+    assert read_pixels(out).shape == (26, 37, 3)
+
+
+def test_a_small_result_is_sharpened_or_not(photo, tmp_path):
+    made = []
+    for how in ("guided", "smooth"):
+        out = tmp_path / f"{how}.png"
+        small = ("--upsampling", how, "--size", "18")
+        assert stylized(photo, "-o", out, *small, style="candy") == 0
+        made.append((read_pixels(out), read_metadata(out)["Upsampling"]))
+    assert [words for _, words in made] == ["Sharpen to frame", "Smooth"]
+    assert not np.array_equal(made[0][0], made[1][0])
+
+
+def test_a_style_without_a_lite_network_says_so(style, photo, tmp_path, capsys):
+    out = tmp_path / "out.png"
+    assert stylized(photo, "-o", out, "--network", "lite") == 0
+    assert "Sketch has no lite network" in capsys.readouterr().err
+    assert read_metadata(out)["Network"] == "Full"
+
+
+def test_the_frames_of_a_video_are_steadied_in_their_order(style, tmp_path):
+    rng = np.random.default_rng(1)
+    frames = tmp_path / "frames"
+    frames.mkdir()
+    for n in range(6):
+        noisy = np.clip(picture(40, 32) + rng.normal(0, 5, (32, 40, 3)), 0, 255)
+        write_pixels(frames / f"{n}.png", noisy.astype(np.uint8))
+
+    def change(smoothing):
+        out = tmp_path / smoothing
+        assert stylized(frames, "-o", out, "--smoothing", smoothing) == 0
+        made = [read_pixels(path).astype(int) for path in sorted(out.iterdir())]
+        return np.abs(made[-1] - made[-2]).mean()
+
+    assert change("1") < 0.5 * change("0")
+
+
+def cut_out(path: Path) -> np.ndarray:
+    """A picture that is transparent on the left, half so in the middle; its alpha [26, 37]."""
+    alpha = np.full((26, 37), 255, np.uint8)
+    alpha[:, :12], alpha[:, 12:20] = 0, 128
+    Image.fromarray(np.dstack([picture(37, 26), alpha])).save(path, lossless=True)
+    return alpha
+
+
+@pytest.mark.parametrize(
+    ("name", "saved"), [("a.png", "a.png"), ("a.webp", "a.webp"), ("a.tif", "a.tif.png")]
+)
+def test_transparency_is_kept_where_the_format_has_it(style, tmp_path, capsys, name, saved):
+    alpha = cut_out(tmp_path / name)
+    assert stylized(tmp_path / name, "-o", tmp_path / "out") == 0
+    assert "transparent" not in capsys.readouterr().err
+    with Image.open(tmp_path / "out" / saved) as made:
+        assert made.mode == "RGBA"
+        assert np.array_equal(np.asarray(made)[..., 3], alpha)
+
+
+def test_a_jpeg_drops_transparency_and_says_so(style, tmp_path, capsys):
+    cut_out(tmp_path / "a.png")
+    assert stylized(tmp_path / "a.png", "-o", tmp_path / "out.jpg") == 0
+    assert "a.png: its transparent parts became white, since JPEG has no transparency" in (
+        capsys.readouterr().err
+    )
+    with Image.open(tmp_path / "out.jpg") as made:
+        assert made.mode == "RGB"
+
+
+def test_sixteen_bits_per_channel_become_eight_and_it_is_said_once(style, tmp_path, capsys):
+    deep = picture(37, 26).astype(np.uint16) * 257
+    cv2.imwrite(str(tmp_path / "deep.png"), deep)
+    cv2.imwrite(str(tmp_path / "deep.tif"), deep)
+    assert stylized(tmp_path / "deep.png", tmp_path / "deep.tif", "-o", tmp_path / "out") == 0
+    err = capsys.readouterr().err
+    for name in ("deep.png", "deep.tif"):
+        assert err.count(f"{name}: its 16 bits per channel became 8\n") == 1
+
+
+def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tmp_path, capsys):
+    assert stylized(photo, "-o", tmp_path / "out", style="skecth") == 1
+    assert "did you mean sketch" in capsys.readouterr().err
+    assert main(["stylize", str(photo), "-o", "x", "--style", style, "--device", "cuda:9"]) == 1
+    assert "there is no device 'cuda:9'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_large_picture_is_worked_on_smaller_and_says_so(
+    style, photo, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(stylize.MAX_SIZE, "cpu", 24)
+    assert stylized(photo, "-o", tmp_path / "out") == 0
+    assert "37x26 is large; it was stylized at 24x17 and scaled back" in capsys.readouterr().err
+    assert read_pixels(tmp_path / "out" / "photo.png").shape == (26, 37, 3)
+    assert stylized(photo, "-o", tmp_path / "asked", "--size", "32") == 0
+    assert "is large" not in capsys.readouterr().err
+
+
+def test_short_memory_means_a_smaller_network_or_a_refusal(
+    style, photo, tmp_path, capsys, monkeypatch
+):
+    enough_for = 20 * 14
+    monkeypatch.setattr(
+        stylize,
+        "free_bytes",
+        lambda device: enough_for * memory_budget.BYTES_PER_PIXEL / stylize.MEMORY_FRACTION,
+    )
+    assert stylized(photo, "-o", tmp_path / "out") == 0
+    assert "it was stylized at 19x" in capsys.readouterr().err
+    assert stylized(photo, "-o", tmp_path / "more", "--size", "64") == 1
+    assert "photo.png' does not fit into memory at size 64" in capsys.readouterr().err
+    assert not (tmp_path / "more").exists()
+
+
+def test_strength_zero_is_the_picture_itself(style, photo, tmp_path):
+    assert stylized(photo, "-o", tmp_path / "out", "--strength", "0") == 0
+    assert np.array_equal(read_pixels(tmp_path / "out" / "photo.png"), read_pixels(photo))

@@ -1,0 +1,55 @@
+"""The figures on the page of benchmarks are of the weights that ship."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.styles.library import BUILTIN
+from utils.tables import BLOCK
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+SHOWN = sorted({(PAGE.parent / block[2]).resolve() for block in BLOCK.finditer(PAGE.read_text())})
+OF_NO_STYLE = {"operations.json"}  # single operations are measured on random numbers
+
+
+def _outdated(report: dict[str, Any]) -> list[str]:
+    """The files of weights of `report` that are not as they ship today."""
+    return [
+        name
+        for name, digest in report["weights"].items()
+        if not (BUILTIN / name).is_file()
+        or hashlib.sha256((BUILTIN / name).read_bytes()).hexdigest() != digest
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in SHOWN if p.name not in OF_NO_STYLE], ids=lambda p: p.name
+)
+def test_the_figures_shown_are_of_the_weights_that_ship(path):
+    report = json.loads(path.read_text("utf-8"))
+    measured = {style["key"] for style in report.get("quality", {}).get("styles", ())}
+    measured |= {report["style"]} if "style" in report else set()
+    weighed = {name.partition("/")[0] for name in report["weights"]}
+    assert weighed
+    assert measured <= weighed
+    assert _outdated(report) == []
+
+
+def test_figures_of_weights_that_no_longer_ship_are_noticed():
+    name = "candy/weights.safetensors"
+    digest = hashlib.sha256((BUILTIN / name).read_bytes()).hexdigest()
+    assert _outdated({"weights": {name: digest}}) == []
+    assert _outdated({"weights": {name: "0" * 64}}) == [name]
+    assert _outdated({"weights": {"gone/weights.safetensors": digest}}) == [
+        "gone/weights.safetensors"
+    ]
+
+
+def test_every_stored_report_of_a_style_is_on_the_page():
+    stored = {path.name for path in (PAGE.parents[1] / "benchmarks").glob("*.json")}
+    assert {path.name for path in SHOWN} == stored - OF_NO_STYLE
