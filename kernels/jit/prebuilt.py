@@ -78,7 +78,7 @@ def find(library: Library, folder: Path | None = None) -> Path:
     """
     folder = IMAGES if folder is None else folder
     try:
-        made = json.loads((folder / MANIFEST).read_text("utf-8"))["images"]
+        made = dict(json.loads((folder / MANIFEST).read_text("utf-8"))["images"])
     except FileNotFoundError:
         raise NoImage("no images came with this program") from None
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -166,9 +166,10 @@ def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple
 def use_native(library: str) -> bool:
     """Load `library` if it is built; whether it is in use.
 
-    Where it is not, a NativeKernelWarning says why, once for each library.
+    An image that was never used on this machine is tested first, which takes seconds. Where the
+    library is not in use, a NativeKernelWarning says why, once for each library.
     """
-    if build.load_built(library):
+    if build.load_built(library, tests=True):
         return True
     reason = build.reason(library)
     if library not in _warned and reason != build.BUILDING:
@@ -232,9 +233,11 @@ def fused(
             is not the reference.
         on_cpu: The name of that path; "{norm}" stands for the norm that is in use.
         cuda: The library of its kernel on a GPU, if there is one.
-        launch: Runs the operation on a GPU: allocates the result and calls the launchers of the
-            library `cuda` through the Launcher, its first argument. Not needed where a binding
-            in C++ registers the kernel, which costs a call less time.
+        launch_cpu: Runs the operation on the CPU: allocates the result and calls the functions of
+            `library` through the CpuLauncher, its first argument.
+        launch_cuda: Runs the operation on a GPU, in the same way, by the launchers of the library
+            `cuda`. Not needed where a binding in C++ registers the kernel, which costs a call less
+            time.
         tolerance_scale: Multiplies what the self-test allows for rounding.
 
     Raises:

@@ -2,7 +2,8 @@
 
 `python -m kernels.self_test.compile_worker NAME FOLDER SOURCE...` writes the library and
 `result.json` into FOLDER: the path of the library, and the reason it cannot be used, empty if it
-can. A crash of the compiler or of the new kernel ends this process, never the application.
+can. With `--image FILE` in place of sources it only tests that library. A crash of the compiler or
+of the new kernel ends this process, never the application.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from kernels.self_test.network import self_test as self_test_network
 ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
 
 
-def main(name: str, folder: Path, sources: list[str]) -> None:
-    """Leave `result.json` in `folder`."""
+def main(name: str, folder: Path, *sources: str) -> None:
+    """Leave `result.json` in `folder`; `sources` may be "--image" and the file to test."""
     torch.backends.cudnn.allow_tf32 = False  # references and kernels are compared in FP32
     try:
-        library = _compile(name, folder, sources)
+        image = Path(sources[1]) if sources[:1] == ("--image",) else None
+        library = image or _compile(name, folder, list(sources))
         _adopt(name, library)
         if name == NETWORK:
             _test_network()
@@ -132,4 +134,4 @@ def _compile_cuda(name: str, folder: Path, sources: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])
+    main(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])

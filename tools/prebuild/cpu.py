@@ -12,8 +12,8 @@ from kernels.jit.prebuilt import image_name
 
 # By the name of the target: the compiler's target, and the processor.
 #
-# glibc 2.17 is what manylinux2014 promises, macOS 11 the first release on arm64. The levels of x86-64
-# are those of the psABI: v2 is any processor since 2009, v3 (AVX2 and FMA) most since 2013.
+# glibc 2.17 is what manylinux2014 promises, macOS 11 the first release on arm64. The levels of
+# x86-64 are those of the psABI: v2 is any processor since 2009, v3 (AVX2 and FMA) most since 2013.
 TARGETS = {
     "linux-x86_64_v2": ("x86_64-linux-gnu.2.17", "x86_64_v2"),
     "linux-x86_64_v3": ("x86_64-linux-gnu.2.17", "x86_64_v3"),
