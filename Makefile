@@ -5,7 +5,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 
-.PHONY: run test lint check bench fuzz mutants docs wheels clean
+.PHONY: run test lint check bench fuzz mutants docs prebuild wheels clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
 run: $(VENV)/.installed
@@ -41,6 +41,10 @@ fuzz: $(VENV)/.installed-test
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
 
+# Images of the native libraries for every system, into kernels/images; 10 minutes the first time.
+prebuild: $(VENV)/.installed-prebuild
+	$(PYTHON) -m tools.prebuild
+
 # The program, and the fused operations alone, into dist.
 wheels: $(VENV)/.installed
 	$(PIP) wheel --no-deps --wheel-dir dist . ./wheels/kernel_fusion
@@ -69,6 +73,10 @@ $(VENV)/.installed-dev: pyproject.toml | $(PYTHON)
 
 $(VENV)/.installed-docs: pyproject.toml | $(PYTHON)
 	$(PIP) install --editable ".[docs]"
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-prebuild: pyproject.toml | $(PYTHON)
+	$(PIP) install --editable ".[prebuild]"
 	@touch $@ $(VENV)/.installed
 
 # The newest Python that will do; Debian keeps venv in a package of its own.

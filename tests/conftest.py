@@ -41,6 +41,9 @@ os.environ.setdefault(
     "STYLEFORGE_CACHE", str(platformdirs.user_cache_path("styleforge", appauthor=False))
 )
 
+# What is tested is the sources, not images that were made of them.
+os.environ.setdefault("STYLEFORGE_BUILD", "1")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """GPU tests need a GPU; the report says so instead of leaving them out."""

@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 PACKAGE = "styleforge"
 MOVED = ("app", "assets", "kernels", "models", "utils")  # sub-packages of PACKAGE in a wheel
 KERNELS = ("kernels", "utils")  # those that `kernel_fusion` stands on
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so", "*.egg-info")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")
 
 
 def arrange(target: Path, moved: Collection[str] = MOVED) -> None:

@@ -164,8 +164,7 @@ def check_compiler() -> Iterator[Finding]:
     from kernels.jit.build import BuildError, toolchain
 
     try:
-        tools = toolchain()
-        yield Finding(OK, f"{tools.compiler}, {tools.ninja}")
+        yield Finding(OK, toolchain().compiler)
     except BuildError as exc:
         yield Finding(NOTE, f"no native CPU kernels can be compiled: {exc}")
     nvcc = shutil.which("nvcc")
@@ -189,12 +188,29 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
     if build:
         with Console(stderr=True).status("Preparing the native kernels ..."):
             prepare()
+    yield from _libraries()
     for device in dict.fromkeys((torch.device("cpu"), resolve("auto"))):
         for status in statuses(device):
             why = f" ({status.reason})" if status.reason else ""
             says = f"{status.name} on {device.type} runs on {status.runs}{why}"
             yield Finding(OK if status.ready or status.by_choice else NOTE, says)
     yield from _backends(resolve("auto"))
+
+
+def _libraries() -> Iterator[Finding]:
+    """Where each library that is in use comes from, and why there is no image of one."""
+    from kernels.jit import build, prebuilt
+    from kernels.jit.libraries import LIBRARIES
+
+    for library in LIBRARIES.values():
+        if origin := build.origin(library.name):
+            yield Finding(OK, f"library {library.name}: {origin}")
+        if library.cpu:
+            try:
+                prebuilt.find(library)
+            except build.BuildError as error:
+                severity = OK if isinstance(error, prebuilt.NoImage) else NOTE
+                yield Finding(severity, f"library {library.name}: no image is used: {error}")
 
 
 def _backends(device: torch.device) -> Iterator[Finding]:

@@ -6,26 +6,24 @@
 // alone, never on the number of threads, so two runs are bit-equal. An output row is made of
 // `PixelSpan`s, pixels that are evenly spaced in memory, so that the interleaved and the plain
 // layout share their code.
-#include <ATen/core/Tensor.h>
-#include <ATen/Dispatch.h>
-#include <ATen/OpMathType.h>
-#include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
-#include <torch/library.h>
-
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <optional>
-#include <string_view>
 #include <type_traits>
-#include <vector>
+
+#include "../include/cpu/buffer.h"
+#include "../include/cpu/dtypes.h"
+#include "../include/cpu/export.h"
+#include "../include/cpu/parallel.h"
 
 namespace {
 
-using at::Tensor;
-using OptTensor = std::optional<Tensor>;
+using styleforge::BFloat16;
+using styleforge::Buffer;
+using styleforge::Half;
+using styleforge::parallel_for;
 
 constexpr int64_t kChunkElements = 1 << 15;  // whose statistics are taken together
 constexpr int64_t kLanes = 32;               // accumulators kept in registers
@@ -46,6 +44,7 @@ struct Plan {
     bool interleave;
     bool relu;
     double eps;
+    int64_t threads;  // to run on, at most
 
     int64_t padded_h() const { return h + 2 * pad; }
     int64_t padded_w() const { return w + 2 * pad; }
@@ -157,40 +156,64 @@ void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, in
         for (int64_t k = 0; k < lanes; ++k)
             moments[k] = moments_from_sums(center[k], count, sum[k], squares[k]);
     };
-    if (width == kLanes)
-        both_passes(std::integral_constant<int64_t, kLanes>{});
-    else
-        both_passes(width);
+    if (width == kLanes) both_passes(std::integral_constant<int64_t, kLanes>{});
+    else both_passes(width);
 }
 
-// What the second pass computes per channel: (x - mean) * scale + bias.
+// What the second pass computes for a channel: (x - mean) * scale + bias.
+template <typename A>
+struct ChannelAffine {
+    A mean, scale, bias;
+};
+
+template <typename A>
+ChannelAffine<A> affine_of(const WelfordFp64& moments, double eps, double weight, double offset) {
+    const double factor = weight / std::sqrt(moments.m2 / moments.count + eps);
+    const A mean = static_cast<A>(moments.mean);
+    // The rounding error of the mean matters where the mean is large beside the deviation.
+    const A bias = static_cast<A>(offset - (moments.mean - mean) * factor);
+    return {mean, static_cast<A>(factor), bias};
+}
+
+// The same for all channels, each field in a row of its own.
 template <typename A>
 struct Affine {
-    std::vector<A> mean, scale, bias;
+    Buffer<A> mean, scale, bias;
 
     explicit Affine(int64_t size) : mean(size), scale(size), bias(size) {}
 
-    void set(int64_t index, const WelfordFp64& moments, double eps, double weight, double offset) {
-        const double factor = weight / std::sqrt(moments.m2 / moments.count + eps);
-        mean[index] = static_cast<A>(moments.mean);
-        scale[index] = static_cast<A>(factor);
-        // The rounding error of the mean matters where the mean is large beside the deviation.
-        bias[index] = static_cast<A>(offset - (moments.mean - mean[index]) * factor);
+    explicit operator bool() const { return mean && scale && bias; }
+
+    void set(int64_t index, const ChannelAffine<A>& channel) {
+        mean[index] = channel.mean;
+        scale[index] = channel.scale;
+        bias[index] = channel.bias;
     }
 };
 
 template <typename A>
-A parameter_or(const OptTensor& parameter, int64_t channel, A otherwise) {
-    return parameter ? parameter->const_data_ptr<A>()[channel] : otherwise;
+A parameter_or(const A* parameter, int64_t channel, A otherwise) {
+    return parameter ? parameter[channel] : otherwise;
 }
 
+// What is added before the ReLU, if anything is. Only the innermost dimension is dense.
+template <typename T>
+struct Residual {
+    const T* data;
+    int64_t n_stride, c_stride, h_stride, w_stride;
+
+    explicit operator bool() const { return data != nullptr; }
+};
+
+// Fills `affine`, of n * c channels; false where there was no memory.
 template <typename T, typename A>
-Affine<A> affine_channels_last(const Plan& plan, const T* input, const OptTensor& weight,
-                               const OptTensor& bias) {
+bool find_affine(const Plan& plan, const T* input, const A* weight, const A* bias,
+                 Affine<A>& affine) {
     const int64_t rows = std::max<int64_t>(1, kChunkElements / (plan.w * plan.c));
     const int64_t chunks = (plan.h + rows - 1) / rows;
-    std::vector<WelfordFp64> moments(plan.n * chunks * plan.c);
-    at::parallel_for(0, plan.n * chunks, 1, [&](int64_t begin, int64_t end) {
+    Buffer<WelfordFp64> moments(plan.n * chunks * plan.c), total(plan.c);
+    if (!moments || !total) return false;
+    parallel_for(plan.n * chunks, plan.threads, [&](int64_t begin, int64_t end) {
         for (int64_t index = begin; index < end; ++index) {
             const int64_t y0 = index % chunks * rows, y1 = std::min(plan.h, y0 + rows);
             for (int64_t channel = 0; channel < plan.c; channel += kLanes) {
@@ -201,19 +224,18 @@ Affine<A> affine_channels_last(const Plan& plan, const T* input, const OptTensor
             }
         }
     });
-    Affine<A> affine(plan.n * plan.c);
-    std::vector<WelfordFp64> total(plan.c);
     for (int64_t n = 0; n < plan.n; ++n) {
-        std::fill(total.begin(), total.end(), WelfordFp64{});
+        for (int64_t c = 0; c < plan.c; ++c) total[c] = WelfordFp64{};
         for (int64_t chunk = 0; chunk < chunks; ++chunk) {
             const WelfordFp64* part = &moments[(n * chunks + chunk) * plan.c];
             for (int64_t c = 0; c < plan.c; ++c) total[c].merge(part[c]);
         }
         for (int64_t c = 0; c < plan.c; ++c)
-            affine.set(n * plan.c + c, total[c], plan.eps, parameter_or<A>(weight, c, 1),
-                       parameter_or<A>(bias, c, 0));
+            affine.set(n * plan.c + c,
+                       affine_of<A>(total[c], plan.eps, parameter_or<A>(weight, c, 1),
+                                    parameter_or<A>(bias, c, 0)));
     }
-    return affine;
+    return true;
 }
 
 // The larger of the two; written so that a NaN passes through, as in PyTorch's clamp_min.
@@ -224,10 +246,10 @@ inline A clamp_min(A y, A floor) {
 
 template <typename T, typename A>
 void normalize_channels_last(const Plan& plan, const T* input, const Affine<A>& affine,
-                         const OptTensor& residual, T* output) {
+                             const Residual<T>& residual, T* output) {
     const A floor = plan.relu ? A(0) : -std::numeric_limits<A>::infinity();
     const int64_t c = plan.c, out_w = plan.padded_w();
-    at::parallel_for(0, plan.n * plan.padded_h(), 1, [&](int64_t begin, int64_t end) {
+    parallel_for(plan.n * plan.padded_h(), plan.threads, [&](int64_t begin, int64_t end) {
         PixelSpan<T> spans[2];
         for (int64_t row_index = begin; row_index < end; ++row_index) {
             const int64_t n = row_index / plan.padded_h();
@@ -246,15 +268,14 @@ void normalize_channels_last(const Plan& plan, const T* input, const Affine<A>& 
                     const int64_t column = span.first_column + p * span.column_step;
                     T* __restrict to = interior + column * c;
                     if (residual) {
-                        const T* __restrict addend = residual->const_data_ptr<T>() +
-                                                     n * residual->stride(0) +
-                                                     y * residual->stride(2) +
-                                                     column * residual->stride(3);
+                        const T* __restrict addend = residual.data + n * residual.n_stride +
+                                                     y * residual.h_stride +
+                                                     column * residual.w_stride;
                         for (int64_t k = 0; k < c; ++k)
-                            to[k] = static_cast<T>(clamp_min(
-                                (static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k] +
-                                    static_cast<A>(addend[k]),
-                                floor));
+                            to[k] = static_cast<T>(
+                                clamp_min((static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k] +
+                                              static_cast<A>(addend[k]),
+                                          floor));
                     } else {
                         for (int64_t k = 0; k < c; ++k)
                             to[k] = static_cast<T>(clamp_min(
@@ -306,32 +327,30 @@ WelfordFp64 moments_of_plane(const T* x, int64_t size) {
 }
 
 template <typename T, typename A>
-void normalize_planes(const Plan& plan, const T* input, const OptTensor& weight,
-                      const OptTensor& bias, const OptTensor& residual, T* output) {
+void normalize_planes(const Plan& plan, const T* input, const A* weight, const A* bias,
+                      const Residual<T>& residual, T* output) {
     const A floor = plan.relu ? A(0) : -std::numeric_limits<A>::infinity();
     const int64_t size = plan.h * plan.w, out_w = plan.padded_w();
-    at::parallel_for(0, plan.n * plan.c, 1, [&](int64_t begin, int64_t end) {
-        Affine<A> affine(1);
+    parallel_for(plan.n * plan.c, plan.threads, [&](int64_t begin, int64_t end) {
         for (int64_t plane = begin; plane < end; ++plane) {
             const int64_t n = plane / plan.c, c = plane % plan.c;
             const T* x = input + plane * size;
-            affine.set(0, moments_of_plane<T, A>(x, size), plan.eps, parameter_or<A>(weight, c, 1),
-                       parameter_or<A>(bias, c, 0));
-            const A mean = affine.mean[0], scale = affine.scale[0], offset = affine.bias[0];
+            const auto [mean, scale, offset] =
+                affine_of<A>(moments_of_plane<T, A>(x, size), plan.eps,
+                             parameter_or<A>(weight, c, 1), parameter_or<A>(bias, c, 0));
             for (int64_t i = 0; i < plan.padded_h(); ++i) {
                 const int64_t y = plan.border_index(i - plan.pad, plan.h);
                 const T* __restrict from = x + y * plan.w;
                 T* __restrict row = output + (plane * plan.padded_h() + i) * out_w;
                 T* __restrict interior = row + plan.pad;
                 if (residual) {
-                    const T* __restrict addend =
-                        residual->const_data_ptr<T>() + n * residual->stride(0) +
-                        c * residual->stride(1) + y * residual->stride(2);
+                    const T* __restrict addend = residual.data + n * residual.n_stride +
+                                                 c * residual.c_stride + y * residual.h_stride;
                     for (int64_t j = 0; j < plan.w; ++j)
-                        interior[j] = static_cast<T>(
-                            clamp_min((static_cast<A>(from[j]) - mean) * scale + offset +
-                                          static_cast<A>(addend[j]),
-                                      floor));
+                        interior[j] =
+                            static_cast<T>(clamp_min((static_cast<A>(from[j]) - mean) * scale +
+                                                         offset + static_cast<A>(addend[j]),
+                                                     floor));
                 } else {
                     for (int64_t j = 0; j < plan.w; ++j)
                         interior[j] = static_cast<T>(
@@ -346,108 +365,45 @@ void normalize_planes(const Plan& plan, const T* input, const OptTensor& weight,
     });
 }
 
-// As in the reference: channels last where the input is, and always when interleaved.
-bool channels_last(const Tensor& x, bool interleave) {
-    return interleave ||
-           (!x.is_contiguous() && x.is_contiguous(at::MemoryFormat::ChannelsLast));
-}
-
-Plan plan_for(const Tensor& x, const OptTensor& weight, const OptTensor& bias,
-              const OptTensor& residual, double eps, bool relu, int64_t pad,
-              std::string_view pad_mode, bool interleave) {
-    TORCH_CHECK_VALUE(x.dim() == 4, "instance norm: expected [N, C, H, W], got ", x.sizes());
-    Plan plan{x.size(0), x.size(1), x.size(2), x.size(3), pad, pad_mode == "replicate",
-              interleave, relu, eps};
-    if (interleave) {
-        TORCH_CHECK_VALUE(plan.c % 4 == 0 && plan.h > 1 && plan.w > 1,
-                          "instance norm: expected [N, 4C, h + 1, w + 1] to interleave, got ",
-                          x.sizes());
-        plan.c /= 4, plan.h = 2 * (plan.h - 1), plan.w = 2 * (plan.w - 1);
+// False where there was no memory.
+template <typename T, typename A>
+bool run(const Plan& plan, bool channels_last, const T* x, const A* weight, const A* bias,
+         const Residual<T>& residual, T* y) {
+    if (channels_last) {
+        Affine<A> affine(plan.n * plan.c);
+        if (!affine || !find_affine<T, A>(plan, x, weight, bias, affine)) return false;
+        normalize_channels_last<T, A>(plan, x, affine, residual, y);
+    } else {
+        normalize_planes<T, A>(plan, x, weight, bias, residual, y);
     }
-    TORCH_CHECK_VALUE(plan.h * plan.w > 1, "instance norm: one pixel has no variance, got ",
-                      x.sizes());
-    TORCH_CHECK_VALUE(plan.replicate || pad_mode == "reflect",
-                      "instance norm: pad_mode is 'reflect' or 'replicate', not '", pad_mode, "'");
-    TORCH_CHECK_VALUE(pad >= 0 && (plan.replicate || (pad < plan.h && pad < plan.w)),
-                      "instance norm: cannot pad ", plan.h, "x", plan.w, " by ", pad,
-                      " with reflection");
-    for (const auto* parameter : {&weight, &bias})
-        TORCH_CHECK_VALUE(!*parameter || ((*parameter)->dim() == 1 &&
-                                          (*parameter)->size(0) == plan.c),
-                          "instance norm: expected ", plan.c, " weights and biases");
-    if (residual) {
-        TORCH_CHECK_VALUE(residual->sizes() == at::IntArrayRef({plan.n, plan.c, plan.h, plan.w}),
-                          "instance norm: the residual has the shape ", residual->sizes());
-        TORCH_CHECK_VALUE(residual->scalar_type() == x.scalar_type(),
-                          "instance norm: the residual is ", residual->scalar_type(), ", not ",
-                          x.scalar_type());
-    }
-    return plan;
-}
-
-void normalize(const Plan& plan, const Tensor& input, const OptTensor& weight,
-               const OptTensor& bias, const OptTensor& residual_, Tensor& out) {
-    const bool last = channels_last(input, plan.interleave);
-    const auto format = last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
-    TORCH_CHECK_VALUE(
-        out.sizes() == at::IntArrayRef({plan.n, plan.c, plan.padded_h(), plan.padded_w()}) &&
-            out.scalar_type() == input.scalar_type() && out.is_contiguous(format),
-        "instance norm: out must be a dense ", last ? "channels-last " : "", input.scalar_type(),
-        " tensor of the padded shape, got ", out.scalar_type(), " ", out.sizes());
-    if (out.numel() == 0) return;
-    const Tensor x = input.contiguous(format);
-    OptTensor residual = residual_;
-    if (residual && residual->stride(last ? 1 : 3) != 1)
-        residual = residual->contiguous(format);  // only the innermost dimension must be dense
-    AT_DISPATCH_FLOATING_TYPES_AND2(
-        at::kHalf, at::kBFloat16, x.scalar_type(), "fused_instance_norm", [&] {
-            using A = at::opmath_type<scalar_t>;
-            const auto to_opmath = [](const OptTensor& p) -> OptTensor {
-                if (!p) return p;
-                return p->to(c10::CppTypeToScalarType<A>::value).contiguous();
-            };
-            const OptTensor w = to_opmath(weight), b = to_opmath(bias);
-            const auto* from = x.const_data_ptr<scalar_t>();
-            auto* to = out.mutable_data_ptr<scalar_t>();
-            if (last) {
-                const auto affine = affine_channels_last<scalar_t, A>(plan, from, w, b);
-                normalize_channels_last<scalar_t, A>(plan, from, affine, residual, to);
-            } else {
-                normalize_planes<scalar_t, A>(plan, from, w, b, residual, to);
-            }
-        });
-}
-
-Tensor fused_instance_norm(const Tensor& x, const OptTensor& weight, const OptTensor& bias,
-                           const OptTensor& residual, double eps, bool relu, int64_t pad,
-                           std::string_view pad_mode, bool interleave) {
-    const Plan plan =
-        plan_for(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave);
-    Tensor out = at::empty({plan.n, plan.c, plan.padded_h(), plan.padded_w()}, x.options(),
-                           channels_last(x, interleave) ? at::MemoryFormat::ChannelsLast
-                                                        : at::MemoryFormat::Contiguous);
-    normalize(plan, x, weight, bias, residual, out);
-    return out;
-}
-
-void fused_instance_norm_out(const Tensor& x, const OptTensor& weight, const OptTensor& bias,
-                             const OptTensor& residual, double eps, bool relu, int64_t pad,
-                             std::string_view pad_mode, bool interleave, Tensor out) {
-    const Plan plan = plan_for(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave);
-    normalize(plan, x, weight, bias, residual, out);
-}
-
-// The compiler vectorizes this code; `use_vectorized` is accepted for compatibility.
-Tensor fused_instance_norm_forward(const Tensor& input, const OptTensor& gamma,
-                                   const OptTensor& beta, double eps, bool /*use_vectorized*/,
-                                   const OptTensor& residual, bool relu) {
-    return fused_instance_norm(input, gamma, beta, residual, eps, relu, 0, "reflect", false);
+    return true;
 }
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(styleforge, CPU, m) {
-    m.impl("fused_instance_norm", &fused_instance_norm);
-    m.impl("fused_instance_norm_out", &fused_instance_norm_out);
-    m.impl("fused_instance_norm_forward", &fused_instance_norm_forward);
-}
+// y = pad(relu(norm(x) * weight + bias + residual)), see kernels/ops/normalization.py; one function
+// for each dtype of x, y and the residual.
+//
+// x and y are dense, channels last or first; weight and bias are [c], or null. n, c, h and w are of
+// the result before padding; the strides of the residual, which may be null, count elements.
+// Returns 0, or 1 where there was no memory.
+#define STYLEFORGE_INSTANCE_NORM(NAME, T, A)                                                      \
+    STYLEFORGE_EXPORT int NAME(                                                                   \
+        int64_t threads, const void* x, const void* weight, const void* bias,                     \
+        const void* residual, void* y, int64_t n, int64_t c, int64_t h, int64_t w,                \
+        int64_t n_stride, int64_t c_stride, int64_t h_stride, int64_t w_stride, double eps,       \
+        int relu, int64_t pad, int replicate, int interleave, int channels_last) {                \
+        const Plan plan{                                                                          \
+            n, c, h, w, pad, replicate != 0, interleave != 0, relu != 0, eps, threads};           \
+        const Residual<T> added{static_cast<const T*>(residual), n_stride, c_stride, h_stride,    \
+                                w_stride};                                                        \
+        const bool enough = run<T, A>(plan, channels_last != 0, static_cast<const T*>(x),         \
+                                      static_cast<const A*>(weight), static_cast<const A*>(bias), \
+                                      added, static_cast<T*>(y));                                 \
+        return enough ? 0 : 1;                                                                    \
+    }
+
+STYLEFORGE_INSTANCE_NORM(styleforge_instance_norm_float32, float, float)
+STYLEFORGE_INSTANCE_NORM(styleforge_instance_norm_float16, Half, float)
+STYLEFORGE_INSTANCE_NORM(styleforge_instance_norm_bfloat16, BFloat16, float)
+STYLEFORGE_INSTANCE_NORM(styleforge_instance_norm_float64, double, double)

@@ -1,4 +1,7 @@
-"""The one door to the compiler: every native library is built, cached and loaded here.
+"""The one door to native code: every library is found or built, cached and loaded here.
+
+An image that came with the program is taken where it was made of the sources as they are; elsewhere
+the library is compiled, where there is a compiler. STYLEFORGE_BUILD=1 compiles in any case.
 
 A library is compiled by a child process into a folder of its own, tested there against its
 references, and only then moved into the cache under a name that says what it was built from and
@@ -12,6 +15,7 @@ import hashlib
 import json
 import logging
 import os
+import platform
 import shutil
 import sys
 import tempfile
@@ -23,10 +27,11 @@ import platformdirs
 import torch
 from filelock import FileLock, Timeout
 
-from kernels.jit import subprocesses
+from kernels.jit import prebuilt, subprocesses
 from kernels.jit.errors import BuildError as BuildError
 from kernels.jit.errors import CachedFailure
 from kernels.jit.libraries import LIBRARIES, Library
+from kernels.jit.openmp import use_openmp
 from kernels.jit.subprocesses import stop as stop
 from kernels.jit.toolchain import (
     SUFFIX,
@@ -46,9 +51,11 @@ WORKER = f"{__name__.removesuffix('jit.build')}self_test.compile_worker"
 LOCK_LIMIT = 330.0  # seconds to wait for another process that is building the same library
 
 NOT_BUILT = "not built yet"
+NOT_TESTED = "not tested on this machine yet"
 BUILDING = "building"
 
-_handles: dict[str, ctypes.CDLL] = {}  # of the CUDA libraries in use
+_handles: dict[str, ctypes.CDLL] = {}  # of the libraries in use
+_origins: dict[str, str] = {}  # by library: where the one in use comes from, in words
 _reasons: dict[str, str] = {}  # by library: why it is not in use; empty once it is
 _looked: set[str] = set()  # of the libraries that `load_built` has looked for
 _loading = threading.RLock()
@@ -58,6 +65,11 @@ _setups: dict[str, Callable[[ctypes.CDLL], None]] = {}
 def reason(name: str) -> str:
     """Why the library `name` is not in use, in words; empty if it is."""
     return _reasons.get(name, NOT_BUILT)
+
+
+def origin(name: str) -> str:
+    """Where the library `name` comes from, in words; empty if it is not in use."""
+    return _origins.get(name, "") if reason(name) == "" else ""
 
 
 def load(name: str, *, force: bool = False) -> bool:
@@ -76,13 +88,17 @@ def load(name: str, *, force: bool = False) -> bool:
         if reason(name) == "":
             return True
         _reasons[name] = BUILDING
-        return _attempt(name, force=force, compiles=True)
+        return _attempt(name, force=force, compiles=True, tests=True)
 
 
-def load_built(name: str) -> bool:
-    """Load `name` if the cache has a build of it.
+def load_built(name: str, *, tests: bool = False) -> bool:
+    """Load `name` if it came with the program or the cache has a build of it.
 
     Compiles nothing, and waits for no build. It looks once; what is built later, `load` loads.
+
+    Args:
+        name: A library.
+        tests: Test an image that was never used on this machine first, which takes seconds.
 
     Returns:
         Whether the library is now in use; if not, `reason` says why.
@@ -92,21 +108,24 @@ def load_built(name: str) -> bool:
     if name in _looked or not _loading.acquire(blocking=False):
         return False  # not built, or being built on another thread
     try:
-        if reason(name) != NOT_BUILT or name in _looked:
+        untried = NOT_TESTED if tests else NOT_BUILT
+        if reason(name) not in (NOT_BUILT, untried) or name in _looked:
             return reason(name) == ""
-        _looked.add(name)
-        return _attempt(name, force=False, compiles=False)
+        loaded = _attempt(name, force=False, compiles=False, tests=tests)
+        if reason(name) != NOT_TESTED:
+            _looked.add(name)
+        return loaded
     finally:
         _loading.release()
 
 
 def handle(name: str) -> ctypes.CDLL:
-    """The loaded CUDA library `name`, to call through its C names; KeyError if it is not in use."""
+    """The loaded library `name`, to call through its C names; KeyError if it is not in use."""
     return _handles[name]
 
 
 def on_load(name: str, setup: Callable[[ctypes.CDLL], None]) -> None:
-    """Have `setup` called with the CUDA library `name` whenever a process loads it.
+    """Have `setup` called with the library `name` whenever a process loads it.
 
     What `setup` raises as a BuildError is the reason why the library is not in use.
     """
@@ -114,13 +133,15 @@ def on_load(name: str, setup: Callable[[ctypes.CDLL], None]) -> None:
 
 
 def adopt(name: str, built: Path) -> None:
-    """Take the file `built` as the CUDA library `name`, and set it up.
+    """Take the file `built` as the library `name`, and set it up.
 
     Raises:
         OSError: The file cannot be loaded.
         BuildError: The library does not match this program.
     """
     library = ctypes.CDLL(str(built))
+    if LIBRARIES[name].cpu:
+        use_openmp(library)
     if name in _setups:
         _setups[name](library)
     _handles[name] = library
@@ -134,12 +155,12 @@ def cache() -> Path:
     return base.absolute() / "kernels"
 
 
-def _attempt(name: str, *, force: bool, compiles: bool) -> bool:
+def _attempt(name: str, *, force: bool, compiles: bool, tests: bool) -> bool:
     """Load `name` and note why it is not in use, if it is not."""
     try:
         if name not in LIBRARIES:
             raise BuildError(f"no source belongs to a library '{name}'")
-        _load(LIBRARIES[name], force, compiles)
+        _load(LIBRARIES[name], force, compiles, tests)
     except BuildError as error:
         log.info("%s: %s", name, error)
         _reasons[name] = str(error)
@@ -153,8 +174,76 @@ def _attempt(name: str, *, force: bool, compiles: bool) -> bool:
     return _reasons[name] == ""
 
 
-def _load(library: Library, force: bool, compiles: bool) -> None:
-    tools = toolchain()
+def _load(library: Library, force: bool, compiles: bool, tests: bool) -> None:
+    """Take the image or, where there is none that can be used, the build."""
+    if not library.cpu or os.environ.get("STYLEFORGE_BUILD"):
+        return _load_build(library, force, compiles)
+    try:
+        return _load_image(library, force, tests)
+    except NotTested:
+        raise
+    except prebuilt.NoImage:
+        return _load_build(library, force, compiles)
+    except BuildError as error:
+        log.info("%s: %s", library.name, error)
+        try:
+            return _load_build(library, force, compiles)
+        except BuildError as second:
+            if str(second) == NOT_BUILT:
+                raise BuildError(str(error)) from error
+            raise BuildError(f"{error}; {second}") from second
+
+
+class NotTested(BuildError):
+    """There is an image that was never used on this machine."""
+
+
+def _load_image(library: Library, force: bool, tests: bool) -> None:
+    image = prebuilt.find(library)
+    machine = [image.name, _sha256(image), platform.processor(), torch.__version__]
+    key = hashlib.sha256("\0".join(machine).encode()).hexdigest()
+    record = cache() / f"{library.name}.tested.json"
+    verdict = None if force else _verdict(record, key)
+    if verdict is None:
+        if not tests:
+            raise NotTested(NOT_TESTED)
+        verdict = _test_image(library, image)
+        try:
+            record.parent.mkdir(parents=True, exist_ok=True)
+            _write(record, json.dumps({"key": key, "reason": verdict}))
+        except OSError as error:  # tested again the next time
+            log.info("%s: cannot keep that it was tested: %s", library.name, error)
+    if verdict:
+        raise BuildError(verdict)
+    try:
+        adopt(library.name, image)
+    except OSError as error:
+        raise BuildError(f"the image {image.name} does not load: {error}") from error
+    _origins[library.name] = f"image {image.stem.partition('-')[2].partition('-')[2]}"
+
+
+def _test_image(library: Library, image: Path) -> str:
+    """Use the image in a child process; the reason why it must not be used, or an empty text."""
+    with tempfile.TemporaryDirectory(prefix=f"{library.name}.test-") as folder:
+        arguments = [library.name, folder, "--image", str(image)]
+        try:
+            outcome = _run_worker(arguments, dict(os.environ), Path(folder), Path(folder) / "log")
+        except CachedFailure as error:
+            return f"the image {image.name} cannot be used: {error}"
+        return outcome["reason"]
+
+
+def _verdict(record: Path, key: str) -> str | None:
+    """What the test of the same image said on this machine; None if there was none."""
+    try:
+        note = json.loads(record.read_text("utf-8"))
+        return str(note["reason"]) if note["key"] == key else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _load_build(library: Library, force: bool, compiles: bool) -> None:
+    tools = toolchain(cuda=bool(library.cuda))
     if library.cuda:
         extra = cuda_environment()
         added = hashlib.sha256(json.dumps([extra, tools.digest]).encode()).hexdigest()
@@ -168,16 +257,14 @@ def _load(library: Library, force: bool, compiles: bool) -> None:
     if fresh:
         _build_locked(library, tools, key, built, force)
     try:
-        if library.cuda:
-            adopt(library.name, built)
-        else:
-            torch.ops.load_library(str(built))  # pyright: ignore[reportUnknownMemberType]
+        adopt(library.name, built)
+        _origins[library.name] = "compiled on this machine"
     except OSError as error:
         # What was loaded once in the child cannot be loaded now: the file was damaged.
         built.unlink(missing_ok=True)
         if fresh:
             raise BuildError(load_error(error)) from error
-        _load(library, force, compiles)
+        _load_build(library, force, compiles)
 
 
 def _build_locked(library: Library, tools: Toolchain, key: str, built: Path, force: bool) -> None:
@@ -210,30 +297,41 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
     """Compile and test in a child process, then move the library to `built`."""
     temporary = Path(tempfile.mkdtemp(prefix=f"{library.name}.build-", dir=built.parent))
     logfile = built.parent / f"{library.name}.log"
-    command = [
-        sys.executable,
-        "-m",
-        WORKER,
-        library.name,
-        str(temporary),
-    ]
-    command += [str(source) for source in library.sources]
+    arguments = [library.name, str(temporary), *map(str, library.sources)]
     environment = dict(os.environ, PATH=search_path(), CXX=tools.compiler)
     environment |= tools.environment
-    # The child imports the same `kernels` as this process, wherever either was started.
-    paths = [str(ROOT), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     try:
-        code = subprocesses.run(command, environment, ROOT, logfile)
-        result = temporary / "result.json"
-        if not result.exists():
-            raise CachedFailure(f"build failed: the compiling process ended with code {code}")
-        outcome = json.loads(result.read_text("utf-8"))
+        outcome = _run_worker(arguments, environment, temporary, logfile)
         if outcome["reason"]:
             raise CachedFailure(outcome["reason"])
         Path(outcome["library"]).replace(built)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _run_worker(
+    arguments: list[str], environment: dict[str, str], folder: Path, logfile: Path
+) -> dict[str, str]:
+    """Run the compile worker, and return what it leaves in `folder`.
+
+    Raises:
+        CachedFailure: It ended without a result.
+    """
+    # The child imports the same `kernels` as this process, wherever either was started.
+    paths = [str(ROOT), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    command = [sys.executable, "-m", WORKER, *arguments]
+    code = subprocesses.run(command, environment, ROOT, logfile)
+    result = folder / "result.json"
+    if not result.exists():
+        doing = "testing" if "--image" in arguments else "compiling"
+        failed = "test" if doing == "testing" else "build"
+        raise CachedFailure(f"{failed} failed: the {doing} process ended with code {code}")
+    return json.loads(result.read_text("utf-8"))
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _recall(failure: Path, key: str) -> str:

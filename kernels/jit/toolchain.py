@@ -29,7 +29,7 @@ class Toolchain:
 
     Attributes:
         compiler: The path of the C++ compiler.
-        ninja: The path of ninja.
+        ninja: The path of ninja, which PyTorch's builder of CUDA libraries uses; else empty.
         digest: Covers everything about the compiler, and this CPU, that changes the code.
         environment: Variables that the compiling process needs.
     """
@@ -40,8 +40,11 @@ class Toolchain:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def toolchain() -> Toolchain:
-    """Find the compiler and ninja.
+def toolchain(*, cuda: bool = False) -> Toolchain:
+    """Find the C++ compiler.
+
+    Args:
+        cuda: Find ninja as well.
 
     Raises:
         BuildError: One is missing, or the compiler does not run; the message says which.
@@ -54,36 +57,46 @@ def toolchain() -> Toolchain:
             "darwin": "run xcode-select --install",
         }.get(sys.platform, "install g++")
         raise BuildError(f"no C++ compiler found: {install}")
-    ninja = shutil.which("ninja", path=search_path())
+    ninja = shutil.which("ninja", path=search_path()) if cuda else ""
     if ninja is None:
         raise BuildError("ninja not found: run pip install ninja")
     return Toolchain(compiler, ninja, _fingerprint(compiler))
 
 
+def cpu_command(compiler: str, source: str, library: str) -> list[str]:
+    """The command that compiles a CPU library for this processor.
+
+    Args:
+        compiler: The path of the C++ compiler.
+        source: The file to compile.
+        library: The file to write.
+    """
+    if sys.platform == "win32":
+        return [compiler, *compile_flags(), "/LD", source, f"/Fe:{library}"]
+    return [compiler, *compile_flags(), "-shared", source, "-o", library]
+
+
 def compile_flags() -> list[str]:
-    """Flags for the compiler of this platform. No fast-math: results must not depend on it."""
+    """Flags for the C++ compiler of this platform. No fast-math: results must not depend on it.
+
+    CPU libraries are plain C to the outside: they need neither PyTorch nor a C++ runtime.
+    """
     if sys.platform == "win32":
         arch = {"AVX512": ["/arch:AVX512"], "AVX2": ["/arch:AVX2"]}
-        return ["/O2", "/openmp", *arch.get(torch.backends.cpu.get_cpu_capability(), [])]
-    common = ["-O3", _architecture(), "-fno-math-errno", "-fno-trapping-math"]
-    if sys.platform == "darwin":
-        # Apple's clang has no OpenMP of its own; where PyTorch carries the header, use its.
-        # Without it, the kernels run on one thread.
-        bundled = Path(torch.__file__).parent / "include" / "omp.h"
-        return [*common, "-Xpreprocessor", "-fopenmp"] if bundled.exists() else common
-    return [*common, "-fopenmp"]
-
-
-def link_flags() -> list[str]:
-    """PyTorch's own OpenMP library, so that a process has one pool of threads, not two."""
-    if sys.platform == "win32":
-        return []
-    folder = Path(torch.__file__).parent / "lib"
-    pattern = "libomp*.dylib" if sys.platform == "darwin" else "libgomp*.so*"
-    bundled = sorted(folder.glob(pattern))
-    if bundled:
-        return [str(bundled[0])]
-    return [] if sys.platform == "darwin" else ["-fopenmp"]
+        level = arch.get(torch.backends.cpu.get_cpu_capability(), [])
+        return ["/nologo", "/std:c++17", "/O2", "/fp:contract", *level]
+    return [
+        "-std=c++17",
+        "-O3",
+        _architecture(),
+        "-ffp-contract=fast",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-fno-exceptions",
+        "-fno-rtti",
+        "-fPIC",
+        "-fvisibility=hidden",
+    ]
 
 
 def cuda_flags() -> list[str]:

@@ -1,16 +1,59 @@
-"""Calls the launchers of a CUDA library through their C names, with tensors as arguments."""
+"""Calls the functions of a native library through their C names, with tensors as arguments."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from ctypes import c_double, c_int, c_longlong, c_void_p
+from typing import Any
 
 import torch
 from torch import Tensor
 
+_NUMBERS = frozenset({int, float, bool, type(None)})
+Argument = Tensor | float | None  # or an int or a bool, which are numbers to Python
 
-class Launcher:
-    """The launchers of one CUDA library, for the `launch` of an operation's row.
+
+class CpuLauncher:
+    """The functions of one CPU library, for the `launch_cpu` of an operation's row.
+
+    Args:
+        library: The loaded library.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        self._functions: dict[str, Callable[..., int]] = {}
+
+    def __call__(self, function: str, *arguments: Argument) -> None:
+        """Call `int function(long long threads, arguments...)`, which returns 0 or an error.
+
+        Args:
+            function: The C name.
+            arguments: A tensor is passed as the address of its first element (`void*`), None as a
+                null pointer, a bool as `int`, an int as `long long`, a float as `double`. Every
+                call passes the same types, but for None in place of a tensor.
+
+        Raises:
+            AttributeError: The library has no such function.
+            MemoryError: There was not enough memory.
+        """
+        run = self._functions.get(function) or self._declare(function, arguments)
+        # Asking whether something is a Tensor takes longer than asking for its exact type.
+        values: list[Any] = [_address(x) if type(x) not in _NUMBERS else x for x in arguments]
+        if run(torch.get_num_threads(), *values):
+            raise MemoryError(f"{function}: not enough memory")
+
+    def _declare(self, function: str, arguments: tuple[Argument, ...]) -> Callable[..., int]:
+        run: Any = getattr(self._library, function)
+        run.argtypes = [c_longlong, *map(_c_type, arguments)]
+        run.restype = c_int
+        self._functions[function] = run
+        return run
+
+
+class CudaLauncher:
+    """The launchers of one CUDA library, for the `launch_cuda` of an operation's row.
 
     Args:
         library: The loaded library.
@@ -21,13 +64,12 @@ class Launcher:
         self._library = library
         self._device = device
 
-    def __call__(self, function: str, *arguments: Tensor | float | None) -> None:
+    def __call__(self, function: str, *arguments: Argument) -> None:
         """Call `int function(arguments..., void* stream)`, which returns a cudaError_t.
 
         Args:
             function: The C name.
-            arguments: A tensor is passed as the address of its first element (`void*`), None as a
-                null pointer, a bool as `int`, an int as `long long`, a float as `double`.
+            arguments: As those of CpuLauncher.
 
         Raises:
             AttributeError: The library has no such function.
@@ -41,11 +83,16 @@ class Launcher:
             raise RuntimeError(f"{function} could not be launched: CUDA error {error}")
 
 
-def _as_c(value: Tensor | float | None) -> c_void_p | c_int | c_longlong | c_double:
-    if value is None:
-        return c_void_p()
-    if isinstance(value, Tensor):
-        return c_void_p(value.data_ptr())
+_address: Any = Tensor.data_ptr
+
+
+def _c_type(value: Argument) -> type[Any]:
+    if value is None or isinstance(value, Tensor):
+        return c_void_p
     if isinstance(value, bool):
-        return c_int(value)
-    return c_longlong(value) if isinstance(value, int) else c_double(value)
+        return c_int
+    return c_longlong if isinstance(value, int) else c_double
+
+
+def _as_c(value: Argument) -> Any:
+    return _c_type(value)(value.data_ptr() if isinstance(value, Tensor) else value)

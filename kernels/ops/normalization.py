@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.ops.launcher import CpuLauncher
 from kernels.ops.registry import OPERATIONS, fused
 
 
@@ -25,10 +26,8 @@ def instance_norm_reference(
 ) -> Tensor:
     """What `fused_instance_norm` means, in PyTorch."""
     _check(x, weight, bias, residual, pad, pad_mode, interleave)
-    last = interleave or (
-        not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
-    )
-    layout = torch.channels_last if last else torch.contiguous_format
+    layout = _layout(x, interleave)
+    last = layout is torch.channels_last
     # Statistics are FP32 whatever the input is; FP64 stays FP64, for gradcheck.
     y = _interleave(x) if interleave else x
     y = y.to(torch.promote_types(x.dtype, torch.float32))
@@ -47,6 +46,14 @@ def instance_norm_reference(
         y = y.new_empty((*y.shape[:2], y.shape[2] + 2 * pad, y.shape[3] + 2 * pad))
     y = y.to(x.dtype).contiguous(memory_format=layout)
     return y.clone(memory_format=layout) if y is x else y
+
+
+def _layout(x: Tensor, interleave: bool) -> torch.memory_format:
+    """Channels last where the input is, and always when interleaved."""
+    if interleave:
+        return torch.channels_last
+    last = not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
+    return torch.channels_last if last else torch.contiguous_format
 
 
 def _reference_out(
@@ -184,7 +191,135 @@ def _samples_forward() -> Iterator[tuple[Any, ...]]:
                 yield x, gamma, beta, 1e-5, False, x, True
 
 
-@fused("instance_norm", reference=instance_norm_reference, samples=_samples, cuda=OPERATIONS)
+def _launch(
+    launch: CpuLauncher,
+    x: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    residual: Tensor | None = None,
+    eps: float = 1e-5,
+    relu: bool = False,
+    pad: int = 0,
+    pad_mode: str = "reflect",
+    interleave: bool = False,
+) -> Tensor:
+    _check(x, weight, bias, residual, pad, pad_mode, interleave)
+    n, c, h, w = x.shape
+    if interleave:
+        c, h, w = c // 4, 2 * (h - 1), 2 * (w - 1)
+    size = (n, c, h + 2 * pad, w + 2 * pad)
+    layout = _layout(x, interleave)
+    out = torch.empty(size, dtype=x.dtype, memory_format=layout)
+    _run(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave, layout, out)
+    return out
+
+
+def _launch_out(
+    launch: CpuLauncher,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    eps: float,
+    relu: bool,
+    pad: int,
+    pad_mode: str,
+    interleave: bool,
+    out: Tensor,
+) -> None:
+    _check(x, weight, bias, residual, pad, pad_mode, interleave)
+    n, c, h, w = x.shape
+    if interleave:
+        c, h, w = c // 4, 2 * (h - 1), 2 * (w - 1)
+    layout = _layout(x, interleave)
+    fits = out.shape == (n, c, h + 2 * pad, w + 2 * pad) and out.dtype == x.dtype
+    if not (fits and out.is_contiguous(memory_format=layout)):
+        last = "channels-last " if layout is torch.channels_last else ""
+        raise ValueError(
+            f"instance norm: out must be a dense {last}{x.dtype} tensor of the padded shape, got "
+            f"{out.dtype} {list(out.shape)}"
+        )
+    _run(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave, layout, out)
+
+
+def _launch_forward(
+    launch: CpuLauncher,
+    input: Tensor,
+    gamma: Tensor | None,
+    beta: Tensor | None,
+    eps: float = 1e-5,
+    use_vectorized: bool = True,
+    residual: Tensor | None = None,
+    relu: bool = False,
+) -> Tensor:
+    """The compiler vectorizes the code for the CPU, whatever `use_vectorized` says."""
+    return _launch(launch, input, gamma, beta, residual, eps, relu)
+
+
+def _run(
+    launch: CpuLauncher,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    eps: float,
+    relu: bool,
+    pad: int,
+    pad_mode: str,
+    interleave: bool,
+    layout: torch.memory_format,
+    out: Tensor,
+) -> None:
+    """Call the kernel with arguments that are checked already."""
+    if x.dtype not in _KERNELS:
+        raise ValueError(f"instance norm: no kernel for {x.dtype}")
+    if not out.numel():
+        return
+    last = layout is torch.channels_last
+    function, parameters = _KERNELS[x.dtype]
+    n, c, h, w = out.shape
+    strides = (0, 0, 0, 0)
+    if residual is not None:
+        if residual.stride(1 if last else 3) != 1:  # only the innermost dimension has to be dense
+            residual = residual.contiguous(memory_format=layout)
+        strides = residual.stride()
+    launch(
+        function,
+        x.contiguous(memory_format=layout),
+        None if weight is None else weight.to(parameters).contiguous(),
+        None if bias is None else bias.to(parameters).contiguous(),
+        residual,
+        out,
+        n,
+        c,
+        h - 2 * pad,
+        w - 2 * pad,
+        *strides,
+        eps,
+        relu,
+        pad,
+        pad_mode == "replicate",
+        interleave,
+        last,
+    )
+
+
+# By the dtype of the input: the C function, and the dtype of weight and bias.
+_KERNELS = {
+    torch.float32: ("styleforge_instance_norm_float32", torch.float32),
+    torch.float16: ("styleforge_instance_norm_float16", torch.float32),
+    torch.bfloat16: ("styleforge_instance_norm_bfloat16", torch.float32),
+    torch.float64: ("styleforge_instance_norm_float64", torch.float64),
+}
+
+
+@fused(
+    "instance_norm",
+    reference=instance_norm_reference,
+    samples=_samples,
+    launch_cpu=_launch,
+    cuda=OPERATIONS,
+)
 def fused_instance_norm(
     x: Tensor,
     weight: Tensor | None = None,
@@ -229,6 +364,7 @@ def fused_instance_norm(
     reference=_reference_out,
     samples=_samples_out,
     mutates=("out",),
+    launch_cpu=_launch_out,
     cuda=OPERATIONS,
 )
 def fused_instance_norm_out(
@@ -266,7 +402,13 @@ def fused_instance_norm_out(
     ...
 
 
-@fused("instance_norm", reference=_reference_forward, samples=_samples_forward, cuda=OPERATIONS)
+@fused(
+    "instance_norm",
+    reference=_reference_forward,
+    samples=_samples_forward,
+    launch_cpu=_launch_forward,
+    cuda=OPERATIONS,
+)
 def fused_instance_norm_forward(
     input: Tensor,
     gamma: Tensor | None,

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from kernels.jit import build
-from kernels.ops.launcher import Launcher
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,7 +55,7 @@ class Op:
         cuda: Its library on a GPU; without one, the reference runs there.
         on_cpu: What runs on the CPU, where that is PyTorch's or made of other operations.
         tolerance_scale: Of the self-test's tolerance; 1 is that of a norm.
-        launches: Whether a function in Python, and no C++, launches its kernel on a GPU.
+        launched_on: The types of device on which a function in Python, and no C++, launches it.
     """
 
     group: str
@@ -69,7 +69,7 @@ class Op:
     cuda: str = ""
     on_cpu: str = ""
     tolerance_scale: float = 1.0
-    launches: bool = False
+    launched_on: tuple[str, ...] = ()
 
     @property
     def is_composite(self) -> bool:
@@ -82,8 +82,8 @@ class Op:
 
     def has_kernel_on(self, device: str) -> bool:
         """Whether a loaded library has a kernel for devices of this type ("cpu" or "cuda")."""
-        if device == "cuda" and self.launches:
-            return build.reason(self.cuda) == ""
+        if device in self.launched_on:
+            return build.reason(self.library_on(device)) == ""
         qualified, key = f"{NAMESPACE}::{self.name}", device.upper()
         return torch._C._dispatch_has_kernel_for_dispatch_key(qualified, key)  # pyright: ignore[reportPrivateUsage]
 
@@ -166,9 +166,10 @@ def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple
 def use_native(library: str) -> bool:
     """Load `library` if it is built; whether it is in use.
 
-    Where it is not, a NativeKernelWarning says why, once for each library.
+    An image that was never used on this machine is tested first, which takes seconds. Where the
+    library is not in use, a NativeKernelWarning says why, once for each library.
     """
-    if build.load_built(library):
+    if build.load_built(library, tests=True):
         return True
     reason = build.reason(library)
     if library not in _warned and reason != build.BUILDING:
@@ -213,7 +214,8 @@ def fused(
     cpu: Callable[P, R] | None = None,
     on_cpu: str = "",
     cuda: str = "",
-    launch: Callable[Concatenate[Launcher, P], R] | None = None,
+    launch_cpu: Callable[Concatenate[CpuLauncher, P], R] | None = None,
+    launch_cuda: Callable[Concatenate[CudaLauncher, P], R] | None = None,
     tolerance_scale: float = 1.0,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
@@ -231,15 +233,17 @@ def fused(
             is not the reference.
         on_cpu: The name of that path; "{norm}" stands for the norm that is in use.
         cuda: The library of its kernel on a GPU, if there is one.
-        launch: Runs the operation on a GPU: allocates the result and calls the launchers of the
-            library `cuda` through the Launcher, its first argument. Not needed where a binding
-            in C++ registers the kernel, which costs a call less time.
+        launch_cpu: Runs the operation on the CPU: allocates the result and calls the functions of
+            `library` through the CpuLauncher, its first argument.
+        launch_cuda: Runs the operation on a GPU, in the same way, by the launchers of the library
+            `cuda`. Not needed where a binding in C++ registers the kernel, which costs a call less
+            time.
         tolerance_scale: Multiplies what the self-test allows for rounding.
 
     Raises:
-        ValueError: There is a `launch` but no library to launch from.
+        ValueError: There is something to launch, but no library to launch from.
     """
-    if launch is not None and not cuda:
+    if (launch_cpu is not None and not library) or (launch_cuda is not None and not cuda):
         raise ValueError("an operation with a launch names the library that it launches from")
 
     def register(signature: Callable[P, R]) -> Callable[P, R]:
@@ -250,8 +254,10 @@ def fused(
         torch.library.impl(qualified, "CompositeExplicitAutograd")(_fallback(name, reference))
         if cpu is not None:
             torch.library.impl(qualified, "CPU")(cpu)
-        if launch is not None:
-            torch.library.impl(qualified, "CUDA")(_launched(name, launch, reference))
+        if launch_cpu is not None:
+            torch.library.impl(qualified, "CPU")(_launched_on_cpu(name, launch_cpu, reference))
+        if launch_cuda is not None:
+            torch.library.impl(qualified, "CUDA")(_launched_on_cuda(name, launch_cuda, reference))
         overload = getattr(getattr(torch.ops, NAMESPACE), name).default
         if mutates:
             torch.library.impl(qualified, "Autograd")(_inference_only(name, overload, mutates))
@@ -284,15 +290,33 @@ def fused(
             cuda=cuda,
             on_cpu=on_cpu,
             tolerance_scale=tolerance_scale,
-            launches=launch is not None,
+            launched_on=("cpu",) * (launch_cpu is not None) + ("cuda",) * (launch_cuda is not None),
         )
         return operation
 
     return register
 
 
-def _launched(
-    name: str, launch: Callable[Concatenate[Launcher, P], R], reference: Callable[P, R]
+def _launched_on_cpu(
+    name: str, launch: Callable[Concatenate[CpuLauncher, P], R], reference: Callable[P, R]
+) -> Callable[P, R]:
+    """What runs on CPU tensors: the functions of the library, or the reference without it."""
+    launchers: dict[str, CpuLauncher] = {}
+
+    @functools.wraps(reference)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        library = OPS[name].library
+        if build.reason(library) and not use_native(library):
+            return reference(*args, **kwargs)
+        if library not in launchers:
+            launchers[library] = CpuLauncher(build.handle(library))
+        return launch(launchers[library], *args, **kwargs)
+
+    return run
+
+
+def _launched_on_cuda(
+    name: str, launch: Callable[Concatenate[CudaLauncher, P], R], reference: Callable[P, R]
 ) -> Callable[P, R]:
     """What runs on CUDA tensors: the launchers of the library, or the reference without it."""
 
@@ -302,7 +326,7 @@ def _launched(
         if not use_native(library):
             return reference(*args, **kwargs)
         tensors = (x for x in (*args, *kwargs.values()) if isinstance(x, Tensor))
-        launcher = Launcher(build.handle(library), next(tensors).device)
+        launcher = CudaLauncher(build.handle(library), next(tensors).device)
         return launch(launcher, *args, **kwargs)
 
     return run

@@ -2,12 +2,15 @@
 
 `python -m kernels.self_test.compile_worker NAME FOLDER SOURCE...` writes the library and
 `result.json` into FOLDER: the path of the library, and the reason it cannot be used, empty if it
-can. A crash of the compiler or of the new kernel ends this process, never the application.
+can. With `--image FILE` in place of sources it only tests that library. A crash of the compiler or
+of the new kernel ends this process, never the application.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,13 +28,13 @@ from kernels.self_test.network import self_test as self_test_network
 ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
 
 
-def main(name: str, folder: Path, sources: list[str]) -> None:
-    """Leave `result.json` in `folder`."""
+def main(name: str, folder: Path, *sources: str) -> None:
+    """Leave `result.json` in `folder`; `sources` may be "--image" and the file to test."""
     torch.backends.cudnn.allow_tf32 = False  # references and kernels are compared in FP32
     try:
-        library = _compile(name, folder, sources)
-        if LIBRARIES[name].cuda:
-            build.adopt(name, library)
+        image = Path(sources[1]) if sources[:1] == ("--image",) else None
+        library = image or _compile(name, folder, list(sources))
+        _adopt(name, library)
         if name == NETWORK:
             _test_network()
         self_test([op for op in OPS.values() if op.library == name and not op.is_composite])
@@ -48,7 +51,11 @@ def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
         if not op.has_kernel_on(device):
             raise BuildError(f"self-test failed: the library has no kernel for {op.name}")
         for arguments in op.samples():
-            if (difference := _difference(op, _on(device, arguments))) > 1:
+            try:
+                difference = _difference(op, _on(device, arguments))
+            except AttributeError as error:  # the library lacks a function of that name
+                raise BuildError(f"self-test failed: no kernel for {op.name}: {error}") from error
+            if difference > 1:
                 raise BuildError(
                     f"self-test failed: {op.name} is {difference:.1f} times further from its "
                     "reference than rounding allows"
@@ -84,18 +91,38 @@ def _copy(x: Any) -> Any:
     return x.clone() if isinstance(x, Tensor) else x
 
 
+def _adopt(name: str, library: Path) -> None:
+    try:
+        build.adopt(name, library)
+    except OSError as error:
+        raise BuildError(toolchain.load_error(error)) from error
+
+
 def _compile(name: str, folder: Path, sources: list[str]) -> Path:
+    library = folder / f"{name}{toolchain.SUFFIX}"
+    if LIBRARIES[name].cuda:
+        _compile_cuda(name, folder, sources)
+    else:
+        (source,) = sources
+        command = toolchain.cpu_command(os.environ["CXX"], source, str(library))
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        output = done.stdout + done.stderr
+        if done.returncode:
+            print(output, flush=True)  # noqa: T201  (into the log of the build)
+            raise BuildError(f"build failed: {toolchain.first_error(output)}")
+    return library
+
+
+def _compile_cuda(name: str, folder: Path, sources: list[str]) -> None:
     from torch.utils import cpp_extension
 
     try:
         cpp_extension.load(  # pyright: ignore[reportUnknownMemberType]
             name=name,
             sources=sources,
-            extra_cflags=toolchain.compile_flags(),
             extra_cuda_cflags=toolchain.cuda_flags(),
-            extra_ldflags=toolchain.link_flags(),
             build_directory=str(folder),
-            with_cuda=bool(LIBRARIES[name].cuda),
+            with_cuda=True,
             is_python_module=False,
             verbose=False,
         )
@@ -104,8 +131,7 @@ def _compile(name: str, folder: Path, sources: list[str]) -> Path:
     except RuntimeError as error:
         print(error, flush=True)  # noqa: T201  (into the log of the build)
         raise BuildError(f"build failed: {toolchain.first_error(str(error))}") from error
-    return folder / f"{name}{toolchain.SUFFIX}"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])
+    main(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])

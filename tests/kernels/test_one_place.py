@@ -21,21 +21,15 @@ EVERY = "tests/kernels/ops/test_every_operation.py"
 LEFT_OUT = shutil.ignore_patterns("__pycache__")
 
 CPU = """\
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty_like.h>
-#include <torch/library.h>
+#include "../include/cpu/parallel.h"
 
-at::Tensor fused_leaky(const at::Tensor& x_, double slope) {
-    const at::Tensor x = x_.to(at::kDouble).contiguous();
-    at::Tensor y = at::empty_like(x);
-    const double* from = x.const_data_ptr<double>();
-    double* to = y.mutable_data_ptr<double>();
-    for (int64_t i = 0; i < x.numel(); ++i)
-        to[i] = from[i] > 0 ? from[i] : from[i] * slope;
-    return y.to(x_.scalar_type());
+STYLEFORGE_EXPORT int styleforge_leaky_cpu(int64_t threads, const double* x, double* y,
+                                           int64_t count, double slope) {
+    styleforge::parallel_for(count, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) y[i] = x[i] > 0 ? x[i] : x[i] * slope;
+    });
+    return 0;
 }
-
-TORCH_LIBRARY_IMPL(styleforge, CPU, m) { m.impl("fused_leaky", &fused_leaky); }
 """
 
 CUDA = """\
@@ -61,7 +55,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.launcher import Launcher
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.registry import fused
 
 
@@ -69,12 +63,19 @@ def _reference(x: Tensor, slope: float = 0.1) -> Tensor:
     return F.leaky_relu(x, slope)
 
 
-def _launch(launcher: Launcher, x: Tensor, slope: float = 0.1) -> Tensor:
+def _launch_cpu(launch: CpuLauncher, x: Tensor, slope: float = 0.1) -> Tensor:
+    y = x.double().contiguous()
+    out = torch.empty_like(y)
+    launch("styleforge_leaky_cpu", y, out, y.numel(), slope)
+    return out.to(x.dtype)
+
+
+def _launch_cuda(launch: CudaLauncher, x: Tensor, slope: float = 0.1) -> Tensor:
     if x.dtype != torch.float32:
         return _reference(x, slope)
     x = x.contiguous()
     y = torch.empty_like(x)
-    launcher("styleforge_leaky", x, y, x.numel(), slope)
+    launch("styleforge_leaky", x, y, x.numel(), slope)
     return y
 
 
@@ -82,7 +83,14 @@ def _samples():
     yield torch.linspace(-2, 2, 24).view(1, 2, 3, 4), 0.25
 
 
-@fused("leaky", reference=_reference, samples=_samples, cuda="leaky_cuda", launch=_launch)
+@fused(
+    "leaky",
+    reference=_reference,
+    samples=_samples,
+    launch_cpu=_launch_cpu,
+    cuda="leaky_cuda",
+    launch_cuda=_launch_cuda,
+)
 def fused_leaky(x: Tensor, slope: float = 0.1) -> Tensor:
     """x where it is positive, x * slope elsewhere."""
     ...

@@ -1,9 +1,9 @@
-"""A row's `launch` calls the launchers of its library, or runs the reference without it."""
+"""A row's launch calls the launchers of its library, or runs the reference without it."""
 
 from __future__ import annotations
 
 import contextlib
-from ctypes import c_double, c_int, c_longlong, c_void_p
+from ctypes import CFUNCTYPE, c_double, c_int, c_longlong, c_void_p
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from kernels.jit import build
-from kernels.ops.launcher import Launcher
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.registry import NativeKernelWarning, fused
 
 STREAM = 0x5EED
@@ -29,8 +29,8 @@ class FakeLibrary:
         return self._error
 
 
-def launcher_of(library: Any) -> Launcher:
-    return Launcher(library, torch.device("cpu"))
+def launcher_of(library: Any) -> CudaLauncher:
+    return CudaLauncher(library, torch.device("cpu"))
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,34 @@ def test_a_library_without_the_launcher_is_named_by_python():
 
 def test_a_launch_needs_a_library():
     with pytest.raises(ValueError, match="names the library"):
-        fused("", reference=torch.relu, samples=list, launch=lambda _, input: input)
+        fused("", reference=torch.relu, samples=list, launch_cpu=lambda _, input: input)
+    with pytest.raises(ValueError, match="names the library"):
+        fused("relu", reference=torch.relu, samples=list, launch_cuda=lambda _, input: input)
+
+
+def c_function(calls: list[tuple[Any, ...]], error: int = 0) -> Any:
+    """A C function that takes down what it is called with."""
+    types = c_int, c_longlong, c_void_p, c_void_p, c_int, c_longlong, c_double
+
+    def function(*arguments: Any) -> int:
+        calls.append(arguments)
+        return error
+
+    return CFUNCTYPE(*types)(function)
+
+
+def test_a_function_on_the_cpu_is_told_how_many_threads_to_use():
+    calls: list[tuple[Any, ...]] = []
+    launcher, x = CpuLauncher(SimpleNamespace(styleforge_scale=c_function(calls))), torch.ones(3)  # pyright: ignore[reportArgumentType]
+    for _ in range(2):
+        launcher("styleforge_scale", x, None, True, 1 << 40, 0.5)
+    assert calls == [(torch.get_num_threads(), x.data_ptr(), None, 1, 1 << 40, 0.5)] * 2
+
+
+def test_a_function_on_the_cpu_without_memory_raises():
+    launcher = CpuLauncher(SimpleNamespace(styleforge_scale=c_function([], 1)))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(MemoryError, match="styleforge_scale: not enough memory"):
+        launcher("styleforge_scale", torch.ones(1), None, False, 1, 1.0)
 
 
 @pytest.fixture
@@ -73,13 +100,13 @@ def doubling(monkeypatch):
     def reference(x: torch.Tensor) -> torch.Tensor:
         return x * 2
 
-    def launch(launcher: Launcher, x: torch.Tensor) -> torch.Tensor:
+    def launch(launcher: CudaLauncher, x: torch.Tensor) -> torch.Tensor:
         launcher("styleforge_scale", x)
         return x * 20
 
     row = SimpleNamespace(cuda="doubling_cuda")
     monkeypatch.setitem(registry.OPS, "doubling", row)
-    return registry._launched("doubling", launch, reference)
+    return registry._launched_on_cuda("doubling", launch, reference)
 
 
 def test_what_is_loaded_is_launched(doubling, monkeypatch):

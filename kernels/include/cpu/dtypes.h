@@ -1,0 +1,68 @@
+// FP16 and BF16 on the CPU, converted as PyTorch converts them: rounded to nearest even.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace styleforge {
+
+template <typename To, typename From>
+inline To bit_cast(From from) {
+    static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
+    To to;
+    std::memcpy(&to, &from, sizeof(to));
+    return to;
+}
+
+#if defined(__FLT16_MANT_DIG__)
+struct Half {
+    _Float16 value;
+
+    Half() = default;
+    explicit Half(float x) : value(static_cast<_Float16>(x)) {}
+    explicit operator float() const { return static_cast<float>(value); }
+};
+#else
+// For compilers without the type. Scaling by powers of two is exact, so each direction rounds once.
+struct Half {
+    uint16_t bits;
+
+    Half() = default;
+    explicit Half(float x) {
+        const auto u = bit_cast<uint32_t>(x);
+        const uint32_t sign = (u >> 16) & 0x8000u, magnitude = u & 0x7FFFFFFFu;
+        if (magnitude > 0x7F800000u) {  // NaN
+            bits = static_cast<uint16_t>(sign | 0x7E00u);
+        } else if (magnitude >= 0x477FF000u) {  // 65520 and more: infinite
+            bits = static_cast<uint16_t>(sign | 0x7C00u);
+        } else if (magnitude < 0x38800000u) {  // below 2^-14: subnormal, in units of 2^-24
+            const float units = bit_cast<float>(magnitude) + 0.5f;  // the sum rounds to 2^-24
+            bits = static_cast<uint16_t>(sign | (bit_cast<uint32_t>(units) - 0x3F000000u));
+        } else {
+            const uint32_t rounded = magnitude + 0xFFFu + ((magnitude >> 13) & 1u);
+            bits = static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+        }
+    }
+    explicit operator float() const {
+        const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
+        const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7FFFu) << 13;
+        if (magnitude >= 0x0F800000u)  // infinite or NaN
+            return bit_cast<float>(sign | magnitude | 0x7F800000u);
+        const float scaled = bit_cast<float>(magnitude) * 5.192296858534828e33f;  // 2^112
+        return bit_cast<float>(sign | bit_cast<uint32_t>(scaled));
+    }
+};
+#endif
+
+struct BFloat16 {
+    uint16_t bits;
+
+    BFloat16() = default;
+    explicit BFloat16(float x) {
+        const auto u = bit_cast<uint32_t>(x);
+        bits = x != x ? 0x7FC0 : static_cast<uint16_t>((u + 0x7FFFu + ((u >> 16) & 1u)) >> 16);
+    }
+    explicit operator float() const { return bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+};
+
+}  // namespace styleforge

@@ -1,0 +1,8 @@
+// What a library for the CPU shows to the outside: C names, and nothing of the C++ behind them.
+#pragma once
+
+#if defined(_WIN32)
+#define STYLEFORGE_EXPORT extern "C" __declspec(dllexport)
+#else
+#define STYLEFORGE_EXPORT extern "C" __attribute__((visibility("default"), used))
+#endif

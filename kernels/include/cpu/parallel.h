@@ -1,0 +1,66 @@
+// Loops on the threads of the OpenMP that PyTorch brought, so that a process has one pool of them.
+//
+// A library is not linked with any OpenMP. Who loads it hands in the entry point that starts a
+// region of the one in use: GNU's `GOMP_parallel`, or `__kmpc_fork_call` of LLVM's and Intel's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "export.h"
+
+namespace styleforge {
+
+using Region = void (*)(void*);
+using GompParallel = void (*)(Region, void*, unsigned, unsigned);
+using KmpcRegion = void (*)(int32_t*, int32_t*, ...);
+using KmpcForkCall = void (*)(void*, int32_t, KmpcRegion, ...);
+
+inline GompParallel gomp_parallel = nullptr;
+inline KmpcForkCall kmpc_fork_call = nullptr;
+
+// LLVM's `ident_t`: where in a program a region begins, for its tools.
+struct Place {
+    int32_t reserved1 = 0, flags = 2, reserved2 = 0, reserved3 = 0;
+    const char* source = ";styleforge;parallel_for;0;0;;";
+};
+
+// A loop in equal chunks. Threads take chunks until none is left, so that a team may have any size.
+template <typename F>
+struct Loop {
+    const F* body;
+    int64_t size, chunks;
+    std::atomic<int64_t> next{0};
+
+    static void run(void* self) {
+        auto* loop = static_cast<Loop*>(self);
+        for (int64_t i; (i = loop->next.fetch_add(1, std::memory_order_relaxed)) < loop->chunks;)
+            (*loop->body)(loop->size* i / loop->chunks, loop->size * (i + 1) / loop->chunks);
+    }
+    static void run_kmpc(int32_t*, int32_t*, void* self) { run(self); }
+};
+
+// Calls `body(begin, end)` for chunks that make up [0, size), on at most `threads` threads. The
+// body must not throw: there is no way out of a region.
+template <typename F>
+void parallel_for(int64_t size, int64_t threads, const F& body) {
+    if (size <= 0) return;
+    const int64_t chunks = size < threads ? size : threads;
+    if (chunks <= 1 || (!gomp_parallel && !kmpc_fork_call)) return body(int64_t{0}, size);
+    Loop<F> loop{&body, size, chunks};
+    if (gomp_parallel) {
+        gomp_parallel(&Loop<F>::run, &loop, static_cast<unsigned>(chunks), 0);
+    } else {
+        Place place;
+        kmpc_fork_call(&place, 1, reinterpret_cast<KmpcRegion>(&Loop<F>::run_kmpc),
+                       static_cast<void*>(&loop));
+    }
+}
+
+}  // namespace styleforge
+
+// Called once, before anything else of the library; one address is null.
+STYLEFORGE_EXPORT inline void styleforge_use_openmp(void* gomp_parallel, void* kmpc_fork_call) {
+    styleforge::gomp_parallel = reinterpret_cast<styleforge::GompParallel>(gomp_parallel);
+    styleforge::kmpc_fork_call = reinterpret_cast<styleforge::KmpcForkCall>(kmpc_fork_call);
+}

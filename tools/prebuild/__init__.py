@@ -1,0 +1,1 @@
+"""Compiles the native libraries into images that come with the program."""
