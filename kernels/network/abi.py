@@ -167,6 +167,7 @@ class Sm80Conv:
     phases: int  # 4 after upsampling
     threads: int
     shared_bytes: int
+    kernels: Mapping[str, Mapping[str, str]]  # in C++, by dtype and variant, see `variant`
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +181,15 @@ class Sm80Edge:
     weight_order: ProductAxes  # of the weights in memory
     threads: int
     shared_bytes: int
+    kernels: Mapping[str, Mapping[str, str]]  # by dtype, and "values" or "bytes"
 
 
 @dataclass(frozen=True, slots=True)
 class Sm80:
     """Everything network_sm80.cu says of itself."""
 
+    source: str  # relative to `kernels/`
+    target: str  # the least architecture, as nvcc calls it
     dtypes: Mapping[str, int]
     convs: Mapping[str, Sm80Conv]
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
@@ -207,6 +211,7 @@ class Sm90Conv:
     taps: int
     threads: int
     shared_bytes: int
+    kernels: Mapping[str, str]  # in C++, by variant, see `variant`
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +222,7 @@ class Sm90Strip:
     weight_axes: ProductAxes
     threads: int
     shared_bytes: int
+    kernels: Mapping[str, str]  # by "values" or "bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +241,8 @@ class Sm90Precision:
 class Sm90:
     """Everything network_sm90.cu says of itself."""
 
+    source: str
+    target: str
     precisions: Mapping[str, Sm90Precision]
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
     strip_weight_order: tuple[str, ...]  # and those of the first and the last layer's
@@ -272,6 +280,12 @@ def describe(library: ctypes.CDLL) -> Abi:
     return Abi(_sm80(told["sm80"]), _sm90(told["sm90"]))
 
 
+def variant(*, residual: bool, activated: bool) -> str:
+    """The kernel of a 3x3 layer that adds a residual, or stores what it activated, or both."""
+    given = (("residual", residual), ("activated", activated))
+    return " ".join(name for name, is_given in given if is_given) or "plain"
+
+
 def _check(structs: Mapping[str, Mapping[str, Any]]) -> None:
     told = {
         f"{namespace}.{name}": layout
@@ -299,6 +313,8 @@ def _check(structs: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _sm80(told: Mapping[str, Any]) -> Sm80:
     return Sm80(
+        source=told["source"],
+        target=told["target"],
         dtypes=told["dtypes"],
         convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
         weight_order=tuple(told["weight_order"].split()),
@@ -321,6 +337,8 @@ def _sm90_strip(told: Mapping[str, Any]) -> Sm90Strip:
 
 def _sm90(told: Mapping[str, Any]) -> Sm90:
     return Sm90(
+        source=told["source"],
+        target=told["target"],
         precisions={
             name: Sm90Precision(
                 number=precision["number"],
