@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping
-from ctypes import POINTER, byref, c_int, c_void_p
+from ctypes import POINTER, c_int, c_void_p
 from functools import partial
 from typing import Any
 
@@ -74,9 +74,7 @@ class Sm80Plan(NetworkPlan):
         ]  # fmt: skip
         launch, dtype, samples = self._library.styleforge_sm80_first, self._code, self.samples
         self._launch(
-            lambda stream, in_bytes: launch(
-                dtype, in_bytes, byref(arguments[in_bytes]), samples, stream
-            )
+            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
         )
 
     def _layer(
@@ -112,7 +110,7 @@ class Sm80Plan(NetworkPlan):
         )
         launch, dtype, samples = self._library.styleforge_sm80_conv, self._code, self.samples
         kind = traits.kind
-        self._launch(lambda stream, _: launch(kind, dtype, byref(arguments), samples, stream))
+        self._launch(lambda stream, _: launch(kind, dtype, arguments, samples, stream))
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
         traits = self._traits.last
@@ -127,9 +125,7 @@ class Sm80Plan(NetworkPlan):
         ]  # fmt: skip
         launch, dtype, samples = self._library.styleforge_sm80_last, self._code, self.samples
         self._launch(
-            lambda stream, in_bytes: launch(
-                dtype, in_bytes, byref(arguments[in_bytes]), samples, stream
-            )
+            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
         )
 
     def _conv(self, into: int, out: int, size: tuple[int, int]) -> Sm80Conv:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from ctypes import POINTER, byref, c_int, c_void_p
+from ctypes import POINTER, c_int, c_void_p
 from functools import partial
 from typing import Any
 
@@ -74,7 +74,7 @@ class Sm90Plan(NetworkPlan):
         ]  # fmt: skip
         self._launch(
             lambda stream, in_bytes: launch(
-                number, in_bytes, byref(arguments[in_bytes]), strips.blocks, samples, stream
+                number, in_bytes, arguments[in_bytes], strips.blocks, samples, stream
             )
         )
 
@@ -110,7 +110,7 @@ class Sm90Plan(NetworkPlan):
         launch, samples = self._library.styleforge_sm90_conv, self.samples
         kind, number = traits.kind, precision.number
         self._launch(
-            lambda stream, _: launch(kind, number, byref(arguments), tiles.blocks, samples, stream)
+            lambda stream, _: launch(kind, number, arguments, tiles.blocks, samples, stream)
         )
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
@@ -129,7 +129,7 @@ class Sm90Plan(NetworkPlan):
         ]  # fmt: skip
         self._launch(
             lambda stream, in_bytes: launch(
-                number, in_bytes, byref(arguments[in_bytes]), strips.blocks, samples, stream
+                number, in_bytes, arguments[in_bytes], strips.blocks, samples, stream
             )
         )
 
