@@ -207,8 +207,8 @@ def load(folder: Path, device: torch.device, driver: Driver | None = None) -> Ne
         BuildError: There is no driver or an old one, the GPU is too old, an image is missing,
             damaged or not for this GPU, or the list does not match this program.
     """
-    torch.cuda.init()
-    index = torch.cuda.current_device() if device.index is None else device.index
+    with torch.cuda.device(device):
+        index = torch.cuda.current_device()  # "cuda" alone names none
     images = ImageList.read(folder, "network")
     return Network(images, folder, Gpu.of(device).capability, index, driver or Driver())
 

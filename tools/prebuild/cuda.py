@@ -174,7 +174,7 @@ def _write(folder: Path, source: str, architecture: str, image: bytes) -> images
 
 def main() -> None:
     """Build the library that the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="Compile a library for every GPU.")
     parser.add_argument("library", choices=sorted(name for name in LIBRARIES if _describes(name)))
     parser.add_argument("folder", type=Path, help="where images and list are written")
     parser.add_argument("--tools", type=Path, default=Path("build/prebuild-tools").resolve())
