@@ -261,11 +261,12 @@ class Abi:
 
 
 @functools.lru_cache(maxsize=8)
-def describe(library: ctypes.CDLL) -> Abi:
+def describe(library: Any) -> Abi:
     """Read the description of a loaded library.
 
     Args:
-        library: The built network, or any library that contains network_abi.cu.
+        library: The built network, any library that contains network_abi.cu, or what has its
+            function `styleforge_network_abi`.
 
     Returns:
         The numbers its C++ headers state.

@@ -6,6 +6,7 @@ blocks, is decided here; tests/kernels/network/test_launchers.py holds every lau
 
 from __future__ import annotations
 
+import ctypes
 import json
 import threading
 from collections.abc import Callable
@@ -16,11 +17,13 @@ from typing import Any
 import torch
 
 from kernels.driver.driver import Driver
-from kernels.driver.images import ImageList, too_old
+from kernels.driver.images import ImageList, source_digest, too_old
 from kernels.driver.launch import Kernel
 from kernels.jit.errors import BuildError
+from kernels.jit.libraries import LIBRARIES
 from kernels.network import abi
 from kernels.network.gpu import Gpu
+from kernels.ops.registry import NETWORK
 
 INVALID_VALUE = 1  # cudaErrorInvalidValue, which the C++ launchers return
 
@@ -195,6 +198,9 @@ class Network:
             return self._kernels.setdefault(name, kernel)
 
 
+NetworkLibrary = ctypes.CDLL | Network  # what plans call
+
+
 def load(folder: Path, device: torch.device, driver: Driver | None = None) -> Network:
     """Load the prebuilt network for a GPU.
 
@@ -205,11 +211,13 @@ def load(folder: Path, device: torch.device, driver: Driver | None = None) -> Ne
 
     Raises:
         BuildError: There is no driver or an old one, the GPU is too old, an image is missing,
-            damaged or not for this GPU, or the list does not match this program.
+            damaged or not for this GPU, or the sources were edited since.
     """
+    images = ImageList.read(folder, NETWORK)
+    if images.digest != source_digest(LIBRARIES[NETWORK]):
+        raise BuildError("the network's images were made from other sources than these")
     with torch.cuda.device(device):
         index = torch.cuda.current_device()  # "cuda" alone names none
-    images = ImageList.read(folder, "network")
     return Network(images, folder, Gpu.of(device).capability, index, driver or Driver())
 
 

@@ -1,12 +1,12 @@
 """Compiles the CUDA sources of a library into images for every GPU, on a machine without one.
 
-    python -m tools.prebuild.cuda network OUT
+    python -m tools.prebuild.cuda OUT
 
-It needs Python and a package index: compilers and headers are wheels, unpacked into a folder of
-their own. `OUT` receives an image of each source for each architecture, compressed, and
-`network.json`, which describes them; kernels/driver/images.py reads both.
+It needs Linux, Python and a package index: compilers and headers are wheels, unpacked into a folder
+of their own. `OUT` receives an image of each source for each architecture, compressed, and for each
+library `<library>.json`, which describes them; kernels/driver/images.py reads both.
 
-The library says itself which sources and kernels it has: `<library>_abi.cu` is plain C++, compiled
+A library says itself which sources and kernels it has: `<library>_abi.cu` is plain C++, compiled
 for this machine, that returns its description as JSON.
 """
 
@@ -19,7 +19,6 @@ import json
 import lzma
 import multiprocessing
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -30,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from kernels.driver import images
-from kernels.jit.libraries import FOLDER, LIBRARIES
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import FOLDER, LIBRARIES, Library
 from tools.prebuild.nvrtc import Compiled, Toolkit, compile_source
 
 # By the CUDA release that compiles for them. 12.6 is the last whose cubins every driver from 525 on
@@ -41,26 +41,49 @@ ARCHITECTURES = {
     "12.8": ("sm_100", "sm_120"),
 }
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
+TOOLS = FOLDER.parent / "build" / "prebuild-tools"
 ZIG = "ziglang==0.17.1"  # a C++ compiler for this machine
 
 
-def build(library: str, folder: Path, tools: Path) -> Path:
-    """Compile a library's sources for every GPU.
+def build(folder: Path, tools: Path = TOOLS) -> list[Path]:
+    """Compile every library that has a `<library>_abi.cu`, for every GPU.
 
     Args:
-        library: Its name in kernels.jit.libraries; it has a `<library>_abi.cu`.
-        folder: Where images and list are written. Other files there are left alone.
+        folder: Where images and lists are put. A library whose list there is of the same sources is
+            not compiled again.
         tools: Where compilers and headers are unpacked, or were by an earlier call.
 
     Returns:
-        The list, `<library>.json`.
+        The images and lists, made now or before.
 
     Raises:
-        subprocess.CalledProcessError: A wheel cannot be installed, or the description not compiled.
+        subprocess.CalledProcessError: A wheel cannot be installed, or a description not compiled.
         CompilationError: A source does not compile.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    files: list[Path] = []
+    for name, library in LIBRARIES.items():
+        if not (FOLDER / f"{name}_abi.cu").exists():
+            continue
+        listed = made_before(library, folder) or _build(library, folder, tools.resolve())
+        files += [folder / f"{name}.json", *(folder / image.file for image in listed.images)]
+    return files
+
+
+def made_before(library: Library, folder: Path) -> images.ImageList | None:
+    """The list in `folder` if it is of these sources and every image is there and whole."""
+    try:
+        listed = images.ImageList.read(folder, library.name)
+        for image in listed.images:
+            listed.load(folder, image)
+    except BuildError:
+        return None
+    return listed if listed.digest == images.source_digest(library) else None
+
+
+def _build(library: Library, folder: Path, tools: Path) -> images.ImageList:
     toolkits = {release: unpacked(release, tools) for release in ARCHITECTURES}
-    described = describe(library, toolkits["12.6"], tools)
+    described = describe(library.name, toolkits["12.6"], tools)
     jobs = [
         (toolkits[release], FOLDER / source, FOLDER / "include", architecture, tuple(kernels))
         for source, (target, kernels) in kernels_of(described).items()
@@ -68,24 +91,20 @@ def build(library: str, folder: Path, tools: Path) -> Path:
         for architecture in architectures
         if runs_on(target, architecture)
     ]
-    folder.mkdir(parents=True, exist_ok=True)
     rows: list[images.Image] = []
     names: dict[str, Mapping[str, str]] = {}
     # A process for each: two releases of NVRTC do not meet, and every core is used.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), context, max_tasks_per_child=1) as pool:
-        for (_, source, _, architecture, _), made in zip(
-            jobs, pool.map(_compile, jobs), strict=True
-        ):
+        results = pool.map(_compile, jobs)
+        for (_, source, _, architecture, _), made in zip(jobs, results, strict=True):
             if names.setdefault(source.name, made.kernels) != made.kernels:
                 raise RuntimeError(f"{source.name}: kernels have other names for {architecture}")
             rows.append(_write(folder, source.name, architecture, made.image))
-    listed = images.ImageList(
-        library, images.source_digest(LIBRARIES[library]), described, names, tuple(rows)
-    )
-    path = folder / f"{library}.json"
-    path.write_text(listed.to_json(), "utf-8")
-    return path
+    digest = images.source_digest(library)
+    listed = images.ImageList(library.name, digest, described, names, tuple(rows))
+    (folder / f"{library.name}.json").write_text(listed.to_json(), "utf-8")
+    return listed
 
 
 def runs_on(target: str, architecture: str) -> bool:
@@ -173,25 +192,15 @@ def _write(folder: Path, source: str, architecture: str, image: bytes) -> images
 
 
 def main() -> None:
-    """Build the library that the command line names."""
-    parser = argparse.ArgumentParser(description="Compile a library for every GPU.")
-    parser.add_argument("library", choices=sorted(name for name in LIBRARIES if _describes(name)))
-    parser.add_argument("folder", type=Path, help="where images and list are written")
-    parser.add_argument("--tools", type=Path, default=Path("build/prebuild-tools").resolve())
+    """Build into the folder that the command line names."""
+    parser = argparse.ArgumentParser(description="Compile the CUDA sources for every GPU.")
+    parser.add_argument("folder", type=Path, help="where images and lists are put")
+    parser.add_argument("--tools", type=Path, default=TOOLS, help=f"default: {TOOLS}")
     arguments = parser.parse_args()
-    if platform.system() != "Linux":
-        parser.error("images are built on Linux")
     began = time.monotonic()
-    path = build(arguments.library, arguments.folder, arguments.tools.resolve())
-    sizes = [file.stat().st_size for file in path.parent.glob("*.xz")]
-    sys.stdout.write(
-        f"{path}: {len(sizes)} images, {sum(sizes) / 1e6:.1f} MB, "
-        f"{time.monotonic() - began:.0f} s\n"
-    )
-
-
-def _describes(library: str) -> bool:
-    return (FOLDER / f"{library}_abi.cu").exists()
+    sizes = [file.stat().st_size for file in build(arguments.folder, arguments.tools)]
+    took = time.monotonic() - began
+    sys.stdout.write(f"{len(sizes)} files, {sum(sizes) / 1e6:.1f} MB, {took:.0f} s\n")
 
 
 if __name__ == "__main__":
