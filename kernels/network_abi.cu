@@ -2,13 +2,10 @@
 // numbering of layers, dtypes and precisions, tile shapes, threads, shared memory, and the kernels
 // of each layer as C++ names them. The numbers come from the headers that the kernels include;
 // kernels/network/abi.py reads them. It is plain C++: tools/prebuild compiles it without nvcc.
-#include <stddef.h>
-
-#include <initializer_list>
 #include <string>
 #include <type_traits>
-#include <utility>
 
+#include "include/common/describe.h"
 #include "include/sm80/params.cuh"
 #include "include/sm80/traits.cuh"
 #include "include/sm90/params.cuh"
@@ -16,32 +13,6 @@
 
 namespace styleforge {
 namespace {
-
-using Members = std::initializer_list<std::pair<const char*, std::string>>;
-
-std::string number(long long value) { return std::to_string(value); }
-
-std::string quoted(const char* text) { return "\"" + std::string(text) + "\""; }
-
-std::string object(Members members) {
-    std::string text;
-    for (const auto& [name, value] : members)
-        text += (text.empty() ? "" : ", ") + quoted(name) + ": " + value;
-    return "{" + text + "}";
-}
-
-std::string layout(size_t size, Members offsets) {
-    return object({{"size", number(size)}, {"offsets", object(offsets)}});
-}
-
-// The kernel that is template `name` for these arguments, as C++ names it.
-std::string kernel(const std::string& name, std::initializer_list<std::string> arguments) {
-    std::string text;
-    for (const std::string& each : arguments) text += (text.empty() ? "" : ", ") + each;
-    return quoted((name + "<" + text + ">").c_str());
-}
-
-#define OFFSET(type, field) {#field, number(offsetof(type, field))}
 
 std::string common_structs() {
     using N = NormParams;

@@ -127,7 +127,7 @@ class Driver:
         if error := self._get_kernel(byref(kernel), library, name.encode()):
             raise BuildError(_sentence(f"no kernel {name}", error))
         attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        if error := self._set_attribute(attribute, shared_bytes, kernel, device):
+        if shared_bytes and (error := self._set_attribute(attribute, shared_bytes, kernel, device)):
             what = f"kernel {name} cannot have {shared_bytes:,} bytes of shared memory"
             raise BuildError(_sentence(what, error))
         return kernel

@@ -1,11 +1,11 @@
-"""A kernel, prepared once and then launched with nothing but a grid, a stream and its argument."""
+"""A kernel, prepared once and then launched with nothing but a grid, a stream and arguments."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
 from collections.abc import Callable
-from ctypes import Structure, addressof, byref, c_uint, c_void_p
+from ctypes import addressof, byref, c_uint, c_void_p
 from typing import Any
 
 from kernels.driver.driver import (
@@ -20,7 +20,7 @@ _Value = ctypes.Array[c_uint]
 
 
 class Kernel:
-    """A kernel of an image that takes one struct by value. Any thread may launch it.
+    """A kernel of an image. Any thread may launch it.
 
     Args:
         driver: What launches it.
@@ -30,6 +30,7 @@ class Kernel:
         overlap: Whether its blocks may start before the kernel ahead of it on the stream has ended
             (programmatic dependent launch); it then waits for that one itself.
         cluster: Blocks of a cluster along x; 1 for none.
+        arguments: How many it takes.
     """
 
     __slots__ = ("_attributes", "_config", "_kernel", "_launch", "_lock", "_parameters")
@@ -43,6 +44,7 @@ class Kernel:
         *,
         overlap: bool = False,
         cluster: int = 1,
+        arguments: int = 1,
     ) -> None:
         self._launch: Callable[..., int] = driver.launch
         self._kernel = kernel
@@ -58,18 +60,18 @@ class Kernel:
         self._config = LaunchConfig(
             1, 1, 1, threads, 1, 1, shared_bytes, None, attributes, len(values)
         )
-        self._parameters = (c_void_p * 1)()
+        self._parameters = (c_void_p * arguments)()
         self._lock = threading.Lock()
 
     def __call__(
-        self, grid: tuple[int, int, int], stream: c_void_p | None, parameters: Structure
+        self, grid: tuple[int, int, int], stream: c_void_p | int | None, *arguments: Any
     ) -> int:
         """Launch it.
 
         Args:
             grid: Blocks along x, y and z.
             stream: A CUstream.
-            parameters: The kernel's argument, which is copied.
+            arguments: The kernel's, each a value of ctypes, which is copied.
 
         Returns:
             A CUresult, 0 for success.
@@ -78,7 +80,7 @@ class Kernel:
         with self._lock:
             config.grid_x, config.grid_y, config.grid_z = grid
             config.stream = stream
-            self._parameters[0] = addressof(parameters)
+            self._parameters[:] = [addressof(argument) for argument in arguments]
             return self._launch(byref(config), self._kernel, self._parameters, None)
 
 

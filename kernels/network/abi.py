@@ -7,7 +7,6 @@ structs differ from the classes here.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import json
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from ctypes import Structure, c_char_p, c_float, c_int, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.jit.errors import BuildError
+from kernels.driver.layouts import check
 
 
 class NormParams(Structure):
@@ -277,7 +276,12 @@ def describe(library: Any) -> Abi:
     function = library.styleforge_network_abi
     function.restype = c_char_p
     told = json.loads(function())
-    _check(told["structs"])
+    structs = {
+        f"{namespace}.{name}": layout
+        for namespace, layouts in told["structs"].items()
+        for name, layout in layouts.items()
+    }
+    check(structs, STRUCTURES, "kernels/network/abi.py")
     return Abi(_sm80(told["sm80"]), _sm90(told["sm90"]))
 
 
@@ -285,31 +289,6 @@ def variant(*, residual: bool, activated: bool) -> str:
     """The kernel of a 3x3 layer that adds a residual, or stores what it activated, or both."""
     given = (("residual", residual), ("activated", activated))
     return " ".join(name for name, is_given in given if is_given) or "plain"
-
-
-def _check(structs: Mapping[str, Mapping[str, Any]]) -> None:
-    told = {
-        f"{namespace}.{name}": layout
-        for namespace, layouts in structs.items()
-        for name, layout in layouts.items()
-    }
-    if told.keys() != STRUCTURES.keys():
-        odd = ", ".join(sorted(told.keys() ^ STRUCTURES.keys()))
-        raise BuildError(f"the library and kernels/network/abi.py differ in structs: {odd}")
-    for name, mirror in STRUCTURES.items():
-        offsets = {field[0]: getattr(mirror, field[0]).offset for field in mirror._fields_}
-        theirs, size = told[name]["offsets"], told[name]["size"]
-        if offsets != theirs or ctypes.sizeof(mirror) != size:
-            different = sorted(
-                field
-                for field in offsets.keys() | theirs.keys()
-                if offsets.get(field) != theirs.get(field)
-            )
-            raise BuildError(
-                f"the library's struct {name} has {size} bytes, its mirror in "
-                f"kernels/network/abi.py has {ctypes.sizeof(mirror)}; "
-                f"fields that differ: {', '.join(different) or 'none'}"
-            )
 
 
 def _sm80(told: Mapping[str, Any]) -> Sm80:

@@ -1,11 +1,15 @@
 // How both stubs write down a launch: a line each, fields separated by a space.
 //
-//     name  grid  block  dynamic shared bytes  most of them  stream  attributes  argument in hex
+//     name  grid  block  dynamic shared bytes  most of them  stream  attributes  arguments in hex
 #pragma once
 
 #include <stdio.h>
+#include <string.h>
 
-int stub_parameter_bytes = 0;  // of the kernel's argument, set before a launch
+#define MOST_KERNELS 1024
+#define MOST_ARGUMENTS 8
+
+int stub_parameter_bytes = 0;  // of the argument of kernels that have one, set before a launch
 
 static char record[1 << 16];
 static size_t length;
@@ -37,9 +41,35 @@ static void record_attribute(int id, const void* value) {
     RECORD(";");
 }
 
-static void end_launch(const void* argument) {
+// The sizes of the arguments of kernels that have several.
+static struct {
+    char* name;
+    int sizes[MOST_ARGUMENTS], count;
+} expected[MOST_KERNELS];
+static int expected_count;
+
+void stub_expect(const char* name, const int* sizes, int count) {
+    if (expected_count == MOST_KERNELS || count > MOST_ARGUMENTS) return;
+    expected[expected_count].name = strdup(name);
+    expected[expected_count].count = count;
+    memcpy(expected[expected_count++].sizes, sizes, sizeof(int) * (size_t)count);
+}
+
+static void record_bytes(const void* argument, int size) {
+    for (int i = 0; i < size; ++i) RECORD("%02x", ((const unsigned char*)argument)[i]);
+}
+
+static void end_launch(const char* name, void** arguments) {
+    int k = 0;
+    while (k < expected_count && strcmp(expected[k].name, name)) ++k;
     RECORD(" ");
-    for (int i = 0; i < stub_parameter_bytes; ++i)
-        RECORD("%02x", ((const unsigned char*)argument)[i]);
+    if (k == expected_count) {
+        record_bytes(arguments[0], stub_parameter_bytes);
+    } else {
+        for (int i = 0; i < expected[k].count; ++i) {
+            RECORD(i ? "," : "");
+            record_bytes(arguments[i], expected[k].sizes[i]);
+        }
+    }
     RECORD("\n");
 }

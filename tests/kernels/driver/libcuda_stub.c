@@ -1,11 +1,8 @@
 // A CUDA driver that launches nothing and writes down each launch it is asked for, in the form of
 // launch_record.h. An image is the text "image"; what it contains is any kernel but "missing".
 #include <cuda.h>
-#include <string.h>
 
 #include "launch_record.h"
-
-#define MOST_KERNELS 1024
 
 int stub_version = 12000;  // that the driver claims, for the tests to change
 
@@ -57,6 +54,6 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void*
     begin_launch(kernels[i].name, sizes, kernels[i].shared_bytes, config->hStream);
     for (unsigned k = 0; k < config->numAttrs; ++k)
         record_attribute(config->attrs[k].id, &config->attrs[k].value);
-    end_launch(args[0]);
+    end_launch(kernels[i].name, args);
     return CUDA_SUCCESS;
 }
