@@ -33,6 +33,7 @@ from kernels.ops.structs import (
 INVALID_VALUE = 1  # cudaErrorInvalidValue, which the C++ launchers return
 PLAIN = 0  # STYLEFORGE_PLAIN
 MOMENTS_BYTES = 16  # of PartialMoments and Affine
+MOST_SHAPES = 4096  # whose launches are remembered
 
 _Grid = tuple[int, int, int]
 _Stream = c_void_p | int | None
@@ -90,6 +91,9 @@ class Operations:
             for number, name in types.items()
         }
         self._kernels: dict[tuple[str, int], Kernel] = {}
+        # What depends on a shape alone takes longer to compute than the launch.
+        self._layouts: dict[tuple[bytes, int], tuple[Mapping[str, Any], tuple[int, ...]]] = {}
+        self._cuts: dict[tuple[int, ...], Cut] = {}
         self._finding = threading.Lock()
 
     # Convolutions
@@ -98,15 +102,14 @@ class Operations:
         """How many bytes a packed weight takes."""
         if p.type not in self._tiles:
             return INVALID_VALUE
-        tile = self._tile(p)
-        c = self._layout(p, tile)
+        tile, c = self._layout(p)
         return p.phases * c.steps * tile["depth"] * c.padded_out * tile["stored_bytes"]
 
     def styleforge_tiles(self, p: StyleforgeConvolution) -> int:
         """How many tiles leave statistics for each sample."""
         if p.type not in self._tiles:
             return INVALID_VALUE
-        return self._layout(p, self._tile(p)).tiles * p.phases
+        return self._layout(p)[1].tiles * p.phases
 
     def styleforge_pack_weight(
         self, p: StyleforgeConvolution, weight: int | None, packed: int | None, stream: _Stream
@@ -114,8 +117,7 @@ class Operations:
         """Reorder a weight as the convolution reads it."""
         if p.type not in self._tiles:
             return INVALID_VALUE
-        tile = self._tile(p)
-        c = self._layout(p, tile)
+        tile, c = self._layout(p)
         elements = p.phases * c.steps * tile["depth"] * c.padded_out
         return self._launch(
             tile["kernels"]["pack"],
@@ -129,8 +131,7 @@ class Operations:
         """Convolve, with a weight that is packed."""
         if p.type not in self._tiles:
             return INVALID_VALUE
-        tile = self._tile(p)
-        c = self._layout(p, tile)
+        tile, c = self._layout(p)
         grid = c.tiles, _divide_up(p.out_channels, tile["columns"]), p.samples * p.phases
         return self._launch(tile["kernels"]["convolve"], grid, tile["threads"], stream, (c,))
 
@@ -215,7 +216,19 @@ class Operations:
         # Where large tiles leave half of the multiprocessors idle, small ones are faster.
         return tiles["tensor64"] if out <= 64 or 2 * blocks <= p.multiprocessors else large
 
-    def _layout(self, p: StyleforgeConvolution, tile: Mapping[str, Any]) -> Convolution:
+    def _layout(self, p: StyleforgeConvolution) -> tuple[Mapping[str, Any], Convolution]:
+        """The tile for a convolution, and what its kernels are called with."""
+        key = bytes(p)[StyleforgeConvolution.x_strides.offset :], (p.x or 0) % 16
+        found = self._layouts.get(key)
+        if found is None:
+            if len(self._layouts) >= MOST_SHAPES:
+                self._layouts.clear()
+            tile = self._tile(p)
+            found = self._layouts[key] = tile, self._numbers(p, tile)
+        return found[0], Convolution(p, *found[1])
+
+    def _numbers(self, p: StyleforgeConvolution, tile: Mapping[str, Any]) -> tuple[int, ...]:
+        """The fields of Convolution after its first."""
         taps, depth = p.kernel * p.kernel, tile["depth"]
         # Where slices would mostly be padding, the depth runs over taps and channels together.
         flat = p.in_channels * 2 <= depth or p.in_channels < 8
@@ -233,7 +246,7 @@ class Operations:
         )
         padded_out = _divide_up(p.out_channels, tile["columns"]) * tile["columns"]
         tiles = _divide_up(p.out_height * p.out_width, tile["rows"])
-        return Convolution(p, taps, steps, flat, vector, padded_out, tiles)
+        return taps, steps, flat, vector, padded_out, tiles
 
     def _norm_planes(self, p: StyleforgeNorm, stream: _Stream) -> int:
         vector = self._width_of(p)
@@ -335,12 +348,21 @@ class Operations:
 
     def _cut(self, p: StyleforgeNorm) -> Cut:
         """About eight blocks for each multiprocessor, but chunks that are worth starting."""
-        vectors = _divide_up(p.channels, self._elements(p))
+        elements = self._elements(p)
+        key = (p.pixels, p.channels, p.samples, p.multiprocessors, elements)
+        found = self._cuts.get(key)
+        if found is not None:
+            return found
+        if len(self._cuts) >= MOST_SHAPES:
+            self._cuts.clear()
+        vectors = _divide_up(p.channels, elements)
         columns = min(vectors, 32)
         rows = self._norm["pixel_threads"] // columns
         wanted = _divide_up(8 * p.multiprocessors, _divide_up(vectors, columns) * p.samples)
         chunk = max(_divide_up(p.pixels, wanted), 4 * rows)
-        return Cut(p.pixels, p.channels, columns, rows, chunk, _divide_up(p.pixels, chunk))
+        chunks = _divide_up(p.pixels, chunk)
+        cut = self._cuts[key] = Cut(p.pixels, p.channels, columns, rows, chunk, chunks)
+        return cut
 
     def _launch(
         self,

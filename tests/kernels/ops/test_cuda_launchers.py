@@ -278,6 +278,17 @@ def test_every_launch_is_that_of_the_compiled_launchers(compiled, operations, re
     assert seen == set(templates), "every kernel that is described is launched"
 
 
+def test_shapes_are_remembered_and_forgotten(operations, monkeypatch):
+    monkeypatch.setattr(cuda_launchers, "MOST_SHAPES", 3)
+    for side in range(8, 20):
+        p = convolution(32, 32, (side, side), type=1)
+        q = norm(type=1, channels_last=1, pixels=side * side)
+        first = operations.styleforge_tiles(p), operations.styleforge_norm_scratch(q)
+        assert (operations.styleforge_tiles(p), operations.styleforge_norm_scratch(q)) == first
+    assert len(operations._layouts) <= 3
+    assert len(operations._cuts) <= 3
+
+
 def test_an_unknown_type_is_refused(operations):
     assert operations.styleforge_convolve(convolution(type=7), None) == INVALID_VALUE
     assert operations.styleforge_norm(norm(type=7), None) == INVALID_VALUE
