@@ -264,7 +264,8 @@ __global__ void __launch_bounds__(kPixelThreads)
 template <typename T, bool kVector>
 __global__ void __launch_bounds__(kWriteThreads)
     write_planes(const Planes p, const PartialMomentsView parts, int blocks) {
-    constexpr int kWidth = kVector ? kVectorSize<T> : 1, kTurns = kWriteSize / kWriteThreads / kWidth;
+    constexpr int kWidth = kVector ? kVectorSize<T> : 1;
+    constexpr int kTurns = kWriteSize / kWriteThreads / kWidth;
     __shared__ Affine shared;
     const long long plane = blockIdx.x / blocks;
     const int channel = static_cast<int>(plane % p.channels);
@@ -373,12 +374,13 @@ int launch_planes(const StyleforgeNorm& p, cudaStream_t stream) {
     const auto parts = static_cast<int>(divide_up(p.pixels, kPartSize));
     const auto planes = static_cast<unsigned>(p.samples * p.channels);
     auto* scratch = static_cast<PartialMoments*>(p.scratch);
-    parts_of_planes<T, kVector>
-        <<<planes * parts, kPartThreads, 0, stream>>>(static_cast<const T*>(p.x), scratch, p.pixels, parts);
+    parts_of_planes<T, kVector><<<planes * parts, kPartThreads, 0, stream>>>(
+        static_cast<const T*>(p.x), scratch, p.pixels, parts);
     if (const int error = cudaGetLastError()) return error;
     const PartialMomentsView found = {scratch, p.channels * parts, parts, 1, parts};
     const auto blocks = static_cast<int>(divide_up(p.pixels, kWriteSize));
-    write_planes<T, kVector><<<planes * blocks, kWriteThreads, 0, stream>>>(planes_of(p), found, blocks);
+    write_planes<T, kVector>
+        <<<planes * blocks, kWriteThreads, 0, stream>>>(planes_of(p), found, blocks);
     return cudaGetLastError();
 }
 

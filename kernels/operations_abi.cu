@@ -74,15 +74,16 @@ std::string tile(const std::string& name) {
                    {"depth", number(Tile::kDepth)},
                    {"threads", number(Tile::kThreads)},
                    {"stored_bytes", number(sizeof(typename Tile::Stored))},
-                   {"kernels", object({{"convolve", kernel("styleforge::conv2d_kernel", {name})},
-                                       {"pack", kernel("styleforge::pack_weight_kernel", {name})}})}});
+                   {"kernels",
+                    object({{"convolve", kernel("styleforge::conv2d_kernel", {name})},
+                            {"pack", kernel("styleforge::pack_weight_kernel", {name})}})}});
 }
 
 #define TILE(key, ...) {key, tile<__VA_ARGS__>(#__VA_ARGS__)}
-#define TILES(key, code, T)                                             \
-    {key, object({TILE("few", styleforge::FmaTile<T, 512, 4, 4, 4>),    \
-                  TILE("fma32", styleforge::FmaTile<T, 256, 32, 8, 8>), \
-                  TILE("fma64", styleforge::FmaTile<T, 128, 64, 8, 8>), \
+#define TILES(key, code, T)                                               \
+    {key, object({TILE("few", styleforge::FmaTile<T, 512, 4, 4, 4>),      \
+                  TILE("fma32", styleforge::FmaTile<T, 256, 32, 8, 8>),   \
+                  TILE("fma64", styleforge::FmaTile<T, 128, 64, 8, 8>),   \
                   TILE("tensor32", styleforge::TensorCoreTile<T, 32, 8>), \
                   TILE("tensor64", styleforge::TensorCoreTile<T, 64, 4>), \
                   TILE("tensor128", styleforge::TensorCoreTile<T, 128, 4>)})}

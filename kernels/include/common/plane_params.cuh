@@ -1,5 +1,5 @@
-// What the kernels of instance_norm.cu are called with, and the sizes that their launches depend on.
-// Stated here once: operations_abi.cu tells Python.
+// What the kernels of instance_norm.cu are called with, and the sizes that their launches depend
+// on. Stated here once: operations_abi.cu tells Python.
 #pragma once
 
 #include <cuda_runtime.h>
