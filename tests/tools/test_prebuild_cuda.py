@@ -23,6 +23,11 @@ def write(folder, digest):
     return listed
 
 
+@pytest.fixture(autouse=True)
+def one_library(monkeypatch):
+    monkeypatch.setattr(cuda, "LIBRARIES", {"network": NETWORK})
+
+
 @pytest.fixture
 def never(monkeypatch):
     """Compiling fails the test."""
@@ -57,7 +62,11 @@ def test_images_of_other_sources_are_made_again(tmp_path, compiled):
     assert compiled == ["network"]
 
 
-@pytest.mark.parametrize("damage", [b"", CODE, lzma.compress(CODE)[:-4], None])
+@pytest.mark.parametrize(
+    "damage",
+    [b"", CODE, lzma.compress(CODE)[:-4], None],
+    ids=["empty", "no archive", "truncated", "missing"],
+)
 def test_a_damaged_or_missing_image_is_made_again(damage, tmp_path, compiled):
     write(tmp_path, source_digest(NETWORK))
     if damage is None:
@@ -71,6 +80,12 @@ def test_a_damaged_or_missing_image_is_made_again(damage, tmp_path, compiled):
 def test_a_folder_that_is_not_there_is_made(tmp_path, compiled):
     cuda.build(tmp_path / "deep" / "er")
     assert compiled == ["network"]
+
+
+def test_every_library_that_describes_itself_is_compiled(tmp_path, compiled, monkeypatch):
+    monkeypatch.setattr(cuda, "LIBRARIES", LIBRARIES)
+    cuda.build(tmp_path)
+    assert compiled == ["network", "operations"]
 
 
 def test_a_description_lists_target_and_kernels_of_each_source():
