@@ -175,6 +175,12 @@ __global__ void pack_weight_kernel(const Convolution c, const typename Tile::Ele
     }
 }
 
+}  // namespace styleforge
+
+#ifndef __CUDACC_RTC__  // NVRTC compiles kernels alone: what launches them runs on the host
+
+namespace styleforge {
+
 static int divide_up(long long a, long long b) { return static_cast<int>((a + b - 1) / b); }
 
 template <typename Tile>
@@ -248,8 +254,9 @@ int styleforge_pack_weight(const StyleforgeConvolution* p, const void* weight, v
     return static_cast<int>(with_type(*p, [&](auto tile) -> long long {
         using Tile = decltype(tile);
         const Convolution c = layout_of<Tile>(*p);
-        const int blocks = divide_up(1ll * p->phases * c.steps * Tile::kDepth * c.padded_out, 256);
-        pack_weight_kernel<Tile><<<blocks, 256, 0, static_cast<cudaStream_t>(stream)>>>(
+        const int blocks =
+            divide_up(1ll * p->phases * c.steps * Tile::kDepth * c.padded_out, kPackThreads);
+        pack_weight_kernel<Tile><<<blocks, kPackThreads, 0, static_cast<cudaStream_t>(stream)>>>(
             c, static_cast<const typename Tile::Element*>(weight),
             static_cast<typename Tile::Stored*>(packed));
         return cudaGetLastError();
@@ -268,3 +275,5 @@ int styleforge_convolve(const StyleforgeConvolution* p, void* stream) {
 }
 
 }  // extern "C"
+
+#endif  // __CUDACC_RTC__

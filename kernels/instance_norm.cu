@@ -4,24 +4,13 @@
 // those of a cluster of blocks (sm_90 and up), which share their sums through one another's shared
 // memory. Larger planes, and channels last, take statistics in parts and read x a second time,
 // mostly from the L2 cache. All sums are of differences from the mean.
+#include <math.h>
+
 #include "include/common/dtypes.cuh"
 #include "include/operations.h"
 #include "include/common/plane_statistics.cuh"
 
 namespace styleforge {
-
-constexpr int kMostParts = 8;  // blocks in a cluster that every GPU with clusters can run
-constexpr int kPlaneThreads = 1024, kPlaneElements = 32;
-constexpr int kPartSize = 16384;  // elements of a plane whose statistics are taken together
-
-struct Planes {
-    const void* x;
-    const void* residual;
-    void* y;
-    AffineParameters affine;
-    long long pixels;
-    int channels, parts, relu;
-};
 
 __device__ __forceinline__ uint32_t at_neighbor(const float* shared, int rank) {
     uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
@@ -139,9 +128,9 @@ __global__ void __launch_bounds__(kThreads) whole_planes(const Planes p) {
 
 // The statistics of kPartSize elements of a plane to parts[plane][part].
 template <typename T, bool kVector>
-__global__ void __launch_bounds__(512)
+__global__ void __launch_bounds__(kPartThreads)
     parts_of_planes(const T* x, PartialMoments* parts, long long pixels, int count_of_parts) {
-    constexpr int kThreads = 512, kElements = kPartSize / kThreads;
+    constexpr int kThreads = kPartThreads, kElements = kPartSize / kThreads;
     constexpr int kWidth = kVector ? kVectorSize<T> : 1, kTurns = kElements / kWidth;
     __shared__ float slots[3][kThreads / 32];
     const long long plane = blockIdx.x / count_of_parts, part = blockIdx.x % count_of_parts;
@@ -176,15 +165,6 @@ __global__ void __launch_bounds__(512)
     if (threadIdx.x == 0)
         parts[blockIdx.x] = moments_from_sums(static_cast<float>(count), center, sums[0], sums[1]);
 }
-
-// How a channels-last picture [P, C] is partitioned: adjacent threads take adjacent channels, rows
-// of threads take every cut.rows-th pixel.
-struct Cut {
-    long long pixels;
-    int channels, columns, rows, chunk, chunks;  // columns and rows of threads; pixels of a chunk
-};
-
-constexpr int kPixelThreads = 256;
 
 // The statistics of a chunk of pixels to parts[n][chunk][c].
 template <typename T, int kWidth>
@@ -242,10 +222,10 @@ __global__ void __launch_bounds__(kPixelThreads)
 }
 
 // A warp for each plane: its parts to affine[n][c].
-__global__ void __launch_bounds__(128)
+__global__ void __launch_bounds__(kMergeThreads)
     merge_planes(const PartialMomentsView parts, const AffineParameters a, Affine* affine,
                  int samples, int channels) {
-    const int at = (blockIdx.x * 128 + threadIdx.x) / 32;
+    const int at = (blockIdx.x * kMergeThreads + threadIdx.x) / 32;
     if (at >= samples * channels) return;
     const PartialMoments merged = merge_partial_moments(parts, at / channels, at % channels);
     if (threadIdx.x % 32 == 0) affine[at] = affine_of(merged, a, at % channels);
@@ -281,12 +261,11 @@ __global__ void __launch_bounds__(kPixelThreads)
 }
 
 // kWriteSize elements of a plane; every block merges the plane's parts for itself.
-constexpr int kWriteSize = 8192;
-
 template <typename T, bool kVector>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(kWriteThreads)
     write_planes(const Planes p, const PartialMomentsView parts, int blocks) {
-    constexpr int kWidth = kVector ? kVectorSize<T> : 1, kTurns = kWriteSize / 256 / kWidth;
+    constexpr int kWidth = kVector ? kVectorSize<T> : 1;
+    constexpr int kTurns = kWriteSize / kWriteThreads / kWidth;
     __shared__ Affine shared;
     const long long plane = blockIdx.x / blocks;
     const int channel = static_cast<int>(plane % p.channels);
@@ -304,7 +283,7 @@ __global__ void __launch_bounds__(256)
     const T* residual = static_cast<const T*>(p.residual);
 #pragma unroll 4
     for (int k = 0; k < kTurns; ++k) {
-        const int at = (k * 256 + threadIdx.x) * kWidth;
+        const int at = (k * kWriteThreads + threadIdx.x) * kWidth;
         if (at >= count) break;
         float v[kWidth], add[kWidth] = {};
         load<kWidth>(v, x + from + at);
@@ -317,6 +296,12 @@ __global__ void __launch_bounds__(256)
         store<kWidth>(static_cast<T*>(p.y) + from + at, v);
     }
 }
+
+}  // namespace styleforge
+
+#ifndef __CUDACC_RTC__  // NVRTC compiles kernels alone: what launches them runs on the host
+
+namespace styleforge {
 
 bool aligned(const StyleforgeNorm& p, int type_bytes) {
     const auto fits = [](const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; };
@@ -389,19 +374,21 @@ int launch_planes(const StyleforgeNorm& p, cudaStream_t stream) {
     const auto parts = static_cast<int>(divide_up(p.pixels, kPartSize));
     const auto planes = static_cast<unsigned>(p.samples * p.channels);
     auto* scratch = static_cast<PartialMoments*>(p.scratch);
-    parts_of_planes<T, kVector>
-        <<<planes * parts, 512, 0, stream>>>(static_cast<const T*>(p.x), scratch, p.pixels, parts);
+    parts_of_planes<T, kVector><<<planes * parts, kPartThreads, 0, stream>>>(
+        static_cast<const T*>(p.x), scratch, p.pixels, parts);
     if (const int error = cudaGetLastError()) return error;
     const PartialMomentsView found = {scratch, p.channels * parts, parts, 1, parts};
     const auto blocks = static_cast<int>(divide_up(p.pixels, kWriteSize));
-    write_planes<T, kVector><<<planes * blocks, 256, 0, stream>>>(planes_of(p), found, blocks);
+    write_planes<T, kVector>
+        <<<planes * blocks, kWriteThreads, 0, stream>>>(planes_of(p), found, blocks);
     return cudaGetLastError();
 }
 
 int merge(const StyleforgeNorm& p, const PartialMomentsView& parts, void* affine,
           cudaStream_t stream) {
     const auto count = static_cast<int>(p.samples * p.channels);
-    merge_planes<<<static_cast<unsigned>(divide_up(count, 4)), 128, 0, stream>>>(
+    merge_planes<<<static_cast<unsigned>(divide_up(count, kMergeThreads / 32)), kMergeThreads, 0,
+                   stream>>>(
         parts, parameters_of(p), static_cast<Affine*>(affine), static_cast<int>(p.samples),
         static_cast<int>(p.channels));
     return cudaGetLastError();
@@ -454,9 +441,9 @@ int launch_finish(const StyleforgeNorm& p, const PartialMomentsView& parts, cuda
     const auto blocks = static_cast<int>(divide_up(p.pixels, kWriteSize));
     const auto grid = static_cast<unsigned>(p.samples * p.channels * blocks);
     if (vector)
-        write_planes<T, true><<<grid, 256, 0, stream>>>(planes_of(p), parts, blocks);
+        write_planes<T, true><<<grid, kWriteThreads, 0, stream>>>(planes_of(p), parts, blocks);
     else
-        write_planes<T, false><<<grid, 256, 0, stream>>>(planes_of(p), parts, blocks);
+        write_planes<T, false><<<grid, kWriteThreads, 0, stream>>>(planes_of(p), parts, blocks);
     return cudaGetLastError();
 }
 
@@ -507,3 +494,5 @@ int styleforge_merge_norm(const StyleforgeNorm* p, const void* parts, int tiles,
 }
 
 }  // extern "C"
+
+#endif  // __CUDACC_RTC__

@@ -1,13 +1,11 @@
 // Describes the network's kernels to Python as JSON: the layout of the launchers' structs, the
-// numbering of layers, dtypes and precisions, tile shapes, threads and shared memory. The numbers
-// come from the headers that the kernels include; kernels/network/abi.py reads them.
-#include <stddef.h>
-
-#include <initializer_list>
+// numbering of layers, dtypes and precisions, tile shapes, threads, shared memory, and the kernels
+// of each layer as C++ names them. The numbers come from the headers that the kernels include;
+// kernels/network/abi.py reads them. It is plain C++: tools/prebuild compiles it without nvcc.
 #include <string>
 #include <type_traits>
-#include <utility>
 
+#include "include/common/describe.h"
 #include "include/sm80/params.cuh"
 #include "include/sm80/traits.cuh"
 #include "include/sm90/params.cuh"
@@ -15,25 +13,6 @@
 
 namespace styleforge {
 namespace {
-
-using Members = std::initializer_list<std::pair<const char*, std::string>>;
-
-std::string number(long long value) { return std::to_string(value); }
-
-std::string quoted(const char* text) { return "\"" + std::string(text) + "\""; }
-
-std::string object(Members members) {
-    std::string text;
-    for (const auto& [name, value] : members)
-        text += (text.empty() ? "" : ", ") + quoted(name) + ": " + value;
-    return "{" + text + "}";
-}
-
-std::string layout(size_t size, Members offsets) {
-    return object({{"size", number(size)}, {"offsets", object(offsets)}});
-}
-
-#define OFFSET(type, field) {#field, number(offsetof(type, field))}
 
 std::string common_structs() {
     using N = NormParams;
@@ -90,10 +69,25 @@ std::string sm90_structs() {
     });
 }
 
-std::string sm80_conv(int kind) {
+// The dtypes of network_sm80.cu: the number of each, and its type in C++.
+#define SM80_DTYPES(use)           \
+    use("float16", kFp16, "__half"), use("bfloat16", kBf16, "__nv_bfloat16")
+
+template <typename S>
+std::string sm80_conv_kernels(const std::string& name, const char* type) {
+    const auto conv3x3 = [&](const char* residual) {
+        return kernel("styleforge::sm80::conv3x3", {type, "styleforge::sm80::" + name, residual});
+    };
+    if constexpr (S::kTakesResidual)
+        return object({{"plain", conv3x3("false")}, {"residual", conv3x3("true")}});
+    return object({{"plain", conv3x3("false")}});
+}
+
+std::string sm80_conv(const char* name, int kind) {
     std::string text;
     sm80::with_conv_traits(kind, [&](auto traits) {
         using S = decltype(traits);
+#define KERNELS(dtype, number, type) {dtype, sm80_conv_kernels<S>(name, type)}
         text = object({{"kind", number(kind)},
                        {"tile_h", number(S::kTileH)},
                        {"tile_w", number(S::kTileW)},
@@ -101,48 +95,77 @@ std::string sm80_conv(int kind) {
                        {"taps", number(S::kKernel * S::kKernel)},
                        {"phases", number(S::kUpsample ? 4 : 1)},
                        {"threads", number(S::kThreads)},
-                       {"shared_bytes", number(S::kSharedBytes)}});
+                       {"shared_bytes", number(S::kSharedBytes)},
+                       {"kernels", object({SM80_DTYPES(KERNELS)})}});
+#undef KERNELS
         return 0;
     });
     return text;
 }
 
+// `name` is that of the kernel.
 template <typename S>
-std::string sm80_edge() {
+std::string sm80_edge(const std::string& name) {
+    const auto of = [&](const char* type) {
+        return object({{"values", kernel("styleforge::sm80::" + name, {type, type})},
+                       {"bytes", kernel("styleforge::sm80::" + name, {type, "unsigned char"})}});
+    };
+#define KERNELS(dtype, number, type) {dtype, of(type)}
     return object({{"tile_h", number(S::kTileH)},
                    {"tile_w", number(S::kTileW)},
                    {"depth", number(S::kDepth)},
                    {"rows", number(S::kWeightRows)},
                    {"weight_order", quoted(S::kWeightOrder)},
                    {"threads", number(S::kThreads)},
-                   {"shared_bytes", number(S::kSharedBytes)}});
+                   {"shared_bytes", number(S::kSharedBytes)},
+                   {"kernels", object({SM80_DTYPES(KERNELS)})}});
+#undef KERNELS
 }
 
 std::string sm80_kernels() {
     using namespace sm80;
+#define NUMBERS(dtype, code, type) {dtype, number(code)}
+#define CONV(key, name) {key, sm80_conv(#name, k##name)}
     return object({
-        {"dtypes", object({{"float16", number(kFp16)}, {"bfloat16", number(kBf16)}})},
-        {"convs", object({{"down1", sm80_conv(kDown1)},
-                          {"down2", sm80_conv(kDown2)},
-                          {"same", sm80_conv(kSame)},
-                          {"up1", sm80_conv(kUp1)},
-                          {"up2", sm80_conv(kUp2)},
-                          {"same_wide", sm80_conv(kSameWide)},
-                          {"down2_small", sm80_conv(kDown2Small)},
-                          {"same_small", sm80_conv(kSameSmall)}})},
+        {"source", quoted("network_sm80.cu")},
+        {"target", quoted(kTarget)},
+        {"dtypes", object({SM80_DTYPES(NUMBERS)})},
+        {"convs",
+         object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same), CONV("up1", Up1),
+                 CONV("up2", Up2), CONV("same_wide", SameWide), CONV("down2_small", Down2Small),
+                 CONV("same_small", SameSmall)})},
         {"weight_order", quoted(kWeightOrder)},
-        {"first", sm80_edge<FirstLayerTraits>()},
-        {"last", sm80_edge<LastLayerTraits>()},
+        {"first", sm80_edge<FirstLayerTraits>("first_layer")},
+        {"last", sm80_edge<LastLayerTraits>("last_layer")},
         {"required_shared_bytes", number(kRequiredSharedBytes)},
         {"required_shared_bytes_small", number(kRequiredSharedBytesSmall)},
     });
+#undef CONV
+#undef NUMBERS
 }
 
+// `traits` is the type F in C++.
+template <typename F>
+std::string sm90_conv_kernels(const std::string& traits) {
+    const auto persistent = [&](const char* residual, const char* activated) {
+        return kernel("styleforge::sm90::conv3x3_persistent", {traits, residual, activated});
+    };
+    if constexpr (F::kKeepsActivated)
+        return object({{"plain", persistent("false", "false")},
+                       {"activated", persistent("false", "true")},
+                       {"residual activated", persistent("true", "true")}});
+    else if constexpr (F::kTakesResidual)
+        return object(
+            {{"plain", persistent("false", "false")}, {"residual", persistent("true", "false")}});
+    return object({{"plain", persistent("false", "false")}});
+}
+
+// `traits` is that of the layer in C++.
 template <typename M>
-std::string sm90_conv(int kind) {
+std::string sm90_conv(const std::string& traits, int kind) {
     std::string text;
-    sm90::with_conv_traits<M>(kind, [&](auto traits) {
-        using F = decltype(traits);
+    sm90::with_conv_traits<M>(kind, [&](auto value) {
+        using F = decltype(value);
         text = object({{"kind", number(kind)},
                        {"tile_long", number(F::kTileLong)},
                        {"block_k", number(F::kBlockK)},
@@ -150,49 +173,62 @@ std::string sm90_conv(int kind) {
                        {"passes", number(F::kPasses)},
                        {"taps", number(F::kTaps)},
                        {"threads", number(F::kThreads)},
-                       {"shared_bytes", number(F::kSharedBytes)}});
+                       {"shared_bytes", number(F::kSharedBytes)},
+                       {"kernels", sm90_conv_kernels<F>(traits)}});
         return 0;
     });
     return text;
 }
 
+// `name` is that of the kernel, `traits` W and `policy` its precision in C++.
 template <typename W>
-std::string sm90_strip() {
+std::string sm90_strip(const std::string& name, const std::string& traits,
+                       const std::string& policy) {
+    const auto of = [&](const std::string& type) {
+        return kernel("styleforge::sm90::" + name, {traits, type});
+    };
     return object({{"width", number(W::kWidth)},
                    {"weight_axes", quoted(W::kWeightAxes)},
                    {"threads", number(W::kThreads)},
-                   {"shared_bytes", number(W::kSharedBytes)}});
+                   {"shared_bytes", number(W::kSharedBytes)},
+                   {"kernels", object({{"values", of(policy + "::S")},
+                                       {"bytes", of("unsigned char")}})}});
 }
 
-std::string sm90_precision(int precision) {
+// `policy` is that of the precision in C++.
+std::string sm90_precision(const std::string& policy, int precision) {
     using namespace sm90;
+    const std::string traits = "styleforge::sm90::TraitsFor<" + policy + ">::";
     std::string text;
-    with_precision(precision, [&](auto policy) {
-        using M = decltype(policy);
+#define CONV(key, name) {key, sm90_conv<M>(traits + #name, k##name)}
+    with_precision(precision, [&](auto value) {
+        using M = decltype(value);
         text = object(
             {{"number", number(precision)},
              {"operand", quoted(std::is_same_v<typename M::O, __half> ? "float16" : "bfloat16")},
              {"operand_copies", number(M::kOperandCopies)},
-             {"convs", object({{"down1", sm90_conv<M>(kDown1)},
-                               {"down2", sm90_conv<M>(kDown2)},
-                               {"same", sm90_conv<M>(kSame)},
-                               {"same_large", sm90_conv<M>(kSameLarge)},
-                               {"up1", sm90_conv<M>(kUp1)},
-                               {"up2", sm90_conv<M>(kUp2)}})},
-             {"first", sm90_strip<typename TraitsFor<M>::First>()},
-             {"last", sm90_strip<typename TraitsFor<M>::Last>()}});
+             {"convs", object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same),
+                               CONV("same_large", SameLarge), CONV("up1", Up1),
+                               CONV("up2", Up2)})},
+             {"first", sm90_strip<typename TraitsFor<M>::First>("first_layer_strips",
+                                                                traits + "First", policy)},
+             {"last", sm90_strip<typename TraitsFor<M>::Last>("last_layer_strips",
+                                                              traits + "Last", policy)}});
         return 0;
     });
+#undef CONV
     return text;
 }
 
 std::string sm90_kernels() {
     using namespace sm90;
+#define PRECISION(key, code, policy) {key, sm90_precision("styleforge::sm90::" #policy, code)}
     return object({
-        {"precisions", object({{"fp16", sm90_precision(kFp16)},
-                               {"bf16", sm90_precision(kBf16)},
-                               {"tf32", sm90_precision(kTf32)},
-                               {"fp32", sm90_precision(kFp32)}})},
+        {"source", quoted("network_sm90.cu")},
+        {"target", quoted(kTarget)},
+        {"precisions",
+         object({PRECISION("fp16", kFp16, Fp16), PRECISION("bf16", kBf16, Bf16),
+                 PRECISION("tf32", kTf32, Tf32ViaFp16), PRECISION("fp32", kFp32, Fp32Split)})},
         {"weight_order", quoted(kWeightOrder)},
         {"strip_weight_order", quoted(kStripWeightOrder)},
         {"weight_rows", number(kWeightRows)},
@@ -200,6 +236,7 @@ std::string sm90_kernels() {
         {"kernel_rows", number(kKernelRows)},
         {"max_groups", number(kMaxGroups)},
     });
+#undef PRECISION
 }
 
 }  // namespace

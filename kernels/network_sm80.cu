@@ -5,10 +5,12 @@
 // A layer's output is stored raw, before its norm. The next layer applies norm, ReLU and residual
 // while it loads a tile with its border into shared memory, once per element rather than once per
 // tap; mma.sync multiplies from there. Activations are channels last.
-#include "include/common/launch.cuh"
 #include "include/sm80/conv3x3.cuh"
 #include "include/sm80/first_layer.cuh"
 #include "include/sm80/last_layer.cuh"
+
+#ifndef __CUDACC_RTC__  // NVRTC compiles kernels alone: what launches them runs on the host
+#include "include/common/launch.cuh"
 
 namespace styleforge::sm80 {
 
@@ -19,10 +21,11 @@ int launch_conv(ConvParams p, int samples, cudaStream_t stream) {
     p.tiling.columns = (p.tiling.width + S::kTileW - 1) / S::kTileW;
     p.tiling.copies = S::kUpsample ? 4 : 1;
     const dim3 grid(p.tiling.rows * p.tiling.columns, p.tiling.copies, samples);
-    if constexpr (S::kCin == 128)
+    if constexpr (S::kTakesResidual)
         if (p.residual)
             return launch_kernel(conv3x3<T, S, true>, grid, S::kThreads, S::kSharedBytes, stream,
                                  p);
+    if (p.residual) return cudaErrorInvalidValue;  // no layer needs it
     return launch_kernel(conv3x3<T, S, false>, grid, S::kThreads, S::kSharedBytes, stream, p);
 }
 
@@ -81,3 +84,5 @@ int styleforge_sm80_last(int dtype, int bytes, const LastLayerParams* p, int sam
 }
 
 }  // extern "C"
+
+#endif  // __CUDACC_RTC__

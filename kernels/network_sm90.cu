@@ -8,9 +8,11 @@
 //
 // In FP32, activations are FP32 in memory. Operands are then FP16, which has the 10 bits of TF32,
 // or, for full precision, the sum of two FP16 numbers.
-#include "include/common/launch.cuh"
 #include "include/sm90/conv9x9_strip.cuh"
 #include "include/sm90/mainloop.cuh"
+
+#ifndef __CUDACC_RTC__  // NVRTC compiles kernels alone: what launches them runs on the host
+#include "include/common/launch.cuh"
 
 namespace styleforge::sm90 {
 
@@ -19,11 +21,11 @@ int launch_conv(const ConvParams& p, dim3 grid, cudaStream_t stream) {
     const auto launched = [&](auto* kernel) {
         return launch_kernel(kernel, grid, F::kThreads, F::kSharedBytes, stream, p);
     };
-    if constexpr (F::kSampling == Sampling::kSame) {
+    if constexpr (F::kKeepsActivated) {
         if (p.residual && p.activated) return launched(conv3x3_persistent<F, true, true>);
         if (p.activated) return launched(conv3x3_persistent<F, false, true>);
-    } else if constexpr (F::kCin == 128) {
-        if (p.residual) return launched(conv3x3_persistent<F, true, false>);
+    } else if constexpr (F::kTakesResidual) {
+        if (p.residual && !p.activated) return launched(conv3x3_persistent<F, true, false>);
     }
     if (p.residual || p.activated) return cudaErrorInvalidValue;  // no layer needs it
     return launched(conv3x3_persistent<F, false, false>);
@@ -81,3 +83,5 @@ int styleforge_sm90_last(int precision, int bytes, const EdgeConvParams* p, int 
 }
 
 }  // extern "C"
+
+#endif  // __CUDACC_RTC__

@@ -7,7 +7,6 @@ structs differ from the classes here.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import json
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from ctypes import Structure, c_char_p, c_float, c_int, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.jit.errors import BuildError
+from kernels.driver.layouts import check
 
 
 class NormParams(Structure):
@@ -167,6 +166,7 @@ class Sm80Conv:
     phases: int  # 4 after upsampling
     threads: int
     shared_bytes: int
+    kernels: Mapping[str, Mapping[str, str]]  # in C++, by dtype and variant, see `variant`
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +180,15 @@ class Sm80Edge:
     weight_order: ProductAxes  # of the weights in memory
     threads: int
     shared_bytes: int
+    kernels: Mapping[str, Mapping[str, str]]  # by dtype, and "values" or "bytes"
 
 
 @dataclass(frozen=True, slots=True)
 class Sm80:
     """Everything network_sm80.cu says of itself."""
 
+    source: str  # relative to `kernels/`
+    target: str  # the least architecture, as nvcc calls it
     dtypes: Mapping[str, int]
     convs: Mapping[str, Sm80Conv]
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
@@ -207,6 +210,7 @@ class Sm90Conv:
     taps: int
     threads: int
     shared_bytes: int
+    kernels: Mapping[str, str]  # in C++, by variant, see `variant`
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +221,7 @@ class Sm90Strip:
     weight_axes: ProductAxes
     threads: int
     shared_bytes: int
+    kernels: Mapping[str, str]  # by "values" or "bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +240,8 @@ class Sm90Precision:
 class Sm90:
     """Everything network_sm90.cu says of itself."""
 
+    source: str
+    target: str
     precisions: Mapping[str, Sm90Precision]
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
     strip_weight_order: tuple[str, ...]  # and those of the first and the last layer's
@@ -253,11 +260,12 @@ class Abi:
 
 
 @functools.lru_cache(maxsize=8)
-def describe(library: ctypes.CDLL) -> Abi:
+def describe(library: Any) -> Abi:
     """Read the description of a loaded library.
 
     Args:
-        library: The built network, or any library that contains network_abi.cu.
+        library: The built network, any library that contains network_abi.cu, or what has its
+            function `styleforge_network_abi`.
 
     Returns:
         The numbers its C++ headers state.
@@ -268,37 +276,25 @@ def describe(library: ctypes.CDLL) -> Abi:
     function = library.styleforge_network_abi
     function.restype = c_char_p
     told = json.loads(function())
-    _check(told["structs"])
+    structs = {
+        f"{namespace}.{name}": layout
+        for namespace, layouts in told["structs"].items()
+        for name, layout in layouts.items()
+    }
+    check(structs, STRUCTURES, "kernels/network/abi.py")
     return Abi(_sm80(told["sm80"]), _sm90(told["sm90"]))
 
 
-def _check(structs: Mapping[str, Mapping[str, Any]]) -> None:
-    told = {
-        f"{namespace}.{name}": layout
-        for namespace, layouts in structs.items()
-        for name, layout in layouts.items()
-    }
-    if told.keys() != STRUCTURES.keys():
-        odd = ", ".join(sorted(told.keys() ^ STRUCTURES.keys()))
-        raise BuildError(f"the library and kernels/network/abi.py differ in structs: {odd}")
-    for name, mirror in STRUCTURES.items():
-        offsets = {field[0]: getattr(mirror, field[0]).offset for field in mirror._fields_}
-        theirs, size = told[name]["offsets"], told[name]["size"]
-        if offsets != theirs or ctypes.sizeof(mirror) != size:
-            different = sorted(
-                field
-                for field in offsets.keys() | theirs.keys()
-                if offsets.get(field) != theirs.get(field)
-            )
-            raise BuildError(
-                f"the library's struct {name} has {size} bytes, its mirror in "
-                f"kernels/network/abi.py has {ctypes.sizeof(mirror)}; "
-                f"fields that differ: {', '.join(different) or 'none'}"
-            )
+def variant(*, residual: bool, activated: bool) -> str:
+    """The kernel of a 3x3 layer that adds a residual, or stores what it activated, or both."""
+    given = (("residual", residual), ("activated", activated))
+    return " ".join(name for name, is_given in given if is_given) or "plain"
 
 
 def _sm80(told: Mapping[str, Any]) -> Sm80:
     return Sm80(
+        source=told["source"],
+        target=told["target"],
         dtypes=told["dtypes"],
         convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
         weight_order=tuple(told["weight_order"].split()),
@@ -321,6 +317,8 @@ def _sm90_strip(told: Mapping[str, Any]) -> Sm90Strip:
 
 def _sm90(told: Mapping[str, Any]) -> Sm90:
     return Sm90(
+        source=told["source"],
+        target=told["target"],
         precisions={
             name: Sm90Precision(
                 number=precision["number"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from kernels.jit import build, toolchain
 from kernels.jit.errors import BuildError
 from kernels.network import abi
 from kernels.network.gpu import Gpu
+from kernels.network.launchers import NetworkLibrary
 from kernels.network.plan import NetworkPlan
 from kernels.network.sm80 import DTYPES, Sm80Plan
 from kernels.network.sm90 import Sm90Plan
@@ -32,7 +32,7 @@ PlanFactory = Callable[
         tuple[int, int, int],
         torch.dtype,
         torch.device,
-        ctypes.CDLL,
+        NetworkLibrary,
         bool,
     ],
     NetworkPlan,
@@ -132,7 +132,7 @@ toolchain.use_targets(backend.target for backend in BACKENDS)
 
 
 def available(
-    device: torch.device, dtype: torch.dtype, library: ctypes.CDLL | None = None
+    device: torch.device, dtype: torch.dtype, library: NetworkLibrary | None = None
 ) -> tuple[Backend, ...]:
     """The backends that can run `dtype` on a CUDA device, the fastest first.
 
@@ -170,7 +170,7 @@ def plan_for(
     shape: tuple[int, int, int],
     dtype: torch.dtype,
     device: torch.device,
-    library: ctypes.CDLL | None = None,
+    library: NetworkLibrary | None = None,
     *,
     tf32: bool = False,
     backend: str = "",

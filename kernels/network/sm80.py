@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Mapping
-from ctypes import POINTER, byref, c_int, c_void_p
+from ctypes import POINTER, c_int, c_void_p
 from functools import partial
 from typing import Any
 
@@ -15,6 +14,7 @@ from torch import Tensor
 from kernels.network import abi
 from kernels.network.abi import Sm80Conv, Sm80Edge
 from kernels.network.gpu import Gpu
+from kernels.network.launchers import NetworkLibrary
 from kernels.network.plan import EPS, NetworkPlan, norm_after
 from kernels.weight_transforms import as_matrix, phase_weight
 
@@ -47,7 +47,7 @@ class Sm80Plan(NetworkPlan):
         shape: tuple[int, int, int],
         dtype: torch.dtype,
         device: torch.device,
-        library: ctypes.CDLL,
+        library: NetworkLibrary,
         small: bool = False,
     ) -> None:
         self._traits = abi.describe(library).sm80
@@ -74,9 +74,7 @@ class Sm80Plan(NetworkPlan):
         ]  # fmt: skip
         launch, dtype, samples = self._library.styleforge_sm80_first, self._code, self.samples
         self._launch(
-            lambda stream, in_bytes: launch(
-                dtype, in_bytes, byref(arguments[in_bytes]), samples, stream
-            )
+            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
         )
 
     def _layer(
@@ -112,7 +110,7 @@ class Sm80Plan(NetworkPlan):
         )
         launch, dtype, samples = self._library.styleforge_sm80_conv, self._code, self.samples
         kind = traits.kind
-        self._launch(lambda stream, _: launch(kind, dtype, byref(arguments), samples, stream))
+        self._launch(lambda stream, _: launch(kind, dtype, arguments, samples, stream))
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
         traits = self._traits.last
@@ -127,9 +125,7 @@ class Sm80Plan(NetworkPlan):
         ]  # fmt: skip
         launch, dtype, samples = self._library.styleforge_sm80_last, self._code, self.samples
         self._launch(
-            lambda stream, in_bytes: launch(
-                dtype, in_bytes, byref(arguments[in_bytes]), samples, stream
-            )
+            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
         )
 
     def _conv(self, into: int, out: int, size: tuple[int, int]) -> Sm80Conv:
@@ -210,7 +206,7 @@ def _edge_weight(weight: Tensor, axes: tuple[str, ...], layer: Sm80Edge) -> Tens
     return torch.nn.functional.pad(matrix, (0, layer.depth - depth, 0, layer.rows - rows))
 
 
-def _declared(library: ctypes.CDLL) -> Any:
+def _declared(library: NetworkLibrary) -> Any:
     for name, arguments in (
         ("styleforge_sm80_conv", abi.Sm80ConvParams),
         ("styleforge_sm80_first", abi.FirstLayerParams),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Mapping
-from ctypes import POINTER, byref, c_int, c_void_p
+from ctypes import POINTER, c_int, c_void_p
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import Tensor
 from kernels.network import abi
 from kernels.network import sm90_layout as layout
 from kernels.network.gpu import Gpu
+from kernels.network.launchers import NetworkLibrary
 from kernels.network.plan import EPS, NetworkPlan, norm_after
 
 # The layers by input and output channels; those of 128 channels depend on the size.
@@ -43,7 +43,7 @@ class Sm90Plan(NetworkPlan):
         shape: tuple[int, int, int],
         dtype: torch.dtype,
         device: torch.device,
-        library: ctypes.CDLL,
+        library: NetworkLibrary,
         tf32: bool = False,
     ) -> None:
         self._library = _declared(library)
@@ -74,7 +74,7 @@ class Sm90Plan(NetworkPlan):
         ]  # fmt: skip
         self._launch(
             lambda stream, in_bytes: launch(
-                number, in_bytes, byref(arguments[in_bytes]), strips.blocks, samples, stream
+                number, in_bytes, arguments[in_bytes], strips.blocks, samples, stream
             )
         )
 
@@ -110,7 +110,7 @@ class Sm90Plan(NetworkPlan):
         launch, samples = self._library.styleforge_sm90_conv, self.samples
         kind, number = traits.kind, precision.number
         self._launch(
-            lambda stream, _: launch(kind, number, byref(arguments), tiles.blocks, samples, stream)
+            lambda stream, _: launch(kind, number, arguments, tiles.blocks, samples, stream)
         )
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
@@ -129,7 +129,7 @@ class Sm90Plan(NetworkPlan):
         ]  # fmt: skip
         self._launch(
             lambda stream, in_bytes: launch(
-                number, in_bytes, byref(arguments[in_bytes]), strips.blocks, samples, stream
+                number, in_bytes, arguments[in_bytes], strips.blocks, samples, stream
             )
         )
 
@@ -160,7 +160,7 @@ class Sm90Plan(NetworkPlan):
         )
 
 
-def _declared(library: ctypes.CDLL) -> Any:
+def _declared(library: NetworkLibrary) -> Any:
     """`library` with the argument types of its launchers."""
     for name, numbers, params in (
         ("styleforge_sm90_conv", 2, abi.Sm90ConvParams),

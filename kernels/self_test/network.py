@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Mapping
 
@@ -12,12 +11,13 @@ from torch import Tensor
 
 from kernels.jit.errors import BuildError
 from kernels.network.dispatch import available, plan_for
+from kernels.network.launchers import NetworkLibrary
 
 # The second shape is large enough for large tiles.
 CONFIGS = (2, 37, 54), (1, 512, 544)
 
 
-def self_test(library: ctypes.CDLL) -> float:
+def self_test(library: NetworkLibrary) -> float:
     """Compare every backend that runs on this GPU with PyTorch in float64.
 
     The network has two residual blocks and random weights; precisions are FP16 and FP32.
@@ -44,7 +44,7 @@ def _psnr(
     shape: tuple[int, int, int],
     dtype: torch.dtype,
     device: torch.device,
-    library: ctypes.CDLL,
+    library: NetworkLibrary,
     backend: str,
 ) -> float:
     generator = torch.Generator().manual_seed(0)

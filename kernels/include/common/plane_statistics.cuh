@@ -4,29 +4,9 @@
 #pragma once
 
 #include "dtypes.cuh"
+#include "plane_params.cuh"
 
 namespace styleforge {
-
-// The moments of a part of a plane: (count, mean rounded, rounding error of the mean, M2). An empty
-// part is all zeros.
-using PartialMoments = float4;
-
-// The `count` parts of plane (n, c), as strides over an array.
-struct PartialMomentsView {
-    const PartialMoments* parts;
-    long long of_sample, of_channel, of_part;  // distances between neighbors
-    int count;
-};
-
-// norm(x) = (x - x) * y + z, with the affine included.
-using Affine = float4;
-
-struct AffineParameters {
-    const void* gamma;  // [C] or null
-    const void* beta;   // [C] or null
-    int type;           // of both
-    float eps;
-};
 
 template <typename T>
 __device__ __forceinline__ T warp_sum(T v) {

@@ -1,6 +1,8 @@
 // The range of the network's output before it is rounded: tells a broken picture from a good one.
 #pragma once
 
+#include <math.h>
+
 namespace styleforge {
 
 struct OutputRange {

@@ -1,6 +1,8 @@
 // Count, mean and M2 (sum of squared deviations) of a set of values, and how two sets are merged.
 #pragma once
 
+#include <cuda_runtime.h>
+
 namespace styleforge {
 
 // The norm that a layer applies to its input: statistics of groups of tiles or blocks, left by the

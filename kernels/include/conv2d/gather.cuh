@@ -3,15 +3,10 @@
 #pragma once
 
 #include "../common/dtypes.cuh"
-#include "../operations.h"
 #include "../common/plane_statistics.cuh"
+#include "params.cuh"
 
 namespace styleforge {
-
-struct Convolution {
-    StyleforgeConvolution p;
-    int taps, steps, flat, vector, padded_out, tiles;
-};
 
 __device__ __forceinline__ int border_index(int i, int size, int border) {
     if (border == STYLEFORGE_REPLICATE) return max(0, min(size - 1, i));

@@ -2,11 +2,17 @@
 // or on tensor cores.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#ifdef __CUDACC__  // operations_abi.cu, as plain C++, reads the sizes alone
 #include "../common/dtypes.cuh"
 #include "../common/ptx.cuh"
+#endif
 
 namespace styleforge {
 
+#ifdef __CUDACC__
 __device__ __forceinline__ float round_to_tf32(float v) {
 #if __CUDA_ARCH__ >= 800
     uint32_t bits;
@@ -16,6 +22,7 @@ __device__ __forceinline__ float round_to_tf32(float v) {
     return v;
 #endif
 }
+#endif  // __CUDACC__
 
 // FP32 with FMA; kM x kN results per thread.
 template <typename T, int kRows_, int kColumns_, int kM, int kN>
@@ -30,6 +37,7 @@ struct FmaTile {
     // registers allow, as one long sum errs four times as much.
     static constexpr bool kTwoLevels = kM * kN <= 16;
     static constexpr int kStepsOfSum = 16;
+#ifdef __CUDACC__
     float acc[kM][kN] = {};
     float sums[kTwoLevels ? kM : 1][kTwoLevels ? kN : 1] = {};
 
@@ -76,6 +84,7 @@ struct FmaTile {
                 for (int i = 0; i < kM; ++i) out[at * pitch + row(i)] = acc[i][j];
         }
     }
+#endif  // __CUDACC__
 };
 
 // Tensor cores: eight warps share the tile, kWarpsM across its rows.
@@ -89,6 +98,7 @@ struct TensorCoreTile {
     static constexpr int kTilesM = kRows / kWarpsM / 16, kTilesN = kColumns / kWarpsN / 8;
     // Eight more elements: rows of neighboring depth fall on different banks.
     static constexpr int kRowPitch = kRows + 8, kColumnPitch = kColumns + 8;
+#ifdef __CUDACC__
     float acc[kTilesM][kTilesN][4] = {};
 
     static __device__ Stored stored(float v) {
@@ -180,6 +190,7 @@ struct TensorCoreTile {
               "r"(bits(b[1])));
 #endif
     }
+#endif  // __CUDACC__
 };
 
 }  // namespace styleforge

@@ -2,6 +2,7 @@
 // shared memory while the weights pass through a ring of stages.
 #pragma once
 
+#include <math.h>
 #include "../common/border.cuh"
 #include "../common/pdl.cuh"
 #include "tile_io.cuh"

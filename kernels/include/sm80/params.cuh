@@ -14,10 +14,12 @@ struct Tiling {
     int copies;          // phases, whose tiles cover the same area
 
     __host__ __device__ int tiles() const { return rows * columns * copies; }
+#ifdef __CUDACC__  // network_abi.cu, as plain C++, has no `min`
     __device__ int count(int tile) const {
         const int t = tile % (rows * columns), y = t / columns, x = t % columns;
         return min(tile_h, height - y * tile_h) * min(tile_w, width - x * tile_w);
     }
+#endif
 };
 
 // Where a layer leaves its statistics, for one sample after another.

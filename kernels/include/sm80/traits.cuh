@@ -6,6 +6,9 @@
 
 namespace styleforge::sm80 {
 
+// The least architecture these layers run on, as nvcc calls it.
+constexpr const char* kTarget = "80";
+
 // The `dtype` of the launchers.
 enum Dtype { kFp16, kBf16 };
 
@@ -24,6 +27,7 @@ template <int kCin_, int kCout_, int kKernel_, int kStride_, bool kUpsample_, in
 struct ConvTraits {
     static constexpr int kCin = kCin_, kCout = kCout_, kKernel = kKernel_, kStride = kStride_;
     static constexpr bool kUpsample = kUpsample_;
+    static constexpr bool kTakesResidual = kCin == 128;  // else the residual has to be null
     static constexpr int kTileH = kTileH_, kTileW = kTileW_, kPixels = kTileH * kTileW;
     static constexpr int kWarpsM = kWarpsM_, kWarpsN = kWarpsN_;
     static constexpr int kThreads = kWarpsM * kWarpsN * 32;

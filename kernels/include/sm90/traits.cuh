@@ -15,6 +15,9 @@ constexpr int kMaxGroups = 12;           // groups of blocks whose statistics a 
 constexpr int kStagingBytes = 9216;      // per warpgroup, where accumulators wait to be stored
 constexpr int kMaxSharedBytes = 232448;  // that a block can have
 
+// The only architecture these layers run on, as nvcc calls it.
+constexpr const char* kTarget = "90a";
+
 // The `precision` of the launchers.
 enum Precision { kFp16, kBf16, kTf32, kFp32 };
 
@@ -65,6 +68,9 @@ struct ConvTraits {
                          kPixelProducers = kProducers - 32;
     static constexpr int kThreads = kConsumers + kProducers;
     static constexpr int kStride = kSampling == Sampling::kDown ? 2 : 1;
+    // Which of residual and activated may be given; elsewhere they have to be null.
+    static constexpr bool kKeepsActivated = kSampling == Sampling::kSame;
+    static constexpr bool kTakesResidual = kCin == 128;
     // Consumer warpgroups split the channels or phases; with only 64 rows they split the pixels.
     static constexpr bool kSplitPixels = kSampling == Sampling::kDown && kCout == 64;
     static constexpr int kGroupLong = kBlockN / 8, kTileLong = kGroupLong * (kSplitPixels ? 2 : 1);

@@ -1,0 +1,1 @@
+"""Loads prebuilt machine code and launches its kernels through the CUDA driver alone."""

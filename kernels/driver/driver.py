@@ -1,0 +1,141 @@
+"""The CUDA driver by ctypes: the functions that load and launch, and sentences for its errors.
+
+The driver comes with the GPU, so that nothing of CUDA's toolkit, its runtime or PyTorch's ABI is
+needed. Calls work on the context that PyTorch made current on the calling thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_uint, c_void_p
+from typing import Any
+
+from kernels.jit.errors import BuildError
+
+LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+NEEDED = 12000  # CUDA 12.0, the first with cuLibraryLoadData; NVIDIA calls its driver 525
+
+# Names as in cuda.h.
+CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4
+CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6
+
+# Of the driver's errors, those that a file or a machine can cause, in words.
+ERRORS = {
+    2: "the GPU has no memory left for it",
+    100: "the driver finds no GPU",
+    200: "the image is damaged",
+    209: "the image is for another architecture than this GPU's",
+    218: "the driver cannot compile this PTX for this GPU",
+    221: "the driver has no compiler for PTX",
+    222: "the PTX is newer than the driver; install a newer NVIDIA driver",
+    500: "the image has no such kernel",
+}
+
+
+class LaunchAttribute(Structure):
+    """CUlaunchAttribute; `value` is a union of 64 bytes."""
+
+    _fields_ = [("id", c_int), ("pad", c_int), ("value", c_uint * 16)]
+
+
+class LaunchConfig(Structure):
+    """CUlaunchConfig; sizes in blocks and threads, shared memory in bytes."""
+
+    _fields_ = [
+        *((name, c_uint) for name in ("grid_x", "grid_y", "grid_z")),
+        *((name, c_uint) for name in ("block_x", "block_y", "block_z", "shared_bytes")),
+        ("stream", c_void_p),
+        ("attributes", POINTER(LaunchAttribute)),
+        ("attribute_count", c_uint),
+    ]
+
+
+class Driver:
+    """The CUDA driver of this machine.
+
+    Attributes:
+        launch: cuLaunchKernelEx(config, kernel, parameters, extra), which returns a CUresult.
+
+    Args:
+        library: The driver's shared library.
+
+    Raises:
+        BuildError: There is no driver, or it is older than the kernels need.
+    """
+
+    def __init__(self, library: str = LIBRARY) -> None:
+        try:
+            driver: Any = ctypes.CDLL(library)
+        except OSError as error:
+            raise BuildError(f"the NVIDIA driver's {library} does not load: {error}") from error
+        version = c_int()
+        if error := driver.cuDriverGetVersion(byref(version)):
+            raise BuildError(_sentence("the NVIDIA driver tells no version", error))
+        if version.value < NEEDED:
+            raise BuildError(
+                f"the NVIDIA driver supports CUDA {_release(version.value)}; "
+                f"the native kernels need {_release(NEEDED)} or newer, so install a newer driver"
+            )
+        self._load = driver.cuLibraryLoadData
+        self._load.argtypes = [
+            *(POINTER(c_void_p), c_char_p, c_void_p, c_void_p, c_uint),
+            *(c_void_p, c_void_p, c_uint),
+        ]
+        self._get_kernel = driver.cuLibraryGetKernel
+        self._get_kernel.argtypes = [POINTER(c_void_p), c_void_p, c_char_p]
+        self._set_attribute = driver.cuKernelSetAttribute
+        self._set_attribute.argtypes = [c_int, c_int, c_void_p, c_int]
+        # Arguments of the launch are passed as they are: checking them would take longer.
+        self.launch = driver.cuLaunchKernelEx
+
+    def load(self, image: bytes, name: str) -> c_void_p:
+        """Load an image into every context there is or will be, once each needs it.
+
+        Args:
+            image: A cubin, or PTX that ends with a zero byte. The driver copies it.
+            name: What an error calls it.
+
+        Returns:
+            A CUlibrary. It stays loaded until the process ends.
+
+        Raises:
+            BuildError: The driver does not take it.
+        """
+        library = c_void_p()
+        if error := self._load(byref(library), image, None, None, 0, None, None, 0):
+            raise BuildError(_sentence(f"the NVIDIA driver does not load {name}", error))
+        return library
+
+    def kernel(self, library: c_void_p, name: str, device: int, shared_bytes: int) -> c_void_p:
+        """Find a kernel in a library and let it have dynamic shared memory.
+
+        Args:
+            library: As `load` returned it.
+            name: The kernel's name in the image.
+            device: The driver's number of the GPU.
+            shared_bytes: Which may exceed the 48 KB that a kernel has by default.
+
+        Returns:
+            A CUkernel, which `launch` takes.
+
+        Raises:
+            BuildError: There is no such kernel, or the GPU has less shared memory.
+        """
+        kernel = c_void_p()
+        if error := self._get_kernel(byref(kernel), library, name.encode()):
+            raise BuildError(_sentence(f"no kernel {name}", error))
+        attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        if shared_bytes and (error := self._set_attribute(attribute, shared_bytes, kernel, device)):
+            what = f"kernel {name} cannot have {shared_bytes:,} bytes of shared memory"
+            raise BuildError(_sentence(what, error))
+        return kernel
+
+
+def _sentence(what: str, error: int) -> str:
+    return f"{what}: {ERRORS.get(error, f'CUDA driver error {error}')}"
+
+
+def _release(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"

@@ -1,0 +1,155 @@
+"""The images of a library: what a folder holds, and which of them a GPU runs.
+
+An image is one CUDA source compiled for one architecture, as machine code (a cubin) or as PTX that
+the driver compiles. Beside the images lies `<library>.json`, which tools/prebuild/cuda.py writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import FOLDER, Library
+
+OLDEST = (7, 5)  # compute capability that anything is compiled for
+MOST_BYTES = 1 << 28  # of an image, decompressed
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A file of a folder of images.
+
+    Attributes:
+        file: Its name; it is compressed with xz.
+        source: What it was compiled from, relative to `kernels/`.
+        architecture: "sm_90a", or "compute_90" for PTX.
+        sha256: Of the image, decompressed.
+    """
+
+    file: str
+    source: str
+    architecture: str
+    sha256: str
+
+    @property
+    def is_ptx(self) -> bool:
+        """Whether the driver has to compile it."""
+        return self.architecture.startswith("compute_")
+
+    def runs_on(self, capability: tuple[int, int]) -> bool:
+        """Whether a GPU of this compute capability runs it.
+
+        Machine code runs on GPUs of the same generation that are as new, or newer; with "a", on
+        its own architecture alone. PTX runs on every GPU that is as new.
+        """
+        number = self.architecture.partition("_")[2]
+        if number.endswith("a"):
+            return _pair(number[:-1]) == capability
+        least = _pair(number)
+        return least <= capability and (self.is_ptx or least[0] == capability[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ImageList:
+    """What `<library>.json` holds.
+
+    Attributes:
+        library: Whose images they are.
+        digest: Of the sources they were compiled from, see `source_digest`.
+        description: What the library says of itself, the JSON of its `<library>_abi.cu`.
+        kernels: By source, the name in its images of each kernel, by its name in C++.
+        images: The images.
+    """
+
+    library: str
+    digest: str
+    description: Mapping[str, Any]
+    kernels: Mapping[str, Mapping[str, str]]
+    images: tuple[Image, ...]
+
+    @classmethod
+    def read(cls, folder: Path, library: str) -> ImageList:
+        """Read the list of a folder.
+
+        Raises:
+            BuildError: There is none, or it is damaged.
+        """
+        path = folder / f"{library}.json"
+        try:
+            told = json.loads(path.read_text("utf-8"))
+            rows = tuple(Image(**row) for row in told.pop("images"))
+            return cls(**told, images=rows)
+        except OSError as error:
+            raise BuildError(f"cannot read {path}: {error.strerror or error}") from error
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise BuildError(f"the list of images {path} is damaged") from error
+
+    def to_json(self) -> str:
+        """The text that `read` reads."""
+        return json.dumps(asdict(self), indent=1)
+
+    def image_for(self, source: str, capability: tuple[int, int]) -> Image | None:
+        """The image of a source that a GPU runs fastest; None if it runs none.
+
+        A GPU prefers its own architecture, then the newest machine code of its generation, then
+        PTX.
+        """
+        found = [
+            image for image in self.images if image.source == source and image.runs_on(capability)
+        ]
+        return max(found, key=_preference, default=None)
+
+    def load(self, folder: Path, image: Image) -> bytes:
+        """Read and decompress an image.
+
+        Raises:
+            BuildError: It is missing, truncated or altered.
+        """
+        path = folder / image.file
+        try:
+            # One byte more shows that there is more, without unpacking all of it.
+            with lzma.open(path) as file:
+                data = file.read(MOST_BYTES + 1)
+        except (EOFError, lzma.LZMAError) as error:
+            raise BuildError(f"the image {path} is truncated or damaged") from error
+        except OSError as error:
+            raise BuildError(f"cannot read the image {path}: {error.strerror or error}") from error
+        if hashlib.sha256(data).hexdigest() != image.sha256:
+            raise BuildError(f"the image {path} is not the one that {self.library}.json lists")
+        return data
+
+
+def source_digest(library: Library) -> str:
+    """A digest of everything a library's images are compiled from, the same on every system."""
+    digest = hashlib.sha256()
+    shims = sorted((FOLDER / "include" / "nvrtc").glob("*.h"))
+    for path in [*library.sources, *library.headers, *shims]:
+        text = path.read_bytes().replace(b"\r\n", b"\n")
+        digest.update(f"{path.relative_to(FOLDER).as_posix()}\0{len(text)}\0".encode() + text)
+    return digest.hexdigest()
+
+
+def too_old(capability: tuple[int, int]) -> str:
+    """Why a GPU of this compute capability runs no image of ours; empty if it may run some."""
+    if capability >= OLDEST:
+        return ""
+    return (
+        f"this GPU has compute capability {capability[0]}.{capability[1]}; "
+        f"the native kernels need {OLDEST[0]}.{OLDEST[1]} or newer"
+    )
+
+
+def _preference(image: Image) -> tuple[bool, tuple[int, int], bool]:
+    number = image.architecture.partition("_")[2]
+    return not image.is_ptx, _pair(number.rstrip("a")), number.endswith("a")
+
+
+def _pair(number: str) -> tuple[int, int]:
+    """ "86" as (8, 6), "120" as (12, 0)."""
+    return int(number[:-1]), int(number[-1])

@@ -1,0 +1,88 @@
+"""A kernel, prepared once and then launched with nothing but a grid, a stream and arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from ctypes import addressof, byref, c_uint, c_void_p
+from typing import Any
+
+from kernels.driver.driver import (
+    CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+    Driver,
+    LaunchAttribute,
+    LaunchConfig,
+)
+
+_Value = ctypes.Array[c_uint]
+
+
+class Kernel:
+    """A kernel of an image. Any thread may launch it.
+
+    Args:
+        driver: What launches it.
+        kernel: As `Driver.kernel` returned it.
+        threads: Of a block.
+        shared_bytes: Dynamic shared memory of a block.
+        overlap: Whether its blocks may start before the kernel ahead of it on the stream has ended
+            (programmatic dependent launch); it then waits for that one itself.
+        cluster: Blocks of a cluster along x; 1 for none.
+        arguments: How many it takes.
+    """
+
+    __slots__ = ("_attributes", "_config", "_kernel", "_launch", "_lock", "_parameters")
+
+    def __init__(
+        self,
+        driver: Driver,
+        kernel: c_void_p,
+        threads: int,
+        shared_bytes: int,
+        *,
+        overlap: bool = False,
+        cluster: int = 1,
+        arguments: int = 1,
+    ) -> None:
+        self._launch: Callable[..., int] = driver.launch
+        self._kernel = kernel
+        values = (
+            [(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, _value(1))] if overlap else []
+        )
+        if cluster > 1:
+            values.append((CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, _value(cluster, 1, 1)))
+        attributes: Any = (LaunchAttribute * max(1, len(values)))()
+        for attribute, (number, value) in zip(attributes, values, strict=False):
+            attribute.id, attribute.value = number, value
+        self._attributes = attributes  # the config holds its address alone
+        self._config = LaunchConfig(
+            1, 1, 1, threads, 1, 1, shared_bytes, None, attributes, len(values)
+        )
+        self._parameters = (c_void_p * arguments)()
+        self._lock = threading.Lock()
+
+    def __call__(
+        self, grid: tuple[int, int, int], stream: c_void_p | int | None, *arguments: Any
+    ) -> int:
+        """Launch it.
+
+        Args:
+            grid: Blocks along x, y and z.
+            stream: A CUstream.
+            arguments: The kernel's, each a value of ctypes, which is copied.
+
+        Returns:
+            A CUresult, 0 for success.
+        """
+        config = self._config
+        with self._lock:
+            config.grid_x, config.grid_y, config.grid_z = grid
+            config.stream = stream
+            self._parameters[:] = [addressof(argument) for argument in arguments]
+            return self._launch(byref(config), self._kernel, self._parameters, None)
+
+
+def _value(*numbers: int) -> _Value:
+    return (c_uint * 16)(*numbers)

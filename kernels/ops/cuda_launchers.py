@@ -1,0 +1,406 @@
+"""The single operations' launchers over the CUDA driver, in place of the compiled C++.
+
+What conv2d.cu and instance_norm.cu decide on the host, which kernel and how many blocks, is decided
+here; tests/kernels/ops/test_cuda_launchers.py holds every launch equal.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from ctypes import c_int, c_longlong, c_void_p
+from pathlib import Path
+from typing import Any
+
+from kernels.driver.driver import Driver
+from kernels.driver.images import ImageList, too_old
+from kernels.driver.launch import Kernel
+from kernels.driver.layouts import check
+from kernels.jit.errors import BuildError
+from kernels.ops.structs import (
+    STRUCTURES,
+    AffineParameters,
+    Convolution,
+    Cut,
+    PartialMomentsView,
+    Planes,
+    StyleforgeConvNormRelu,
+    StyleforgeConvolution,
+    StyleforgeNorm,
+    StyleforgeResidualBlock,
+)
+
+INVALID_VALUE = 1  # cudaErrorInvalidValue, which the C++ launchers return
+PLAIN = 0  # STYLEFORGE_PLAIN
+MOMENTS_BYTES = 16  # of PartialMoments and Affine
+MOST_SHAPES = 4096  # whose launches are remembered
+
+_Grid = tuple[int, int, int]
+_Stream = c_void_p | int | None
+
+
+class Operations:
+    """What include/operations.h declares, with the same names and arguments.
+
+    Structs are passed themselves, addresses as numbers. A launcher returns an error as a number, 0
+    for success.
+
+    Args:
+        images: The list of the folder.
+        folder: Where the images are.
+        capability: Of the GPU.
+        device: The driver's number of the GPU.
+        driver: What loads and launches.
+
+    Raises:
+        BuildError: No image runs on the GPU, one is damaged, or the library's structs differ.
+    """
+
+    def __init__(
+        self,
+        images: ImageList,
+        folder: Path,
+        capability: tuple[int, int],
+        device: int,
+        driver: Driver,
+    ) -> None:
+        told = images.description
+        check(told["structs"], STRUCTURES, "kernels/ops/structs.py")
+        self._driver, self._device = driver, device
+        self._names = {
+            name: row for source in images.kernels.values() for name, row in source.items()
+        }
+        self._libraries: dict[str, c_void_p] = {}
+        for source, kernels in images.kernels.items():
+            image = images.image_for(source, capability)
+            if image is None:
+                reason = f"no image of {source} is for compute capability"
+                raise BuildError(too_old(capability) or f"{reason} {capability[0]}.{capability[1]}")
+            loaded = driver.load(images.load(folder, image), f"the image {image.file}")
+            self._libraries |= dict.fromkeys(kernels, loaded)
+            self._names |= kernels
+        types = {number: name for name, number in told["types"].items()}
+        self._float = told["types"]["float32"]
+        conv = told["conv2d"]
+        self._pack_threads: int = conv["pack_threads"]
+        self._tiles = {number: conv["tiles"][name] for number, name in types.items()}
+        norm = self._norm = told["instance_norm"]
+        self._of_type = {number: norm["types"][name]["kernels"] for number, name in types.items()}
+        self._whole = {
+            number: sorted(norm["types"][name]["whole"].values(), key=_capacity)
+            for number, name in types.items()
+        }
+        self._kernels: dict[tuple[str, int], Kernel] = {}
+        # What depends on a shape alone takes longer to compute than the launch.
+        self._layouts: dict[tuple[bytes, int], tuple[Mapping[str, Any], tuple[int, ...]]] = {}
+        self._cuts: dict[tuple[int, ...], Cut] = {}
+        self._finding = threading.Lock()
+
+    # Convolutions
+
+    def styleforge_packed_bytes(self, p: StyleforgeConvolution) -> int:
+        """How many bytes a packed weight takes."""
+        if p.type not in self._tiles:
+            return INVALID_VALUE
+        tile, c = self._layout(p)
+        return p.phases * c.steps * tile["depth"] * c.padded_out * tile["stored_bytes"]
+
+    def styleforge_tiles(self, p: StyleforgeConvolution) -> int:
+        """How many tiles leave statistics for each sample."""
+        if p.type not in self._tiles:
+            return INVALID_VALUE
+        return self._layout(p)[1].tiles * p.phases
+
+    def styleforge_pack_weight(
+        self, p: StyleforgeConvolution, weight: int | None, packed: int | None, stream: _Stream
+    ) -> int:
+        """Reorder a weight as the convolution reads it."""
+        if p.type not in self._tiles:
+            return INVALID_VALUE
+        tile, c = self._layout(p)
+        elements = p.phases * c.steps * tile["depth"] * c.padded_out
+        return self._launch(
+            tile["kernels"]["pack"],
+            (_divide_up(elements, self._pack_threads), 1, 1),
+            self._pack_threads,
+            stream,
+            (c, c_void_p(weight), c_void_p(packed)),
+        )
+
+    def styleforge_convolve(self, p: StyleforgeConvolution, stream: _Stream) -> int:
+        """Convolve, with a weight that is packed."""
+        if p.type not in self._tiles:
+            return INVALID_VALUE
+        tile, c = self._layout(p)
+        grid = c.tiles, _divide_up(p.out_channels, tile["columns"]), p.samples * p.phases
+        return self._launch(tile["kernels"]["convolve"], grid, tile["threads"], stream, (c,))
+
+    # Norms
+
+    def styleforge_norm_scratch(self, p: StyleforgeNorm) -> int:
+        """How many bytes of scratch a norm needs."""
+        if p.channels_last:
+            chunks: int = self._cut(p).chunks
+            return (p.samples * chunks + p.samples) * p.channels * MOMENTS_BYTES
+        if self._fits_on_chip(p):
+            return 0
+        parts = _divide_up(p.pixels, self._norm["part_size"])
+        return p.samples * p.channels * parts * MOMENTS_BYTES
+
+    def styleforge_norm(self, p: StyleforgeNorm, stream: _Stream) -> int:
+        """Normalize."""
+        if not p.samples * p.channels * p.pixels:
+            return 0
+        if p.type not in self._of_type:
+            return INVALID_VALUE
+        return self._norm_pixels(p, stream) if p.channels_last else self._norm_planes(p, stream)
+
+    def styleforge_finish_norm(
+        self, p: StyleforgeNorm, parts: int | None, tiles: int, stream: _Stream
+    ) -> int:
+        """Normalize by the statistics that a convolution left, `tiles` for each sample."""
+        if p.type not in self._of_type:
+            return INVALID_VALUE
+        view = _view_of_tiles(p, parts, tiles)
+        if not p.channels_last:
+            return self._write_planes(p, view, stream)
+        if error := self._merge(p, view, p.scratch, stream):
+            return error
+        return self._write_pixels(p, self._cut(p), p.scratch, stream)
+
+    def styleforge_merge_norm(
+        self, p: StyleforgeNorm, parts: int | None, tiles: int, affine: int | None, stream: _Stream
+    ) -> int:
+        """Only the affine of each channel, for a convolution that applies it to its input."""
+        return self._merge(p, _view_of_tiles(p, parts, tiles), affine, stream)
+
+    # Sequences
+
+    def styleforge_conv_norm_relu(self, p: StyleforgeConvNormRelu, stream: _Stream) -> int:
+        """Convolution, norm and ReLU."""
+        if error := self.styleforge_convolve(p.conv, stream):
+            return error
+        tiles = self.styleforge_tiles(p.conv)
+        return self.styleforge_finish_norm(p.norm, p.conv.parts, tiles, stream)
+
+    def styleforge_residual_block(self, p: StyleforgeResidualBlock, stream: _Stream) -> int:
+        """A residual block."""
+        if error := self.styleforge_convolve(p.first, stream):
+            return error
+        tiles = self.styleforge_tiles(p.first)
+        if error := self.styleforge_merge_norm(
+            p.first_norm, p.first.parts, tiles, p.affine, stream
+        ):
+            return error
+        second = StyleforgeConvolution.from_buffer_copy(p.second)
+        second.affine = p.affine
+        if error := self.styleforge_convolve(second, stream):
+            return error
+        tiles = self.styleforge_tiles(second)
+        return self.styleforge_finish_norm(p.second_norm, second.parts, tiles, stream)
+
+    # What the launchers share
+
+    def _tile(self, p: StyleforgeConvolution) -> Mapping[str, Any]:
+        """The tile that suits the shape."""
+        tiles, out = self._tiles[p.type], p.out_channels
+        if out <= 8:
+            return tiles["few"]
+        if p.math == PLAIN:
+            return tiles["fma32" if out <= 32 else "fma64"]
+        if out <= 32:
+            return tiles["tensor32"]
+        large = tiles["tensor128"]
+        blocks = _divide_up(p.out_height * p.out_width, large["rows"]) * p.phases * p.samples
+        blocks *= _divide_up(out, large["columns"])
+        # Where large tiles leave half of the multiprocessors idle, small ones are faster.
+        return tiles["tensor64"] if out <= 64 or 2 * blocks <= p.multiprocessors else large
+
+    def _layout(self, p: StyleforgeConvolution) -> tuple[Mapping[str, Any], Convolution]:
+        """The tile for a convolution, and what its kernels are called with."""
+        key = bytes(p)[StyleforgeConvolution.x_strides.offset :], (p.x or 0) % 16
+        found = self._layouts.get(key)
+        if found is None:
+            if len(self._layouts) >= MOST_SHAPES:
+                self._layouts.clear()
+            tile = self._tile(p)
+            found = self._layouts[key] = tile, self._numbers(p, tile)
+        return found[0], Convolution(p, *found[1])
+
+    def _numbers(self, p: StyleforgeConvolution, tile: Mapping[str, Any]) -> tuple[int, ...]:
+        """The fields of Convolution after its first."""
+        taps, depth = p.kernel * p.kernel, tile["depth"]
+        # Where slices would mostly be padding, the depth runs over taps and channels together.
+        flat = p.in_channels * 2 <= depth or p.in_channels < 8
+        steps = (
+            _divide_up(taps * p.in_channels, depth)
+            if flat
+            else _divide_up(p.in_channels, depth) * taps
+        )
+        size, strides = 4 if p.type == self._float else 2, p.x_strides
+        vector = (
+            strides[1] == 1
+            and p.in_channels % 8 == 0
+            and not any(strides[axis] * size % 16 for axis in (0, 2, 3))
+            and not (p.x or 0) % 16
+        )
+        padded_out = _divide_up(p.out_channels, tile["columns"]) * tile["columns"]
+        tiles = _divide_up(p.out_height * p.out_width, tile["rows"])
+        return taps, steps, flat, vector, padded_out, tiles
+
+    def _norm_planes(self, p: StyleforgeNorm, stream: _Stream) -> int:
+        vector = self._width_of(p)
+        layer = next((row for row in self._whole[p.type] if p.pixels <= _capacity(row)), None)
+        if layer is None and self._fits_on_chip(p):
+            layer = self._whole[p.type][-1]
+        if layer is not None:
+            parts = _divide_up(p.pixels, _capacity(layer))
+            kernels = layer["kernels"]["cluster" if parts > 1 else "block"]
+            grid = p.samples * p.channels * parts, 1, 1
+            planes = _planes(p, parts)
+            return self._launch(
+                kernels[vector], grid, layer["threads"], stream, (planes,), cluster=parts
+            )
+        parts = _divide_up(p.pixels, self._norm["part_size"])
+        planes = p.samples * p.channels
+        if error := self._launch(
+            self._of_type[p.type]["parts_of_planes"][vector],
+            (planes * parts, 1, 1),
+            self._norm["part_threads"],
+            stream,
+            (c_void_p(p.x), c_void_p(p.scratch), c_longlong(p.pixels), c_int(parts)),
+        ):
+            return error
+        view = PartialMomentsView(p.scratch, p.channels * parts, parts, 1, parts)
+        return self._write_planes(p, view, stream)
+
+    def _norm_pixels(self, p: StyleforgeNorm, stream: _Stream) -> int:
+        cut = self._cut(p)
+        affine = (p.scratch or 0) + p.samples * cut.chunks * p.channels * MOMENTS_BYTES
+        vector = self._width_of(p)
+        if error := self._launch(
+            self._of_type[p.type]["parts_of_pixels"][vector],
+            self._grid_of_pixels(p, cut),
+            self._norm["pixel_threads"],
+            stream,
+            (c_void_p(p.x), c_void_p(p.scratch), cut),
+        ):
+            return error
+        view = PartialMomentsView(p.scratch, cut.chunks * p.channels, 1, p.channels, cut.chunks)
+        if error := self._merge(p, view, affine, stream):
+            return error
+        return self._write_pixels(p, cut, affine, stream)
+
+    def _write_planes(self, p: StyleforgeNorm, view: PartialMomentsView, stream: _Stream) -> int:
+        blocks = _divide_up(p.pixels, self._norm["write_size"])
+        return self._launch(
+            self._of_type[p.type]["write_planes"][self._width_of(p)],
+            (p.samples * p.channels * blocks, 1, 1),
+            self._norm["write_threads"],
+            stream,
+            (_planes(p, 1), view, c_int(blocks)),
+        )
+
+    def _write_pixels(
+        self, p: StyleforgeNorm, cut: Cut, affine: int | None, stream: _Stream
+    ) -> int:
+        return self._launch(
+            self._of_type[p.type]["write_pixels"][self._width_of(p)],
+            self._grid_of_pixels(p, cut),
+            self._norm["pixel_threads"],
+            stream,
+            (_planes(p, 1), c_void_p(affine), cut),
+        )
+
+    def _merge(
+        self, p: StyleforgeNorm, view: PartialMomentsView, affine: int | None, stream: _Stream
+    ) -> int:
+        threads: int = self._norm["merge_threads"]
+        return self._launch(
+            self._norm["kernels"]["merge_planes"],
+            (_divide_up(p.samples * p.channels, threads // 32), 1, 1),
+            threads,
+            stream,
+            (view, _parameters(p), c_void_p(affine), c_int(p.samples), c_int(p.channels)),
+        )
+
+    def _fits_on_chip(self, p: StyleforgeNorm) -> bool:
+        block = _capacity(next(iter(self._whole.values()))[-1])
+        return not p.channels_last and p.pixels <= block * (
+            self._norm["most_parts"] if p.clusters else 1
+        )
+
+    def _width_of(self, p: StyleforgeNorm) -> str:
+        """Whether 16 bytes are loaded at a time, or one element."""
+        inner = p.channels if p.channels_last else p.pixels
+        addresses = (p.x or 0) | (p.y or 0) | (p.residual or 0) | inner * self._bytes(p)
+        return "vector" if p.vectorized and not addresses % 16 else "scalar"
+
+    def _elements(self, p: StyleforgeNorm) -> int:
+        return 16 // self._bytes(p) if self._width_of(p) == "vector" else 1
+
+    def _bytes(self, p: StyleforgeNorm) -> int:
+        return 4 if p.type == self._float else 2
+
+    def _grid_of_pixels(self, p: StyleforgeNorm, cut: Cut) -> _Grid:
+        across = _divide_up(p.channels, cut.columns * self._elements(p))
+        return cut.chunks, across, p.samples
+
+    def _cut(self, p: StyleforgeNorm) -> Cut:
+        """About eight blocks for each multiprocessor, but chunks that are worth starting."""
+        elements = self._elements(p)
+        key = (p.pixels, p.channels, p.samples, p.multiprocessors, elements)
+        found = self._cuts.get(key)
+        if found is not None:
+            return found
+        if len(self._cuts) >= MOST_SHAPES:
+            self._cuts.clear()
+        vectors = _divide_up(p.channels, elements)
+        columns = min(vectors, 32)
+        rows = self._norm["pixel_threads"] // columns
+        wanted = _divide_up(8 * p.multiprocessors, _divide_up(vectors, columns) * p.samples)
+        chunk = max(_divide_up(p.pixels, wanted), 4 * rows)
+        chunks = _divide_up(p.pixels, chunk)
+        cut = self._cuts[key] = Cut(p.pixels, p.channels, columns, rows, chunk, chunks)
+        return cut
+
+    def _launch(
+        self,
+        name: str,
+        grid: _Grid,
+        threads: int,
+        stream: _Stream,
+        arguments: tuple[Any, ...],
+        cluster: int = 1,
+    ) -> int:
+        kernel = self._kernels.get((name, cluster))
+        if kernel is None:
+            kernel = self._find(name, threads, cluster, len(arguments))
+        return kernel(grid, stream, *arguments)
+
+    def _find(self, name: str, threads: int, cluster: int, arguments: int) -> Kernel:
+        with self._finding:
+            found = self._driver.kernel(self._libraries[name], self._names[name], self._device, 0)
+            kernel = Kernel(self._driver, found, threads, 0, cluster=cluster, arguments=arguments)
+            return self._kernels.setdefault((name, cluster), kernel)
+
+
+def _planes(p: StyleforgeNorm, parts: int) -> Planes:
+    return Planes(p.x, p.residual, p.y, _parameters(p), p.pixels, p.channels, parts, p.relu)
+
+
+def _parameters(p: StyleforgeNorm) -> AffineParameters:
+    return AffineParameters(p.gamma, p.beta, p.parameter_type, p.eps)
+
+
+def _view_of_tiles(p: StyleforgeNorm, parts: int | None, tiles: int) -> PartialMomentsView:
+    return PartialMomentsView(parts, tiles * p.channels, 1, p.channels, tiles)
+
+
+def _capacity(layer: Mapping[str, Any]) -> int:
+    """Elements of a plane that a block holds."""
+    return layer["threads"] * layer["elements"]
+
+
+def _divide_up(a: int, b: int) -> int:
+    return -(-a // b)

@@ -1,0 +1,110 @@
+"""The ctypes mirrors of the structs that the single operations' launchers and kernels take."""
+
+from __future__ import annotations
+
+from ctypes import Structure, c_float, c_int, c_longlong, c_void_p
+from typing import Any
+
+
+class StyleforgeNorm(Structure):
+    """Mirror of StyleforgeNorm in include/operations.h, as the next three classes."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("x", "residual", "gamma", "beta", "y", "scratch")),
+        *((name, c_longlong) for name in ("samples", "channels", "pixels")),
+        ("eps", c_float),
+        *((name, c_int) for name in ("relu", "channels_last", "type", "parameter_type")),
+        *((name, c_int) for name in ("vectorized", "multiprocessors", "clusters")),
+    ]
+
+
+class StyleforgeConvolution(Structure):
+    """A convolution with its border."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("x", "packed", "bias", "affine", "y", "parts")),
+        *((name, c_longlong * 4) for name in ("x_strides", "y_strides")),
+        *((name, c_int) for name in ("samples", "in_channels", "out_channels")),
+        *((name, c_int) for name in ("height", "width", "out_height", "out_width")),
+        *((name, c_int) for name in ("kernel", "pad", "stride_h", "stride_w", "border", "phases")),
+        *((name, c_int) for name in ("type", "math", "multiprocessors")),
+    ]
+
+
+class StyleforgeConvNormRelu(Structure):
+    """A convolution and the norm after it."""
+
+    _fields_ = [("conv", StyleforgeConvolution), ("norm", StyleforgeNorm)]
+
+
+class StyleforgeResidualBlock(Structure):
+    """Two convolutions, each with its norm."""
+
+    _fields_ = [
+        ("first", StyleforgeConvolution),
+        ("second", StyleforgeConvolution),
+        ("first_norm", StyleforgeNorm),
+        ("second_norm", StyleforgeNorm),
+        ("affine", c_void_p),
+    ]
+
+
+class Convolution(Structure):
+    """Mirror of Convolution in include/conv2d/params.cuh."""
+
+    _fields_ = [
+        ("p", StyleforgeConvolution),
+        *((name, c_int) for name in ("taps", "steps", "flat", "vector", "padded_out", "tiles")),
+    ]
+
+
+class PartialMomentsView(Structure):
+    """Mirror of PartialMomentsView in include/common/plane_params.cuh, as the next three."""
+
+    _fields_ = [
+        ("parts", c_void_p),
+        *((name, c_longlong) for name in ("of_sample", "of_channel", "of_part")),
+        ("count", c_int),
+    ]
+
+
+class AffineParameters(Structure):
+    """Gamma and beta."""
+
+    _fields_ = [("gamma", c_void_p), ("beta", c_void_p), ("type", c_int), ("eps", c_float)]
+
+
+class Planes(Structure):
+    """What is normalized."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("x", "residual", "y")),
+        ("affine", AffineParameters),
+        ("pixels", c_longlong),
+        *((name, c_int) for name in ("channels", "parts", "relu")),
+    ]
+
+
+class Cut(Structure):
+    """How a picture whose channels come last is shared out."""
+
+    _fields_ = [
+        ("pixels", c_longlong),
+        *((name, c_int) for name in ("channels", "columns", "rows", "chunk", "chunks")),
+    ]
+
+
+STRUCTURES: dict[str, type[Any]] = {
+    mirror.__name__: mirror
+    for mirror in (
+        StyleforgeNorm,
+        StyleforgeConvolution,
+        StyleforgeConvNormRelu,
+        StyleforgeResidualBlock,
+        Convolution,
+        PartialMomentsView,
+        AffineParameters,
+        Planes,
+        Cut,
+    )
+}

@@ -1,0 +1,59 @@
+// A CUDA driver that launches nothing and writes down each launch it is asked for, in the form of
+// launch_record.h. An image is the text "image"; what it contains is any kernel but "missing".
+#include <cuda.h>
+
+#include "launch_record.h"
+
+int stub_version = 12000;  // that the driver claims, for the tests to change
+
+static struct {
+    const char* name;
+    int shared_bytes;
+} kernels[MOST_KERNELS];
+static size_t kernel_count;
+
+CUresult cuDriverGetVersion(int* version) {
+    *version = stub_version;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit, void** values,
+                           unsigned jit_count, CUlibraryOption* options, void** option_values,
+                           unsigned option_count) {
+    (void)jit, (void)values, (void)options, (void)option_values;
+    if (jit_count || option_count) return CUDA_ERROR_INVALID_VALUE;
+    if (strcmp(code, "image")) return CUDA_ERROR_INVALID_IMAGE;
+    *library = (CUlibrary)1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+    if (library != (CUlibrary)1 || kernel_count == MOST_KERNELS) return CUDA_ERROR_INVALID_HANDLE;
+    if (!strcmp(name, "missing")) return CUDA_ERROR_NOT_FOUND;
+    kernels[kernel_count].name = strdup(name);
+    *kernel = (CUkernel)++kernel_count;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                              CUdevice device) {
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || device)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (value > 232448) return CUDA_ERROR_INVALID_VALUE;
+    kernels[(size_t)kernel - 1].shared_bytes = value;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void** args,
+                          void** extra) {
+    const size_t i = (size_t)kernel - 1;
+    if (i >= kernel_count || extra) return CUDA_ERROR_INVALID_VALUE;
+    const unsigned sizes[] = {config->gridDimX,  config->gridDimY,  config->gridDimZ,
+                              config->blockDimX, config->blockDimY, config->blockDimZ,
+                              config->sharedMemBytes};
+    begin_launch(kernels[i].name, sizes, kernels[i].shared_bytes, config->hStream);
+    for (unsigned k = 0; k < config->numAttrs; ++k)
+        record_attribute(config->attrs[k].id, &config->attrs[k].value);
+    end_launch(kernels[i].name, args);
+    return CUDA_SUCCESS;
+}

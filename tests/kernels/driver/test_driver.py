@@ -1,0 +1,53 @@
+"""What the driver says of images and kernels, as sentences, without a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+from kernels.driver.driver import ERRORS, Driver
+from kernels.jit.errors import BuildError
+
+
+def test_a_missing_driver_is_one_sentence():
+    with pytest.raises(BuildError, match=r"^the NVIDIA driver's libnone\.so does not load: "):
+        Driver("libnone.so")
+
+
+@pytest.mark.parametrize(("version", "told"), [(11080, "11.8"), (11000, "11.0")])
+def test_an_old_driver_is_told_its_version_and_the_one_needed(version, told, stub, stub_path):
+    ctypes.c_int.in_dll(stub, "stub_version").value = version
+    with pytest.raises(
+        BuildError, match=rf"^the NVIDIA driver supports CUDA {told}; .* need 12\.0 or newer"
+    ):
+        Driver(str(stub_path))
+
+
+@pytest.mark.parametrize("version", [12000, 13000])
+def test_a_driver_that_is_new_enough_is_taken(version, stub, stub_path):
+    ctypes.c_int.in_dll(stub, "stub_version").value = version
+    Driver(str(stub_path))
+
+
+def test_an_image_that_the_driver_refuses_is_one_sentence(driver):
+    with pytest.raises(
+        BuildError, match=r"^the NVIDIA driver does not load the image x: the image is damaged$"
+    ):
+        driver.load(b"damaged\0", "the image x")
+
+
+def test_a_kernel_that_the_image_lacks_is_one_sentence(driver):
+    library = driver.load(b"image\0", "x")
+    with pytest.raises(BuildError, match=r"^no kernel missing: the image has no such kernel$"):
+        driver.kernel(library, "missing", 0, 0)
+
+
+def test_more_shared_memory_than_the_gpu_has_is_one_sentence(driver):
+    library = driver.load(b"image\0", "x")
+    with pytest.raises(BuildError, match=r"^kernel k cannot have 232,449 bytes of shared memory: "):
+        driver.kernel(library, "k", 0, 232_449)
+
+
+def test_errors_are_told_without_a_number():
+    assert all(not any(c.isdigit() for c in text) for text in ERRORS.values())

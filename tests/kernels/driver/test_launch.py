@@ -1,0 +1,70 @@
+"""A prepared kernel launches with the grid, stream, attributes and argument that it is given."""
+
+from __future__ import annotations
+
+import ctypes
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import Structure, c_int, c_void_p
+
+import pytest
+
+from kernels.driver.launch import Kernel
+
+
+class Params(Structure):
+    _fields_ = [("a", c_int), ("b", c_int)]
+
+
+@pytest.fixture
+def found(driver):
+    return driver.kernel(driver.load(b"image\0", "x"), "kernel", 0, 50_000)
+
+
+def launched(stub):
+    return [line.split(" ") for line in stub.stub_take().decode().splitlines()]
+
+
+def test_a_launch_is_what_was_prepared_and_what_is_given(driver, found, stub):
+    c_int.in_dll(stub, "stub_parameter_bytes").value = ctypes.sizeof(Params)
+    kernel = Kernel(driver, found, 256, 50_000, overlap=True)
+    assert kernel((3, 4, 5), c_void_p(0xABC), Params(1, 2)) == 0
+    argument = bytes(Params(1, 2)).hex()
+    assert launched(stub) == [
+        ["kernel", "3,4,5", "256,1,1", "50000", "50000", "0xabc", "6=1;", argument]
+    ]
+
+
+def test_without_overlap_a_launch_has_no_attribute(driver, found, stub):
+    kernel = Kernel(driver, found, 32, 0)
+    kernel((1, 1, 1), None, Params())
+    assert launched(stub)[0][5:7] == ["(nil)", ""]
+
+
+@pytest.mark.parametrize(("overlap", "told"), [(False, "4=8,1,1;"), (True, "6=1;4=8,1,1;")])
+def test_a_cluster_is_an_attribute(overlap, told, driver, found, stub):
+    Kernel(driver, found, 32, 0, overlap=overlap, cluster=8)((8, 1, 1), None, Params())
+    assert launched(stub)[0][6] == told
+
+
+def test_a_cluster_of_one_block_is_none(driver, found, stub):
+    Kernel(driver, found, 32, 0, cluster=1)((8, 1, 1), None, Params())
+    assert launched(stub)[0][6] == ""
+
+
+def test_threads_do_not_mix_their_launches(driver, found, stub):
+    """A call of the driver releases the interpreter's lock, and the kernel keeps one config."""
+    c_int.in_dll(stub, "stub_parameter_bytes").value = ctypes.sizeof(Params)
+    kernel = Kernel(driver, found, 32, 0)
+
+    def launch(number):
+        for _ in range(100):
+            kernel((number, number, number), c_void_p(number), Params(number, number))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(launch, range(1, 5)))
+    lines = launched(stub)
+    assert len(lines) == 400
+    for _, grid, _, _, _, stream, _, argument in lines:
+        number = int(stream, 16)
+        assert grid == f"{number},{number},{number}"
+        assert argument == bytes(Params(number, number)).hex()

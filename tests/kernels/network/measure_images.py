@@ -1,0 +1,103 @@
+"""Measures the network's images beside the compiled library; needs a GPU, nvcc and images.
+
+    python -m tests.kernels.network.measure_images
+
+Prints the milliseconds that loading takes, the microseconds of a launch from Python, and for each
+size and precision the milliseconds of a frame, interleaved, of the library and of the images.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+import time
+from ctypes import c_void_p
+
+import torch
+
+from kernels.jit import build
+from kernels.jit.libraries import FOLDER
+from kernels.network import launchers
+from kernels.network.dispatch import available, plan_for
+from kernels.network.plan import NetworkPlan
+from kernels.ops.registry import NETWORK
+from kernels.self_test.network import _shapes
+
+SIZES = [(1, 512, 512), (1, 720, 1280), (1, 1080, 1920)]
+PRECISIONS = {
+    "FP32": (torch.float32, False),
+    "TF32": (torch.float32, True),
+    "FP16": (torch.float16, False),
+    "BF16": (torch.bfloat16, False),
+}
+ROUNDS, FRAMES = 20, 20
+
+
+def main() -> None:
+    """Measure on the current GPU and print a table."""
+    device = torch.device("cuda", torch.cuda.current_device())
+    torch.zeros(1, device=device)  # the context is not part of what loading costs
+    began = time.perf_counter()
+    images = launchers.load(FOLDER / "images", device)
+    _tell(f"images loaded in {(time.perf_counter() - began) * 1e3:.1f} ms")
+    if not build.load(NETWORK):
+        sys.exit(f"the library cannot be compiled here: {build.reason(NETWORK)}")
+    libraries = {"library": build.handle(NETWORK), "images": images}
+    weights = {
+        name: torch.randn(shape) / math.sqrt(math.prod(shape[1:]) or 1)
+        for name, shape in _shapes(5).items()
+    }
+    with torch.inference_mode():
+        for shape in SIZES:
+            for name, (dtype, tf32) in PRECISIONS.items():
+                for backend in available(device, dtype, libraries["library"]):
+                    plans = [
+                        plan_for(
+                            weights, 5, shape, dtype, device, each, tf32=tf32, backend=backend.name
+                        )
+                        for each in libraries.values()
+                    ]
+                    theirs, ours = _frame_ms(plans)
+                    _tell(
+                        f"{shape[2]}x{shape[1]} {name} {backend.name}: library {theirs:.4f} ms, "
+                        f"images {ours:.4f} ms ({ours / theirs - 1:+.1%}); "
+                        f"launch {_launch_us(plans[0]):.2f} us, {_launch_us(plans[1]):.2f} us"
+                    )
+
+
+def _frame_ms(plans: list[NetworkPlan]) -> list[float]:
+    """The median time of a frame of each plan, taken in turn."""
+    times: list[list[float]] = [[] for _ in plans]
+    for round_ in range(ROUNDS + 1):
+        for plan, found in zip(plans, times, strict=True):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            for _ in range(FRAMES):
+                plan.replay()
+            end.record()
+            torch.cuda.synchronize()
+            if round_:  # the first captures the graph
+                found.append(start.elapsed_time(end) / FRAMES)
+    return [statistics.median(found) for found in times]
+
+
+def _launch_us(plan: NetworkPlan) -> float:
+    """The least time that a launch without a graph keeps the calling thread."""
+    stream, steps = c_void_p(torch.cuda.current_stream().cuda_stream), plan.steps()
+    found: list[float] = []
+    for _ in range(50):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for step in steps:
+            step(stream, True)
+        found.append((time.perf_counter() - began) / len(steps) * 1e6)
+    return min(found)
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Every launch of the network's launchers, and what a stub wrote down of each."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Iterator
+from ctypes import Structure, c_char_p, c_int, c_void_p
+from typing import Any, NamedTuple
+
+from kernels.network import abi
+
+SIZES = [(8, 16), (37, 54), (180, 320)]  # height and width of what is tiled
+STREAM = c_void_p(0x1234)
+
+
+class Call(NamedTuple):
+    """A call of a launcher: its C name, and its arguments without the stream."""
+
+    launcher: str
+    arguments: tuple[Any, ...]
+
+    @property
+    def params(self) -> Structure:
+        return next(each for each in self.arguments if isinstance(each, Structure))
+
+
+def calls(told: abi.Abi) -> Iterator[Call]:
+    """Every layer, dtype, precision and variant, and numbers that no layer has."""
+    yield from _sm80(told.sm80)
+    yield from _sm90(told.sm90)
+
+
+def _sm80(told: abi.Sm80) -> Iterator[Call]:
+    sizes = list(itertools.product(SIZES, (1, 2)))
+    for conv, dtype, residual, activated, (size, samples) in itertools.product(
+        told.convs.values(), told.dtypes.values(), (None, 8), (None, 16), sizes
+    ):
+        params = filled(abi.Sm80ConvParams())
+        params.residual, params.activated = residual, activated
+        params.tiling = _tiling(size, conv, conv.phases)
+        yield Call("styleforge_sm80_conv", (conv.kind, dtype, params, samples))
+    yield Call("styleforge_sm80_conv", (len(told.convs), 0, filled(abi.Sm80ConvParams()), 1))
+    for dtype, in_bytes, (size, samples) in itertools.product(
+        told.dtypes.values(), (False, True), sizes
+    ):
+        first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
+        first.tiling = _tiling(size, told.first, 1)
+        last.height, last.width = size
+        yield Call("styleforge_sm80_first", (dtype, in_bytes, first, samples))
+        yield Call("styleforge_sm80_last", (dtype, in_bytes, last, samples))
+
+
+def _sm90(told: abi.Sm90) -> Iterator[Call]:
+    grids = list(itertools.product((7, 132), (1, 2)))  # blocks and samples
+    numbers = [row.number for row in told.precisions.values()]
+    kinds = {conv.kind for row in told.precisions.values() for conv in row.convs.values()}
+    for kind, precision, residual, activated, grid in itertools.product(
+        [*sorted(kinds), len(kinds)], [*numbers, len(numbers)], (None, 8), (None, 16), grids
+    ):
+        params = filled(abi.Sm90ConvParams())
+        params.residual, params.activated = residual, activated
+        yield Call("styleforge_sm90_conv", (kind, precision, params, *grid))
+    for launcher, precision, in_bytes, grid in itertools.product(
+        ("styleforge_sm90_first", "styleforge_sm90_last"),
+        [*numbers, len(numbers)],
+        (False, True),
+        grids,
+    ):
+        yield Call(launcher, (precision, in_bytes, filled(abi.EdgeConvParams()), *grid))
+
+
+def filled(params: Any) -> Any:
+    """`params` with another number in each of its bytes, so that a swapped field is seen."""
+    size = ctypes.sizeof(params)
+    return type(params).from_buffer_copy(bytes(1 + i % 250 for i in range(size)))
+
+
+def _tiling(size: tuple[int, int], layer: abi.Sm80Conv | abi.Sm80Edge, copies: int) -> abi.Tiling:
+    rows, columns = -(-size[0] // layer.tile_h), -(-size[1] // layer.tile_w)
+    return abi.Tiling(*size, layer.tile_h, layer.tile_w, rows, columns, copies)
+
+
+def record(library: Any, stub: Any, made: Iterator[Call]) -> list[tuple[Call, int, str]]:
+    """Make the calls.
+
+    Args:
+        library: Has the launchers.
+        stub: The loaded stub behind them.
+        made: The calls.
+
+    Returns:
+        Of each call its error and the stub's line, empty if nothing was launched.
+    """
+    stub.stub_take.restype = c_char_p
+    size = c_int.in_dll(stub, "stub_parameter_bytes")
+    told: list[tuple[Call, int, str]] = []
+    for call in made:
+        size.value = ctypes.sizeof(call.params)
+        error = getattr(library, call.launcher)(*call.arguments, STREAM)
+        told.append((call, error, stub.stub_take().decode()))
+    return told

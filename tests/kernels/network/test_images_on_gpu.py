@@ -1,0 +1,82 @@
+"""On a GPU, the network of the images paints what the compiled library paints, bit for bit."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from kernels.jit import build
+from kernels.jit.libraries import FOLDER
+from kernels.network import launchers
+from kernels.network.dispatch import BACKENDS, available, plan_for
+from kernels.ops.registry import NETWORK
+from kernels.self_test.network import _shapes, self_test
+
+pytestmark = pytest.mark.gpu
+
+IMAGES = FOLDER / "images"  # as tools/prebuild makes them
+SIZES = [(2, 37, 54), (1, 512, 512), (1, 720, 1280)]
+PRECISIONS = {
+    "fp32": (torch.float32, False),
+    "tf32": (torch.float32, True),
+    "fp16": (torch.float16, False),
+    "bf16": (torch.bfloat16, False),
+}
+
+
+@pytest.fixture(scope="module")
+def device():
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    if not build.load(NETWORK):
+        pytest.skip(f"the library cannot be compiled here: {build.reason(NETWORK)}")
+    return build.handle(NETWORK)
+
+
+@pytest.fixture(scope="module")
+def images(device):
+    if not (IMAGES / f"{NETWORK}.json").exists():
+        pytest.skip("there are no images: run python -m tools.prebuild")
+    return launchers.load(IMAGES, device)
+
+
+@pytest.fixture(scope="module")
+def weights():
+    generator = torch.Generator().manual_seed(0)
+    return {
+        name: torch.randn(shape, generator=generator) / math.sqrt(math.prod(shape[1:]) or 1)
+        for name, shape in _shapes(5).items()
+    }
+
+
+@pytest.mark.parametrize("backend", [backend.name for backend in BACKENDS])
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("shape", SIZES, ids=str)
+def test_images_paint_what_the_compiled_library_paints(
+    shape, precision, backend, weights, device, compiled, images
+):
+    dtype, tf32 = PRECISIONS[precision]
+    if backend not in [row.name for row in available(device, dtype, compiled)]:
+        pytest.skip(f"{backend} does not run {precision} here")
+    generator = torch.Generator().manual_seed(1)
+    frames = torch.randint(0, 256, (*shape, 3), dtype=torch.uint8, generator=generator)
+    x = frames.to(device).permute(0, 3, 1, 2).to(dtype)
+    made = []
+    with torch.inference_mode():
+        for library in (compiled, images):
+            plan = plan_for(weights, 5, shape, dtype, device, library, tf32=tf32, backend=backend)
+            values = plan(x)
+            plan.frames.copy_(frames)
+            plan.replay()
+            made.append((values, plan.pictures.clone(), plan.ranges.clone()))
+    for theirs, ours in zip(*made, strict=True):
+        assert torch.equal(theirs, ours)
+
+
+def test_the_images_pass_the_self_test(images):
+    assert self_test(images) > 30

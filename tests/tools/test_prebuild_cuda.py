@@ -1,0 +1,105 @@
+"""Images are compiled when the sources changed or a file is damaged, and only then."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+
+import pytest
+
+from kernels.driver.images import Image, ImageList, source_digest
+from kernels.jit.libraries import LIBRARIES
+from tools.prebuild import cuda
+
+NETWORK = LIBRARIES["network"]
+CODE = b"machine code"
+
+
+def write(folder, digest):
+    row = Image("a.xz", "a.cu", "sm_80", hashlib.sha256(CODE).hexdigest())
+    listed = ImageList("network", digest, {}, {}, (row,))
+    (folder / "network.json").write_text(listed.to_json(), "utf-8")
+    (folder / "a.xz").write_bytes(lzma.compress(CODE))
+    return listed
+
+
+@pytest.fixture(autouse=True)
+def one_library(monkeypatch):
+    monkeypatch.setattr(cuda, "LIBRARIES", {"network": NETWORK})
+
+
+@pytest.fixture
+def never(monkeypatch):
+    """Compiling fails the test."""
+
+    def refuse(*arguments):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(cuda, "_build", refuse)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The libraries that are compiled, which nothing really is."""
+    names = []
+
+    def note(library, folder, tools):
+        names.append(library.name)
+        return write(folder, source_digest(library))
+
+    monkeypatch.setattr(cuda, "_build", note)
+    return names
+
+
+def test_images_of_these_sources_are_kept(tmp_path, never):
+    write(tmp_path, source_digest(NETWORK))
+    assert cuda.build(tmp_path) == [tmp_path / "network.json", tmp_path / "a.xz"]
+
+
+def test_images_of_other_sources_are_made_again(tmp_path, compiled):
+    write(tmp_path, "other")
+    cuda.build(tmp_path)
+    assert compiled == ["network"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", CODE, lzma.compress(CODE)[:-4], None],
+    ids=["empty", "no archive", "truncated", "missing"],
+)
+def test_a_damaged_or_missing_image_is_made_again(damage, tmp_path, compiled):
+    write(tmp_path, source_digest(NETWORK))
+    if damage is None:
+        (tmp_path / "a.xz").unlink()
+    else:
+        (tmp_path / "a.xz").write_bytes(damage)
+    cuda.build(tmp_path)
+    assert compiled == ["network"]
+
+
+def test_a_folder_that_is_not_there_is_made(tmp_path, compiled):
+    cuda.build(tmp_path / "deep" / "er")
+    assert compiled == ["network"]
+
+
+def test_every_library_that_describes_itself_is_compiled(tmp_path, compiled, monkeypatch):
+    monkeypatch.setattr(cuda, "LIBRARIES", LIBRARIES)
+    cuda.build(tmp_path)
+    assert compiled == ["network", "operations"]
+
+
+def test_a_description_lists_target_and_kernels_of_each_source():
+    described = {
+        "structs": {},
+        "a": {
+            "source": "a.cu",
+            "target": "80",
+            "first": {"kernels": {"x": "k<1>", "y": {"z": "k<2>"}}, "threads": 1},
+            "last": [],
+        },
+        "b": {"source": "b.cu", "target": "90a", "kernels": {"x": "k<1>", "again": "k<1>"}},
+    }
+    assert cuda.kernels_of(described) == {
+        "a.cu": ("80", ["k<1>", "k<2>"]),
+        "b.cu": ("90a", ["k<1>"]),
+    }

@@ -1,0 +1,129 @@
+"""Compiles one CUDA source with NVRTC, through ctypes, and names the kernels in it.
+
+NVRTC is CUDA's compiler as a library: it needs neither nvcc nor a host compiler nor a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
+from dataclasses import dataclass
+from pathlib import Path
+
+# What NVRTC lacks of the C and C++ libraries, by the names the sources include it by.
+SHIMS = {
+    "math.h": "nvrtc/math.h",
+    "stdint.h": "nvrtc/stdint.h",
+    "type_traits": "nvrtc/type_traits.h",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit:
+    """An NVRTC and the headers that belong to it.
+
+    Attributes:
+        library: The shared library libnvrtc.
+        builtins: The shared library that it loads by name.
+        headers: Folders of CUDA's headers.
+    """
+
+    library: Path
+    builtins: Path
+    headers: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What became of a source.
+
+    Attributes:
+        image: A cubin, or PTX.
+        kernels: The name in the image of each kernel that was asked for, by its name in C++.
+    """
+
+    image: bytes
+    kernels: Mapping[str, str]
+
+
+class CompilationError(RuntimeError):
+    """NVRTC refuses a source; the message is what it says."""
+
+
+def compile_source(
+    toolkit: Toolkit, source: Path, include: Path, architecture: str, kernels: Sequence[str]
+) -> Compiled:
+    """Compile a source for one architecture.
+
+    Args:
+        toolkit: What compiles.
+        source: A CUDA source whose includes are relative to its own folder.
+        include: The folder of our headers, with those of SHIMS.
+        architecture: "sm_90a" for a cubin, "compute_90" for PTX.
+        kernels: The kernels to instantiate, as C++ names them.
+
+    Raises:
+        CompilationError: The source does not compile.
+    """
+    ctypes.CDLL(str(toolkit.builtins))  # libnvrtc looks for it by its name alone
+    nvrtc = ctypes.CDLL(str(toolkit.library))
+    nvrtc.nvrtcGetErrorString.restype = c_char_p
+
+    def call(name: str, *arguments: object) -> None:
+        if error := getattr(nvrtc, name)(*arguments):
+            raise CompilationError(f"{name}: {nvrtc.nvrtcGetErrorString(error).decode()}")
+
+    def read(name: str) -> bytes:
+        size = c_size_t()
+        call(f"nvrtcGet{name}Size", program, byref(size))
+        buffer = ctypes.create_string_buffer(size.value)
+        call(f"nvrtcGet{name}", program, buffer)
+        return buffer.raw
+
+    program = c_void_p()
+    shims = [(include / path).read_bytes() for path in SHIMS.values()]
+    call(
+        "nvrtcCreateProgram",
+        byref(program),
+        source.read_bytes(),
+        source.name.encode(),
+        len(shims),
+        _strings(shims),
+        _strings([name.encode() for name in SHIMS]),
+    )
+    for kernel in kernels:
+        call("nvrtcAddNameExpression", program, kernel.encode())
+    options = [
+        f"--gpu-architecture={architecture}",
+        "--std=c++17",
+        "-default-device",  # functions without a qualifier, such as those of the shims
+        *(f"--include-path={folder}" for folder in (source.parent, *toolkit.headers)),
+    ]
+    outcome: int = nvrtc.nvrtcCompileProgram(
+        program, len(options), _strings([option.encode() for option in options])
+    )
+    if outcome:
+        told = read("ProgramLog").rstrip(b"\0").decode(errors="replace")
+        raise CompilationError(f"{source.name} for {architecture}:\n{told}")
+    names: dict[str, str] = {}
+    for kernel in kernels:
+        name = c_char_p()
+        call("nvrtcGetLoweredName", program, kernel.encode(), byref(name))
+        names[kernel] = (name.value or b"").decode()
+    image = read("CUBIN" if architecture.startswith("sm_") else "PTX")
+    call("nvrtcDestroyProgram", byref(program))
+    return Compiled(image, names)
+
+
+def version(toolkit: Toolkit) -> str:
+    """The CUDA release of an NVRTC, such as "12.6"."""
+    nvrtc = ctypes.CDLL(str(toolkit.library))
+    nvrtc.nvrtcVersion.argtypes = [POINTER(c_int), POINTER(c_int)]
+    major, minor = c_int(), c_int()
+    nvrtc.nvrtcVersion(byref(major), byref(minor))
+    return f"{major.value}.{minor.value}"
+
+
+def _strings(texts: Sequence[bytes]) -> ctypes.Array[c_char_p]:
+    return (c_char_p * len(texts))(*texts)
