@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 
 from kernels.jit.prebuilt import IMAGES, MANIFEST
-from tools.prebuild import cpu
+from tools.prebuild import cpu, cuda
 from tools.prebuild.cpu import PrebuildError
+from tools.prebuild.nvrtc import CompilationError
 
 
 def main() -> int:
@@ -23,8 +24,8 @@ def main() -> int:
     folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        images = list(cpu.build(folder))
-    except PrebuildError as error:
+        images = [*cpu.build(folder), *cuda.build(folder)]
+    except (PrebuildError, CompilationError) as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 1
     write_manifest(folder, images)
