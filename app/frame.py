@@ -15,14 +15,14 @@ class Frame:
     """An RGB image, read-only so that threads may share it.
 
     Use `with_pixels`, not dataclasses.replace, to change the pixels: `replace` would keep the
-    `small` copy of the old ones.
+    `preview` of the old ones.
 
     Attributes:
         pixels: [H, W, 3] uint8 RGB.
         index: counts the frames the source produced, so a gap means dropped frames.
         captured_at: `time.perf_counter()` at capture, in seconds.
         read_ms: time to grab or decode the frame, in milliseconds.
-        small: the same picture with fewer pixels, for display, where app.live.display_copy made
+        preview: the same picture with fewer pixels, for display, where app.live.display_copy made
             one.
         alpha: [H, W] uint8 transparency of a picture that has any; its pixels are then composited
             over white. Results of the frame have the same alpha.
@@ -32,7 +32,7 @@ class Frame:
     index: int = 0
     captured_at: float = field(default_factory=time.perf_counter)
     read_ms: float = 0.0
-    small: Frame | None = None
+    preview: Frame | None = None
     alpha: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class Frame:
     def with_pixels(self, pixels: NDArray[np.uint8]) -> Frame:
         """Return a frame of the same moment with other pixels, [H, W, 3] uint8 RGB.
 
-        It has no small copy. The alpha channel is kept only if the size stays the same.
+        It has no preview. The alpha channel is kept only if the size stays the same.
         """
         alpha = self.alpha if pixels.shape == self.pixels.shape else None
         return Frame(pixels, self.index, self.captured_at, self.read_ms, alpha=alpha)

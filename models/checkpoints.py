@@ -34,7 +34,7 @@ State = dict[str, Tensor]  # a state dict by the published keys
 NAME = 100  # characters of a file's name in a message
 MAX_NESTING = 8  # wrapper dicts inside each other
 MAX_LISTED_KEYS = 3  # per fault in a message
-MOST = 100 << 20  # bytes of a checkpoint, and of its weights as float32: 15 times the network
+MAX_BYTES = 100 << 20  # bytes of a checkpoint, and of its weights as float32: 15 times the network
 MAX_PICKLE_BYTES = 4 << 20  # of a PyTorch file's data.pkl; the network's takes 8 KB
 
 
@@ -100,7 +100,7 @@ def load_checkpoint(path: Path | str) -> State:
     path = Path(path)
     name = printable(path.name, NAME)
     try:
-        with open_regular(path, MOST) as file:
+        with open_regular(path, MAX_BYTES) as file:
             content = _read(name, file)
     except FileNotFoundError as error:
         raise CheckpointError(f"'{name}' does not exist") from error
@@ -169,7 +169,7 @@ def _read_zip(name: str, file: BinaryIO) -> Any:
         raise CheckpointError(f"'{name}' is not a checkpoint: it is a ZIP archive")
     pickled = sum(size for entry, size in sizes.items() if entry.endswith("/data.pkl"))
     # Uncompressed sizes: the archive itself may be small.
-    if sum(sizes.values()) > MOST or pickled > MAX_PICKLE_BYTES:
+    if sum(sizes.values()) > MAX_BYTES or pickled > MAX_PICKLE_BYTES:
         raise _too_large(name)
     file.seek(0)
     return _read_torch(name, file)
@@ -185,7 +185,7 @@ def _read_torch(name: str, file: BinaryIO) -> Any:
 def _read_safetensors(name: str, file: BinaryIO) -> State:
     try:
         # Not load_file: it maps the file, whose later changes would change the weights.
-        return safetensors.torch.load(file.read(MOST))
+        return safetensors.torch.load(file.read(MAX_BYTES))
     except SafetensorError as error:
         raise CheckpointError(
             f"'{name}' is a damaged safetensors file: {printable(str(error))}"
@@ -195,7 +195,7 @@ def _read_safetensors(name: str, file: BinaryIO) -> State:
 
 
 def _too_large(name: str) -> CheckpointError:
-    return CheckpointError(f"'{name}' is too large for weights: more than {MOST >> 20} MB")
+    return CheckpointError(f"'{name}' is too large for weights: more than {MAX_BYTES >> 20} MB")
 
 
 def _describe(head: bytes) -> str:
@@ -279,7 +279,7 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         text = "; ".join(f"{what}: {_listed(keys)}" for what, keys in faults.items() if keys)
         raise CheckpointError(f"'{name}' does not fit the network: {printable(text)}")
     # An expanded tensor may be larger than the file.
-    if 4 * sum(usable[key].numel() for key in expected) > MOST:
+    if 4 * sum(usable[key].numel() for key in expected) > MAX_BYTES:
         raise _too_large(name)
     state = {
         key: usable[key].detach().to("cpu", torch.float32).contiguous().clone() for key in expected

@@ -241,10 +241,10 @@ def check_cameras() -> Iterator[Finding]:
 
 def check_window() -> Iterator[Finding]:
     """Whether Qt can open a window, tested in child processes because a broken platform aborts."""
-    lacking = missing()
-    if lacking:
-        broken = any(item.purpose == WINDOW for item in lacking)
-        yield Finding(FAULT if broken else NOTE, sentence(lacking))
+    absent = missing()
+    if absent:
+        broken = any(item.purpose == WINDOW for item in absent)
+        yield Finding(FAULT if broken else NOTE, sentence(absent))
     if sys.platform.startswith("linux"):
         _, fault = _run_python(PLUGIN_TEST)
         says = f"Qt's X11 plug-in cannot be loaded: {fault}" if fault else "the X11 plug-in loads"

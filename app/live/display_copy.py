@@ -16,10 +16,10 @@ MANY_PIXELS = 4_000_000  # about those of a large window; smaller frames are sca
 
 
 def with_preview(frame: Frame) -> Frame:
-    """Give a frame of more than MANY_PIXELS a copy (`Frame.small`) that is smaller by an integer
+    """Give a frame of more than MANY_PIXELS a copy (`Frame.preview`) that is smaller by an integer
     factor; other frames are returned as they are."""
     pixels = frame.width * frame.height
-    if frame.small is not None or pixels <= MANY_PIXELS:
+    if frame.preview is not None or pixels <= MANY_PIXELS:
         return frame
     factor = math.ceil(math.sqrt(pixels / MANY_PIXELS))
     width, height = frame.width // factor, frame.height // factor
@@ -27,7 +27,7 @@ def with_preview(frame: Frame) -> Frame:
         return frame
     even = frame.pixels[: height * factor, : width * factor]
     small = np.asarray(cv2.resize(even, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
-    return replace(frame, small=Frame(small, frame.index, frame.captured_at))
+    return replace(frame, preview=Frame(small, frame.index, frame.captured_at))
 
 
 def for_display(frame: Frame, display: tuple[int, int]) -> Frame:

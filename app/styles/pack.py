@@ -131,10 +131,10 @@ def check_weights(style: Style, *, lite: bool = False) -> None:
         StyleError: the hashes differ.
         OSError: the file cannot be read.
     """
-    from models.checkpoints import MOST
+    from models.checkpoints import MAX_BYTES
 
     path, sha256 = (style.lite, style.lite_sha256) if lite else (style.weights, style.sha256)
-    if path and sha256 and hashlib.sha256(read_regular(path, MOST)).hexdigest() != sha256:
+    if path and sha256 and hashlib.sha256(read_regular(path, MAX_BYTES)).hexdigest() != sha256:
         raise StyleError(
             f"'{path.name}' of the style '{style.title}' is not the file "
             "its style.toml describes (the sha256 differs)"

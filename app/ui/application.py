@@ -54,8 +54,8 @@ def run(options: Namespace) -> int:
     if options.mix:
         key, amount = options.mix
         settings = replace(settings, mix=key, mix_amount=amount)
-    if lacking := missing():
-        sys.stderr.write(sentence(lacking) + "\n")  # Qt may abort without one of these
+    if packages := missing():
+        sys.stderr.write(sentence(packages) + "\n")  # Qt may abort without one of these
     app = QApplication(sys.argv[:1])
     app.setApplicationName("StyleForge")
     app.setDesktopFileName("styleforge")

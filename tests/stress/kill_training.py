@@ -29,7 +29,7 @@ from tests.conftest import picture, random_vgg
 from utils.images.writing import write_pixels
 
 ITERATIONS, INTERVAL = 10, 2
-MOST = 3  # times as many processes are started as are to be killed
+MAX_STARTS = 3  # times as many processes are started as are to be killed
 MAX_SECONDS = 120.0  # of a run that should end by itself
 MOMENTS = ("steps", "writing", "checkpoint", "pack", "start")
 VISIBLE = {"wave", "wave.training.pt", "wave.training.previous.pt", "wave.preview.png"}
@@ -81,7 +81,7 @@ class _Killer:
         self._reference()
         startup = time.monotonic() - began
         self._begin()
-        for number in range(MOST * rounds):  # a moment may come after the end
+        for number in range(MAX_STARTS * rounds):  # a moment may come after the end
             if self.report.kills.total() == rounds:
                 break
             moment = MOMENTS[number % len(MOMENTS)]

@@ -7,14 +7,14 @@ from pathlib import Path
 from utils.files.regular import read_regular
 from utils.text import printable
 
-MOST = 64 << 20  # bytes: a million long paths
+MAX_BYTES = 64 << 20  # bytes: a million long paths
 
 
 def read_list_file(path: Path) -> list[str]:
     """Read the entries of a list.
 
     Args:
-        path: A UTF-8 file of at most MOST bytes.
+        path: A UTF-8 file of at most MAX_BYTES bytes.
 
     Returns:
         The lines, stripped, without blank lines and comments (#).
@@ -24,7 +24,9 @@ def read_list_file(path: Path) -> list[str]:
             name.
     """
     try:
-        lines = [line.strip() for line in read_regular(path, MOST).decode("utf-8").splitlines()]
+        lines = [
+            line.strip() for line in read_regular(path, MAX_BYTES).decode("utf-8").splitlines()
+        ]
     except (OSError, UnicodeDecodeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "it is not text"
         raise ValueError(f"the list '{printable(str(path))}' cannot be read: {reason}") from exc

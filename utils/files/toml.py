@@ -10,7 +10,7 @@ from typing import Any
 
 from utils.files.regular import read_regular
 
-MOST = 1 << 20  # bytes of a file
+MAX_BYTES = 1 << 20  # bytes of a file
 DOTS = 200  # per line; tomllib's time is quadratic in the number of parts of a key
 
 Value = str | int | float | bool | Sequence[float]
@@ -20,13 +20,13 @@ def load(path: Path) -> dict[str, Any]:
     """Read a TOML file.
 
     Args:
-        path: A regular file of at most MOST bytes.
+        path: A regular file of at most MAX_BYTES bytes.
 
     Raises:
         OSError: There is no such file, or it cannot be read.
         ValueError: It is not TOML.
     """
-    data = read_regular(path, MOST)
+    data = read_regular(path, MAX_BYTES)
     if any(line.count(b".") > DOTS for line in data.split(b"\n")):
         raise ValueError(f"a line has more than {DOTS} dots")
     try:

@@ -272,7 +272,7 @@ class Viewport(QWidget):
         kept = self._scaled.get(id(frame))
         if kept is None or (kept[1].width, kept[1].height) != (width, height):
             if self._scaling_ms > SCALING_BUDGET_MS:
-                painter.drawImage(place, as_image(frame.small or frame))
+                painter.drawImage(place, as_image(frame.preview or frame))
                 self.update()
                 return
             start = time.perf_counter()
@@ -350,7 +350,7 @@ def scale_frame(frame: Frame, width: int, height: int) -> Frame:
     """Return `frame` at width x height pixels; `frame` itself if it has that size."""
     if (frame.width, frame.height) == (width, height):
         return frame
-    small = frame.small
+    small = frame.preview
     if small is not None and small.width >= width and small.height >= height:
         frame = small
     pixels = frame.pixels

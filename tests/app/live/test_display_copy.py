@@ -27,9 +27,9 @@ def test_a_frame_of_few_pixels_is_left_as_it_is():
 
 def test_a_small_copy_is_the_same_picture_with_few_pixels():
     frame = with_preview(shaded(3001, 2003))
-    assert frame.small is not None
-    assert frame.small.width * frame.small.height <= MANY_PIXELS
-    assert frame.small.index == 7
+    assert frame.preview is not None
+    assert frame.preview.width * frame.preview.height <= MANY_PIXELS
+    assert frame.preview.index == 7
     assert with_preview(frame) is frame, "made once"
     near = scale_frame(shaded(3001, 2003), 600, 400).pixels.astype(int)
     assert abs(scale_frame(frame, 600, 400).pixels.astype(int) - near).max() <= 3
@@ -49,8 +49,10 @@ def test_a_strip_without_height_is_left_as_it_is():
 @pytest.mark.parametrize("size", [(1280, 720), (1900, 1000)])
 def test_a_window_draws_the_copy_of_24_megapixels(size):
     frame = with_preview(shaded(6000, 4000))
-    assert frame.small is not None
-    assert np.array_equal(scale_frame(frame, *size).pixels, scale_frame(frame.small, *size).pixels)
+    assert frame.preview is not None
+    assert np.array_equal(
+        scale_frame(frame, *size).pixels, scale_frame(frame.preview, *size).pixels
+    )
 
 
 def test_what_was_one_frame_stays_one():
@@ -63,7 +65,7 @@ def test_what_was_one_frame_stays_one():
     styled = StyledFrame(frame, shaded(9, 9), config, timings, (9, 9), running, comparison)
     shown = with_previews(styled)
     assert shown.comparison is not None
-    assert shown.frame.small is not None
+    assert shown.frame.preview is not None
     assert shown.frame is shown.comparison.fused
-    assert shown.comparison.baseline.small is not None
+    assert shown.comparison.baseline.preview is not None
     assert shown.source is styled.source
