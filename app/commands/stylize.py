@@ -27,7 +27,7 @@ from app.commands.style_flags import add_style_options
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.process_mode import ProcessMode
-from app.engine.resolution import SHORTEST, size_for
+from app.engine.resolution import SHORTEST, size_for, unhurried_size
 from app.engine.result import StyledFrame
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
 from app.export.image_metadata import image_metadata
@@ -191,15 +191,14 @@ def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame
     """
     picture = read_picture(job.source)
     frame = Frame(picture.pixels, alpha=picture.alpha)
-    long_side = max(frame.width, frame.height)
     room = size_for(config, max_long_side(frame, resolve(config.device), config.precision))
     if config.size and config.size > room:
         raise StylizeError(
             f"'{printable(job.source.name)}' does not fit into memory at size {config.size}; "
             f"{room} and less would"
         )
-    size = config.size or min(long_side, room, MAX_SIZE[resolve(config.device).type])
-    size = max(size, SHORTEST)
+    limit = min(room, MAX_SIZE[resolve(config.device).type])
+    size = unhurried_size(config, frame.width, frame.height, limit)
     engine.configure(replace(config, size=size))
     follow = config.smoothing > 0  # the pictures are consecutive frames of a video
     styled = engine.process(frame, ProcessMode.SEQUENCE if follow else ProcessMode.REFINE)
@@ -208,7 +207,7 @@ def stylize(engine: Engine, config: EngineConfig, job: Job) -> tuple[StyledFrame
     limitations = [picture.loss] if picture.loss else []
     if picture.alpha is not None and job.target.suffix.lower() not in KEEPS_ALPHA:
         limitations.append("its transparent parts became white, since JPEG has no transparency")
-    if not config.size and size < long_side:
+    if not config.size and size < max(frame.width, frame.height):
         width, height = styled.size
         limitations.append(
             f"{frame.width}x{frame.height} is large; it was stylized at "

@@ -81,6 +81,18 @@ def size_for(config: EngineConfig, pixels: int) -> int:
     return int(pixels / STROKES[config.strokes].scale)
 
 
+def unhurried_size(config: EngineConfig, width: int, height: int, limit: int) -> int:
+    """The `EngineConfig.size` for a single picture: all of its pixels, up to a limit.
+
+    Args:
+        config: A size that is not automatic is kept.
+        width: Of the picture, in pixels.
+        height: Of the picture, in pixels.
+        limit: The largest size.
+    """
+    return max(SHORTEST, config.size or min(max(width, height), limit))
+
+
 class AdaptiveResolution:
     """Chooses sizes from the measured time per pixel, for one network, device and stroke width.
 
