@@ -191,6 +191,14 @@ def _samples_forward() -> Iterator[tuple[Any, ...]]:
                 yield x, gamma, beta, 1e-5, False, x, True
 
 
+def _padded_size(x: Tensor, pad: int, interleave: bool) -> tuple[int, int, int, int]:
+    """The shape of the result, [N, C, H + 2 pad, W + 2 pad]."""
+    n, c, h, w = x.shape
+    if interleave:
+        c, h, w = c // 4, 2 * (h - 1), 2 * (w - 1)
+    return n, c, h + 2 * pad, w + 2 * pad
+
+
 def _launch(
     launch: CpuLauncher,
     x: Tensor,
@@ -204,10 +212,7 @@ def _launch(
     interleave: bool = False,
 ) -> Tensor:
     _check(x, weight, bias, residual, pad, pad_mode, interleave)
-    n, c, h, w = x.shape
-    if interleave:
-        c, h, w = c // 4, 2 * (h - 1), 2 * (w - 1)
-    size = (n, c, h + 2 * pad, w + 2 * pad)
+    size = _padded_size(x, pad, interleave)
     layout = _layout(x, interleave)
     out = torch.empty(size, dtype=x.dtype, memory_format=layout)
     _run(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave, layout, out)
@@ -228,11 +233,8 @@ def _launch_out(
     out: Tensor,
 ) -> None:
     _check(x, weight, bias, residual, pad, pad_mode, interleave)
-    n, c, h, w = x.shape
-    if interleave:
-        c, h, w = c // 4, 2 * (h - 1), 2 * (w - 1)
     layout = _layout(x, interleave)
-    fits = out.shape == (n, c, h + 2 * pad, w + 2 * pad) and out.dtype == x.dtype
+    fits = out.shape == _padded_size(x, pad, interleave) and out.dtype == x.dtype
     if not (fits and out.is_contiguous(memory_format=layout)):
         last = "channels-last " if layout is torch.channels_last else ""
         raise ValueError(
