@@ -1,15 +1,17 @@
 # `make run` installs what is missing and opens the window; `make test` does so and runs the suite.
+# With images of the native kernels (`make prebuild`, once) `make run` needs no compiler.
 # ARGS reaches the program: make run ARGS="--source scene --style candy"
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --constraint constraints.txt --editable
 
-.PHONY: run test lint check bench fuzz mutants docs prebuild wheels clean
+.PHONY: run test lint check bench fuzz mutants docs prebuild wheel wheels clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
 run: $(VENV)/.installed
-	@$(PYTHON) -m utils.system
+	@$(PYTHON) -m utils.system $(if $(wildcard kernels/images/manifest.json),,--compiler)
 	@$(PYTHON) -m app $(ARGS)
 
 # On as many processes as there are cores, four at most: each takes about 2 GB.
@@ -41,13 +43,14 @@ fuzz: $(VENV)/.installed-test
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
 
-# Images of the native libraries for every system, into kernels/images; 10 minutes the first time.
+# Images of the native libraries for every system, into kernels/images; 20 minutes the first time.
 prebuild: $(VENV)/.installed-prebuild
 	$(PYTHON) -m tools.prebuild
 
-# The program, and the fused operations alone, into dist.
-wheels: $(VENV)/.installed
-	$(PIP) wheel --no-deps --wheel-dir dist . ./wheels/kernel_fusion
+# The program, and the fused operations alone, into dist: a wheel for each system that there are
+# images for, or one without images, and the source distribution.
+wheel wheels: $(VENV)/.installed
+	$(PYTHON) -m tools.build_wheels $(ARGS)
 
 # Breaks the program in one line at a time; the tests have to notice each.
 mutants: $(VENV)/.installed-test
@@ -58,25 +61,25 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Each stamp is newer than pyproject.toml once what it names is installed.
-$(VENV)/.installed: pyproject.toml | $(PYTHON)
-	$(PIP) install --editable .
+# Each stamp is newer than pyproject.toml and the constraints once what it names is installed.
+$(VENV)/.installed: pyproject.toml constraints.txt | $(PYTHON)
+	$(INSTALL) ".[compile]"
 	@touch $@
 
-$(VENV)/.installed-test: pyproject.toml | $(PYTHON)
-	$(PIP) install --editable ".[test]"
+$(VENV)/.installed-test: pyproject.toml constraints.txt | $(PYTHON)
+	$(INSTALL) ".[test]"
 	@touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-dev: pyproject.toml | $(PYTHON)
-	$(PIP) install --editable ".[dev]"
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(PYTHON)
+	$(INSTALL) ".[dev]"
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
-$(VENV)/.installed-docs: pyproject.toml | $(PYTHON)
-	$(PIP) install --editable ".[docs]"
+$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(PYTHON)
+	$(INSTALL) ".[compile,docs]"
 	@touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-prebuild: pyproject.toml | $(PYTHON)
-	$(PIP) install --editable ".[prebuild]"
+$(VENV)/.installed-prebuild: pyproject.toml constraints.txt | $(PYTHON)
+	$(INSTALL) ".[compile,prebuild]"
 	@touch $@ $(VENV)/.installed
 
 # The newest Python that will do; Debian keeps venv in a package of its own.

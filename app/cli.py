@@ -25,6 +25,7 @@ COMMANDS = {
     "quality": "measure the quality of styles on photographs",
     "styles": "list, add and remove styles",
     "doctor": "report what this machine can do, and what is missing",
+    "gpu": "install the PyTorch that uses this machine's NVIDIA card",
 }
 
 INTERRUPTED = 128 + 2  # the exit status that shells report for Ctrl+C
@@ -47,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     limit_openmp_spin()
     # The window and the commands prepare the kernels and report missing ones themselves.
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
+    # PyTorch 2.9 says this of settings that every version from it on has.
+    warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
     try:
         status = _run(argv)
         sys.stdout.flush()  # here, where an error can still be reported

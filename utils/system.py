@@ -75,11 +75,13 @@ def has_display() -> bool:
     return bool(os.environ.get("DISPLAY")) and _x_answers()
 
 
-def missing(*, tests: bool = False) -> tuple[Missing, ...]:
+def missing(*, compiler: bool = False, tests: bool = False) -> tuple[Missing, ...]:
     """Find what is missing; nothing on other systems than Linux.
 
     Args:
-        tests: Whether to look for what only the test suite needs as well.
+        compiler: Whether to look for a C++ compiler, which is needed where there are no images of
+            the native kernels.
+        tests: Whether to look for what only the test suite needs as well, a compiler among it.
     """
     if not sys.platform.startswith("linux"):
         return ()
@@ -90,7 +92,8 @@ def missing(*, tests: bool = False) -> tuple[Missing, ...]:
     ]
     if not any(_has_fonts(Path(folder).expanduser()) for folder in FONT_FOLDERS):
         found.append(Missing("a font", "fonts-dejavu-core", "text in the window"))
-    if not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
+    compilers = ("c++", "g++", "clang++")
+    if (compiler or tests) and not any(shutil.which(name) for name in compilers):
         found.append(Missing("a C++ compiler", "g++", "native kernels"))
     if tests and not shutil.which("Xvfb"):
         found.append(Missing("Xvfb", "xvfb", "testing the window on X11"))
@@ -121,8 +124,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Install or name what is missing. Returns 0 in any case: the program itself reports what it
     needs."""
     parser = argparse.ArgumentParser(prog="python -m utils.system", description=__doc__)
+    parser.add_argument("--compiler", action="store_true", help="also what compiles the kernels")
     parser.add_argument("--tests", action="store_true", help="also what the test suite needs")
-    found = missing(tests=parser.parse_args(argv).tests)
+    args = parser.parse_args(argv)
+    found = missing(compiler=args.compiler, tests=args.tests)
     if found and sys.platform.startswith("linux") and shutil.which("apt-get") and os.geteuid() == 0:
         names = ", ".join(item.name for item in found)
         sys.stderr.write(f"Installing what this system lacks: {names}\n")

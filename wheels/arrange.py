@@ -15,11 +15,14 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 PACKAGE = "styleforge"
 MOVED = ("app", "assets", "kernels", "models", "utils")  # sub-packages of PACKAGE in a wheel
 KERNELS = ("kernels", "utils")  # those that `kernel_fusion` stands on
+IMAGES = CHECKOUT / "kernels" / "images"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")
 
 
 def arrange(target: Path, moved: Collection[str] = MOVED) -> None:
     """Copy what a wheel holds into the empty folder `target`, under the names it has there.
+
+    Images of native libraries are left out: which of them a wheel holds depends on its platform.
 
     Args:
         target: An existing folder.
@@ -32,12 +35,23 @@ def arrange(target: Path, moved: Collection[str] = MOVED) -> None:
     if "app" not in moved:
         (target / PACKAGE / "__main__.py").unlink()
     for name in moved:
-        shutil.copytree(CHECKOUT / name, target / PACKAGE / name, ignore=LEFT_OUT)
+        shutil.copytree(CHECKOUT / name, target / PACKAGE / name, ignore=_left_out)
     shutil.copytree(CHECKOUT / "kernel_fusion", target / "kernel_fusion", ignore=LEFT_OUT)
     for path in target.rglob("*.py"):
         path.write_bytes(with_moved_imports(path.read_bytes(), str(path)))
+    copy_texts(target)
+
+
+def copy_texts(target: Path) -> None:
+    """Copy the texts that a wheel's metadata hold into the folder `target`."""
     for name in ("LICENSE", "README.md"):
         shutil.copy(CHECKOUT / name, target / name)
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """What `copytree` does not copy of a folder."""
+    images = {IMAGES.name} if Path(folder) == IMAGES.parent else set[str]()
+    return LEFT_OUT(folder, names) | images
 
 
 def with_moved_imports(source: bytes, name: str = "<source>") -> bytes:

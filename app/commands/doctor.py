@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from rich.table import Table
 import app
 from app.settings import settings_path
 from app.styles.library import Library, user_folder
+from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
 from app.version import styleforge_version
 from models.precision import Precision
 from utils.devices import cuda_unavailable_reason, devices, resolve, title
@@ -83,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
         "Program": check_program,
         "PyTorch": check_torch,
         "Packages": check_packages,
-        "Compiler": check_compiler,
         "Kernels": lambda: check_kernels(build=not args.no_build),
+        "Compiler": check_compiler,
         "Cameras": check_cameras,
         "Window": check_window,
         "Folders": check_folders,
@@ -141,7 +141,9 @@ def check_torch() -> Iterator[Finding]:
     yield Finding(OK, f"PyTorch {torch.__version__}, {build}, {torch.get_num_threads()} threads")
     for choice in devices()[1:]:
         yield Finding(OK, f"{choice.key}: {choice.title}")
-    if why := cuda_unavailable_reason():
+    if has_unused_gpu():
+        yield Finding(NOTE, f"{SENTENCE}. This installs the other: {mending_command()}")
+    elif why := cuda_unavailable_reason():
         yield Finding(NOTE, f"no GPU is used: {why}")
     device = resolve("auto")
     limitations = {precision.title: precision.remark(device) for precision in Precision}
@@ -160,15 +162,36 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_compiler() -> Iterator[Finding]:
-    """The compilers for the native kernels."""
-    from kernels.jit.build import BuildError, toolchain
+    """The compilers, which only libraries need that have no image; runs after check_kernels."""
+    from kernels.jit.errors import BuildError
+    from kernels.jit.libraries import LIBRARIES
+    from kernels.jit.toolchain import nvcc, toolchain
 
+    lacking = _libraries_to_compile()
     try:
         yield Finding(OK, toolchain().compiler)
     except BuildError as exc:
-        yield Finding(NOTE, f"no native CPU kernels can be compiled: {exc}")
-    nvcc = shutil.which("nvcc")
-    yield Finding(OK if nvcc else NOTE, nvcc or "nvcc not found; only native CUDA kernels need it")
+        if lacking:
+            yield Finding(NOTE, f"{', '.join(lacking)} cannot be compiled: {exc}")
+        else:
+            yield Finding(OK, "no C++ compiler is needed")
+    if found := nvcc():
+        yield Finding(OK, found)
+    elif any(LIBRARIES[name].cuda for name in lacking):
+        yield Finding(NOTE, "nvcc not found: the native CUDA kernels cannot be compiled")
+
+
+def _libraries_to_compile() -> list[str]:
+    """The libraries for this machine's devices that are not in use and have no image to try."""
+    from kernels.jit import build
+    from kernels.jit.libraries import LIBRARIES
+
+    return [
+        library.name
+        for library in LIBRARIES.values()
+        if (library.cpu or torch.cuda.is_available())
+        and build.reason(library.name) not in ("", build.NOT_TESTED)
+    ]
 
 
 def check_kernels(*, build: bool) -> Iterator[Finding]:
@@ -241,8 +264,7 @@ def check_cameras() -> Iterator[Finding]:
 
 def check_window() -> Iterator[Finding]:
     """Whether Qt can open a window, tested in child processes because a broken platform aborts."""
-    absent = missing()
-    if absent:
+    if absent := missing():
         broken = any(item.purpose == WINDOW for item in absent)
         yield Finding(FAULT if broken else NOTE, sentence(absent))
     if sys.platform.startswith("linux"):

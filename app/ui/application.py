@@ -67,6 +67,7 @@ def run(options: Namespace) -> int:
     # These import PyTorch, so the startup window is shown first.
     from app.live.session import Session
     from app.styles.library import Library
+    from app.ui.controllers.gpu_offer import look_for_unused_gpu
     from app.ui.controllers.settings_mapping import config_from_settings, source_from_settings
     from app.ui.controllers.startup_source import StartupSource
     from app.ui.main_window import MainWindow
@@ -88,6 +89,7 @@ def run(options: Namespace) -> int:
         if options.pictures:
             _close_after(window, session, options.pictures)
         StartupSource(session, source_from_settings(settings))
+        look_for_unused_gpu(session.run, window.notices)
         session.prepare_kernels()
         freeze_garbage_collector(session)
         # Python handles signals only while it runs code, which the window's timers ensure.

@@ -8,7 +8,8 @@ import tomllib
 
 import pytest
 
-from wheels.arrange import CHECKOUT, MOVED, arrange, with_moved_imports
+from wheels import arrange as arranging
+from wheels.arrange import CHECKOUT, IMAGES, MOVED, arrange, with_moved_imports
 
 SETTINGS = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))
 SMALL = tomllib.loads((CHECKOUT / "wheels/kernel_fusion/pyproject.toml").read_text("utf-8"))
@@ -58,6 +59,12 @@ def test_the_checkout_can_be_arranged(tmp_path):
                 assert not {alias.name.partition(".")[0] for alias in node.names} & {*MOVED}, path
 
 
+def test_images_are_no_part_of_what_is_arranged():
+    folder, names = str(IMAGES.parent), ["images", "ops", "__pycache__"]
+    assert arranging._left_out(folder, names) == {"images", "__pycache__"}
+    assert arranging._left_out(str(CHECKOUT / "assets"), ["images"]) == set()
+
+
 def test_no_text_names_a_module_of_ours():
     """Such a name would be wrong in a wheel: it is made from `__name__` or a module's own."""
     wrong = []
@@ -82,6 +89,10 @@ def test_no_text_names_a_module_of_ours():
 
 def test_the_small_distribution_asks_for_a_part_of_what_the_program_does():
     assert set(SMALL["project"]["dependencies"]) < set(SETTINGS["project"]["dependencies"])
+    compiling = [
+        settings["project"]["optional-dependencies"]["compile"] for settings in (SMALL, SETTINGS)
+    ]
+    assert compiling[0] == compiling[1]
     assert SMALL["project"]["requires-python"] == SETTINGS["project"]["requires-python"]
     assert SMALL["build-system"]["requires"] == SETTINGS["build-system"]["requires"]
     asked = " ".join(SMALL["project"]["dependencies"]).lower()

@@ -1,11 +1,14 @@
-"""The wheels, installed beside packages whose names our folders have, do what the checkout does."""
+"""The wheels, built from the source distribution and installed beside packages whose names our
+folders have, do what the checkout does."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -16,9 +19,17 @@ from PIL import Image
 
 from app.cli import main
 from app.version import styleforge_version
+from kernels.jit import build, prebuilt
+from kernels.jit.libraries import LIBRARIES
+from tools import build_wheels
+from tools.prebuild.__main__ import write_manifest
 from wheels.arrange import CHECKOUT, MOVED
+from wheels.platforms import ANY, tag, this_platform
 
 pytestmark = pytest.mark.slow
+
+NORM = "instance_norm"
+OTHERS = "instance_norm-0123456789abcdef-amiga-m68k.so"  # an image for no machine of ours
 
 THEIRS = "'''Another project's package.'''\nWHOSE = 'theirs'\n"
 
@@ -44,16 +55,6 @@ print([(status.name, status.reason) for status in kf.statuses("cpu")])
 """
 
 
-def build(project: Path, target: Path) -> Path:
-    """The wheel that pip builds of `project`, without a network."""
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
-    flags = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(target)]
-    before = set(target.iterdir())
-    subprocess.run([*pip, *flags, str(project)], check=True, stdin=subprocess.DEVNULL)
-    (wheel,) = set(target.iterdir()) - before
-    return wheel
-
-
 class Place:
     """A fresh environment with one of our wheels, others' packages of our folders' names, and
     this environment's PyTorch, Qt and so on."""
@@ -62,6 +63,10 @@ class Place:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
         self.bin = folder / ("Scripts" if sys.platform == "win32" else "bin")
         self.folder = folder
+        self.own = {
+            "QT_QPA_PLATFORM": "offscreen",
+            "STYLEFORGE_CACHE": str(folder / "cache"),
+        }
         self.packages = Path(self.python("import sysconfig; print(sysconfig.get_path('purelib'))"))
         # What stands in a .pth file is searched, but the .pth files there are not read, so the
         # editable install of the checkout is not seen.
@@ -73,19 +78,19 @@ class Place:
         flags = ["--quiet", "--no-deps", "--no-index", "--ignore-installed"]
         subprocess.run([*pip, *flags, str(wheel)], check=True)
 
-    def run(self, *command: str, expect: int = 0, **environment: str) -> str:
+    def run(self, *command: str, expect: int | None = 0, **environment: str) -> str:
         """What `command` prints, run in this place; AssertionError if it ends otherwise."""
-        bare = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        bare = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "STYLEFORGE"))}
         program = self.bin / command[0]
         done = subprocess.run(
             [program, *command[1:]],
             cwd=self.folder,
-            env=bare | {"QT_QPA_PLATFORM": "offscreen"} | environment,
+            env=bare | self.own | environment,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == expect, done.stderr
+        assert expect is None or done.returncode == expect, done.stderr
         return done.stdout.strip()
 
     def python(self, code: str) -> str:
@@ -94,10 +99,31 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The wheel of the program and that of the operations alone."""
-    target = tmp_path_factory.mktemp("wheels")
-    return build(CHECKOUT, target), build(CHECKOUT / "wheels" / "kernel_fusion", target)
+def wheels(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Both wheels, of the unpacked source distribution: of the program, for this machine, with an
+    image of the CPU kernels and one that is not for it; and of the operations alone, for any."""
+    if this_platform() == ANY:
+        pytest.skip("there is no wheel for this machine")
+    folder = tmp_path_factory.mktemp("wheels")
+    with tarfile.open(build_wheels.build_sdist(folder)) as archive:
+        archive.extractall(folder, filter="data")
+    (source,) = (path for path in folder.iterdir() if path.is_dir())
+    assert not (source / "kernels" / "images").exists()
+    (source / "kernels" / "images").mkdir()
+    made = [source / "kernels" / "images" / name for name in (image(), OTHERS)]
+    for path in made:
+        shutil.copy(build.handle(NORM)._name, path)
+    write_manifest(source / "kernels" / "images", made)
+    operations = source / "wheels" / "kernel_fusion"
+    return (
+        build_wheels.build_wheel(source, this_platform(), folder),
+        build_wheels.build_wheel(operations, ANY, folder),
+    )
+
+
+def image() -> str:
+    """The image of the CPU kernels for this machine."""
+    return prebuilt.image_name(LIBRARIES[NORM], prebuilt.targets()[0])
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +142,22 @@ def test_a_wheel_takes_two_names_at_the_top_level(wheels):
     for wheel in wheels:
         names = {name.partition("/")[0] for name in contents(wheel)}
         assert names == {"styleforge", "kernel_fusion"}
+
+
+def test_a_wheel_with_images_names_its_platform_and_holds_no_others(wheels):
+    program, operations = (
+        {name.rpartition("/")[2] for name in contents(wheel) if "/kernels/images/" in name}
+        for wheel in wheels
+    )
+    assert wheels[0].name.endswith(f"-py3-none-{tag(this_platform())}.whl")
+    assert program == {image(), prebuilt.MANIFEST}
+    with zipfile.ZipFile(wheels[0]) as archive:
+        (told,) = (name for name in archive.namelist() if name.endswith(".dist-info/WHEEL"))
+        lines = archive.read(told).decode().splitlines()
+    assert {"Root-Is-Purelib: false", f"Tag: py3-none-{tag(this_platform())}"} <= {*lines}
+    assert wheels[1].name.endswith("-py3-none-any.whl")
+    assert not operations
+    assert wheels[0].stat().st_size < build_wheels.MAX_BYTES - 4_000_000  # room for CUDA's images
 
 
 def test_the_wheels_hold_the_same_operations(wheels):
@@ -151,13 +193,20 @@ def test_the_installed_program_says_its_version(place):
     assert place.run("python", "-m", "styleforge", "--version").endswith(styleforge_version())
 
 
-def test_the_installed_program_finds_its_kernels_and_styles(place, native_kernels, capsys):
-    status = main(["doctor", "--json"])  # 1 where a system library is missing
-    ours = json.loads(capsys.readouterr().out)
-    report = json.loads(place.run("styleforge", "doctor", "--json", expect=status))
-    kernels = report["Kernels"]
-    assert kernels[0]["says"] == f"imported from {place.packages / 'styleforge' / 'kernels'}"
-    assert kernels[1:] == ours["Kernels"][1:]
+def test_the_installed_program_runs_its_image_where_there_is_no_compiler(
+    place, native_kernels, tmp_path
+):
+    # 1 where a system library is missing.
+    said = place.run("styleforge", "doctor", "--json", expect=None, PATH=str(tmp_path))
+    report = json.loads(said)
+    kernels = [finding["says"] for finding in report["Kernels"]]
+    assert kernels[0] == f"imported from {place.packages / 'styleforge' / 'kernels'}"
+    assert f"library {NORM}: image {prebuilt.targets()[0]}" in kernels
+    for status in native_kernels:
+        assert any(
+            says.startswith(f"{status.name} on cpu runs on {status.runs}") for says in kernels
+        )
+    assert {"state": "ok", "says": "no C++ compiler is needed"} in report["Compiler"]
     assert "Candy" in place.run("styleforge", "styles", "list")
 
 

@@ -1,46 +1,40 @@
 """Builds the wheel `kernel-fusion` (PEP 517) from the checkout that this folder lies in.
 
-It holds the same files under the same names as the wheel `styleforge`, which needs it not.
+It holds the same files under the same names as the wheel `styleforge`, which needs it not. The
+setting `platform` says for which machines, as there.
 """
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 import sys
-import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
-
-from setuptools import build_meta
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
-from arrange import CHECKOUT, KERNELS, arrange  # noqa: E402  (its folder is on the path now)
+# Their folder is on the path now.
+from arrange import CHECKOUT, KERNELS  # noqa: E402
+from building import Settings, build, write_metadata  # noqa: E402
 
 
 def build_wheel(
-    wheel_directory: str,
-    config_settings: Mapping[str, Any] | None = None,
-    metadata_directory: str | None = None,
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """Build the wheel into `wheel_directory`; its name."""
-    target = str(Path(wheel_directory).resolve())
-    with _arranged():
-        return build_meta.build_wheel(target, config_settings)
+    return build(wheel_directory, config_settings, KERNELS, _project())
 
 
-@contextlib.contextmanager
-def _arranged() -> Iterator[None]:
-    """The working directory is the part of the checkout that the wheel holds."""
-    settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder)
-        arrange(target, KERNELS)
-        shutil.copy(HERE / "pyproject.toml", target)
-        (target / "VERSION").write_text(settings["project"]["version"], "utf-8")
-        with contextlib.chdir(target):
-            yield
+def prepare_metadata_for_build_wheel(
+    metadata_directory: str, config_settings: Settings = None
+) -> str:
+    """Write the wheel's metadata into `metadata_directory`; the name of their folder."""
+    return write_metadata(metadata_directory, _project())
+
+
+def _project() -> dict[str, str]:
+    program = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))
+    return {
+        "pyproject.toml": (HERE / "pyproject.toml").read_text("utf-8"),
+        "VERSION": program["project"]["version"],
+    }

@@ -15,7 +15,9 @@ import torch
 
 from app.cli import main
 from app.commands import doctor
+from app.unused_gpu import mending_command
 from kernels.jit import build
+from kernels.jit.libraries import LIBRARIES
 from kernels.ops.registry import OPS
 from utils import system
 from utils.system import Missing
@@ -34,8 +36,8 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
         "Program",
         "PyTorch",
         "Packages",
-        "Compiler",
         "Kernels",
+        "Compiler",
         "Cameras",
         "Window",
         "Folders",
@@ -66,6 +68,27 @@ def test_a_kernel_that_cannot_run_is_a_note_with_its_reason(native_kernels, monk
     assert {finding.state for finding in without} == {doctor.NOTE}
     assert len(without) == sum(op.library == "instance_norm" for op in OPS.values())
     assert not any("the native norm" in finding.says for finding in without)
+
+
+def test_a_compiler_is_recommended_only_where_a_library_lacks_one(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    used = dict.fromkeys(LIBRARIES, "")
+    monkeypatch.setattr(build, "_reasons", used)
+    found = doctor.run_check(doctor.check_compiler)
+    assert {finding.state for finding in found} == {doctor.OK}
+    assert not any("install" in finding.says for finding in found)
+    monkeypatch.setattr(build, "_reasons", used | {"instance_norm": build.NOT_BUILT})
+    told = says(doctor.run_check(doctor.check_compiler))
+    assert "note: instance_norm cannot be compiled: no C++ compiler found: " in told
+    assert "C++" not in says(doctor.run_check(doctor.check_window))
+
+
+def test_an_unused_card_is_a_note_with_the_command_that_mends_it(monkeypatch):
+    monkeypatch.setattr(doctor, "has_unused_gpu", lambda: True)
+    told = says(doctor.run_check(doctor.check_torch))
+    assert "note: Your NVIDIA card is not used: this is PyTorch's CPU build" in told
+    assert mending_command() in told
 
 
 def test_another_package_named_kernels_is_recognised(tmp_path):

@@ -23,6 +23,7 @@ from kernels.ops.convolution import unavailable_reason
 from kernels.ops.registry import OPS, prepare
 from kernels.residual_block_wrapper import FusedResidualBlock
 from models.layers import ResidualBlock
+from tests.helpers.opcheck import opcheck
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 LAYOUTS = [torch.contiguous_format, torch.channels_last]
@@ -332,7 +333,7 @@ def test_operations_are_registered_as_pytorch_wants_them(name, layout, device):
         if isinstance(tensor, Tensor):
             tensor.requires_grad_()
     # cuDNN may take another algorithm the second time, so gradients differ by rounding.
-    torch.library.opcheck(OPS[name].overload, given, atol=1e-3, rtol=1e-3)
+    opcheck(OPS[name].overload, given, atol=1e-3, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,203 @@
+"""`styleforge gpu`: replaces PyTorch by the build that uses this machine's NVIDIA card.
+
+PyTorch is asked in a process of its own and never imported here: its libraries are replaced, and
+Windows locks those that are loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+
+from app.errors import StyleForgeError
+from utils.nvidia_driver import NvidiaDriver, find_driver
+
+ROOT = Path(__file__).parents[2]
+CONSTRAINTS = ROOT / "constraints.txt"  # in a checkout, of the versions that are installed there
+INDEX = "https://download.pytorch.org/whl"  # PyTorch's own; PyPI has its CPU build for Windows
+
+ASK_TORCH = """
+import json, torch
+usable = torch.cuda.is_available()
+name = torch.cuda.get_device_name() if usable else ""
+print(json.dumps([torch.__version__, torch.version.cuda or "", name]))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The PyTorch of this environment.
+
+    Attributes:
+        version: Its version, such as "2.13.0+cpu".
+        cuda: The CUDA release that it was built with; empty for a CPU build.
+        gpu: The name of the GPU that it uses; empty if it uses none.
+    """
+
+    version: str
+    cuda: str
+    gpu: str
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `gpu` and its flag."""
+    parser = subparsers.add_parser(
+        "gpu",
+        help="install the PyTorch that uses this machine's NVIDIA card",
+        description="Replaces PyTorch's CPU build, in the environment that StyleForge is installed "
+        "in, by the build for the NVIDIA driver: a download of gigabytes. Prints the command "
+        "first, and waits until StyleForge's windows are closed.",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only print the command")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Install the PyTorch for this machine's GPU, and check that it uses the GPU.
+
+    Raises:
+        StyleForgeError: There is no GPU, or it still cannot be used; the message says why.
+    """
+    if sys.platform == "darwin":
+        raise StyleForgeError(
+            "PyTorch uses no NVIDIA card on macOS, so there is nothing to install"
+        )
+    driver = find_driver()
+    if driver is None:
+        raise StyleForgeError(
+            "no NVIDIA driver with a card was found; if there is a card, install its driver first"
+        )
+    before = ask_torch()
+    if before and before.gpu:
+        _say(f"{before.gpu} is used already: PyTorch {before.version}, CUDA {before.cuda}")
+        return 0
+    command = install_command(driver)
+    _say(subprocess.list2cmdline(command) if sys.platform == "win32" else shlex.join(command))
+    if args.dry_run:
+        return 0
+    if spec := find_spec("torch"):
+        wait_for_others(Path(spec.origin or "").parent)
+    if status := subprocess.run(command, check=False).returncode:
+        raise StyleForgeError(f"PyTorch could not be replaced: the command ended with {status}")
+    after = ask_torch()
+    if after is None:
+        raise StyleForgeError("PyTorch was replaced and cannot be imported; run this again")
+    if not after.gpu:
+        build = f"CUDA {after.cuda}" if after.cuda else "a CPU build"
+        raise StyleForgeError(
+            f"PyTorch {after.version} ({build}) was installed and does not use the card; "
+            f"the driver supports CUDA {_dotted(driver.cuda)}: a newer one may help"
+        )
+    _say(f"{after.gpu} is used now: PyTorch {after.version}, CUDA {after.cuda}")
+    return 0
+
+
+def ask_torch() -> Installed | None:
+    """What PyTorch says of itself in a process of its own; None if it cannot be imported."""
+    # -P: a file of the working directory is not taken for PyTorch.
+    command = [sys.executable, "-P", "-c", ASK_TORCH]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Installed(*json.loads(done.stdout.splitlines()[-1])) if not done.returncode else None
+
+
+def install_command(driver: NvidiaDriver) -> list[str]:
+    """The command that replaces PyTorch in this environment.
+
+    uv chooses the build by the driver, and pip is told which.
+
+    Raises:
+        StyleForgeError: There is neither uv nor pip, or pip has no build for this driver.
+    """
+    wanted = [torch_requirement()]
+    if CONSTRAINTS.is_file():
+        wanted += ["--constraint", str(CONSTRAINTS)]
+    if uv := find_uv():
+        command = [uv, "pip", "install", "--python", sys.executable, "--torch-backend", "auto"]
+        return [*command, "--reinstall-package", "torch", *wanted]
+    if find_spec("pip") is None:
+        raise StyleForgeError(
+            "neither uv nor pip was found: install uv, and run this again with it on the PATH"
+        )
+    # Of two builds of one version pip would keep the one that is there.
+    command = [sys.executable, "-m", "pip", "install", "--force-reinstall"]
+    return [*command, "--index-url", f"{INDEX}/{build_for(driver)}", *wanted]
+
+
+def torch_requirement() -> str:
+    """The versions of PyTorch that this StyleForge runs on, such as "torch<2.16,>=2.9"."""
+    try:
+        needed = requires("styleforge") or []
+    except PackageNotFoundError as error:
+        raise StyleForgeError("StyleForge is not installed in this environment") from error
+    return next(line for line in needed if re.match(r"torch\b", line))
+
+
+def build_for(driver: NvidiaDriver) -> str:
+    """The part of PyTorch's index that has the build for a driver and its GPUs.
+
+    Of these two every version since 2.9 has a build. That of CUDA 12.6 runs on every driver of
+    CUDA 12 and GPUs up to Hopper, that of CUDA 13.0 on GPUs since Turing.
+
+    Raises:
+        StyleForgeError: The driver is too old.
+    """
+    capabilities = driver.capabilities or ((7, 5),)
+    oldest, newest = min(capabilities), max(capabilities)
+    if driver.cuda >= (13, 0) and oldest >= (7, 5):
+        return "cu130"
+    least = (13, 0) if newest >= (10, 0) else (12, 0)
+    if driver.cuda < least:
+        raise StyleForgeError(
+            f"the NVIDIA driver supports CUDA {_dotted(driver.cuda)}, PyTorch for this card needs "
+            f"{_dotted(least)} or newer: install a newer driver"
+        )
+    return "cu126"
+
+
+def find_uv() -> str | None:
+    """The path of uv: on the PATH, in this environment, where its installer or ours puts it."""
+    home = Path.home()
+    folders = [sysconfig.get_path("scripts"), home / ".local" / "bin", home / ".cargo" / "bin"]
+    if sys.platform == "win32":  # elsewhere others may write to the folder around an environment
+        folders.append(Path(sys.prefix).parent)
+    return shutil.which("uv") or shutil.which("uv", path=os.pathsep.join(map(str, folders)))
+
+
+def wait_for_others(folder: Path) -> None:
+    """Wait until no other process of this user has loaded a library of `folder`, PyTorch's."""
+    while others := [process for process in psutil.process_iter() if _uses(process, folder)]:
+        names = ", ".join(f"{process.name()} ({process.pid})" for process in others)
+        _say(f"PyTorch is in use. Close StyleForge's window, or end: {names}")
+        psutil.wait_procs(others)
+
+
+def _uses(process: psutil.Process, folder: Path) -> bool:
+    """Whether a process has mapped a file of a folder into its memory."""
+    if process.pid == os.getpid():
+        return False
+    try:
+        maps = process.memory_maps()
+    except (psutil.Error, OSError):  # another user's, or ended
+        return False
+    return any(Path(each.path).is_relative_to(folder) for each in maps)
+
+
+def _dotted(release: tuple[int, int]) -> str:
+    return f"{release[0]}.{release[1]}"
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

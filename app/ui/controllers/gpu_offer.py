@@ -1,0 +1,34 @@
+"""Offers the command that installs the PyTorch for an NVIDIA card that is not used."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QGuiApplication
+
+from app.background_jobs import RunJob
+from app.ui.widgets.message_bars import NoticeBar
+from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
+
+
+def look_for_unused_gpu(run: RunJob, notices: NoticeBar) -> None:
+    """Ask the NVIDIA driver in the background; if its card is not used, offer what mends that.
+
+    The command is copied and not run: it replaces files that this process has loaded.
+    """
+
+    def ask() -> str:
+        return mending_command() if has_unused_gpu() else ""
+
+    def offer(command: str) -> None:
+        if command:
+            notices.show_offer(
+                f"{SENTENCE}. Close StyleForge and run in a terminal: {command}",
+                "&Copy command",
+                "Copy the command, to paste it into a terminal",
+                lambda: copy(command),
+            )
+
+    def copy(command: str) -> None:
+        QGuiApplication.clipboard().setText(command)
+        notices.show_notice(f"Copied: {command}")
+
+    run(ask, offer, doing="look for an NVIDIA card")

@@ -1,0 +1,122 @@
+"""Each wheel holds the images of its platform, says so in its name, and is refused otherwise."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kernels.driver import images
+from kernels.jit.libraries import LIBRARIES
+from kernels.jit.prebuilt import IMAGES, MANIFEST, image_name
+from tools import build_wheels
+from tools.build_wheels import WheelError
+from tools.prebuild.__main__ import write_manifest
+from tools.prebuild.cpu import TARGETS
+from wheels import platforms
+from wheels.platforms import ANY, PLATFORMS, choose, copy_images, selected, tag
+
+CPU = {image_name(LIBRARIES["instance_norm"], target): target for target in TARGETS}
+CUDA = {"conv2d.sm_80.xz", "network_sm90.sm_90a.xz", "network.json", "operations.json"}
+LISTS = {
+    name: images.ImageList(name, images.source_digest(LIBRARIES[name]), {}, {}, ())
+    for name in ("network", "operations")
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of images as `make prebuild` leaves it, but for what is in the images."""
+    made = tmp_path / "images"
+    made.mkdir()
+    for name in (*CPU, *CUDA):
+        (made / name).write_text(name)
+    for name, listed in LISTS.items():
+        (made / f"{name}.json").write_text(listed.to_json())
+    write_manifest(made, sorted(made.iterdir()))
+    return made
+
+
+def test_every_image_is_in_a_wheel_and_each_wheel_names_what_its_images_need():
+    homes = {
+        target: [key for key, each in PLATFORMS.items() if target.startswith(each.images)]
+        for target in TARGETS
+    }
+    for target, (triple, _) in TARGETS.items():
+        (key,) = homes[target]
+        version = re.search(r"(gnu|macos)\.(\d+)\.(\d+)$", triple)
+        named = version and f"_{version[2]}_{version[3]}_" in tag(key)
+        assert named or tag(key) == "win_amd64"
+    assert set(PLATFORMS) == {key for (key,) in homes.values()}
+
+
+@pytest.mark.parametrize("key", PLATFORMS)
+def test_a_wheel_holds_its_images_and_lists_no_others(key, folder, tmp_path):
+    copy_images(key, folder, tmp_path / "copied")
+    held = {path.name for path in (tmp_path / "copied").iterdir()}
+    cpu = {name for name, target in CPU.items() if target.startswith(key)}
+    assert cpu
+    assert held == {MANIFEST} | cpu | (set() if key == "macos-arm64" else CUDA)
+    manifest = json.loads((tmp_path / "copied" / MANIFEST).read_text())
+    assert manifest["images"].keys() == held - {MANIFEST}
+
+
+def test_without_images_this_machines_wheel_is_for_any(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(platforms, "this_platform", lambda: "linux-arm64")
+    assert choose(None, folder) == "linux-arm64"
+    assert choose(ANY, folder) == ANY
+    assert choose(None, tmp_path / "none") == ANY
+    copy_images(ANY, folder, tmp_path / "copied")
+    assert not (tmp_path / "copied").exists()
+    monkeypatch.setattr(platforms, "this_platform", lambda: ANY)
+    assert choose(None, folder) == ANY
+
+
+def test_what_cannot_be_built_is_refused_in_a_sentence(folder, tmp_path):
+    with pytest.raises(ValueError, match="no wheel is built for 'amiga'; choose linux-x86_64, "):
+        choose("amiga", folder)
+    with pytest.raises(
+        ValueError, match="none holds no image for macos-arm64: run `make prebuild`"
+    ):
+        choose("macos-arm64", tmp_path / "none")
+    (folder / "conv2d.sm_80.xz").unlink()
+    with pytest.raises(ValueError, match=r"lacks the image conv2d\.sm_80\.xz of its manifest"):
+        copy_images("linux-arm64", folder, tmp_path / "copied")
+    (folder / MANIFEST).write_text('{"images": 3}')
+    with pytest.raises(ValueError, match=r"manifest\.json is damaged"):
+        selected("linux-arm64", folder)
+
+
+def test_images_of_other_sources_than_todays_are_refused(folder):
+    for key in PLATFORMS:
+        build_wheels.check_images(key, folder)
+    edited = images.ImageList("network", "0" * 64, {}, {}, ())
+    (folder / "network.json").write_text(edited.to_json())
+    build_wheels.check_images("macos-arm64", folder)
+    with pytest.raises(WheelError, match=r"network\.json is of other sources: run `make prebuild`"):
+        build_wheels.check_images("linux-x86_64", folder)
+    write_manifest(folder, [path for path in folder.iterdir() if "macos" not in path.name])
+    with pytest.raises(WheelError, match=r"lacks instance_norm-\w+-macos-arm64\.dylib"):
+        build_wheels.check_images("macos-arm64", folder)
+
+
+def test_a_wheel_that_is_too_large_is_refused(tmp_path):
+    wheel = tmp_path / "a.whl"
+    wheel.touch()
+    build_wheels.check_sizes([wheel])
+    with wheel.open("wb") as file:
+        file.truncate(40_000_001)
+    with pytest.raises(WheelError, match=r"a\.whl has 40,000,001 bytes, more than 40,000,000"):
+        build_wheels.check_sizes([wheel])
+
+
+def test_images_for_linux_need_no_newer_glibc_than_the_wheel_names():
+    found = list(IMAGES.glob("*-linux-*.so"))
+    if not found:
+        pytest.skip("there are no images here; `make prebuild` makes them")
+    for path in found:
+        versions = re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())
+        assert versions
+        assert max(map(int, versions)) <= 17, path.name

@@ -1,0 +1,68 @@
+"""What the NVIDIA driver says of this machine, asked without PyTorch.
+
+So it can be asked before PyTorch is imported, where it is broken, and where it is a build that
+knows no GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import byref, c_int
+from dataclasses import dataclass
+
+LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+
+# Names as in cuda.h.
+CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75
+CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
+
+
+@dataclass(frozen=True, slots=True)
+class NvidiaDriver:
+    """A driver that runs at least one GPU.
+
+    Attributes:
+        cuda: The newest CUDA release that it supports, such as (12, 6).
+        capabilities: The compute capability of each GPU that tells it, such as (8, 6).
+    """
+
+    cuda: tuple[int, int]
+    capabilities: tuple[tuple[int, int], ...]
+
+
+def find_driver(library: str = LIBRARY) -> NvidiaDriver | None:
+    """Ask the driver, which may take a second. It allocates nothing on a GPU.
+
+    Args:
+        library: The driver's shared library.
+
+    Returns:
+        None where there is no driver, or no GPU that it runs.
+    """
+    try:
+        driver = ctypes.CDLL(library)
+    except OSError:
+        return None
+    count, version = c_int(), c_int()
+    if driver.cuInit(0) or driver.cuDeviceGetCount(byref(count)):
+        return None
+    if not count.value or driver.cuDriverGetVersion(byref(version)):
+        return None
+    found = (_capability(driver, ordinal) for ordinal in range(count.value))
+    capabilities = tuple(capability for capability in found if capability)
+    return NvidiaDriver((version.value // 1000, version.value % 1000 // 10), capabilities)
+
+
+def _capability(driver: ctypes.CDLL, ordinal: int) -> tuple[int, int] | None:
+    """The compute capability of a GPU; None if the driver does not tell it."""
+    device, major, minor = c_int(), c_int(), c_int()
+    asked = (
+        (major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        (minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+    )
+    if driver.cuDeviceGet(byref(device), ordinal):
+        return None
+    if any(driver.cuDeviceGetAttribute(byref(value), name, device) for value, name in asked):
+        return None
+    return major.value, minor.value

@@ -1,0 +1,86 @@
+"""Builds a wheel for the platform that was asked for: what both backends do."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from arrange import CHECKOUT, IMAGES, PACKAGE, arrange, copy_texts
+from platforms import ANY, choose, copy_images, tag
+from setuptools import build_meta
+
+Settings = Mapping[str, Any] | None
+WITHOUT_IMAGES = (
+    "this wheel holds no images of native libraries: its kernels are compiled where they are used, "
+    "or PyTorch's run instead; `make prebuild` makes the images"
+)
+
+# The images make it a wheel of one platform, and are no extension modules of one Python.
+SETUP = """
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+
+class PlatformDistribution(Distribution):
+    def has_ext_modules(self):
+        return True
+
+class PlatformWheel(bdist_wheel):
+    def get_tag(self):
+        return "py3", "none", "{tag}"
+
+setup(distclass=PlatformDistribution, cmdclass={{"bdist_wheel": PlatformWheel}})
+"""
+
+
+def build(
+    wheel_directory: str,
+    config_settings: Settings,
+    moved: Collection[str],
+    project: Mapping[str, str],
+) -> str:
+    """Build a wheel of the checkout; its name.
+
+    Args:
+        wheel_directory: Where the wheel is put.
+        config_settings: May have `platform`, see `choose`.
+        moved: The folders of the checkout that it holds, see `arrange`.
+        project: The files that describe it, their text by their name.
+
+    Raises:
+        ValueError: There is no such setting or platform, or no image for it.
+    """
+    asked = dict(config_settings or {})
+    platform = choose(asked.pop("platform", None), IMAGES)
+    if asked:
+        raise ValueError(f"no such setting: {', '.join(asked)}; there is `platform` alone")
+    if platform == ANY:
+        sys.stderr.write(f"{WITHOUT_IMAGES}\n")
+    directory = str(Path(wheel_directory).resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder)
+        arrange(target, moved)
+        copy_images(platform, IMAGES, target / PACKAGE / IMAGES.relative_to(CHECKOUT))
+        script = {} if platform == ANY else {"setup.py": SETUP.format(tag=tag(platform))}
+        _write({**project, **script}, target)
+        with contextlib.chdir(target):
+            return build_meta.build_wheel(directory)
+
+
+def write_metadata(metadata_directory: str, project: Mapping[str, str]) -> str:
+    """Write the metadata of a wheel, without what it holds; the name of their folder."""
+    directory = str(Path(metadata_directory).resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder)
+        copy_texts(target)
+        _write(project, target)
+        with contextlib.chdir(target):
+            return build_meta.prepare_metadata_for_build_wheel(directory)
+
+
+def _write(project: Mapping[str, str], target: Path) -> None:
+    for name, text in project.items():
+        (target / name).write_text(text, "utf-8")
