@@ -14,9 +14,14 @@ from utils.text import printable
 
 CODE = 100  # characters of a function's name in a message
 
-# PyTorch warns of these in addition to the error raised below. The filters are the process's,
-# since they cannot be set for one of several threads.
-for _message in ("Detected pickle protocol", "TypedStorage is deprecated"):
+# PyTorch warns of the first two in addition to the error raised below, and of the last while it
+# reads sparse tensors, which those who ask for weights refuse. The filters are the process's, since
+# they cannot be set for one of several threads.
+for _message in (
+    "Detected pickle protocol",
+    "TypedStorage is deprecated",
+    "Validating sparse tensor invariants",  # since PyTorch 2.15
+):
     warnings.filterwarnings("ignore", message=_message)
 
 

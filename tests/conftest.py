@@ -66,7 +66,13 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """A warning nobody asked for fails the test; ask with `caplog.clear()`."""
     yield
-    loud = [r.getMessage() for r in caplog.get_records("call") if r.levelno >= logging.WARNING]
+    loud = [
+        record.getMessage()
+        for record in caplog.get_records("call")
+        # PyTorch 2.9 writes a warning about expressions of its own while it checks an operation.
+        if record.levelno >= logging.WARNING
+        and record.name != "torch.fx.experimental.symbolic_shapes"
+    ]
     assert not loud, f"unexpected log messages: {loud}"
 
 
