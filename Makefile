@@ -14,10 +14,11 @@ run: $(VENV)/.installed
 	@$(PYTHON) -m utils.system $(if $(wildcard kernels/images/manifest.json),,--compiler)
 	@$(PYTHON) -m app $(ARGS)
 
-# On as many processes as there are cores, four at most: each takes about 2 GB.
+# On as many processes as there are cores, four at most: each takes about 2 GB. A process that has
+# done its tests takes over half of another's, so that all end together.
 test: $(VENV)/.installed-test
 	@$(PYTHON) -m utils.system --tests
-	$(PYTHON) -m pytest -n logical --maxprocesses 4 --dist loadscope $(ARGS)
+	$(PYTHON) -m pytest -n logical --maxprocesses 4 --dist worksteal $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff check

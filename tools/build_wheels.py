@@ -94,7 +94,7 @@ def _wanted(platform: str, folder: Path) -> Iterator[str]:
                 found = images.ImageList.read(folder, name)
             except BuildError as error:
                 raise WheelError(f"{error}: run `make prebuild`") from error
-            if found.digest != images.source_digest(library):
+            if found.digest != library.digest:
                 raise WheelError(f"{folder / name}.json is of other sources: run `make prebuild`")
             yield from (f"{name}.json", *(image.file for image in found.images))
 

@@ -182,16 +182,24 @@ def check_compiler() -> Iterator[Finding]:
 
 
 def _libraries_to_compile() -> list[str]:
-    """The libraries for this machine's devices that are not in use and have no image to try."""
-    from kernels.jit import build
+    """The libraries for this machine's devices that only a compiler can bring into use."""
+    from kernels.jit import build, prebuilt
+    from kernels.jit.errors import BuildError, Unsupported
     from kernels.jit.libraries import LIBRARIES
 
-    return [
-        library.name
-        for library in LIBRARIES.values()
-        if (library.cpu or torch.cuda.is_available())
-        and build.reason(library.name) not in ("", build.NOT_TESTED)
-    ]
+    found = []
+    for library in LIBRARIES.values():
+        of_this_machine = library.cpu or torch.cuda.is_available()
+        if not of_this_machine or build.reason(library.name) in ("", build.NOT_TESTED):
+            continue
+        try:
+            prebuilt.find(library)
+        except Unsupported:  # compiled, it would not run either
+            continue
+        except BuildError:
+            pass  # there is no image that can be used
+        found.append(library.name)
+    return found
 
 
 def check_kernels(*, build: bool) -> Iterator[Finding]:

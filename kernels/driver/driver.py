@@ -56,6 +56,7 @@ class Driver:
     """The CUDA driver of this machine.
 
     Attributes:
+        release: The newest CUDA release that it supports, such as 13000 for 13.0.
         launch: cuLaunchKernelEx(config, kernel, parameters, extra), which returns a CUresult.
 
     Args:
@@ -78,6 +79,7 @@ class Driver:
                 f"the NVIDIA driver supports CUDA {_release(version.value)}; "
                 f"the native kernels need {_release(NEEDED)} or newer, so install a newer driver"
             )
+        self.release: int = version.value
         self._load = driver.cuLibraryLoadData
         self._load.argtypes = [
             *(POINTER(c_void_p), c_char_p, c_void_p, c_void_p, c_uint),

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from kernels.jit.errors import BuildError
-from kernels.jit.libraries import FOLDER, Library
 
 OLDEST = (7, 5)  # compute capability that anything is compiled for
 MOST_BYTES = 1 << 28  # of an image, decompressed
@@ -61,7 +60,7 @@ class ImageList:
 
     Attributes:
         library: Whose images they are.
-        digest: Of the sources they were compiled from, see `source_digest`.
+        digest: Of the sources they were compiled from, see `Library.digest`.
         description: What the library says of itself, the JSON of its `<library>_abi.cu`.
         kernels: By source, the name in its images of each kernel, by its name in C++.
         images: The images.
@@ -123,16 +122,6 @@ class ImageList:
         if hashlib.sha256(data).hexdigest() != image.sha256:
             raise BuildError(f"the image {path} is not the one that {self.library}.json lists")
         return data
-
-
-def source_digest(library: Library) -> str:
-    """A digest of everything a library's images are compiled from, the same on every system."""
-    digest = hashlib.sha256()
-    shims = sorted((FOLDER / "include" / "nvrtc").glob("*.h"))
-    for path in [*library.sources, *library.headers, *shims]:
-        text = path.read_bytes().replace(b"\r\n", b"\n")
-        digest.update(f"{path.relative_to(FOLDER).as_posix()}\0{len(text)}\0".encode() + text)
-    return digest.hexdigest()
 
 
 def too_old(capability: tuple[int, int]) -> str:

@@ -15,13 +15,13 @@ import hashlib
 import json
 import logging
 import os
-import platform
 import shutil
 import sys
 import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import torch
@@ -29,7 +29,7 @@ from filelock import FileLock, Timeout
 
 from kernels.jit import prebuilt, subprocesses
 from kernels.jit.errors import BuildError as BuildError
-from kernels.jit.errors import CachedFailure
+from kernels.jit.errors import CachedFailure, Unsupported
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.jit.openmp import use_openmp
 from kernels.jit.subprocesses import stop as stop
@@ -54,12 +54,12 @@ NOT_BUILT = "not built yet"
 NOT_TESTED = "not tested on this machine yet"
 BUILDING = "building"
 
-_handles: dict[str, ctypes.CDLL] = {}  # of the libraries in use
+_handles: dict[str, Any] = {}  # of the libraries in use
 _origins: dict[str, str] = {}  # by library: where the one in use comes from, in words
 _reasons: dict[str, str] = {}  # by library: why it is not in use; empty once it is
 _looked: set[str] = set()  # of the libraries that `load_built` has looked for
 _loading = threading.RLock()
-_setups: dict[str, Callable[[ctypes.CDLL], None]] = {}
+_setups: dict[str, Callable[[Any], None]] = {}
 
 
 def reason(name: str) -> str:
@@ -119,12 +119,15 @@ def load_built(name: str, *, tests: bool = False) -> bool:
         _loading.release()
 
 
-def handle(name: str) -> ctypes.CDLL:
-    """The loaded library `name`, to call through its C names; KeyError if it is not in use."""
+def handle(name: str) -> Any:
+    """The loaded library `name`, to call through its C names; KeyError if it is not in use.
+
+    It is a ctypes.CDLL or, of images for a GPU, what its `kernels.driver` loader made of them.
+    """
     return _handles[name]
 
 
-def on_load(name: str, setup: Callable[[ctypes.CDLL], None]) -> None:
+def on_load(name: str, setup: Callable[[Any], None]) -> None:
     """Have `setup` called with the library `name` whenever a process loads it.
 
     What `setup` raises as a BuildError is the reason why the library is not in use.
@@ -132,14 +135,12 @@ def on_load(name: str, setup: Callable[[ctypes.CDLL], None]) -> None:
     _setups[name] = setup
 
 
-def adopt(name: str, built: Path) -> None:
-    """Take the file `built` as the library `name`, and set it up.
+def adopt(name: str, library: Any) -> None:
+    """Take what was loaded, as `handle` returns it, as the library `name`, and set it up.
 
     Raises:
-        OSError: The file cannot be loaded.
         BuildError: The library does not match this program.
     """
-    library = ctypes.CDLL(str(built))
     if LIBRARIES[name].cpu:
         use_openmp(library)
     if name in _setups:
@@ -176,11 +177,11 @@ def _attempt(name: str, *, force: bool, compiles: bool, tests: bool) -> bool:
 
 def _load(library: Library, force: bool, compiles: bool, tests: bool) -> None:
     """Take the image or, where there is none that can be used, the build."""
-    if not library.cpu or os.environ.get("STYLEFORGE_BUILD"):
+    if os.environ.get("STYLEFORGE_BUILD"):
         return _load_build(library, force, compiles)
     try:
         return _load_image(library, force, tests)
-    except NotTested:
+    except (NotTested, Unsupported):
         raise
     except prebuilt.NoImage:
         return _load_build(library, force, compiles)
@@ -200,8 +201,7 @@ class NotTested(BuildError):
 
 def _load_image(library: Library, force: bool, tests: bool) -> None:
     image = prebuilt.find(library)
-    machine = [image.name, _sha256(image), platform.processor(), torch.__version__]
-    key = hashlib.sha256("\0".join(machine).encode()).hexdigest()
+    key = hashlib.sha256(image.identity.encode()).hexdigest()
     record = cache() / f"{library.name}.tested.json"
     verdict = None if force else _verdict(record, key)
     if verdict is None:
@@ -215,17 +215,14 @@ def _load_image(library: Library, force: bool, tests: bool) -> None:
             log.info("%s: cannot keep that it was tested: %s", library.name, error)
     if verdict:
         raise BuildError(verdict)
-    try:
-        adopt(library.name, image)
-    except OSError as error:
-        raise BuildError(f"the image {image.name} does not load: {error}") from error
-    _origins[library.name] = f"image {image.stem.partition('-')[2].partition('-')[2]}"
+    adopt(library.name, image.load())
+    _origins[library.name] = f"image {image.made_for}"
 
 
-def _test_image(library: Library, image: Path) -> str:
+def _test_image(library: Library, image: prebuilt.Image) -> str:
     """Use the image in a child process; the reason why it must not be used, or an empty text."""
     with tempfile.TemporaryDirectory(prefix=f"{library.name}.test-") as folder:
-        arguments = [library.name, folder, "--image", str(image)]
+        arguments = [library.name, folder, "--images", str(prebuilt.IMAGES)]
         try:
             outcome = _run_worker(arguments, dict(os.environ), Path(folder), Path(folder) / "log")
         except CachedFailure as error:
@@ -257,7 +254,7 @@ def _load_build(library: Library, force: bool, compiles: bool) -> None:
     if fresh:
         _build_locked(library, tools, key, built, force)
     try:
-        adopt(library.name, built)
+        adopt(library.name, ctypes.CDLL(str(built)))
         _origins[library.name] = "compiled on this machine"
     except OSError as error:
         # What was loaded once in the child cannot be loaded now: the file was damaged.
@@ -324,14 +321,10 @@ def _run_worker(
     code = subprocesses.run(command, environment, ROOT, logfile)
     result = folder / "result.json"
     if not result.exists():
-        doing = "testing" if "--image" in arguments else "compiling"
+        doing = "testing" if "--images" in arguments else "compiling"
         failed = "test" if doing == "testing" else "build"
         raise CachedFailure(f"{failed} failed: the {doing} process ended with code {code}")
     return json.loads(result.read_text("utf-8"))
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _recall(failure: Path, key: str) -> str:

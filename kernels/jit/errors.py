@@ -9,3 +9,7 @@ class BuildError(RuntimeError):
 
 class CachedFailure(BuildError):
     """A reason that holds until something in the build's key changes, so it is worth keeping."""
+
+
+class Unsupported(BuildError):
+    """A reason that no build changes: the machine cannot run the library, however it is made."""

@@ -12,6 +12,7 @@ A header `include/<interface>.h` declares the launchers that the sources of one 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,20 @@ class Library:
                     waiting.append(header)
         return sorted(found)
 
+    @property
+    def digest(self) -> str:
+        """64 hexadecimal digits that change with everything the library is compiled from.
+
+        The same in every folder and on every system, whatever line ends its files have there.
+        """
+        # NVRTC compiles with these in place of what it lacks of the C and C++ libraries.
+        shims = sorted((FOLDER / "include" / "nvrtc").glob("*.h")) if self.cuda else []
+        digest = hashlib.sha256()
+        for path in [*self.sources, *self.headers, *shims]:
+            text = path.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(f"{_relative(path)}\0{len(text)}\0".encode() + text)
+        return digest.hexdigest()
+
 
 def discover(folder: Path) -> dict[str, Library]:
     """Find the libraries whose sources lie in a folder laid out as `kernels/` is.
@@ -87,6 +102,11 @@ def discover(folder: Path) -> dict[str, Library]:
     for name, sources in sorted(cuda.items()):
         found[name] = Library(name, cuda=tuple(sources), binding=tuple(binding.get(name, ())))
     return found
+
+
+def _relative(path: Path) -> str:
+    """The path below `kernels/`; of a file elsewhere, its name."""
+    return path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.name
 
 
 def _library_of(source: Path) -> str:

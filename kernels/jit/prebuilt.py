@@ -1,28 +1,32 @@
 """Images: libraries that were compiled before, elsewhere, and come with the program as files.
 
-`tools/prebuild` makes them and a manifest with the sha256 of each. An image is named after the
-library, the digest of its sources and what it runs on, so that an edited checkout never runs old
-code. What the manifest does not know, or what others can write to, is not loaded.
+`tools/prebuild` makes them and a manifest with the sha256 of each. An image is listed with the
+digest of the sources it was made of, so that an edited checkout never runs old code. What the
+manifest does not know, or what others can write to, is not loaded.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
-import os
 import platform
-import stat
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER, Library
+from kernels.jit.permissions import refuse_writable_by_others
 
 IMAGES = FOLDER / "images"
 MANIFEST = "manifest.json"
 SUFFIXES = {"linux": ".so", "windows": ".dll", "macos": ".dylib"}
+DIGITS = 16  # of a digest, in the name of an image
 
 _SYSTEMS = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
@@ -30,6 +34,77 @@ _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64":
 
 class NoImage(BuildError):
     """There is no image for this machine, which is no fault; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """What can be used in place of a build.
+
+    Attributes:
+        name: Of the file, or of the list of files.
+        made_for: What it was made for, such as "linux-x86_64_v3" or "sm_90a".
+        identity: Changes with everything that decides whether it works on this machine.
+        load: Loads it and returns what `build.handle` does; raises BuildError where it cannot.
+    """
+
+    name: str
+    made_for: str
+    identity: str
+    load: Callable[[], Any]
+
+
+# From the library, the folder and the manifest.
+Finder = Callable[[Library, Path, Mapping[str, str]], Image]
+
+_finders: dict[str, Finder] = {}
+
+
+def on_find(name: str, finder: Finder) -> None:
+    """Have the image of the library `name`, of CUDA sources, found by `finder`.
+
+    It raises NoImage or BuildError as `find` does, Unsupported where no build would do either.
+    """
+    _finders[name] = finder
+
+
+def find(library: Library, folder: Path | None = None) -> Image:
+    """The best image of a library for this machine, checked against the manifest.
+
+    Args:
+        library: Any.
+        folder: Where images are; those of this package by default.
+
+    Raises:
+        NoImage: None was made for this machine, or the sources were edited since.
+        BuildError: There is one, and it must not be loaded: it is damaged, or others can write to
+            it.
+    """
+    folder = IMAGES if folder is None else folder
+    finder = _find_cpu if library.cpu else _finders.get(library.name)
+    if finder is None:
+        raise NoImage("no images are made of it")
+    return finder(library, folder, _manifest(folder))
+
+
+def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
+    """The content of a file that the manifest lists.
+
+    Args:
+        folder: Of images.
+        name: Of the file.
+        made: The sha256 of each file.
+
+    Raises:
+        BuildError: It is missing or not the file that was made, or others can write to it.
+    """
+    refuse_writable_by_others(folder / name)
+    try:
+        content = (folder / name).read_bytes()
+    except OSError as error:
+        raise BuildError(f"the image {name} cannot be read: {error.strerror}") from error
+    if hashlib.sha256(content).hexdigest() != made.get(name):
+        raise BuildError(f"the image {name} is damaged: its sha256 is not the manifest's")
+    return content
 
 
 def targets() -> tuple[str, ...]:
@@ -47,71 +122,40 @@ def targets() -> tuple[str, ...]:
     return (f"{system}-{machine}",)
 
 
-def source_digest(library: Library) -> str:
-    """16 hexadecimal digits that change with every source and header of the library."""
-    digest = hashlib.sha256()
-    for path in [*library.sources, *library.headers]:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes().replace(b"\r\n", b"\n"))
-    return digest.hexdigest()[:16]
-
-
 def image_name(library: Library, target: str) -> str:
-    """The file of a library for a target, such as "x-0123456789abcdef-linux-x86_64_v3.so"."""
+    """The file of a CPU library for a target, "x-0123456789abcdef-linux-x86_64_v3.so"."""
     suffix = SUFFIXES[target.partition("-")[0]]
-    return f"{library.name}-{source_digest(library)}-{target}{suffix}"
+    return f"{library.name}-{library.digest[:DIGITS]}-{target}{suffix}"
 
 
-def find(library: Library, folder: Path | None = None) -> Path:
-    """The best image of a CPU library for this machine, checked against the manifest.
-
-    Args:
-        library: One with sources for the CPU.
-        folder: Where images are; those of this package by default.
-
-    Returns:
-        A file that has the digest it was made with.
-
-    Raises:
-        NoImage: None was made for this machine, or the sources were edited since.
-        BuildError: There is one, and it must not be loaded: it is damaged, or others can write to
-            it.
-    """
-    folder = IMAGES if folder is None else folder
+def _manifest(folder: Path) -> dict[str, str]:
+    path = folder / MANIFEST
+    if not path.exists():
+        raise NoImage("no images came with this program")
+    refuse_writable_by_others(path)
     try:
-        made = dict(json.loads((folder / MANIFEST).read_text("utf-8"))["images"])
-    except FileNotFoundError:
-        raise NoImage("no images came with this program") from None
+        return dict(json.loads(path.read_text("utf-8"))["images"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BuildError(f"the manifest of images in {folder} cannot be read: {error}") from error
+
+
+def _find_cpu(library: Library, folder: Path, made: Mapping[str, str]) -> Image:
     for target in targets():
         name = image_name(library, target)
         if name in made:
-            _check(folder / name, made[name])
-            return folder / name
-    if any(str(name).startswith(f"{library.name}-{source_digest(library)}-") for name in made):
+            content = checked(folder, name, made)
+            machine = [hashlib.sha256(content).hexdigest(), platform.processor(), torch.__version__]
+            return Image(name, target, "\0".join([name, *machine]), _loader(folder / name))
+    if any(str(name).startswith(f"{library.name}-{library.digest[:DIGITS]}-") for name in made):
         raise NoImage(f"no image for this machine: {platform.system()} {platform.machine()}")
     raise NoImage("the sources differ from those that the images were made of")
 
 
-def _check(image: Path, sha256: str) -> None:
-    if sys.platform != "win32":
-        for path in (image.parent, image):
-            _refuse_writable_by_others(path)
-    try:
-        found = hashlib.sha256(image.read_bytes()).hexdigest()
-    except OSError as error:
-        raise BuildError(f"the image {image.name} cannot be read: {error.strerror}") from error
-    if found != sha256:
-        raise BuildError(f"the image {image.name} is damaged: its sha256 is not the manifest's")
+def _loader(image: Path) -> Callable[[], ctypes.CDLL]:
+    def load() -> ctypes.CDLL:
+        try:
+            return ctypes.CDLL(str(image))
+        except OSError as error:
+            raise BuildError(f"the image {image.name} does not load: {error}") from error
 
-
-def _refuse_writable_by_others(path: Path) -> None:
-    """What another user can change, another user can have this one run."""
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise BuildError(f"the image {path.name} cannot be read: {error.strerror}") from error
-    if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
-        raise BuildError(f"{path} is not loaded: every user can write to it")
-    if found.st_uid not in (0, os.getuid()):
-        raise BuildError(f"{path} is not loaded: it belongs to another user")
+    return load

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from kernels.driver.prebuilt import on
 from kernels.jit import build, toolchain
 from kernels.jit.errors import BuildError
 from kernels.network import abi
@@ -141,8 +143,17 @@ def available(
         dtype: Of weights and activations.
         library: The built network; without it, shared memory is not considered.
     """
-    gpu, told = Gpu.of(device), None if library is None else abi.describe(library)
+    gpu, told = Gpu.of(device), None if library is None else _describe(library)
     return tuple(backend for backend in BACKENDS if not backend.reason(gpu, dtype, told))
+
+
+def loaded(device: torch.device) -> NetworkLibrary:
+    """The network's library that is in use, on a CUDA device; KeyError if none is.
+
+    Raises:
+        BuildError: It is made of images, and none is for that GPU.
+    """
+    return on(build.handle(NETWORK), device)
 
 
 def unavailable_reason(device: torch.device, dtype: torch.dtype) -> str:
@@ -157,11 +168,17 @@ def unsupported(device: torch.device, dtype: torch.dtype) -> str:
     gpu, told = Gpu.of(device), None
     if not build.reason(NETWORK):
         try:
-            told = abi.describe(build.handle(NETWORK))
+            told = _describe(loaded(device))
         except BuildError as error:
             return str(error)
     reasons = [backend.reason(gpu, dtype, told) for backend in BACKENDS]
     return "" if "" in reasons else reasons[-1]
+
+
+@functools.lru_cache(maxsize=8)
+def _describe(library: NetworkLibrary) -> abi.Abi:
+    """Parsed once, since it is asked for with every frame."""
+    return abi.describe(library)
 
 
 def plan_for(
@@ -191,7 +208,7 @@ def plan_for(
         ValueError: No backend, or not the one that was named, runs there.
         BuildError: The library does not match this program.
     """
-    library = library or build.handle(NETWORK)
+    library = library or loaded(device)
     for row in available(device, dtype, library):
         if backend in ("", row.name):
             return row.plan(weights, num_residual_blocks, shape, dtype, device, library, tf32)

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import ctypes
 import json
-import threading
 from collections.abc import Callable
 from ctypes import Structure, c_void_p
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from kernels.driver.driver import Driver
-from kernels.driver.images import ImageList, source_digest, too_old
+from kernels.driver.images import ImageList
 from kernels.driver.launch import Kernel
-from kernels.jit.errors import BuildError
-from kernels.jit.libraries import LIBRARIES
+from kernels.driver.library import DriverLibrary
+from kernels.driver.prebuilt import register
 from kernels.network import abi
-from kernels.network.gpu import Gpu
 from kernels.ops.registry import NETWORK
 
 INVALID_VALUE = 1  # cudaErrorInvalidValue, which the C++ launchers return
@@ -46,8 +42,7 @@ class Launcher:
 class Network:
     """What plans call in place of the compiled library, with the same names and arguments.
 
-    A launcher returns an error as a number, 0 for success. A kernel is looked up by its first
-    launch, so that a process finds only those it uses.
+    A launcher returns an error as a number, 0 for success.
 
     Args:
         images: The list of the folder.
@@ -68,18 +63,8 @@ class Network:
         device: int,
         driver: Driver,
     ) -> None:
-        self._driver, self._device, self._names = driver, device, images.kernels
-        self._libraries: dict[str, c_void_p] = {}
-        for source in images.kernels:
-            image = images.image_for(source, capability)
-            if image is not None:
-                loaded = driver.load(images.load(folder, image), f"the image {image.file}")
-                self._libraries[source] = loaded
-        if not self._libraries:
-            reason = "no image of the native network is for compute capability"
-            raise BuildError(too_old(capability) or f"{reason} {capability[0]}.{capability[1]}")
+        self._library = DriverLibrary(images, folder, capability, device, driver)
         self._kernels: dict[str, Kernel] = {}
-        self._finding = threading.Lock()
         description = json.dumps(images.description).encode()
         self.styleforge_network_abi = Launcher(lambda: description)
         told = abi.describe(self)
@@ -186,39 +171,15 @@ class Network:
             return INVALID_VALUE
         kernel = self._kernels.get(name)
         if kernel is None:
-            kernel = self._find(source, name, layer.threads, layer.shared_bytes)
-        return kernel(grid, stream, params)
-
-    def _find(self, source: str, name: str, threads: int, shared_bytes: int) -> Kernel:
-        with self._finding:
-            found = self._driver.kernel(
-                self._libraries[source], self._names[source][name], self._device, shared_bytes
+            kernel = self._kernels[name] = self._library.kernel(
+                source, name, layer.threads, layer.shared_bytes, overlap=True
             )
-            kernel = Kernel(self._driver, found, threads, shared_bytes, overlap=True)
-            return self._kernels.setdefault(name, kernel)
+        return kernel(grid, stream, params)
 
 
 NetworkLibrary = ctypes.CDLL | Network  # what plans call
 
-
-def load(folder: Path, device: torch.device, driver: Driver | None = None) -> Network:
-    """Load the prebuilt network for a GPU.
-
-    Args:
-        folder: Of images, with `network.json`.
-        device: A CUDA device.
-        driver: What loads and launches; this machine's by default.
-
-    Raises:
-        BuildError: There is no driver or an old one, the GPU is too old, an image is missing,
-            damaged or not for this GPU, or the sources were edited since.
-    """
-    images = ImageList.read(folder, NETWORK)
-    if images.digest != source_digest(LIBRARIES[NETWORK]):
-        raise BuildError("the network's images were made from other sources than these")
-    with torch.cuda.device(device):
-        index = torch.cuda.current_device()  # "cuda" alone names none
-    return Network(images, folder, Gpu.of(device).capability, index, driver or Driver())
+register(NETWORK, Network)
 
 
 def _stored(in_bytes: int) -> str:

@@ -133,7 +133,7 @@ def memory_format(x: Tensor) -> torch.memory_format:
     return torch.channels_last if last else torch.contiguous_format
 
 
-def _convolve(
+def convolve(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -142,7 +142,8 @@ def _convolve(
     stride_w: int = 1,
     own_kernel: bool = False,
 ) -> Tensor:
-    _check(input, weight, bias, padding_size, min(stride_h, stride_w))
+    """What `fused_conv_reflection_pad_forward` means, in PyTorch."""
+    check(input, weight, bias, padding_size, min(stride_h, stride_w))
     x = input
     if padding_size and x.numel():
         x = F.pad(x, (padding_size,) * 4, mode="reflect")
@@ -169,7 +170,7 @@ def convolve_normalize(
 ) -> Tensor:
     """What `fused_conv_instancenorm_forward` means, in PyTorch."""
     x = _enlarged(input, conv_weight, padding, stride) if upsample else input
-    y = _convolve(x, conv_weight, conv_bias, padding, stride, stride)
+    y = convolve(x, conv_weight, conv_bias, padding, stride, stride)
     y = y.contiguous(memory_format=memory_format(input))
     return instance_norm_reference(y, norm_gamma, norm_beta, None, eps, relu)
 
@@ -192,13 +193,13 @@ def convolve_normalize_cpu(
     if not upsample or not input.numel():
         x = _enlarged(input, conv_weight, padding, stride) if upsample else input
         # The norm takes a bias away again, so none is added.
-        y = _convolve(x, conv_weight, None, padding, stride, stride)
+        y = convolve(x, conv_weight, None, padding, stride, stride)
         return fused_instance_norm_forward(
             y.contiguous(memory_format=memory_format(input)), norm_gamma, norm_beta, eps, relu=relu
         )
-    _check_enlarged(conv_weight, padding, stride)
+    check_enlarged(conv_weight, padding, stride)
     if conv_weight.shape[1] != input.shape[1]:
-        _check(input, conv_weight, conv_bias, 0, 1)
+        check(input, conv_weight, conv_bias, 0, 1)
     merged = phase_weight(conv_weight).to(input.dtype)
     y = F.conv2d(F.pad(input, (1, 1, 1, 1), mode="replicate"), merged)
     z = fused_instance_norm(y, norm_gamma, norm_beta, eps=eps, relu=relu, interleave=True)
@@ -206,29 +207,25 @@ def convolve_normalize_cpu(
 
 
 def _enlarged(x: Tensor, weight: Tensor, padding: int, stride: int) -> Tensor:
-    _check_enlarged(weight, padding, stride)
+    check_enlarged(weight, padding, stride)
     if not x.numel():
         return x.new_empty((*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3]))
     return F.interpolate(x, scale_factor=2, mode="nearest")
 
 
-def _check_enlarged(weight: Tensor, padding: int, stride: int) -> None:
+def check_enlarged(weight: Tensor, padding: int, stride: int) -> None:
+    """Raise ValueError unless the convolution may follow an enlargement."""
     if weight.dim() != 4 or weight.shape[2] != 3 or padding != 1 or stride != 1:
         raise ValueError(
             "convolution: only a 3x3 kernel with padding 1 and stride 1 follows an enlargement"
         )
 
 
-def _check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int) -> None:
-    if x.dim() != 4:
-        raise ValueError(f"convolution: expected [N, C, H, W], got {list(x.shape)}")
-    channels, height, width = x.shape[1:]
-    if weight.dim() != 4 or weight.shape[1] != channels or weight.shape[2] != weight.shape[3]:
-        raise ValueError(
-            f"convolution: expected weights [O, {channels}, k, k], got {list(weight.shape)}"
-        )
-    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
-        raise ValueError(f"convolution: expected {weight.shape[0]} weights and biases")
+def check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int) -> None:
+    """Raise ValueError unless these can be convolved, padded by reflection; `stride` is the lower
+    one."""
+    check_weight(x, weight, bias)
+    height, width = x.shape[2:]
     if stride < 1:
         raise ValueError(f"convolution: a stride is at least 1, not {stride}")
     if pad < 0 or pad >= min(height, width):
@@ -237,6 +234,19 @@ def _check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int
         raise ValueError(
             f"convolution: {height}x{width} padded by {pad} is smaller than the kernel"
         )
+
+
+def check_weight(x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """Raise ValueError unless weight and bias are of a square kernel for the channels of `x`."""
+    if x.dim() != 4:
+        raise ValueError(f"convolution: expected [N, C, H, W], got {list(x.shape)}")
+    channels = x.shape[1]
+    if weight.dim() != 4 or weight.shape[1] != channels or weight.shape[2] != weight.shape[3]:
+        raise ValueError(
+            f"convolution: expected weights [O, {channels}, k, k], got {list(weight.shape)}"
+        )
+    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
+        raise ValueError(f"convolution: expected {weight.shape[0]} weights and biases")
 
 
 def _normal(generator: torch.Generator, *shape: int) -> Tensor:
@@ -277,7 +287,7 @@ def _samples_normalized() -> Iterator[tuple[Any, ...]]:
 
 @fused(
     "",
-    reference=_convolve,
+    reference=convolve,
     samples=_samples,
     on_cpu="PyTorch's oneDNN convolution",
     cuda=OPERATIONS,

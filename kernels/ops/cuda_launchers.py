@@ -6,16 +6,16 @@ here; tests/kernels/ops/test_cuda_launchers.py holds every launch equal.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from ctypes import c_int, c_longlong, c_void_p
 from pathlib import Path
 from typing import Any
 
 from kernels.driver.driver import Driver
-from kernels.driver.images import ImageList, too_old
+from kernels.driver.images import ImageList
 from kernels.driver.launch import Kernel
 from kernels.driver.layouts import check
+from kernels.driver.library import DriverLibrary, no_image
 from kernels.jit.errors import BuildError
 from kernels.ops.structs import (
     STRUCTURES,
@@ -66,19 +66,12 @@ class Operations:
     ) -> None:
         told = images.description
         check(told["structs"], STRUCTURES, "kernels/ops/structs.py")
-        self._driver, self._device = driver, device
-        self._names = {
-            name: row for source in images.kernels.values() for name, row in source.items()
+        self._library = DriverLibrary(images, folder, capability, device, driver)
+        if missing := sorted(images.kernels.keys() - self._library.sources):
+            raise BuildError(no_image(missing[0], capability))
+        self._source = {
+            name: source for source, kernels in images.kernels.items() for name in kernels
         }
-        self._libraries: dict[str, c_void_p] = {}
-        for source, kernels in images.kernels.items():
-            image = images.image_for(source, capability)
-            if image is None:
-                reason = f"no image of {source} is for compute capability"
-                raise BuildError(too_old(capability) or f"{reason} {capability[0]}.{capability[1]}")
-            loaded = driver.load(images.load(folder, image), f"the image {image.file}")
-            self._libraries |= dict.fromkeys(kernels, loaded)
-            self._names |= kernels
         types = {number: name for name, number in told["types"].items()}
         self._float = told["types"]["float32"]
         conv = told["conv2d"]
@@ -94,7 +87,6 @@ class Operations:
         # What depends on a shape alone takes longer to compute than the launch.
         self._layouts: dict[tuple[bytes, int], tuple[Mapping[str, Any], tuple[int, ...]]] = {}
         self._cuts: dict[tuple[int, ...], Cut] = {}
-        self._finding = threading.Lock()
 
     # Convolutions
 
@@ -375,14 +367,10 @@ class Operations:
     ) -> int:
         kernel = self._kernels.get((name, cluster))
         if kernel is None:
-            kernel = self._find(name, threads, cluster, len(arguments))
+            kernel = self._kernels[name, cluster] = self._library.kernel(
+                self._source[name], name, threads, cluster=cluster, arguments=len(arguments)
+            )
         return kernel(grid, stream, *arguments)
-
-    def _find(self, name: str, threads: int, cluster: int, arguments: int) -> Kernel:
-        with self._finding:
-            found = self._driver.kernel(self._libraries[name], self._names[name], self._device, 0)
-            kernel = Kernel(self._driver, found, threads, 0, cluster=cluster, arguments=arguments)
-            return self._kernels.setdefault((name, cluster), kernel)
 
 
 def _planes(p: StyleforgeNorm, parts: int) -> Planes:

@@ -25,11 +25,11 @@ def instance_norm_reference(
     interleave: bool = False,
 ) -> Tensor:
     """What `fused_instance_norm` means, in PyTorch."""
-    _check(x, weight, bias, residual, pad, pad_mode, interleave)
-    layout = _layout(x, interleave)
+    check(x, weight, bias, residual, pad, pad_mode, interleave)
+    layout = dense_layout(x, interleave)
     last = layout is torch.channels_last
     # Statistics are FP32 whatever the input is; FP64 stays FP64, for gradcheck.
-    y = _interleave(x) if interleave else x
+    y = interleaved(x) if interleave else x
     y = y.to(torch.promote_types(x.dtype, torch.float32))
     weight, bias = (None if p is None else p.to(y.dtype) for p in (weight, bias))
     if last:
@@ -48,7 +48,7 @@ def instance_norm_reference(
     return y.clone(memory_format=layout) if y is x else y
 
 
-def _layout(x: Tensor, interleave: bool) -> torch.memory_format:
+def dense_layout(x: Tensor, interleave: bool) -> torch.memory_format:
     """Channels last where the input is, and always when interleaved."""
     if interleave:
         return torch.channels_last
@@ -94,7 +94,7 @@ def _mean_of_pixels(x: Tensor) -> Tensor:
     return x.mean(2, keepdim=True).mean(1, keepdim=True)
 
 
-def _interleave(x: Tensor) -> Tensor:
+def interleaved(x: Tensor) -> Tensor:
     """[N, 4C, h + 1, w + 1] to [N, C, 2h, 2w]: phase (a, b) of pixel (i, j) is at (i+a, j+b)."""
     n, channels, height, width = x.shape
     c, h, w = channels // 4, height - 1, width - 1
@@ -107,7 +107,7 @@ def _interleave(x: Tensor) -> Tensor:
     return stacked.permute(2, 3, 4, 0, 5, 1).reshape(n, c, 2 * h, 2 * w)
 
 
-def _check(
+def check(
     x: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -116,6 +116,7 @@ def _check(
     pad_mode: str,
     interleave: bool,
 ) -> None:
+    """Raise ValueError unless these are arguments of `fused_instance_norm`."""
     if x.dim() != 4:
         raise ValueError(f"instance norm: expected [N, C, H, W], got {list(x.shape)}")
     n, c, h, w = x.shape
@@ -131,13 +132,18 @@ def _check(
         raise ValueError(f"instance norm: pad_mode is 'reflect' or 'replicate', not '{pad_mode}'")
     if pad < 0 or (pad_mode == "reflect" and pad >= min(h, w)):
         raise ValueError(f"instance norm: cannot pad {h}x{w} by {pad} with reflection")
-    for parameter in (weight, bias):
-        if parameter is not None and tuple(parameter.shape) != (c,):
-            raise ValueError(f"instance norm: expected {c} weights and biases")
+    check_channels(c, weight, bias)
     if residual is not None and residual.shape != (n, c, h, w):
         raise ValueError(f"instance norm: the residual has the shape {list(residual.shape)}")
     if residual is not None and residual.dtype != x.dtype:
         raise ValueError(f"instance norm: the residual is {residual.dtype}, not {x.dtype}")
+
+
+def check_channels(channels: int, *parameters: Tensor | None) -> None:
+    """Raise ValueError unless each parameter has one value for each channel."""
+    for parameter in parameters:
+        if parameter is not None and tuple(parameter.shape) != (channels,):
+            raise ValueError(f"instance norm: expected {channels} weights and biases")
 
 
 def _reference_forward(
@@ -211,9 +217,9 @@ def _launch(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    _check(x, weight, bias, residual, pad, pad_mode, interleave)
+    check(x, weight, bias, residual, pad, pad_mode, interleave)
     size = _padded_size(x, pad, interleave)
-    layout = _layout(x, interleave)
+    layout = dense_layout(x, interleave)
     out = torch.empty(size, dtype=x.dtype, memory_format=layout)
     _run(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave, layout, out)
     return out
@@ -232,8 +238,8 @@ def _launch_out(
     interleave: bool,
     out: Tensor,
 ) -> None:
-    _check(x, weight, bias, residual, pad, pad_mode, interleave)
-    layout = _layout(x, interleave)
+    check(x, weight, bias, residual, pad, pad_mode, interleave)
+    layout = dense_layout(x, interleave)
     fits = out.shape == _padded_size(x, pad, interleave) and out.dtype == x.dtype
     if not (fits and out.is_contiguous(memory_format=layout)):
         last = "channels-last " if layout is torch.channels_last else ""

@@ -19,25 +19,25 @@ def _block(
     second: tuple[Tensor | None, ...],
     eps: float,
 ) -> Tensor:
-    if first[0] is None or second[0] is None or not _leads_back(input, first[0], second[0]):
-        raise ValueError(
-            "residual block: expected two 3x3 convolutions that lead back to "
-            f"{list(input.shape)[1:2]} channels"
-        )
     inside = unit(input, *first, eps, 1, 1, True)
     y = unit(inside, *second, eps, 1, 1, False) + input
     return y.contiguous(memory_format=memory_format(input))
 
 
-def _leads_back(x: Tensor, first: Tensor, second: Tensor) -> bool:
-    return (
+def check_block(x: Tensor, first: Tensor, second: Tensor) -> None:
+    """Raise ValueError unless the two convolutions lead from the channels of `x` back to them."""
+    if not (
         x.dim() == first.dim() == second.dim() == 4
         and first.shape[1:] == (x.shape[1], 3, 3)
         and second.shape == (x.shape[1], first.shape[0], 3, 3)
-    )
+    ):
+        raise ValueError(
+            "residual block: expected two 3x3 convolutions that lead back to "
+            f"{list(x.shape)[1:2]} channels"
+        )
 
 
-def _reference(
+def residual_block(
     input: Tensor,
     conv1_weight: Tensor,
     conv1_bias: Tensor | None,
@@ -50,6 +50,8 @@ def _reference(
     eps: float = 1e-5,
     own_kernel: bool = False,
 ) -> Tensor:
+    """What `fused_residual_block_forward` means, in PyTorch."""
+    check_block(input, conv1_weight, conv2_weight)
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
     return _block(convolve_normalize, input, first, second, eps)
@@ -68,6 +70,7 @@ def _cpu(
     eps: float = 1e-5,
     own_kernel: bool = False,
 ) -> Tensor:
+    check_block(input, conv1_weight, conv2_weight)
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
     return _block(convolve_normalize_cpu, input, first, second, eps)
@@ -93,7 +96,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 
 @fused(
     "instance_norm",
-    reference=_reference,
+    reference=residual_block,
     samples=_samples,
     cpu=_cpu,
     on_cpu="PyTorch's oneDNN convolutions + {norm}",

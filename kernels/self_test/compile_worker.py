@@ -2,12 +2,13 @@
 
 `python -m kernels.self_test.compile_worker NAME FOLDER SOURCE...` writes the library and
 `result.json` into FOLDER: the path of the library, and the reason it cannot be used, empty if it
-can. With `--image FILE` in place of sources it only tests that library. A crash of the compiler or
-of the new kernel ends this process, never the application.
+can. With `--images IMAGES` in place of sources it only tests the image of that folder. A crash of
+the compiler or of the new kernel ends this process, never the application.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
@@ -19,9 +20,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.jit import build, toolchain
+from kernels.driver.prebuilt import present
+from kernels.jit import build, prebuilt, toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
+from kernels.network import dispatch
 from kernels.ops.registry import NETWORK, OPS, Op
 from kernels.self_test.network import self_test as self_test_network
 
@@ -29,17 +32,23 @@ ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
 
 
 def main(name: str, folder: Path, *sources: str) -> None:
-    """Leave `result.json` in `folder`; `sources` may be "--image" and the file to test."""
+    """Leave `result.json` in `folder`; `sources` may be "--images" and their folder."""
     torch.backends.cudnn.allow_tf32 = False  # references and kernels are compared in FP32
+    built = ""
     try:
-        image = Path(sources[1]) if sources[:1] == ("--image",) else None
-        library = image or _compile(name, folder, list(sources))
-        _adopt(name, library)
-        if name == NETWORK:
-            _test_network()
+        if sources[:1] == ("--images",):
+            build.adopt(name, prebuilt.find(LIBRARIES[name], Path(sources[1])).load())
+            gpus = _one_of_each_kind()
+        else:
+            built = str(_compile(name, folder, list(sources)))
+            _adopt(name, built)
+            gpus = ["cuda"]  # compiled for that one
         self_test([op for op in OPS.values() if op.library == name and not op.is_composite])
-        self_test([op for op in OPS.values() if op.cuda == name], "cuda")
-        result = {"reason": "", "library": str(library)}
+        for gpu in gpus if LIBRARIES[name].cuda else ():
+            if name == NETWORK:
+                _test_network(torch.device(gpu))
+            self_test([op for op in OPS.values() if op.cuda == name], gpu)
+        result = {"reason": "", "library": built}
     except BuildError as error:
         result = {"reason": str(error), "library": ""}
     (folder / "result.json").write_text(json.dumps(result), "utf-8")
@@ -48,7 +57,7 @@ def main(name: str, folder: Path, *sources: str) -> None:
 def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
     """Compare each native kernel with its reference; BuildError if one is absent or differs."""
     for op in ops:
-        if not op.has_kernel_on(device):
+        if not op.has_kernel_on(torch.device(device).type):
             raise BuildError(f"self-test failed: the library has no kernel for {op.name}")
         for arguments in op.samples():
             try:
@@ -62,8 +71,16 @@ def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
                 )
 
 
-def _test_network() -> None:
-    psnr = self_test_network(build.handle(NETWORK))
+def _one_of_each_kind() -> list[str]:
+    """The first GPU of each kind that this machine has."""
+    first: dict[str, str] = {}
+    for index, gpu in enumerate(present()):
+        first.setdefault(gpu.name, f"cuda:{index}")
+    return list(first.values())
+
+
+def _test_network(device: torch.device) -> None:
+    psnr = self_test_network(dispatch.loaded(device), device)
     if not psnr > ENOUGH_DB:
         raise BuildError(f"self-test failed: the network is right to {psnr:.0f} dB only")
 
@@ -91,9 +108,9 @@ def _copy(x: Any) -> Any:
     return x.clone() if isinstance(x, Tensor) else x
 
 
-def _adopt(name: str, library: Path) -> None:
+def _adopt(name: str, built: str) -> None:
     try:
-        build.adopt(name, library)
+        build.adopt(name, ctypes.CDLL(built))
     except OSError as error:
         raise BuildError(toolchain.load_error(error)) from error
 

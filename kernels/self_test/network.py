@@ -17,10 +17,14 @@ from kernels.network.launchers import NetworkLibrary
 CONFIGS = (2, 37, 54), (1, 512, 544)
 
 
-def self_test(library: NetworkLibrary) -> float:
-    """Compare every backend that runs on this GPU with PyTorch in float64.
+def self_test(library: NetworkLibrary, device: torch.device) -> float:
+    """Compare every backend that runs on a GPU with PyTorch in float64.
 
     The network has two residual blocks and random weights; precisions are FP16 and FP32.
+
+    Args:
+        library: The network's library on that GPU.
+        device: A CUDA device.
 
     Returns:
         The worst PSNR, in dB.
@@ -28,7 +32,6 @@ def self_test(library: NetworkLibrary) -> float:
     Raises:
         BuildError: No backend runs here, or the library does not match this program.
     """
-    device = torch.device("cuda")
     found = [
         _psnr(shape, dtype, device, library, backend.name)
         for dtype in (torch.float16, torch.float32)

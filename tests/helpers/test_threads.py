@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CARELESS = """
 import threading
 from PySide6.QtCore import QThread
+from tests.helpers import threads
 
+threads.GRACE_S = 1.0  # which the forgotten ones here are waited for
 ended = threading.Event()
 left = []
 

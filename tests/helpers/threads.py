@@ -40,9 +40,10 @@ def _qt_threads() -> set[Thread]:
     return {thread for thread in wrapped if thread is not main and thread.isRunning()}
 
 
-def stray(before: Collection[Thread], within: float = GRACE_S) -> list[str]:
-    """The names of the threads that were not running `before` and do not end `within` seconds."""
-    end = time.perf_counter() + within
+def stray(before: Collection[Thread], within: float | None = None) -> list[str]:
+    """The names of the threads that were not running `before` and do not end `within` seconds,
+    which are GRACE_S by default."""
+    end = time.perf_counter() + (GRACE_S if within is None else within)
     while (left := running().difference(before)) and time.perf_counter() < end:
         time.sleep(0.01)
     return sorted(_name(thread) for thread in left)

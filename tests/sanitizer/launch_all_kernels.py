@@ -20,12 +20,11 @@ from unittest.mock import patch
 import torch
 from torch import Tensor
 
-from kernels.jit import build
-from kernels.network import sm90
+from kernels.network import dispatch, sm90
 from kernels.network.abi import Sm90Conv, Sm90Precision
 from kernels.network.dispatch import BACKENDS, available, plan_for
 from kernels.network.plan import NetworkPlan
-from kernels.ops.registry import NETWORK, OPS, prepare
+from kernels.ops.registry import OPS, prepare
 from models.transformer_net import TransformerNetBaseline
 
 SHAPE = 2, 37, 54  # pictures, height, width: nothing is a multiple of a tile
@@ -52,7 +51,8 @@ def plans() -> Iterator[NetworkPlan]:
     large pictures have."""
     torch.manual_seed(0)
     weights = TransformerNetBaseline(num_residual_blocks=BLOCKS).state_dict()
-    device, library = torch.device("cuda"), build.handle(NETWORK)
+    device = torch.device("cuda")
+    library = dispatch.loaded(device)
     precisions = [
         (backend.name, dtype, tf32)
         for dtype in dict.fromkeys(dtype for backend in BACKENDS for dtype in backend.dtypes)

@@ -7,7 +7,7 @@ import lzma
 
 import pytest
 
-from kernels.driver.images import Image, ImageList, source_digest
+from kernels.driver.images import Image, ImageList
 from kernels.jit.libraries import LIBRARIES
 from tools.prebuild import cuda
 
@@ -45,14 +45,14 @@ def compiled(monkeypatch):
 
     def note(library, folder, tools):
         names.append(library.name)
-        return write(folder, source_digest(library))
+        return write(folder, library.digest)
 
     monkeypatch.setattr(cuda, "_build", note)
     return names
 
 
 def test_images_of_these_sources_are_kept(tmp_path, never):
-    write(tmp_path, source_digest(NETWORK))
+    write(tmp_path, NETWORK.digest)
     assert cuda.build(tmp_path) == [tmp_path / "network.json", tmp_path / "a.xz"]
 
 
@@ -68,7 +68,7 @@ def test_images_of_other_sources_are_made_again(tmp_path, compiled):
     ids=["empty", "no archive", "truncated", "missing"],
 )
 def test_a_damaged_or_missing_image_is_made_again(damage, tmp_path, compiled):
-    write(tmp_path, source_digest(NETWORK))
+    write(tmp_path, NETWORK.digest)
     if damage is None:
         (tmp_path / "a.xz").unlink()
     else:

@@ -21,7 +21,7 @@ from wheels.platforms import ANY, PLATFORMS, choose, copy_images, selected, tag
 CPU = {image_name(LIBRARIES["instance_norm"], target): target for target in TARGETS}
 CUDA = {"conv2d.sm_80.xz", "network_sm90.sm_90a.xz", "network.json", "operations.json"}
 LISTS = {
-    name: images.ImageList(name, images.source_digest(LIBRARIES[name]), {}, {}, ())
+    name: images.ImageList(name, LIBRARIES[name].digest, {}, {}, ())
     for name in ("network", "operations")
 }
 

@@ -78,7 +78,7 @@ def made_before(library: Library, folder: Path) -> images.ImageList | None:
             listed.load(folder, image)
     except BuildError:
         return None
-    return listed if listed.digest == images.source_digest(library) else None
+    return listed if listed.digest == library.digest else None
 
 
 def _build(library: Library, folder: Path, tools: Path) -> images.ImageList:
@@ -101,8 +101,7 @@ def _build(library: Library, folder: Path, tools: Path) -> images.ImageList:
             if names.setdefault(source.name, made.kernels) != made.kernels:
                 raise RuntimeError(f"{source.name}: kernels have other names for {architecture}")
             rows.append(_write(folder, source.name, architecture, made.image))
-    digest = images.source_digest(library)
-    listed = images.ImageList(library.name, digest, described, names, tuple(rows))
+    listed = images.ImageList(library.name, library.digest, described, names, tuple(rows))
     (folder / f"{library.name}.json").write_text(listed.to_json(), "utf-8")
     return listed
 

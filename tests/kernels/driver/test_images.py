@@ -5,15 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
-import shutil
 
 import pytest
 
 from kernels.driver import images
-from kernels.driver.images import Image, ImageList, source_digest, too_old
-from kernels.jit import libraries
+from kernels.driver.images import Image, ImageList, too_old
 from kernels.jit.errors import BuildError
-from kernels.jit.libraries import LIBRARIES
 from tools.prebuild.cuda import ARCHITECTURES, runs_on
 
 CODE = b"machine code\0"
@@ -163,31 +160,3 @@ def test_a_missing_image_is_one_sentence(stored):
     (folder / image.file).unlink()
     with pytest.raises(BuildError, match=r"^cannot read the image .*sm_80\.xz: No such file"):
         found.load(folder, image)
-
-
-@pytest.fixture
-def sources(tmp_path, monkeypatch):
-    """A copy of the sources, which the digest is taken of."""
-    folder = tmp_path / "kernels"
-    shutil.copytree(libraries.FOLDER, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
-    monkeypatch.setattr(libraries, "FOLDER", folder)
-    monkeypatch.setattr(images, "FOLDER", folder)
-    return folder
-
-
-def test_the_digest_is_the_same_in_another_place_and_with_other_line_ends(sources, monkeypatch):
-    there = source_digest(LIBRARIES["network"])
-    path = sources / "network_sm80.cu"
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert source_digest(LIBRARIES["network"]) == there
-    monkeypatch.undo()
-    assert source_digest(LIBRARIES["network"]) == there
-
-
-@pytest.mark.parametrize(
-    "file", ["network_sm80.cu", "include/sm90/wgmma.cuh", "include/nvrtc/stdint.h"]
-)
-def test_an_edited_source_has_another_digest(file, sources):
-    before = source_digest(LIBRARIES["network"])
-    (sources / file).write_text((sources / file).read_text("utf-8") + "\n", "utf-8")
-    assert source_digest(LIBRARIES["network"]) != before

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from kernels.jit import libraries
 from kernels.jit.libraries import LIBRARIES, Library, discover
 
 
@@ -58,3 +60,36 @@ def test_a_binding_without_a_source_is_refused(tmp_path):
 def test_two_libraries_of_one_name_are_refused(tmp_path):
     with pytest.raises(ValueError, match="are both 'x_cuda'"):
         discover(sources(tmp_path, cpu__x_cuda_dot_cpp="", x_dot_cu=""))
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """A copy of the sources, which the digest is taken of."""
+    folder = tmp_path / "kernels"
+    shutil.copytree(libraries.FOLDER, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    monkeypatch.setattr(libraries, "FOLDER", folder)
+    return folder
+
+
+def test_the_digest_is_the_same_in_another_place_and_with_other_line_ends(copied, monkeypatch):
+    there = LIBRARIES["network"].digest
+    path = copied / "network_sm80.cu"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert LIBRARIES["network"].digest == there
+    monkeypatch.undo()
+    assert LIBRARIES["network"].digest == there
+
+
+@pytest.mark.parametrize(
+    "file", ["network_sm80.cu", "include/sm90/wgmma.cuh", "include/nvrtc/stdint.h"]
+)
+def test_an_edited_source_has_another_digest(file, copied):
+    before = LIBRARIES["network"].digest
+    (copied / file).write_text((copied / file).read_text("utf-8") + "\n", "utf-8")
+    assert LIBRARIES["network"].digest != before
+
+
+def test_what_only_gpus_are_compiled_with_is_no_part_of_a_cpu_library(copied):
+    before = LIBRARIES["instance_norm"].digest
+    (copied / "include/nvrtc/stdint.h").write_text("", "utf-8")
+    assert LIBRARIES["instance_norm"].digest == before

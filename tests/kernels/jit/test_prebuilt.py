@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from kernels.jit import build, prebuilt, subprocesses, toolchain
+from kernels.jit import build, permissions, prebuilt, subprocesses, toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER, LIBRARIES, Library
 from kernels.ops.registry import OPS
@@ -90,7 +90,9 @@ def test_an_image_is_used_without_a_compiler_once_it_was_tested(images, monkeypa
 def test_another_image_is_tested_again(images, monkeypatch):
     assert build.load(NAME)
     image = image_in(images)
-    image.write_bytes(image.read_bytes() + b"\0")
+    content = image.read_bytes()
+    image.unlink()  # this process has the file mapped, and would end with what is written to it
+    image.write_bytes(content + b"\0")
     write_manifest(images, [image])
     start_anew(monkeypatch)
     assert not build.load_built(NAME)
@@ -167,9 +169,34 @@ def test_an_image_that_others_can_write_to_is_not_loaded(images):
     assert "is not loaded: every user can write to it" in build.reason(NAME)
 
 
+def test_an_image_that_a_group_can_write_to_is_not_loaded(images, monkeypatch):
+    image_in(images).chmod(0o664)
+    monkeypatch.setattr(permissions, "_own_group", lambda group: False)
+    with pytest.raises(BuildError, match="a group can write to it"):
+        prebuilt.find(LIBRARIES[NAME])
+
+
+def test_a_group_of_the_user_alone_may_write(images):
+    image_in(images).chmod(0o664)
+    assert permissions._own_group(0)
+    prebuilt.find(LIBRARIES[NAME])
+
+
+def test_a_manifest_that_others_can_write_to_is_not_read(images):
+    (images / prebuilt.MANIFEST).chmod(0o666)
+    with pytest.raises(BuildError, match=r"manifest\.json is not loaded: every user"):
+        prebuilt.find(LIBRARIES[NAME])
+
+
+def test_a_folder_above_that_others_can_write_to_is_named(images):
+    images.parent.chmod(0o777)
+    with pytest.raises(BuildError, match=f"every user can write to {images.parent}$"):
+        prebuilt.find(LIBRARIES[NAME])
+
+
 def test_a_folder_that_others_can_write_to_is_not_loaded_from(images):
     images.chmod(0o777)
-    with pytest.raises(BuildError, match="every user can write to it"):
+    with pytest.raises(BuildError, match="every user can write to "):
         prebuilt.find(LIBRARIES[NAME])
 
 

@@ -16,9 +16,10 @@ from ctypes import c_void_p
 
 import torch
 
-from kernels.jit import build
-from kernels.jit.libraries import FOLDER
-from kernels.network import launchers
+from kernels.driver.prebuilt import on
+from kernels.jit import build, prebuilt
+from kernels.jit.libraries import LIBRARIES
+from kernels.network import dispatch
 from kernels.network.dispatch import available, plan_for
 from kernels.network.plan import NetworkPlan
 from kernels.ops.registry import NETWORK
@@ -39,11 +40,11 @@ def main() -> None:
     device = torch.device("cuda", torch.cuda.current_device())
     torch.zeros(1, device=device)  # the context is not part of what loading costs
     began = time.perf_counter()
-    images = launchers.load(FOLDER / "images", device)
+    images = on(prebuilt.find(LIBRARIES[NETWORK]).load(), device)
     _tell(f"images loaded in {(time.perf_counter() - began) * 1e3:.1f} ms")
     if not build.load(NETWORK):
         sys.exit(f"the library cannot be compiled here: {build.reason(NETWORK)}")
-    libraries = {"library": build.handle(NETWORK), "images": images}
+    libraries = {"library": dispatch.loaded(device), "images": images}
     weights = {
         name: torch.randn(shape) / math.sqrt(math.prod(shape[1:]) or 1)
         for name, shape in _shapes(5).items()

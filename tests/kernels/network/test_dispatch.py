@@ -82,6 +82,7 @@ def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch, described
     monkeypatch.setattr(build, "reason", lambda _name: "")
     monkeypatch.setattr(build, "handle", lambda _name: described_library)
     monkeypatch.setattr(dispatch.abi, "describe", mismatch)
+    dispatch._describe.cache_clear()
     assert dispatch.unavailable_reason(gpu(H200), FP16) == "the library's struct differs"
 
 

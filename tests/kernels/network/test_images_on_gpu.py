@@ -7,16 +7,16 @@ import math
 import pytest
 import torch
 
-from kernels.jit import build
-from kernels.jit.libraries import FOLDER
-from kernels.network import launchers
+from kernels.driver.prebuilt import on
+from kernels.jit import build, prebuilt
+from kernels.jit.libraries import LIBRARIES
+from kernels.network import dispatch
 from kernels.network.dispatch import BACKENDS, available, plan_for
 from kernels.ops.registry import NETWORK
 from kernels.self_test.network import _shapes, self_test
 
 pytestmark = pytest.mark.gpu
 
-IMAGES = FOLDER / "images"  # as tools/prebuild makes them
 SIZES = [(2, 37, 54), (1, 512, 512), (1, 720, 1280)]
 PRECISIONS = {
     "fp32": (torch.float32, False),
@@ -35,14 +35,16 @@ def device():
 def compiled():
     if not build.load(NETWORK):
         pytest.skip(f"the library cannot be compiled here: {build.reason(NETWORK)}")
-    return build.handle(NETWORK)
+    return dispatch.loaded(torch.device("cuda"))
 
 
 @pytest.fixture(scope="module")
 def images(device):
-    if not (IMAGES / f"{NETWORK}.json").exists():
-        pytest.skip("there are no images: run python -m tools.prebuild")
-    return launchers.load(IMAGES, device)
+    try:
+        image = prebuilt.find(LIBRARIES[NETWORK])
+    except prebuilt.NoImage as reason:
+        pytest.skip(f"there are no images: {reason}")
+    return on(image.load(), device)
 
 
 @pytest.fixture(scope="module")
@@ -78,5 +80,20 @@ def test_images_paint_what_the_compiled_library_paints(
         assert torch.equal(theirs, ours)
 
 
-def test_the_images_pass_the_self_test(images):
-    assert self_test(images) > 30
+def test_the_images_pass_the_self_test(images, device):
+    assert self_test(images, device) > 30
+
+
+def test_the_images_are_used_once_they_were_tested_in_a_process_of_their_own(
+    images, monkeypatch, tmp_path
+):
+    monkeypatch.delenv("STYLEFORGE_BUILD", raising=False)
+    monkeypatch.setenv("STYLEFORGE_CACHE", str(tmp_path))
+    for name in ("_reasons", "_origins", "_handles"):
+        monkeypatch.setattr(build, name, {})
+    monkeypatch.setattr(build, "_looked", set())
+    assert not build.load_built(NETWORK)
+    assert build.reason(NETWORK) == build.NOT_TESTED
+    assert build.load(NETWORK), build.reason(NETWORK)
+    assert build.origin(NETWORK).startswith("image sm_")
+    assert dispatch.unavailable_reason(torch.device("cuda"), torch.float16) == ""

@@ -12,13 +12,12 @@ import lzma
 from ctypes import c_char_p, c_void_p
 
 import pytest
-import torch
 
 from kernels.driver.driver import Driver
 from kernels.driver.images import Image, ImageList
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
-from kernels.network import abi, launchers, sm80, sm90
+from kernels.network import abi, sm80, sm90
 from kernels.network.dispatch import BACKENDS
 from kernels.network.launchers import INVALID_VALUE, Network
 from tests.kernels.driver import stubs
@@ -169,11 +168,6 @@ def test_a_gpu_without_an_image_is_refused_in_words(folder, stub_path):
     images = ImageList.read(folder, "network")
     with pytest.raises(BuildError, match=r"^no image of .* for compute capability 7\.5$"):
         Network(images, folder, (7, 5), 0, Driver(str(stub_path)))
-
-
-def test_images_of_other_sources_are_refused_in_words(folder):
-    with pytest.raises(BuildError, match="images were made from other sources"):
-        launchers.load(folder, torch.device("cuda"))
 
 
 def test_an_altered_image_is_refused_in_words(folder, stub_path, tmp_path):

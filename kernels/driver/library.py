@@ -1,0 +1,101 @@
+"""The images of a library on one GPU: loaded once, kernels looked up by their first launch."""
+
+from __future__ import annotations
+
+import threading
+from ctypes import c_void_p
+from pathlib import Path
+
+from kernels.driver.driver import Driver
+from kernels.driver.images import ImageList, too_old
+from kernels.driver.launch import Kernel
+from kernels.jit.errors import BuildError
+
+
+class DriverLibrary:
+    """The kernels of a library's images on one GPU.
+
+    Args:
+        images: The list of the folder.
+        folder: Where the images are.
+        capability: Of the GPU.
+        device: The driver's number of the GPU.
+        driver: What loads and launches.
+
+    Raises:
+        BuildError: No image runs on the GPU, or one that does is damaged.
+    """
+
+    def __init__(
+        self,
+        images: ImageList,
+        folder: Path,
+        capability: tuple[int, int],
+        device: int,
+        driver: Driver,
+    ) -> None:
+        self._driver, self._device, self._names = driver, device, images.kernels
+        self._loaded: dict[str, c_void_p] = {}
+        for source in images.kernels:
+            image = images.image_for(source, capability)
+            if image is not None:
+                data = images.load(folder, image)
+                self._loaded[source] = driver.load(data, f"the image {image.file}")
+        if not self._loaded:
+            raise BuildError(too_old(capability) or no_image(images.library, capability))
+        self._kernels: dict[tuple[str, int], Kernel] = {}
+        self._finding = threading.Lock()
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The sources of which an image runs on the GPU."""
+        return frozenset(self._loaded)
+
+    def kernel(
+        self,
+        source: str,
+        name: str,
+        threads: int,
+        shared_bytes: int = 0,
+        *,
+        overlap: bool = False,
+        cluster: int = 1,
+        arguments: int = 1,
+    ) -> Kernel:
+        """A kernel to launch; found by the first call, so that a process finds those it uses.
+
+        Args:
+            source: What it is compiled from.
+            name: As C++ names it.
+            threads: This and what follows are those of Kernel, the same in every call but for
+                `cluster`.
+            shared_bytes: Dynamic shared memory of a block.
+            overlap: Whether it may start before the kernel ahead of it has ended.
+            cluster: Blocks of a cluster.
+            arguments: How many it takes.
+
+        Raises:
+            BuildError: The images have no such kernel, or the GPU cannot run it.
+        """
+        key = name, cluster
+        with self._finding:
+            kernel = self._kernels.get(key)
+            if kernel is None:
+                found = self._driver.kernel(
+                    self._loaded[source], self._names[source][name], self._device, shared_bytes
+                )
+                kernel = self._kernels[key] = Kernel(
+                    self._driver,
+                    found,
+                    threads,
+                    shared_bytes,
+                    overlap=overlap,
+                    cluster=cluster,
+                    arguments=arguments,
+                )
+            return kernel
+
+
+def no_image(library: str, capability: tuple[int, int]) -> str:
+    """What is said of a GPU that no image of a library runs on."""
+    return f"no image of '{library}' is for compute capability {capability[0]}.{capability[1]}"

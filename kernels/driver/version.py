@@ -1,0 +1,31 @@
+"""Which release of NVIDIA's driver is installed, as the driver's own library of figures says."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import c_char_p, create_string_buffer
+
+LIBRARY = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
+_BYTES = 80  # NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
+
+
+def driver_version(library: str = LIBRARY) -> str:
+    """The driver's version, such as "580.82.07"; empty where NVML is missing or does not say.
+
+    Args:
+        library: NVML's shared library.
+    """
+    try:
+        nvml = ctypes.CDLL(library)
+    except OSError:
+        return ""
+    text = create_string_buffer(_BYTES)
+    nvml.nvmlSystemGetDriverVersion.argtypes = [c_char_p, ctypes.c_uint]
+    if nvml.nvmlInit_v2():
+        return ""
+    try:
+        failed = nvml.nvmlSystemGetDriverVersion(text, _BYTES)
+    finally:
+        nvml.nvmlShutdown()
+    return "" if failed else text.value.decode("ascii", "replace")

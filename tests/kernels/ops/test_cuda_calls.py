@@ -1,0 +1,189 @@
+"""What a call on a GPU hands to the launchers makes the operation's result, on any machine."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+
+from kernels.ops import cuda_convolution, cuda_norm
+from kernels.ops.cuda_calls import Call, Gpu
+from kernels.ops.registry import OPS
+from tests.kernels.ops.emulated import EmulatedOperations
+
+FUNCTIONS = {
+    "fused_instance_norm": cuda_norm.norm,
+    "fused_instance_norm_forward": cuda_norm.norm_forward,
+    "fused_conv_reflection_pad_forward": cuda_convolution.conv_forward,
+    "fused_conv_instancenorm_forward": cuda_convolution.conv_norm_forward,
+    "fused_residual_block_forward": cuda_convolution.residual_block_forward,
+}
+ALLOWED = {torch.float32: 3e-5, torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float64: 1e-9}
+
+
+@pytest.fixture
+def library():
+    return EmulatedOperations()
+
+
+@pytest.fixture(params=[7, 8, 9], ids=["Turing", "Ampere", "Hopper"])
+def call(library, request):
+    return Call(library, Gpu(132, request.param), stream=0x1234)
+
+
+@pytest.fixture
+def hopper(library):
+    return Call(library, Gpu(132, 9), stream=0x1234)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_sample_becomes_what_the_reference_makes(name, call, library):
+    op = OPS[name]
+    for arguments in op.samples():
+        got, expected = FUNCTIONS[name](call, *arguments), op.reference(*arguments)
+        assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+        assert got.stride() == expected.stride()
+        allowed = ALLOWED[got.dtype]
+        torch.testing.assert_close(got, expected, atol=allowed, rtol=allowed)
+    assert library.calls
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_call_has_the_arguments_and_defaults_of_its_operation(name):
+    ours = list(inspect.signature(FUNCTIONS[name]).parameters.values())[1:]
+    theirs = inspect.signature(OPS[name].operation).parameters.values()
+    assert [(p.name, p.default) for p in ours] == [(p.name, p.default) for p in theirs]
+
+
+def test_the_result_is_written_where_the_caller_says(hopper):
+    x = torch.randn(2, 8, 13, 22)
+    out = torch.zeros(2, 8, 15, 24)
+    cuda_norm.norm_out(hopper, x, None, None, None, 1e-5, True, 1, "reflect", False, out)
+    expected = OPS["fused_instance_norm"].reference(x, None, None, None, 1e-5, True, 1)
+    torch.testing.assert_close(out, expected, atol=3e-5, rtol=3e-5)
+    with pytest.raises(ValueError, match=r"out must be a dense torch\.float32 tensor"):
+        cuda_norm.norm_out(hopper, x, None, None, None, 1e-5, True, 2, "reflect", False, out)
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["planes", "channels last"])
+def test_an_input_of_any_strides_is_read_right(hopper, last):
+    x = torch.randn(2, 13, 22, 16).permute(0, 3, 1, 2)[:, ::2, :, 1:]
+    residual = torch.randn(2, 8, 21, 13).transpose(2, 3)
+    if last:
+        x = x.contiguous(memory_format=torch.channels_last)
+    got = cuda_norm.norm_forward(hopper, x, None, None, residual=residual)
+    expected = OPS["fused_instance_norm_forward"].reference(x, None, None, residual=residual)
+    torch.testing.assert_close(got, expected, atol=3e-5, rtol=3e-5)
+    weight = torch.randn(5, 8, 3, 3)
+    got = cuda_convolution.conv_forward(hopper, x, weight, None, 1, 2, 1, own_kernel=True)
+    expected = OPS["fused_conv_reflection_pad_forward"].reference(x, weight, None, 1, 2, 1)
+    torch.testing.assert_close(got, expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "beta"),
+    [
+        (torch.float64, None),
+        (torch.float16, torch.float32),
+        (None, torch.bfloat16),
+        (torch.float16, torch.float16),
+    ],
+    ids=str,
+)
+def test_parameters_of_any_type_are_read_right(hopper, gamma, beta):
+    x = torch.randn(1, 4, 9, 9)
+    given = [None if t is None else torch.randn(8)[::2].to(t) for t in (gamma, beta)]
+    got = cuda_norm.norm_forward(hopper, x, given[0], given[1])
+    expected = OPS["fused_instance_norm_forward"].reference(x, *given)
+    torch.testing.assert_close(got, expected, atol=3e-5, rtol=3e-5)
+
+
+def test_weights_of_another_type_are_taken_to_the_inputs(hopper):
+    x, weight, bias = torch.randn(1, 4, 9, 9).half(), torch.randn(6, 4, 3, 3), torch.randn(6)
+    got = cuda_convolution.conv_forward(hopper, x, weight, bias, 1, own_kernel=True)
+    expected = OPS["fused_conv_reflection_pad_forward"].reference(x, weight, bias, 1)
+    torch.testing.assert_close(got, expected, atol=2e-2, rtol=2e-2)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_what_cudnn_computes_faster_is_left_to_it(hopper, library, monkeypatch, exact):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", not exact)
+    x, weight = torch.randn(1, 16, 12, 12), torch.randn(64, 16, 3, 3)
+    block = torch.randn(16, 16, 3, 3)
+    cuda_convolution.conv_forward(hopper, x, weight, None, 1)
+    assert library.calls == []
+    cuda_convolution.conv_norm_forward(hopper, x, weight, None, None, None)
+    cuda_convolution.residual_block_forward(
+        hopper, x, block, None, None, None, block, None, None, None
+    )
+    assert library.calls == ["norm", "norm", "norm"]
+    library.calls.clear()
+    cuda_convolution.conv_forward(hopper, x, weight, None, 1, 2, 2)
+    cuda_convolution.conv_norm_forward(hopper, x, weight, None, None, None, upsample=True)
+    assert library.calls == ["convolve", "conv_norm_relu"]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_double_precision_runs_on_pytorch(name, hopper, library):
+    op = OPS[name]
+    arguments = next(iter(op.samples()))
+    arguments = tuple(x.double() if isinstance(x, torch.Tensor) else x for x in arguments)
+    got, expected = FUNCTIONS[name](hopper, *arguments), op.reference(*arguments)
+    torch.testing.assert_close(got, expected)
+    assert library.calls == []
+
+
+@pytest.mark.parametrize("samples", [0, 1])
+def test_what_is_empty_stays_empty(hopper, library, samples):
+    x, weight = torch.randn(samples, 4, 9, 9), torch.randn(0, 4, 3, 3)
+    y = cuda_convolution.conv_forward(hopper, x, weight, None, 1, own_kernel=True)
+    assert y.shape == (samples, 0, 9, 9)
+    empty = torch.randn(0, 4, 9, 9)
+    assert cuda_norm.norm(hopper, empty, None, None, None, 1e-5, False, 2).shape == (0, 4, 13, 13)
+    assert library.calls == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "weight", "pad", "stride", "upsample", "words"),
+    [
+        ((4, 9, 9), (6, 4, 3, 3), 1, 1, False, r"expected \[N, C, H, W\]"),
+        ((1, 4, 9, 9), (6, 5, 3, 3), 1, 1, False, r"expected weights \[O, 4, k, k\]"),
+        ((1, 4, 9, 9), (6, 4, 3, 3), 9, 1, False, "cannot pad 9x9 by 9"),
+        ((1, 4, 9, 9), (6, 4, 3, 3), 1, 0, False, "a stride is at least 1"),
+        ((1, 4, 2, 9), (6, 4, 5, 5), 1, 1, False, "is smaller than the kernel"),
+        ((1, 4, 9, 9), (6, 4, 5, 5), 1, 1, True, "only a 3x3 kernel"),
+        ((1, 4, 3, 3), (6, 4, 3, 3), 0, 1, False, "one pixel has no variance"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_said_in_the_references_words(
+    hopper, shape, weight, pad, stride, upsample, words
+):
+    arguments = torch.randn(shape), torch.randn(weight), None, None, None
+    settings = {"padding": pad, "stride": stride, "upsample": upsample, "own_kernel": True}
+    for run in (
+        lambda: OPS["fused_conv_instancenorm_forward"].reference(*arguments, **settings),
+        lambda: cuda_convolution.conv_norm_forward(hopper, *arguments, **settings),
+    ):
+        with pytest.raises(ValueError, match=words):
+            run()
+
+
+def test_a_single_pixel_can_be_enlarged(hopper):
+    x, weight = torch.randn(1, 4, 1, 1), torch.randn(6, 4, 3, 3)
+    y = cuda_convolution.conv_norm_forward(
+        hopper, x, weight, None, None, None, upsample=True, own_kernel=True
+    )
+    assert y.shape == (1, 6, 2, 2)
+
+
+def test_an_error_of_a_launcher_is_raised(hopper, monkeypatch):
+    for name in ("styleforge_norm", "styleforge_convolve"):
+        monkeypatch.setattr(EmulatedOperations, name, lambda *_: 700)
+    x = torch.randn(1, 4, 9, 9)
+    with pytest.raises(RuntimeError, match=r"^instance norm could not .* CUDA error 700$"):
+        cuda_norm.norm_forward(hopper, x, None, None)
+    weight = torch.randn(3, 4, 3, 3)
+    with pytest.raises(RuntimeError, match=r"^a convolution could not .* CUDA error 700$"):
+        cuda_convolution.conv_forward(hopper, x, weight, None, 1, own_kernel=True)
