@@ -1,0 +1,60 @@
+"""`make` installs the versions of the constraints, and a compiler only where one is needed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from utils import system
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def commands(folder: Path, target: str) -> list[str]:
+    """What `make target` would run in a folder that has nothing but the Makefile's needs."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, folder / name)
+    listed = subprocess.run(
+        ["make", "--dry-run", target], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return listed.stdout.splitlines()
+
+
+@pytest.mark.parametrize("target", ["run", "test", "lint", "docs", "prebuild", "wheel"])
+def test_every_installation_follows_the_constraints(target, tmp_path):
+    installed = [line for line in commands(tmp_path, target) if " install " in line]
+    installed = [line for line in installed if " -m pip " in line]
+    assert installed
+    assert all("--constraint constraints.txt --editable" in line for line in installed)
+
+
+def test_the_checks_follow_the_constraints():
+    text = (ROOT / ".github" / "workflows" / "checks.yml").read_text("utf-8")
+    installed = re.findall(r"pip install .*", text)
+    assert installed
+    assert all("--constraint constraints.txt" in line for line in installed)
+
+
+def test_a_compiler_is_installed_only_where_there_are_no_images(tmp_path):
+    asks = "utils.system --compiler"
+    assert any(asks in line for line in commands(tmp_path, "run"))
+    (tmp_path / "kernels" / "images").mkdir(parents=True)
+    (tmp_path / "kernels" / "images" / "manifest.json").touch()
+    assert not any(asks in line for line in commands(tmp_path, "run"))
+
+
+def test_a_compiler_is_missing_only_where_it_is_asked_for(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(system.sys, "platform", "linux")
+    names = {
+        asked: {item.name for item in system.missing(**dict.fromkeys(asked, True))}
+        for asked in ((), ("compiler",), ("tests",))
+    }
+    assert "a C++ compiler" not in names[()]
+    assert "a C++ compiler" in names[("compiler",)] & names[("tests",)]
