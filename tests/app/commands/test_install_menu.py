@@ -1,4 +1,4 @@
-"""`install-menu` writes an entry that desktops accept, whatever the program's path, and removes it."""
+"""`install-menu` writes an entry that desktops accept, whatever the program's path."""
 
 from __future__ import annotations
 

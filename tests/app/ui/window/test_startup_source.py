@@ -165,11 +165,8 @@ def test_a_file_manager_opens_files_whatever_their_names(session, monkeypatch, t
     script = Scripted(session, monkeypatch)
     StartupSource(session, source_from_paths(["camera:0"]))
     StartupSource(session, source_from_paths(["scene", "/a/http://b.png"]))
-    opened = [
-        str(tmp_path / "camera:0"),
-        [str(tmp_path / "scene"), str(Path("/a/http:/b.png").absolute())],
-    ]
-    assert script.opened == opened
+    named = str(Path("/a/http:/b.png").absolute())
+    assert script.opened == [str(tmp_path / "camera:0"), [str(tmp_path / "scene"), named]]
 
 
 @pytest.mark.slow
