@@ -35,7 +35,7 @@ def main() -> int:
         return 1
     print(f"{program.stat().st_size:>9,} {program}, not signed, installs {wheel.name}")  # noqa: T201
     if not wheel.name.endswith("-win_amd64.whl"):
-        print("this wheel is not the one for Windows: it has no kernels for it", file=sys.stderr)  # noqa: T201
+        print(f"'{wheel}' is for every system: there is no wheel for Windows", file=sys.stderr)  # noqa: T201
     return 0
 
 

@@ -13,7 +13,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.setup.icon import windows_icon
+from tools.setup.icon import side_picture, windows_icon
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[1]
@@ -145,6 +145,8 @@ def build(makensis: str, project: Project, wheel: Path, uv: Path, out: Path, wor
     work.mkdir(parents=True, exist_ok=True)
     icon = work / "StyleForge.ico"
     icon.write_bytes(windows_icon())
+    picture = work / "side.bmp"
+    picture.write_bytes(side_picture())
     licenses = work / "licenses"
     shutil.rmtree(licenses, ignore_errors=True)
     shutil.copytree(uv.parent / "licenses", licenses)
@@ -157,6 +159,7 @@ def build(makensis: str, project: Project, wheel: Path, uv: Path, out: Path, wor
         "PUBLISHER": project.publisher,
         "OUT": temporary.absolute(),
         "ICON": icon.absolute(),
+        "PICTURE": picture.absolute(),
         "UV": uv.absolute(),
         "WHEEL": wheel.absolute(),
         "WHEEL_NAME": wheel.name,

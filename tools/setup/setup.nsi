@@ -4,8 +4,8 @@
 ; so that a step that fails leaves what was there. All it makes has names of its own below the folder
 ; of the installation. The log is the first file of it, and marks the folder as StyleForge's.
 ;
-; The build defines VERSION, VERSION4 (of four numbers), PUBLISHER, OUT, ICON, UV, WHEEL, WHEEL_NAME,
-; LICENSES (a folder) and CHECK (what Python runs to try the environment).
+; The build defines VERSION, VERSION4 (of four numbers), PUBLISHER, OUT, ICON, PICTURE, UV, WHEEL,
+; WHEEL_NAME, LICENSES (a folder) and CHECK (what Python runs to try the environment).
 
 Unicode true
 Target amd64-unicode
@@ -47,6 +47,7 @@ VIAddVersionKey LegalCopyright "${PUBLISHER}"
 
 Var Log ; handle of the log, to append to
 Var LogPath
+Var Job ; handle of the steps' job, which ends with this program
 Var Output ; handle of the log, from which the list shows what a step prints
 Var Step ; what is under way, for the line above the bar
 Var FreeBefore ; bytes, before the first step
@@ -55,12 +56,13 @@ Var Cancelled ; 1 once the user said so
 
 !define MUI_ICON "${ICON}"
 !define MUI_UNICON "${ICON}"
+!define MUI_WELCOMEFINISHPAGE_BITMAP "${PICTURE}"
 !define MUI_CUSTOMFUNCTION_ABORT OnCancel
 !define MUI_WELCOMEPAGE_TITLE "StyleForge ${VERSION}"
 !define MUI_WELCOMEPAGE_TEXT "This installs StyleForge for you alone, without administrator rights, \
 or replaces an older one.$\r$\n$\r$\nIt downloads Python, PyTorch and other packages: about 0.3 GB, \
 and with an NVIDIA card 2 to 3 GB.$\r$\n$\r$\nThis program is not signed. Windows may therefore warn \
-before it starts, and can not tell you who made it; the sha256 on the page you have it from can."
+before it starts that it does not know who made it; compare its sha256 with the published one."
 !insertmacro MUI_PAGE_WELCOME
 !define MUI_PAGE_CUSTOMFUNCTION_PRE SkipFolder
 !define MUI_PAGE_CUSTOMFUNCTION_LEAVE CheckFolder
@@ -106,7 +108,9 @@ and unfinished training stay in $LOCALAPPDATA\styleforge."
 ; Removes a folder that setup made, with all that is in it.
 !macro RemoveFolder folder
   ${If} ${FileExists} "${folder}\*.*"
+    SetDetailsPrint textonly ; tens of thousands of names
     RMDir /r "${LONG}${folder}"
+    SetDetailsPrint both
   ${EndIf}
 !macroend
 !define RemoveFolder "!insertmacro RemoveFolder"
@@ -359,6 +363,18 @@ Function OpenLog
   Exch $0
 FunctionEnd
 
+; Makes the job of the steps: they end when this program does, however that comes.
+Function MakeJob
+  System::Call 'kernel32::CreateJobObjectW(p 0, p 0) p .r0'
+  StrCpy $Job $0
+  System::Alloc 144 ; JOBOBJECT_EXTENDED_LIMIT_INFORMATION, of zeros
+  Pop $0
+  IntPtrOp $1 $0 + 16
+  System::Call '*$1(i 0x2000)' ; LimitFlags: JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+  System::Call 'kernel32::SetInformationJobObject(p $Job, i 9, p r0, i 144)'
+  System::Free $0
+FunctionEnd
+
 ; Writes the line on the stack to the log, in UTF-8 as the steps do.
 Function Write
   Exch $0
@@ -403,6 +419,7 @@ Function Run
     StrCpy $R0 "error $R6"
   ${Else}
     System::Call '*$R2(p .R3, p .R4)'
+    System::Call 'kernel32::AssignProcessToJobObject(p $Job, p R3)'
     System::Call 'kernel32::CloseHandle(p R4)'
     StrCpy $R6 0
     ${Do}
@@ -414,7 +431,7 @@ Function Run
         Call ShowAmount
       ${EndIf}
       ${If} $Cancelled = 1
-        System::Call 'kernel32::TerminateProcess(p R3, i 1)'
+        System::Call 'kernel32::TerminateJobObject(p $Job, i 1)'
       ${EndIf}
     ${LoopUntil} $R5 <> 258 ; WAIT_TIMEOUT
     System::Call 'kernel32::GetExitCodeProcess(p R3, *i .R0)'
@@ -523,6 +540,8 @@ Function Fail
     ${EndIf}
   ${EndIf}
   StrCpy $Step ""
+  Push 0
+  Call ShowActivity
   SetErrorLevel 2
   MessageBox MB_OK|MB_ICONSTOP $0 /SD IDOK
   Abort $0
@@ -585,6 +604,8 @@ Section "-StyleForge"
   ${Set} NO_COLOR 1
   System::Call 'kernel32::GetDiskFreeSpaceExW(w "$INSTDIR", *l .r0, p 0, p 0)'
   StrCpy $FreeBefore $0
+  Call MakeJob
+  Push 1
   Call ShowActivity
 
   ${RunStep} "Downloading Python ${PYTHON}: some 20 MB" \
@@ -600,6 +621,8 @@ Section "-StyleForge"
     '"$INSTDIR\env.new\Scripts\python.exe" -I -X utf8 -c "${CHECK}"' \
     "StyleForge does not start on this computer, so it was not installed."
   StrCpy $Step ""
+  Push 0
+  Call ShowActivity
 
   ; From here on nothing is downloaded and nothing waits.
   Call AskToClose
@@ -656,36 +679,46 @@ Section "-StyleForge"
   WriteRegDWORD HKCU "${KEY}" "EstimatedSize" $0
   WriteRegDWORD HKCU "${KEY}" "NoModify" 1
   WriteRegDWORD HKCU "${KEY}" "NoRepair" 1
-  Call DropOldTorch
+  Call CleanCache
   ${RemoveFolder} "$INSTDIR\env.old"
   ${Say} "StyleForge ${VERSION} is installed."
 SectionEnd
 
-; Moves the bar while nothing is known of how far a step is.
+; Push 1: moves the bar while nothing is known of how far a step is. Push 0: a bar as before.
 Function ShowActivity
+  Exch $2
+  Push $0
+  Push $1
   ${IfNot} ${Silent}
     FindWindow $0 "#32770" "" $HWNDPARENT
     GetDlgItem $0 $0 1004
     System::Call 'user32::GetWindowLongW(p r0, i -16) i .r1'
-    IntOp $1 $1 | 8 ; PBS_MARQUEE
+    IntOp $1 $1 & 0xFFFFFFF7
+    IntOp $2 $2 * 8 ; PBS_MARQUEE
+    IntOp $1 $1 | $2
     System::Call 'user32::SetWindowLongW(p r0, i -16, i r1)'
-    SendMessage $0 0x40A 1 50 ; PBM_SETMARQUEE
+    SendMessage $0 0x40A $2 50 ; PBM_SETMARQUEE
   ${EndIf}
+  Pop $1
+  Pop $0
+  Pop $2
 FunctionEnd
 
 ; The cache shares its files with the environment and takes no room of its own, but for those of a
-; PyTorch that was replaced.
-Function DropOldTorch
+; PyTorch that was replaced. Our wheel is found in it by its path, which is another one each time.
+Function CleanCache
+  StrCpy $2 "styleforge"
   FindFirst $0 $1 "$INSTDIR\env.old\Lib\site-packages\torch-*.dist-info"
   FindClose $0
   ${If} $1 != ""
   ${AndIfNot} ${FileExists} "$INSTDIR\env\Lib\site-packages\$1\*.*"
-    Push '"$INSTDIR\uv.exe" cache clean torch'
-    Call Run
-    Pop $0
-    ${If} $0 <> 0
-      ${Say} "The old PyTorch is still in '$INSTDIR\cache': status $0"
-    ${EndIf}
+    StrCpy $2 "$2 torch"
+  ${EndIf}
+  Push '"$INSTDIR\uv.exe" cache clean $2'
+  Call Run
+  Pop $0
+  ${If} $0 != 0
+    ${Say} "'$INSTDIR\cache' still holds what was replaced: status $0"
   ${EndIf}
 FunctionEnd
 

@@ -74,6 +74,7 @@ static int uv(int count, wchar_t **words) {
         say(L"Downloading torch (2.4GiB)\n");
         swprintf(text, LONGEST, L"archive-v0\\torch-%ls", torch);
         write_file(cache, text, L"torch");
+        if (failing(L"hang")) Sleep(60000);
         if (failing(L"pip")) return 2;
         if (GetFileAttributesW(last) == INVALID_FILE_ATTRIBUTES) return 3;
         *wcsstr(wcscpy(folder, words[4]), L"\\Scripts\\python.exe") = 0;
@@ -86,8 +87,10 @@ static int uv(int count, wchar_t **words) {
         return 0;
     }
     if (!wcscmp(words[1], L"cache")) {
-        swprintf(text, LONGEST, L"%ls\\cleaned-%ls", cache, words[3]);
-        write_file(cache, text + wcslen(cache) + 1, L"");
+        for (int i = 3; i < count; i++) {
+            swprintf(text, LONGEST, L"cleaned-%ls", words[i]);
+            write_file(cache, text, L"");
+        }
         return 0;
     }
     return 4;

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tools.setup.build import Project, build
@@ -174,6 +175,12 @@ def log(folder: Path) -> str:
     return (folder / "setup.log").read_text("utf-8")
 
 
+def step_is_running() -> bool:
+    """Whether the stand-in is installing packages, in whichever Windows."""
+    commands = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
+    return any(words and "uv.exe" in words[0] and "pip" in words for words in commands)
+
+
 def test_it_installs_for_the_user_where_nothing_is_chosen(windows):
     assert windows.install() == 0
     folder = windows.local / "Programs" / "StyleForge"
@@ -251,6 +258,7 @@ def test_a_second_run_replaces_the_environment_and_a_failed_one_keeps_it(windows
 def test_the_cache_is_cleaned_of_a_pytorch_that_was_replaced(windows, folder):
     assert windows.install(folder) == 0
     assert windows.install(folder) == 0
+    assert (folder / "cache" / "cleaned-styleforge").exists()
     assert not (folder / "cache" / "cleaned-torch").exists()
     assert windows.install(folder, STANDIN_TORCH="2.14.0") == 0
     assert (folder / "cache" / "cleaned-torch").exists()
@@ -262,6 +270,30 @@ def test_what_a_killed_setup_left_is_put_right(windows, folder):
     (folder / "env.new").mkdir()
     assert windows.install(folder, STANDIN_FAIL="venv") == FAILED
     assert (folder / "env" / "pyvenv.cfg").is_file()
+    assert not list(folder.glob("env.*"))
+
+
+def test_a_setup_that_is_killed_takes_its_step_along_and_can_be_repeated(windows, folder):
+    place = f"/D={windows.path(folder)}".split(" ")
+    killed = subprocess.Popen(
+        ["wine", windows.setup, "/S", *place],
+        env=windows.environment(STANDIN_FAIL="hang"),
+        stderr=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + PATIENCE_S
+    while not (folder / "setup.log").exists() or "torch (2.4GiB)" not in log(folder):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert step_is_running()
+    killed.kill()
+    killed.wait(PATIENCE_S)
+    end = time.monotonic() + PATIENCE_S / 4
+    while step_is_running():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert (folder / "env.new").exists()
+    assert windows.install(folder) == 0
+    assert "told to fail" not in log(folder)
     assert not list(folder.glob("env.*"))
 
 
