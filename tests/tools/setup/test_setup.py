@@ -306,8 +306,8 @@ def test_a_running_styleforge_is_neither_replaced_nor_removed(windows, folder):
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
+    assert program.stdout
     try:
-        assert program.stdout
         assert program.stdout.readline() == b"running\n"
         assert windows.install(folder) == FAILED
         assert "StyleForge is running; close it" in log(folder)
