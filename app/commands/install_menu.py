@@ -158,6 +158,8 @@ def desktop_entry(program: Path) -> str:
         raise StyleForgeError(
             f"a menu entry cannot start '{printable(path)}': its path holds '{printable(min(bad))}'"
         )
+    # GLib looks for the first word on the disk before it makes one percent sign of two.
+    runner = "env " if "%" in path else ""
     return "\n".join(
         (
             "[Desktop Entry]",
@@ -166,7 +168,7 @@ def desktop_entry(program: Path) -> str:
             "GenericName=Neural Style Transfer",
             "Comment=Paint your camera, videos and pictures in the style of a painting",
             f"TryExec={_escaped(path)}",
-            f"Exec={_escaped(_quoted(path))} --open %F",
+            f"Exec={runner}{_escaped(_quoted(path))} --open %F",
             f"Icon={NAME}",
             "Terminal=false",
             "StartupNotify=true",

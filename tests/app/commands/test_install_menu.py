@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -72,10 +73,30 @@ def test_the_entry_is_named_as_the_window_says():
 @pytest.mark.parametrize("path", [HARD, "/opt/a b/styleforge", "/opt/%F/styleforge", "/o'p't/s"])
 def test_every_path_reaches_the_program_whole(path):
     entry = values(desktop_entry(Path(path)))
-    program, *arguments = words(entry["Exec"])
+    *_, program, flag, files = words(entry["Exec"])
     assert program.replace("%%", "%") == path
-    assert arguments == ["--open", "%F"]
+    assert (flag, files) == ("--open", "%F")
     assert entry["TryExec"] == path
+
+
+@pytest.mark.skipif(not shutil.which("gio"), reason="gio is missing (Debian: libglib2.0-bin)")
+def test_a_desktop_starts_the_program_whatever_its_path_and_names_the_files(tmp_path):
+    program = tmp_path / HARD.removeprefix("/")
+    program.parent.mkdir(parents=True)
+    told = tmp_path / "told.txt"
+    program.write_text(
+        f"#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" > '{told}.part'\nmv '{told}.part' '{told}'\n"
+    )
+    program.chmod(0o755)
+    install_menu.install(tmp_path / "data", program)
+    picture = tmp_path / "a picture.png"
+    picture.touch()
+    entry = entry_path(tmp_path / "data")
+    subprocess.run(["gio", "launch", entry, picture], check=True, timeout=30)
+    end = time.monotonic() + 30
+    while not told.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert told.read_text("utf-8").splitlines() == [str(program), "--open", str(picture)]
 
 
 @pytest.mark.parametrize(
