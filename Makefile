@@ -5,7 +5,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 
-.PHONY: run test lint check bench fuzz mutants docs prebuild wheels clean
+.PHONY: run test lint check bench fuzz mutants docs prebuild wheels setup clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
 run: $(VENV)/.installed
@@ -49,6 +49,10 @@ prebuild: $(VENV)/.installed-prebuild
 # The program, and the fused operations alone, into dist.
 wheels: $(VENV)/.installed
 	$(PIP) wheel --no-deps --wheel-dir dist . ./wheels/kernel_fusion
+
+# The setup program for Windows, with uv and the wheel for it, into dist; needs NSIS (apt: nsis).
+setup: wheels
+	$(PYTHON) -m tools.setup
 
 # Breaks the program in one line at a time; the tests have to notice each.
 mutants: $(VENV)/.installed-test

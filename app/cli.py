@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import NoReturn, TextIO
 
 from app.commands.style_flags import add_style_options
@@ -16,8 +17,8 @@ from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import limit_openmp_spin
 
-# A command is a module of this name in app.commands, imported only when it is used, so
-# that `--help` and `--version` need not wait for PyTorch.
+# A command is a module of this name in app.commands ("_" for "-"), imported only when it is used,
+# so that `--help` and `--version` need not wait for PyTorch.
 COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "bench": "measure the network's variants on this machine",
@@ -25,6 +26,7 @@ COMMANDS = {
     "quality": "measure the quality of styles on photographs",
     "styles": "list, add and remove styles",
     "doctor": "report what this machine can do, and what is missing",
+    "install-menu": "add StyleForge to the applications menu (Linux)",
 }
 
 INTERRUPTED = 128 + 2  # the exit status that shells report for Ctrl+C
@@ -81,11 +83,15 @@ def _run(argv: Sequence[str]) -> int:
     except SystemExit as exc:  # argparse has printed why
         return exc.code if isinstance(exc.code, int) else 2
     if command:
-        return import_module(f"{__package__}.commands.{command}").run(args)
+        return _command_module(command).run(args)
     if args.command:
         sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
         return 2
     return _load_window()(args)
+
+
+def _command_module(name: str) -> ModuleType:
+    return import_module(f"{__package__}.commands.{name.replace('-', '_')}")
 
 
 def _discard_stdout() -> None:
@@ -118,11 +124,19 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         description="Live neural style transfer. Without a command, the window opens.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {styleforge_version()}")
-    parser.add_argument(
+    sources = parser.add_mutually_exclusive_group()
+    sources.add_argument(
         "--source",
         metavar="SPEC",
         help="the source to open: camera:0, scene, a picture, video or folder, "
         "or an http:// or rtsp:// address (default: the last one)",
+    )
+    sources.add_argument(
+        "--open",
+        nargs="*",
+        default=[],
+        metavar="PATH",
+        help="pictures, a video or a folder to open, as a file manager names them",
     )
     parser.add_argument("--style", metavar="KEY", help="the style to start with")
     add_style_options(parser, kept=True)
@@ -135,7 +149,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         if name == command:
-            import_module(f"{__package__}.commands.{name}").add_parser(commands)
+            _command_module(name).add_parser(commands)
         else:
             commands.add_parser(name, help=summary)
     return parser

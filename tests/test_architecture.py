@@ -167,7 +167,9 @@ def test_the_window_is_imported_only_by_the_command_that_opens_it():
     assert users == ["app.cli"]
 
 
-@pytest.mark.parametrize("command", ["stylize", "bench", "train", "quality", "styles", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["stylize", "bench", "train", "quality", "styles", "doctor", "install_menu"]
+)
 def test_a_command_runs_without_qt(command):
     check = f"import sys, app.commands.{command}; sys.exit('PySide6' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, check=False)

@@ -67,6 +67,7 @@ def test_flags_are_generated_from_the_tables(capsys):
         (["bench", "--sizes", "8x8"], "16 to 16384"),
         (["bench", "--kernels", "fastest"], "'fastest' is none of"),
         (["--source", "scene", "bench"], "put 'bench' before"),
+        (["--source", "scene", "--open", "a.png"], "not allowed with"),
     ],
 )
 def test_a_wrong_command_line_is_told_what_is_wrong(arguments, says, capsys):
