@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from io import StringIO
 from types import ModuleType
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from app.commands.style_flags import add_style_options
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
@@ -29,6 +31,7 @@ COMMANDS = {
     "install-menu": "add StyleForge to the applications menu (Linux)",
 }
 
+MB_ICONERROR = 0x10
 INTERRUPTED = 128 + 2  # the exit status that shells report for Ctrl+C
 
 
@@ -45,7 +48,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
     sys.stdout = sys.stdout or _null_stream()
-    sys.stderr = sys.stderr or _null_stream()
+    if sys.stderr:
+        return _main(argv)
+    sys.stderr = told = StringIO()
+    status = _main(argv)
+    if status and sys.platform == "win32":
+        _show_message(told.getvalue())  # started from the Start menu, where nobody reads a stream
+    return status
+
+
+def _main(argv: list[str]) -> int:
     limit_openmp_spin()
     # The window and the commands prepare the kernels and report missing ones themselves.
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
@@ -102,6 +114,12 @@ def _discard_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_message(text: str) -> None:
+    """Show an error in a box of Windows: Qt may be what does not load."""
+    windows: Any = ctypes
+    windows.windll.user32.MessageBoxW(None, text.strip(), "StyleForge", MB_ICONERROR)
 
 
 def _null_stream() -> TextIO:
