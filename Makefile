@@ -7,7 +7,7 @@ PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --constraint constraints.txt --editable
 
-.PHONY: run test lint check bench fuzz mutants docs prebuild wheel wheels clean
+.PHONY: run test lint check bench fuzz mutants docs prebuild wheel wheels setup clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
 run: $(VENV)/.installed
@@ -52,6 +52,10 @@ prebuild: $(VENV)/.installed-prebuild
 # images for, or one without images, and the source distribution.
 wheel wheels: $(VENV)/.installed
 	$(PYTHON) -m tools.build_wheels $(ARGS)
+
+# The setup program for Windows, with uv and the wheel for it, into dist; needs NSIS (apt: nsis).
+setup: wheel
+	$(PYTHON) -m tools.setup
 
 # Breaks the program in one line at a time; the tests have to notice each.
 mutants: $(VENV)/.installed-test

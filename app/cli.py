@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn, TextIO
+from io import StringIO
+from types import ModuleType
+from typing import Any, NoReturn, TextIO
 
 from app.commands.style_flags import add_style_options
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
@@ -16,8 +19,8 @@ from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import limit_openmp_spin
 
-# A command is a module of this name in app.commands, imported only when it is used, so
-# that `--help` and `--version` need not wait for PyTorch.
+# A command is a module of this name in app.commands ("_" for "-"), imported only when it is used,
+# so that `--help` and `--version` need not wait for PyTorch.
 COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "bench": "measure the network's variants on this machine",
@@ -26,8 +29,10 @@ COMMANDS = {
     "styles": "list, add and remove styles",
     "doctor": "report what this machine can do, and what is missing",
     "gpu": "install the PyTorch that uses this machine's NVIDIA card",
+    "install-menu": "add StyleForge to the applications menu (Linux)",
 }
 
+MB_ICONERROR = 0x10
 INTERRUPTED = 128 + 2  # the exit status that shells report for Ctrl+C
 
 
@@ -44,7 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
     sys.stdout = sys.stdout or _null_stream()
-    sys.stderr = sys.stderr or _null_stream()
+    if sys.stderr:
+        return _main(argv)
+    sys.stderr = told = StringIO()
+    status = _main(argv)
+    if status and sys.platform == "win32":
+        _show_message(told.getvalue())  # started from the Start menu, where nobody reads a stream
+    return status
+
+
+def _main(argv: list[str]) -> int:
     limit_openmp_spin()
     # The window and the commands prepare the kernels and report missing ones themselves.
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
@@ -84,11 +98,15 @@ def _run(argv: Sequence[str]) -> int:
     except SystemExit as exc:  # argparse has printed why
         return exc.code if isinstance(exc.code, int) else 2
     if command:
-        return import_module(f"{__package__}.commands.{command}").run(args)
+        return _command_module(command).run(args)
     if args.command:
         sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
         return 2
     return _load_window()(args)
+
+
+def _command_module(name: str) -> ModuleType:
+    return import_module(f"{__package__}.commands.{name.replace('-', '_')}")
 
 
 def _discard_stdout() -> None:
@@ -99,6 +117,12 @@ def _discard_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_message(text: str) -> None:
+    """Show an error in a box of Windows: Qt may be what does not load."""
+    windows: Any = ctypes
+    windows.windll.user32.MessageBoxW(None, text.strip(), "StyleForge", MB_ICONERROR)
 
 
 def _null_stream() -> TextIO:
@@ -121,11 +145,19 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         description="Live neural style transfer. Without a command, the window opens.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {styleforge_version()}")
-    parser.add_argument(
+    sources = parser.add_mutually_exclusive_group()
+    sources.add_argument(
         "--source",
         metavar="SPEC",
         help="the source to open: camera:0, scene, a picture, video or folder, "
         "or an http:// or rtsp:// address (default: the last one)",
+    )
+    sources.add_argument(
+        "--open",
+        nargs="*",
+        default=[],
+        metavar="PATH",
+        help="pictures, a video or a folder to open, as a file manager names them",
     )
     parser.add_argument("--style", metavar="KEY", help="the style to start with")
     add_style_options(parser, kept=True)
@@ -138,7 +170,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         if name == command:
-            import_module(f"{__package__}.commands.{name}").add_parser(commands)
+            _command_module(name).add_parser(commands)
         else:
             commands.add_parser(name, help=summary)
     return parser

@@ -37,7 +37,7 @@ def run(options: Namespace) -> int:
 
     Args:
         options: `source`, `style`, `mix` and the flags of the table of parameters replace the
-            stored settings where given.
+            stored settings where given; `open` has the paths to open instead of a source.
 
     Returns:
         The exit status: 1 without a display, after a message on stderr.
@@ -69,7 +69,7 @@ def run(options: Namespace) -> int:
     from app.styles.library import Library
     from app.ui.controllers.gpu_offer import look_for_unused_gpu
     from app.ui.controllers.settings_mapping import config_from_settings, source_from_settings
-    from app.ui.controllers.startup_source import StartupSource
+    from app.ui.controllers.startup_source import StartupSource, source_from_paths
     from app.ui.main_window import MainWindow
     from kernels.jit import build
 
@@ -88,7 +88,8 @@ def run(options: Namespace) -> int:
             window.problems.add(Problem(words))
         if options.pictures:
             _close_after(window, session, options.pictures)
-        StartupSource(session, source_from_settings(settings))
+        stored = source_from_settings(settings)
+        StartupSource(session, source_from_paths(options.open) if options.open else stored)
         look_for_unused_gpu(session.run, window.notices)
         session.prepare_kernels()
         freeze_garbage_collector(session)

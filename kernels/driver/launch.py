@@ -33,7 +33,15 @@ class Kernel:
         arguments: How many it takes.
     """
 
-    __slots__ = ("_attributes", "_config", "_kernel", "_launch", "_lock", "_parameters")
+    __slots__ = (
+        "_attributes",
+        "_config",
+        "_kernel",
+        "_launch",
+        "_lock",
+        "_parameters",
+        "_reference",
+    )
 
     def __init__(
         self,
@@ -60,6 +68,7 @@ class Kernel:
         self._config = LaunchConfig(
             1, 1, 1, threads, 1, 1, shared_bytes, None, attributes, len(values)
         )
+        self._reference = byref(self._config)
         self._parameters = (c_void_p * arguments)()
         self._lock = threading.Lock()
 
@@ -76,12 +85,13 @@ class Kernel:
         Returns:
             A CUresult, 0 for success.
         """
-        config = self._config
+        config, parameters = self._config, self._parameters
         with self._lock:
             config.grid_x, config.grid_y, config.grid_z = grid
             config.stream = stream
-            self._parameters[:] = [addressof(argument) for argument in arguments]
-            return self._launch(byref(config), self._kernel, self._parameters, None)
+            for at, argument in enumerate(arguments):
+                parameters[at] = addressof(argument)
+            return self._launch(self._reference, self._kernel, parameters, None)
 
 
 def _value(*numbers: int) -> _Value:

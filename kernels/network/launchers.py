@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Callable
 from ctypes import Structure, c_void_p
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +24,11 @@ from kernels.ops.registry import NETWORK
 INVALID_VALUE = 1  # cudaErrorInvalidValue, which the C++ launchers return
 
 
-class Launcher:
-    """A launcher that is called, and declared, as a C function of a loaded library is."""
-
-    __slots__ = ("_call", "argtypes", "restype")
-
-    def __init__(self, call: Callable[..., Any]) -> None:
-        self._call = call
-        self.argtypes: Any = None
-        self.restype: Any = None
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Call it; structs are passed themselves, as ctypes allows where a pointer is declared."""
-        return self._call(*arguments)
-
-
 class Network:
     """What plans call in place of the compiled library, with the same names and arguments.
 
-    A launcher returns an error as a number, 0 for success.
+    A launcher returns an error as a number, 0 for success. Structs are passed themselves, as ctypes
+    allows where a pointer is declared; launchers are partial objects, which can be declared too.
 
     Args:
         images: The list of the folder.
@@ -65,8 +51,10 @@ class Network:
     ) -> None:
         self._library = DriverLibrary(images, folder, capability, device, driver)
         self._kernels: dict[str, Kernel] = {}
+        # By precision, kind and which pointers are null: finding a name takes as long as a launch.
+        self._sm90_kernels: dict[tuple[int, int, bool, bool], Kernel] = {}
         description = json.dumps(images.description).encode()
-        self.styleforge_network_abi = Launcher(lambda: description)
+        self.styleforge_network_abi = partial(lambda: description)
         told = abi.describe(self)
         self._sm80, self._sm90 = told.sm80, told.sm90
         self._dtypes = {number: name for name, number in told.sm80.dtypes.items()}
@@ -77,12 +65,12 @@ class Network:
             for row in told.sm90.precisions.values()
             for conv in row.convs.values()
         }
-        self.styleforge_sm80_conv = Launcher(self._conv_sm80)
-        self.styleforge_sm80_first = Launcher(self._first_sm80)
-        self.styleforge_sm80_last = Launcher(self._last_sm80)
-        self.styleforge_sm90_conv = Launcher(self._conv_sm90)
-        self.styleforge_sm90_first = Launcher(self._first_sm90)
-        self.styleforge_sm90_last = Launcher(self._last_sm90)
+        self.styleforge_sm80_conv = partial(self._conv_sm80)
+        self.styleforge_sm80_first = partial(self._first_sm80)
+        self.styleforge_sm80_last = partial(self._last_sm80)
+        self.styleforge_sm90_conv = partial(self._conv_sm90)
+        self.styleforge_sm90_first = partial(self._first_sm90)
+        self.styleforge_sm90_last = partial(self._last_sm90)
 
     # sm80: a block for each tile
 
@@ -131,12 +119,18 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
-        conv = self._sm90_convs.get((precision, kind))
-        if conv is None:
-            return INVALID_VALUE
-        given = abi.variant(residual=bool(params.residual), activated=bool(params.activated))
-        name = conv.kernels.get(given)
-        return self._launch(self._sm90.source, name, conv, (blocks, 1, samples), stream, params)
+        key = precision, kind, params.residual is None, params.activated is None
+        kernel = self._sm90_kernels.get(key)
+        if kernel is None:
+            conv = self._sm90_convs.get((precision, kind))
+            if conv is None:
+                return INVALID_VALUE
+            given = abi.variant(residual=bool(params.residual), activated=bool(params.activated))
+            name = conv.kernels.get(given)
+            if name is None:  # no layer needs it
+                return INVALID_VALUE
+            kernel = self._sm90_kernels[key] = self._kernel(self._sm90.source, name, conv)
+        return kernel((blocks, 1, samples), stream, params)
 
     def _first_sm90(self, precision: int, in_bytes: int, *rest: Any) -> int:
         row = self._precisions.get(precision)
@@ -169,12 +163,20 @@ class Network:
     ) -> int:
         if name is None:  # no layer needs it
             return INVALID_VALUE
+        return self._kernel(source, name, layer)(grid, stream, params)
+
+    def _kernel(
+        self,
+        source: str,
+        name: str,
+        layer: abi.Sm80Conv | abi.Sm80Edge | abi.Sm90Conv | abi.Sm90Strip,
+    ) -> Kernel:
         kernel = self._kernels.get(name)
         if kernel is None:
             kernel = self._kernels[name] = self._library.kernel(
                 source, name, layer.threads, layer.shared_bytes, overlap=True
             )
-        return kernel(grid, stream, params)
+        return kernel
 
 
 NetworkLibrary = ctypes.CDLL | Network  # what plans call

@@ -7,7 +7,7 @@ import time
 from models.training.run import Run
 from models.training.trainer import READ_EVERY
 
-MEASURED_S = 2.0  # duration of the measurement after the first step
+MEASURED_S = 1.0  # duration of the measurement after the first step
 SLOW_S = 30.0  # a first step that takes this long is the whole measurement
 
 

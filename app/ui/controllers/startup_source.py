@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from PySide6.QtCore import QObject
 
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.sources import SCENE, CameraName
 from app.ui.controllers.source_opener import camera_spec
+
+
+def source_from_paths(paths: Sequence[str]) -> str | list[str]:
+    """Return the spec of files named on the command line: several are a strip of pictures.
+
+    Args:
+        paths: at least one; a path named "scene" or "camera:0" is still a file.
+    """
+    absolute = [str(Path(path).absolute()) for path in paths]
+    return absolute if len(absolute) > 1 else absolute[0]
 
 
 class StartupSource(QObject):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,6 +69,7 @@ def test_flags_are_generated_from_the_tables(capsys):
         (["bench", "--sizes", "8x8"], "16 to 16384"),
         (["bench", "--kernels", "fastest"], "'fastest' is none of"),
         (["--source", "scene", "bench"], "put 'bench' before"),
+        (["--source", "scene", "--open", "a.png"], "not allowed with"),
     ],
 )
 def test_a_wrong_command_line_is_told_what_is_wrong(arguments, says, capsys):
@@ -157,3 +160,36 @@ def test_threads_that_wait_leave_the_processor_to_others_unless_the_user_says_ot
     assert told() == "True 1000"
     assert told(GOMP_SPINCOUNT="7") == "True 7"
     assert told(OMP_WAIT_POLICY="ACTIVE") == "True None"
+
+
+@pytest.fixture
+def boxes(monkeypatch):
+    """The message boxes of Windows that are shown."""
+    shown = []
+    user32 = SimpleNamespace(MessageBoxW=lambda *arguments: shown.append(arguments))
+    monkeypatch.setattr(ctypes, "windll", SimpleNamespace(user32=user32), raising=False)
+    return shown
+
+
+def without_terminal(monkeypatch, platform, *argv):
+    """The exit status of the program where Python has no streams."""
+    with monkeypatch.context() as process:
+        process.setattr(sys, "platform", platform)
+        process.setattr(sys, "stdout", None)
+        process.setattr(sys, "stderr", None)
+        status = main(argv)
+        sys.stdout.close()  # of the null device
+        return status
+
+
+def test_an_error_is_shown_in_a_box_where_windows_started_it_without_a_terminal(boxes, monkeypatch):
+    assert without_terminal(monkeypatch, "win32", "stylize", "/no/such.png", "-o", "out.png") == 1
+    ((owner, text, title, kind),) = boxes
+    assert (owner, title, kind) == (None, "StyleForge", 0x10)
+    assert text == "styleforge: '/no/such.png' does not exist"
+
+
+def test_no_box_is_shown_elsewhere_or_where_nothing_failed(boxes, monkeypatch):
+    assert without_terminal(monkeypatch, "linux", "stylize", "/no/such.png", "-o", "out.png") == 1
+    assert without_terminal(monkeypatch, "win32", "--version") == 0
+    assert boxes == []

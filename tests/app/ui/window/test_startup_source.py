@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import gc
+import os
 import subprocess
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QColor, QImage
@@ -18,7 +20,7 @@ from app.live.session import Session
 from app.settings import Settings
 from app.sources import CameraName, open_source
 from app.ui.application import NO_DISPLAY, freeze_garbage_collector, run
-from app.ui.controllers.startup_source import StartupSource
+from app.ui.controllers.startup_source import StartupSource, source_from_paths
 from app.ui.main_window import MainWindow
 from app.ui.startup_view import StartupView
 from app.ui.theme.tokens import LIGHT
@@ -156,6 +158,31 @@ def test_a_later_problem_opens_nothing(session, monkeypatch):
     session.source_changed.emit(SourceInfo("here", 8, 8))
     session.opening_failed.emit()
     assert script.opened == ["/here.png"]
+
+
+def test_a_file_manager_opens_files_whatever_their_names(session, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    script = Scripted(session, monkeypatch)
+    StartupSource(session, source_from_paths(["camera:0"]))
+    StartupSource(session, source_from_paths(["scene", "/a/http://b.png"]))
+    named = str(Path("/a/http:/b.png").absolute())
+    assert script.opened == [str(tmp_path / "camera:0"), [str(tmp_path / "scene"), named]]
+
+
+@pytest.mark.slow
+def test_the_program_shows_the_files_it_is_opened_with(picture, tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "app", "--pictures", "1", "--open", str(picture)],
+        env=os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "settings")},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=True,
+    )
+    assert ran.stdout.startswith("The first picture was on screen")
+    assert Settings.load(tmp_path / "settings" / "styleforge" / "settings.json").source == str(
+        picture
+    )
 
 
 # Starting

@@ -1,0 +1,43 @@
+"""`python -m tools.setup`: builds the setup program for Windows, from the wheel in `dist`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tools.setup.build import (
+    CHECKOUT,
+    Project,
+    SetupError,
+    build,
+    fetch_uv,
+    find_makensis,
+    find_wheel,
+)
+
+
+def main() -> int:
+    """Returns 1 where it cannot be built, after a sentence on stderr."""
+    parser = argparse.ArgumentParser(prog="python -m tools.setup", description=__doc__)
+    parser.add_argument("--wheels", type=Path, default=Path("dist"), help="default: dist")
+    parser.add_argument("--out", type=Path, default=Path("dist"), help="default: dist")
+    arguments = parser.parse_args()
+    project = Project.read()
+    work = CHECKOUT / "build" / "setup"
+    try:
+        makensis = find_makensis()
+        wheel = find_wheel(arguments.wheels, project.version)
+        uv = fetch_uv(work / "uv")
+        program = build(makensis, project, wheel, uv, arguments.out, work)
+    except SetupError as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 1
+    print(f"{program.stat().st_size:>9,} {program}, not signed, installs {wheel.name}")  # noqa: T201
+    if not wheel.name.endswith("-win_amd64.whl"):
+        print(f"'{wheel}' is for every system: there is no wheel for Windows", file=sys.stderr)  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

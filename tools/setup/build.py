@@ -1,0 +1,183 @@
+"""Gathers what the setup program contains, and has NSIS make it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.setup.icon import side_picture, windows_icon
+
+HERE = Path(__file__).resolve().parent
+CHECKOUT = HERE.parents[1]
+SCRIPT = HERE / "setup.nsi"
+UV = HERE / "uv.txt"
+
+# What the new environment has to do before it takes the place of an older one: load PyTorch, Qt
+# and the window, which fails where a system library is missing.
+CHECK = "import torch, styleforge.app.ui.main_window"
+
+
+class SetupError(RuntimeError):
+    """The setup program cannot be built; the message says why in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What the setup program says of the project, out of pyproject.toml.
+
+    Attributes:
+        version: Of the wheel.
+        publisher: The first author.
+    """
+
+    version: str
+    publisher: str
+
+    @classmethod
+    def read(cls, settings: Path = CHECKOUT / "pyproject.toml") -> Project:
+        """Read it from pyproject.toml."""
+        project = tomllib.loads(settings.read_text("utf-8"))["project"]
+        return cls(project["version"], project["authors"][0]["name"])
+
+    @property
+    def four_numbers(self) -> str:
+        """The version as Windows has it: four numbers of 16 bits, without what follows them."""
+        numbers = re.findall(r"\d+", re.match(r"[\d.]*", self.version)[0])[:4]  # pyright: ignore[reportOptionalSubscript]
+        return ".".join([*numbers, *"0000"][:4])
+
+
+def find_makensis() -> str:
+    """The path of NSIS's compiler.
+
+    Raises:
+        SetupError: It is not installed.
+    """
+    found = shutil.which("makensis")
+    if not found:
+        raise SetupError("makensis is missing; on Debian or Ubuntu: sudo apt-get install nsis")
+    return found
+
+
+def find_wheel(folder: Path, version: str) -> Path:
+    """Find the wheel of StyleForge to install on Windows.
+
+    Args:
+        folder: Where the wheels are.
+        version: Of StyleForge.
+
+    Returns:
+        The wheel for Windows or, if there is none, the one for every system.
+
+    Raises:
+        SetupError: There is neither.
+    """
+    for system in ("win_amd64", "any"):
+        wheel = folder / f"styleforge-{version}-py3-none-{system}.whl"
+        if wheel.is_file():
+            return wheel
+    raise SetupError(f"there is no wheel of StyleForge {version} in '{folder}': run `make wheels`")
+
+
+def fetch_uv(folder: Path) -> Path:
+    """Download uv for Windows and unpack its program and licenses.
+
+    Args:
+        folder: Where they are put, emptied before.
+
+    Returns:
+        The path of uv.exe. Its licenses are in `licenses` beside it.
+
+    Raises:
+        SetupError: It cannot be downloaded, is another file than uv.txt names, or holds no uv.exe.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "licenses").mkdir(parents=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+    flags = ["--no-deps", "--only-binary=:all:", "--platform", "win_amd64", "--require-hashes"]
+    done = subprocess.run(
+        [*pip, *flags, "--dest", str(folder), "--requirement", str(UV)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SetupError(f"uv for Windows could not be downloaded:\n{done.stderr.strip()}")
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            parts = Path(name).parts
+            if name.endswith(".data/scripts/uv.exe"):
+                (folder / "uv.exe").write_bytes(archive.read(name))
+            elif "licenses" in parts:
+                license_name = parts[-1].removeprefix("LICENSE-")
+                (folder / "licenses" / f"uv-{license_name}.txt").write_bytes(archive.read(name))
+    if not (folder / "uv.exe").is_file() or not any((folder / "licenses").iterdir()):
+        raise SetupError(f"'{wheel.name}' holds no uv.exe, or not its licenses")
+    return folder / "uv.exe"
+
+
+def build(makensis: str, project: Project, wheel: Path, uv: Path, out: Path, work: Path) -> Path:
+    """Make the setup program.
+
+    Args:
+        makensis: NSIS's compiler.
+        project: What the program says of itself.
+        wheel: What it installs.
+        uv: The uv.exe that it installs with, with licenses in the folder `licenses` beside it.
+        out: The folder that receives the program and its sha256.
+        work: A folder for files that are needed meanwhile.
+
+    Returns:
+        The path of the program.
+
+    Raises:
+        SetupError: NSIS refuses the script or a file.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    work.mkdir(parents=True, exist_ok=True)
+    icon = work / "StyleForge.ico"
+    icon.write_bytes(windows_icon())
+    picture = work / "side.bmp"
+    picture.write_bytes(side_picture())
+    licenses = work / "licenses"
+    shutil.rmtree(licenses, ignore_errors=True)
+    shutil.copytree(uv.parent / "licenses", licenses)
+    shutil.copy(CHECKOUT / "LICENSE", licenses / "StyleForge.txt")
+    program = out / f"StyleForge-{project.version}-setup.exe"
+    temporary = program.with_suffix(".making")
+    defined = {
+        "VERSION": project.version,
+        "VERSION4": project.four_numbers,
+        "PUBLISHER": project.publisher,
+        "OUT": temporary.absolute(),
+        "ICON": icon.absolute(),
+        "PICTURE": picture.absolute(),
+        "UV": uv.absolute(),
+        "WHEEL": wheel.absolute(),
+        "WHEEL_NAME": wheel.name,
+        "LICENSES": licenses.absolute(),
+        "CHECK": CHECK,
+    }
+    flags = [f"-D{name}={str(value).replace('$', '$$')}" for name, value in defined.items()]
+    done = subprocess.run(
+        [makensis, "-V2", "-WX", "-INPUTCHARSET", "UTF8", *flags, str(SCRIPT)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},  # NSIS takes names of files for text of the locale
+    )
+    if done.returncode:
+        temporary.unlink(missing_ok=True)
+        raise SetupError(f"makensis failed:\n{(done.stdout + done.stderr).strip()}")
+    temporary.replace(program)
+    digest = hashlib.sha256(program.read_bytes()).hexdigest()
+    program.with_suffix(".exe.sha256").write_text(f"{digest}  {program.name}\n", "utf-8")
+    return program
