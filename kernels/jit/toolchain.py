@@ -12,6 +12,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -44,7 +45,7 @@ def toolchain(*, cuda: bool = False) -> Toolchain:
     """Find the C++ compiler.
 
     Args:
-        cuda: Find ninja as well.
+        cuda: Find ninja and setuptools as well.
 
     Raises:
         BuildError: One is missing, or the compiler does not run; the message says which.
@@ -60,6 +61,8 @@ def toolchain(*, cuda: bool = False) -> Toolchain:
     ninja = shutil.which("ninja", path=search_path()) if cuda else ""
     if ninja is None:
         raise BuildError("ninja not found: run pip install ninja")
+    if cuda and find_spec("setuptools") is None:  # which PyTorch's builder imports
+        raise BuildError("setuptools not found: run pip install setuptools")
     return Toolchain(compiler, ninja, _fingerprint(compiler))
 
 

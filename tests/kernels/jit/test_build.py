@@ -88,6 +88,13 @@ def test_for_a_gpu_ninja_is_needed_and_the_reason_says_so(monkeypatch, tmp_path,
         toolchain.toolchain(cuda=True)
 
 
+def test_for_a_gpu_setuptools_is_needed_and_the_reason_says_so(monkeypatch, compiler):
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+    assert toolchain.toolchain().compiler
+    with pytest.raises(BuildError, match="setuptools not found: run pip install setuptools"):
+        toolchain.toolchain(cuda=True)
+
+
 def test_ninja_is_found_where_pip_put_it_whatever_the_path(monkeypatch, compiler):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     ninja = Path(toolchain.toolchain(cuda=True).ninja)
