@@ -18,6 +18,25 @@
 #include "../include/cpu/export.h"
 #include "../include/cpu/parallel.h"
 
+// What follows from shapes, strides and options alone, so that a caller keeps it for its next call.
+// kernels/ops/normalization.py has mirrors of both structs.
+struct StyleforgeInstanceNorm {
+    int64_t n, c, h, w;                              // of the result before padding
+    int64_t n_stride, c_stride, h_stride, w_stride;  // of the residual, in elements; w or c is dense
+    int64_t pad;
+    int64_t replicate, interleave, channels_last, relu;  // 0 or 1
+    double eps;
+};
+
+// A call. x and y are dense, channels last or first; weight and bias are [c], or null. The residual
+// may be null.
+struct StyleforgeInstanceNormCall {
+    int64_t threads;  // to run on, at most
+    const StyleforgeInstanceNorm* norm;
+    const void *x, *weight, *bias, *residual;
+    void* y;
+};
+
 namespace {
 
 using styleforge::BFloat16;
@@ -28,6 +47,7 @@ using styleforge::parallel_for;
 constexpr int64_t kChunkElements = 1 << 15;  // whose statistics are taken together
 constexpr int64_t kLanes = 32;               // accumulators kept in registers
 constexpr int64_t kFp32Terms = 64;           // of a sum in FP32 before it goes on in FP64
+constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
 
 // Repeats the border.
 inline int64_t clamp_index(int64_t i, int64_t size) { return std::clamp<int64_t>(i, 0, size - 1); }
@@ -367,40 +387,34 @@ void normalize_planes(const Plan& plan, const T* input, const A* weight, const A
 
 // False where there was no memory.
 template <typename T, typename A>
-bool run(const Plan& plan, bool channels_last, const T* x, const A* weight, const A* bias,
-         const Residual<T>& residual, T* y) {
-    if (channels_last) {
-        Affine<A> affine(plan.n * plan.c);
-        if (!affine || !find_affine<T, A>(plan, x, weight, bias, affine)) return false;
-        normalize_channels_last<T, A>(plan, x, affine, residual, y);
-    } else {
+bool run(const StyleforgeInstanceNormCall& call) {
+    const StyleforgeInstanceNorm& norm = *call.norm;
+    const bool small = norm.n * norm.c * norm.h * norm.w < kSerialElements;
+    const Plan plan{norm.n, norm.c, norm.h, norm.w, norm.pad, norm.replicate != 0,
+                    norm.interleave != 0, norm.relu != 0, norm.eps, small ? 1 : call.threads};
+    const auto* x = static_cast<const T*>(call.x);
+    const auto* weight = static_cast<const A*>(call.weight);
+    const auto* bias = static_cast<const A*>(call.bias);
+    const Residual<T> residual{static_cast<const T*>(call.residual), norm.n_stride, norm.c_stride,
+                               norm.h_stride, norm.w_stride};
+    auto* y = static_cast<T*>(call.y);
+    if (norm.channels_last == 0) {
         normalize_planes<T, A>(plan, x, weight, bias, residual, y);
+        return true;
     }
+    Affine<A> affine(plan.n * plan.c);
+    if (!affine || !find_affine<T, A>(plan, x, weight, bias, affine)) return false;
+    normalize_channels_last<T, A>(plan, x, affine, residual, y);
     return true;
 }
 
 }  // namespace
 
 // y = pad(relu(norm(x) * weight + bias + residual)), see kernels/ops/normalization.py; one function
-// for each dtype of x, y and the residual.
-//
-// x and y are dense, channels last or first; weight and bias are [c], or null. n, c, h and w are of
-// the result before padding; the strides of the residual, which may be null, count elements.
-// Returns 0, or 1 where there was no memory.
-#define STYLEFORGE_INSTANCE_NORM(NAME, T, A)                                                      \
-    STYLEFORGE_EXPORT int NAME(                                                                   \
-        int64_t threads, const void* x, const void* weight, const void* bias,                     \
-        const void* residual, void* y, int64_t n, int64_t c, int64_t h, int64_t w,                \
-        int64_t n_stride, int64_t c_stride, int64_t h_stride, int64_t w_stride, double eps,       \
-        int relu, int64_t pad, int replicate, int interleave, int channels_last) {                \
-        const Plan plan{                                                                          \
-            n, c, h, w, pad, replicate != 0, interleave != 0, relu != 0, eps, threads};           \
-        const Residual<T> added{static_cast<const T*>(residual), n_stride, c_stride, h_stride,    \
-                                w_stride};                                                        \
-        const bool enough = run<T, A>(plan, channels_last != 0, static_cast<const T*>(x),         \
-                                      static_cast<const A*>(weight), static_cast<const A*>(bias), \
-                                      added, static_cast<T*>(y));                                 \
-        return enough ? 0 : 1;                                                                    \
+// for each dtype of x, y and the residual. Returns 0, or 1 where there was no memory.
+#define STYLEFORGE_INSTANCE_NORM(NAME, T, A)                               \
+    STYLEFORGE_EXPORT int NAME(const StyleforgeInstanceNormCall* call) {   \
+        return run<T, A>(*call) ? 0 : 1;                                   \
     }
 
 STYLEFORGE_INSTANCE_NORM(styleforge_instance_norm_float32, float, float)
