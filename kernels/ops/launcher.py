@@ -48,7 +48,7 @@ class CpuLauncher:
         found = self._functions.get(name)
         if found is None:
             # Another launcher may declare other types: what the CDLL has of the name is shared.
-            prototype = ctypes.CFUNCTYPE(c_int, *types)
+            prototype: Any = ctypes.CFUNCTYPE(c_int, *types)
             address = ctypes.cast(getattr(self.library, name), c_void_p).value
             found = self._functions[name] = prototype(address)
         return found

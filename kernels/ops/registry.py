@@ -115,7 +115,9 @@ class KernelStatus:
 OPS: dict[str, Op] = {}
 
 _fragment = torch.library.Library(NAMESPACE, "FRAGMENT")
-_any_requires_grad = torch._C._any_requires_grad  # pyright: ignore[reportPrivateUsage]
+_dispatch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
+_KEY: Any = _dispatch.DispatchKey
+_any_requires_grad: Callable[..., bool] = _dispatch._any_requires_grad
 
 
 def statuses(device: torch.device | str = "cpu") -> tuple[KernelStatus, ...]:
@@ -270,7 +272,7 @@ def fused(
             if mutates
             else _differentiable(overload, below, reference)
         )
-        _fragment.impl(name, autograd, "Autograd", with_keyset=True)
+        _fragment.impl(name, autograd, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
         @functools.wraps(signature)
         def operation(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -377,18 +379,16 @@ def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
 
 def _below_autograd(overload: Any, on_cpu_tensors: Callable[..., Any] | None) -> Callable[..., Any]:
     """What runs an operation of which no gradient is taken: (keys, arguments...)."""
-    both = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU) | torch._C.DispatchKeySet(
-        torch._C.DispatchKey.AutogradCPU
-    )
-    plain: int = both.raw_repr()
+    cpu, autograd = map(_dispatch.DispatchKeySet, (_KEY.CPU, _KEY.AutogradCPU))
+    plain: int = (cpu | autograd).raw_repr()
 
     def run(keys: Any, *args: Any) -> Any:
         # Nothing comes between autograd and a plain tensor's kernel, and a second way through the
         # dispatcher would take as long as the first.
         if on_cpu_tensors is not None and keys.raw_repr() == plain:
             return on_cpu_tensors(*args)
-        keys = keys & torch._C._after_autograd_keyset  # pyright: ignore[reportPrivateUsage]
-        with torch._C._AutoDispatchBelowAutograd():  # pyright: ignore[reportPrivateUsage]
+        keys = keys & _dispatch._after_autograd_keyset
+        with _dispatch._AutoDispatchBelowAutograd():
             return overload.redispatch(keys, *args)
 
     return run
@@ -437,9 +437,11 @@ def _differentiable(
                 found = iter(torch.autograd.grad(reference(*inputs), wanted, *grads))
             return None, *(next(found) if need else None for need in needs)
 
+    function: Any = Recomputed
+
     def autograd(keys: Any, *args: Any) -> Tensor:
         if torch.is_grad_enabled() and _any_requires_grad(*args):
-            return Recomputed.apply(keys, *args, *defaults[len(args) :])
+            return function.apply(keys, *args, *defaults[len(args) :])
         return below(keys, *args)
 
     return autograd
