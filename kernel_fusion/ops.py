@@ -11,7 +11,8 @@ from kernels.ops.registry import OPS
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if name in OPS:
-        return getattr(ops, name)
+        globals()[name] = getattr(ops, name)  # found without this function the next time
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no operation {name!r}")
 
 

@@ -18,6 +18,25 @@
 #include "../include/cpu/export.h"
 #include "../include/cpu/parallel.h"
 
+// What follows from shapes, strides and options alone, so that a caller keeps it for its next call.
+// kernels/ops/cpu_norm.py has mirrors of both structs.
+struct StyleforgeInstanceNorm {
+    int64_t n, c, h, w;                              // of the result before padding
+    int64_t n_stride, c_stride, h_stride, w_stride;  // of the residual, in elements; w or c is dense
+    int64_t pad;
+    int64_t replicate, interleave, channels_last, relu;  // 0 or 1
+    double eps;
+};
+
+// A call. x and y are dense, channels last or first; weight and bias are [c], or null. The residual
+// may be null.
+struct StyleforgeInstanceNormCall {
+    int64_t threads;  // to run on, at most
+    const StyleforgeInstanceNorm* norm;
+    const void *x, *weight, *bias, *residual;
+    void* y;
+};
+
 namespace {
 
 using styleforge::BFloat16;
@@ -28,6 +47,7 @@ using styleforge::parallel_for;
 constexpr int64_t kChunkElements = 1 << 15;  // whose statistics are taken together
 constexpr int64_t kLanes = 32;               // accumulators kept in registers
 constexpr int64_t kFp32Terms = 64;           // of a sum in FP32 before it goes on in FP64
+constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
 
 // Repeats the border.
 inline int64_t clamp_index(int64_t i, int64_t size) { return std::clamp<int64_t>(i, 0, size - 1); }
@@ -93,6 +113,15 @@ inline void prefetch(const PixelSpan<T>& span, const T* x, int64_t width) {
 #endif
 }
 
+// a * b + c, rounded once where the processor can.
+inline double multiply_add(double a, double b, double c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return std::fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 // Chan et al. (1979): the moments of two disjoint sets, from those of each.
 struct WelfordFp64 {
     double count = 0, mean = 0, m2 = 0;
@@ -103,12 +132,43 @@ struct WelfordFp64 {
         m2 += other.m2 + delta * delta * (count * other.count / total);
         count = total;
     }
+
+    // The same, with the mean's product and sum fused where the processor can. In `merge` that is
+    // the compiler's choice; where one set follows another, GCC fuses and Clang does not.
+    void merge_fused(const WelfordFp64& other) {
+        const double start = mean, delta = other.mean - mean;
+        merge(other);
+        mean = multiply_add(delta, other.count / count, start);
+    }
 };
 
 // The moments of a set from the sums of its deviations from `center`, which is near its mean: the
 // correction for the distance between the two is small, so that nothing cancels.
 inline WelfordFp64 moments_from_sums(double center, double count, double sum, double squares) {
     return {count, center + sum / count, std::max(0.0, squares - sum * sum / count)};
+}
+
+// Adds the deviations of `pixels` pixels from `center`, and their squares, to `sum` and `squares`.
+// `lanes` is a compile-time width where it can be, and nothing else points to the arrays, so that
+// compilers keep them in registers.
+template <typename T, typename A, typename Lanes>
+inline void add_pixels(const PixelSpan<T>& span, const T* x, int64_t pixels, Lanes lanes,
+                       const A* center, double* sum, double* squares) {
+    A around[kLanes], partial_sum[kLanes] = {}, partial_squares[kLanes] = {};
+    for (int64_t k = 0; k < lanes; ++k) around[k] = center[k];
+    const int64_t stride = span.pixel_stride;
+    for (int64_t p = 0; p < pixels; ++p, x += stride) {
+        prefetch(span, x, lanes);
+        for (int64_t k = 0; k < lanes; ++k) {
+            const A d = static_cast<A>(x[k]) - around[k];
+            partial_sum[k] += d;
+            partial_squares[k] += d * d;
+        }
+    }
+    for (int64_t k = 0; k < lanes; ++k) {
+        sum[k] += partial_sum[k];
+        squares[k] += partial_squares[k];
+    }
 }
 
 // The moments of `width` (at most kLanes) adjacent channels over rows [y0, y1).
@@ -118,7 +178,6 @@ void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, in
     PixelSpan<T> spans[2];
     A center[kLanes];
     double sum[kLanes], squares[kLanes];
-    // `lanes` is a compile-time width where it can be, to keep the sums in registers.
     const auto sum_over_pixels = [&](auto lanes) {
         std::fill_n(sum, kLanes, 0);
         std::fill_n(squares, kLanes, 0);
@@ -127,20 +186,9 @@ void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, in
             for (int r = 0; r < count; ++r) {
                 const T* x = spans[r].source + channel;
                 for (int64_t begin = 0; begin < spans[r].count; begin += kFp32Terms) {
-                    const int64_t end = std::min(spans[r].count, begin + kFp32Terms);
-                    A partial_sum[kLanes] = {}, partial_squares[kLanes] = {};
-                    for (int64_t p = begin; p < end; ++p, x += spans[r].pixel_stride) {
-                        prefetch(spans[r], x, lanes);
-                        for (int64_t k = 0; k < lanes; ++k) {
-                            const A d = static_cast<A>(x[k]) - center[k];
-                            partial_sum[k] += d;
-                            partial_squares[k] += d * d;
-                        }
-                    }
-                    for (int64_t k = 0; k < lanes; ++k) {
-                        sum[k] += partial_sum[k];
-                        squares[k] += partial_squares[k];
-                    }
+                    const int64_t pixels = std::min(kFp32Terms, spans[r].count - begin);
+                    add_pixels<T, A>(spans[r], x, pixels, lanes, center, sum, squares);
+                    x += pixels * spans[r].pixel_stride;
                 }
             }
         }
@@ -244,6 +292,41 @@ inline A clamp_min(A y, A floor) {
     return y < floor ? floor : y;
 }
 
+// Has Clang load and store 16 bytes at a time, in one stream each. A picture that fits no cache is
+// bound by memory, and with the wider vectors and the four streams that Clang chooses, its norm took
+// up to a fifth longer than with GCC's code; with these it takes as long.
+#if defined(__clang__)
+#define STYLEFORGE_STREAM \
+    _Pragma("clang loop vectorize_width(sizeof(T) == 2 ? 8 : 4) interleave_count(1) unroll(disable)")
+#else
+#define STYLEFORGE_STREAM
+#endif
+
+// A pixel's channels. Its parameters do not overlap: of `__restrict` Clang heeds no other kind, and
+// asks at run time, for each pixel, otherwise.
+template <typename T, typename A>
+inline void normalize_channels(const T* __restrict x, const A* __restrict mean,
+                               const A* __restrict scale, const A* __restrict bias, A floor,
+                               int64_t count, T* __restrict y) {
+    STYLEFORGE_STREAM
+    for (int64_t k = 0; k < count; ++k)
+        y[k] = static_cast<T>(
+            clamp_min((static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k], floor));
+}
+
+// The same with what is added before the ReLU.
+template <typename T, typename A>
+inline void normalize_channels(const T* __restrict x, const A* __restrict mean,
+                               const A* __restrict scale, const A* __restrict bias,
+                               const T* __restrict addend, A floor, int64_t count,
+                               T* __restrict y) {
+    STYLEFORGE_STREAM
+    for (int64_t k = 0; k < count; ++k)
+        y[k] = static_cast<T>(clamp_min((static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k] +
+                                            static_cast<A>(addend[k]),
+                                        floor));
+}
+
 template <typename T, typename A>
 void normalize_channels_last(const Plan& plan, const T* input, const Affine<A>& affine,
                              const Residual<T>& residual, T* output) {
@@ -263,23 +346,16 @@ void normalize_channels_last(const Plan& plan, const T* input, const Affine<A>& 
             for (int r = 0; r < count; ++r) {
                 const auto& span = spans[r];
                 for (int64_t p = 0; p < span.count; ++p) {
-                    const T* __restrict x = span.source + p * span.pixel_stride;
+                    const T* x = span.source + p * span.pixel_stride;
                     prefetch(span, x, c);
                     const int64_t column = span.first_column + p * span.column_step;
-                    T* __restrict to = interior + column * c;
+                    T* to = interior + column * c;
                     if (residual) {
-                        const T* __restrict addend = residual.data + n * residual.n_stride +
-                                                     y * residual.h_stride +
-                                                     column * residual.w_stride;
-                        for (int64_t k = 0; k < c; ++k)
-                            to[k] = static_cast<T>(
-                                clamp_min((static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k] +
-                                              static_cast<A>(addend[k]),
-                                          floor));
+                        const T* addend = residual.data + n * residual.n_stride +
+                                          y * residual.h_stride + column * residual.w_stride;
+                        normalize_channels<T, A>(x, mean, scale, bias, addend, floor, c, to);
                     } else {
-                        for (int64_t k = 0; k < c; ++k)
-                            to[k] = static_cast<T>(clamp_min(
-                                (static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k], floor));
+                        normalize_channels<T, A>(x, mean, scale, bias, floor, c, to);
                     }
                 }
             }
@@ -317,11 +393,15 @@ WelfordFp64 moments_of_plane(const T* x, int64_t size) {
                 for (int64_t i = block; i < full_lanes; i += kLanes)
                     for (int64_t k = 0; k < kLanes; ++k) accumulate(i + k, k);
                 for (int64_t i = full_lanes; i < end; ++i) accumulate(i, i - full_lanes);
+// Only where this loop is unrolled does Clang keep the lanes in registers.
+#if defined(__clang__)
+#pragma clang loop unroll(full)
+#endif
                 for (int64_t k = 0; k < kLanes; ++k)
                     sum += partial_sum[k], squares += partial_squares[k];
             }
         }
-        total.merge(moments_from_sums(center, static_cast<double>(count), sum, squares));
+        total.merge_fused(moments_from_sums(center, static_cast<double>(count), sum, squares));
     }
     return total;
 }
@@ -367,40 +447,34 @@ void normalize_planes(const Plan& plan, const T* input, const A* weight, const A
 
 // False where there was no memory.
 template <typename T, typename A>
-bool run(const Plan& plan, bool channels_last, const T* x, const A* weight, const A* bias,
-         const Residual<T>& residual, T* y) {
-    if (channels_last) {
-        Affine<A> affine(plan.n * plan.c);
-        if (!affine || !find_affine<T, A>(plan, x, weight, bias, affine)) return false;
-        normalize_channels_last<T, A>(plan, x, affine, residual, y);
-    } else {
+bool run(const StyleforgeInstanceNormCall& call) {
+    const StyleforgeInstanceNorm& norm = *call.norm;
+    const bool small = norm.n * norm.c * norm.h * norm.w < kSerialElements;
+    const Plan plan{norm.n, norm.c, norm.h, norm.w, norm.pad, norm.replicate != 0,
+                    norm.interleave != 0, norm.relu != 0, norm.eps, small ? 1 : call.threads};
+    const auto* x = static_cast<const T*>(call.x);
+    const auto* weight = static_cast<const A*>(call.weight);
+    const auto* bias = static_cast<const A*>(call.bias);
+    const Residual<T> residual{static_cast<const T*>(call.residual), norm.n_stride, norm.c_stride,
+                               norm.h_stride, norm.w_stride};
+    auto* y = static_cast<T*>(call.y);
+    if (norm.channels_last == 0) {
         normalize_planes<T, A>(plan, x, weight, bias, residual, y);
+        return true;
     }
+    Affine<A> affine(plan.n * plan.c);
+    if (!affine || !find_affine<T, A>(plan, x, weight, bias, affine)) return false;
+    normalize_channels_last<T, A>(plan, x, affine, residual, y);
     return true;
 }
 
 }  // namespace
 
 // y = pad(relu(norm(x) * weight + bias + residual)), see kernels/ops/normalization.py; one function
-// for each dtype of x, y and the residual.
-//
-// x and y are dense, channels last or first; weight and bias are [c], or null. n, c, h and w are of
-// the result before padding; the strides of the residual, which may be null, count elements.
-// Returns 0, or 1 where there was no memory.
-#define STYLEFORGE_INSTANCE_NORM(NAME, T, A)                                                      \
-    STYLEFORGE_EXPORT int NAME(                                                                   \
-        int64_t threads, const void* x, const void* weight, const void* bias,                     \
-        const void* residual, void* y, int64_t n, int64_t c, int64_t h, int64_t w,                \
-        int64_t n_stride, int64_t c_stride, int64_t h_stride, int64_t w_stride, double eps,       \
-        int relu, int64_t pad, int replicate, int interleave, int channels_last) {                \
-        const Plan plan{                                                                          \
-            n, c, h, w, pad, replicate != 0, interleave != 0, relu != 0, eps, threads};           \
-        const Residual<T> added{static_cast<const T*>(residual), n_stride, c_stride, h_stride,    \
-                                w_stride};                                                        \
-        const bool enough = run<T, A>(plan, channels_last != 0, static_cast<const T*>(x),         \
-                                      static_cast<const A*>(weight), static_cast<const A*>(bias), \
-                                      added, static_cast<T*>(y));                                 \
-        return enough ? 0 : 1;                                                                    \
+// for each dtype of x, y and the residual. Returns 0, or 1 where there was no memory.
+#define STYLEFORGE_INSTANCE_NORM(NAME, T, A)                               \
+    STYLEFORGE_EXPORT int NAME(const StyleforgeInstanceNormCall* call) {   \
+        return run<T, A>(*call) ? 0 : 1;                                   \
     }
 
 STYLEFORGE_INSTANCE_NORM(styleforge_instance_norm_float32, float, float)

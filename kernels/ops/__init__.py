@@ -18,6 +18,7 @@ for _module in pkgutil.iter_modules(__path__):
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if name in OPS:
+        globals()[name] = OPS[name].operation  # found without this function the next time
         return OPS[name].operation
     raise AttributeError(f"module {__name__!r} has no operation {name!r}")
 

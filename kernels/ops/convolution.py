@@ -12,11 +12,8 @@ from torch import Tensor
 
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.ops.normalization import (
-    fused_instance_norm,
-    fused_instance_norm_forward,
-    instance_norm_reference,
-)
+from kernels.ops.norm_reference import instance_norm_reference
+from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_forward
 from kernels.ops.registry import OPERATIONS, fused
 from kernels.weight_transforms import phase_weight
 

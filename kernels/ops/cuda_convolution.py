@@ -23,7 +23,7 @@ from kernels.ops.convolution import (
 )
 from kernels.ops.cuda_calls import MOMENTS_BYTES, TYPES, Call, address, bytes_beside, launched
 from kernels.ops.cuda_norm import norm_forward, norm_of, readable
-from kernels.ops.normalization import check_channels
+from kernels.ops.norm_reference import check_channels
 from kernels.ops.residual import check_block, residual_block
 from kernels.ops.structs import (
     StyleforgeConvNormRelu,

@@ -7,7 +7,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.cuda_calls import TYPES, Call, address, bytes_beside, launched
-from kernels.ops.normalization import check, dense_layout, instance_norm_reference, interleaved
+from kernels.ops.norm_reference import (
+    check,
+    dense_layout,
+    instance_norm_reference,
+    interleaved,
+)
 from kernels.ops.structs import StyleforgeNorm
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from ctypes import c_double, c_int, c_longlong, c_void_p
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+MOST_CALLS = 4096  # that a launcher remembers
 _NUMBERS = frozenset({int, float, bool, type(None)})
+T = TypeVar("T")
 Argument = Tensor | float | None  # or an int or a bool, which are numbers to Python
 
 
@@ -19,11 +21,52 @@ class CpuLauncher:
 
     Args:
         library: The loaded library.
+
+    Attributes:
+        library: The loaded library.
+        calls: What operations keep with `keep`; read only.
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        self._library = library
+        self.library = library
+        self.calls: dict[Hashable, Any] = {}
         self._functions: dict[str, Callable[..., int]] = {}
+
+    def function(self, name: str, *types: type[Any]) -> Callable[..., int]:
+        """`int name(types...)` as ctypes has it, to be called without checks.
+
+        For operations whose calls have to be short: what an argument is, and what the function
+        returns, is left to the caller.
+
+        Args:
+            name: The C name.
+            types: Of the arguments, from ctypes.
+
+        Raises:
+            AttributeError: The library has no such function.
+        """
+        found = self._functions.get(name)
+        if found is None:
+            # Another launcher may declare other types: what the CDLL has of the name is shared.
+            prototype: Any = ctypes.CFUNCTYPE(c_int, *types)
+            address = ctypes.cast(getattr(self.library, name), c_void_p).value
+            found = self._functions[name] = prototype(address)
+        return found
+
+    def keep(self, key: Hashable, call: T) -> T:
+        """Keep in `calls` what was found out about a call, for the next one with the same key.
+
+        Args:
+            key: What `call` follows from.
+            call: Of any type.
+
+        Returns:
+            `call`.
+        """
+        if len(self.calls) >= MOST_CALLS:  # sizes that never return would fill the memory
+            self.calls.clear()
+        self.calls[key] = call
+        return call
 
     def __call__(self, function: str, *arguments: Argument) -> None:
         """Call `int function(long long threads, arguments...)`, which returns 0 or an error.
@@ -38,18 +81,13 @@ class CpuLauncher:
             AttributeError: The library has no such function.
             MemoryError: There was not enough memory.
         """
-        run = self._functions.get(function) or self._declare(function, arguments)
+        run = self._functions.get(function)
+        if run is None:
+            run = self.function(function, c_longlong, *map(_c_type, arguments))
         # Asking whether something is a Tensor takes longer than asking for its exact type.
         values: list[Any] = [_address(x) if type(x) not in _NUMBERS else x for x in arguments]
         if run(torch.get_num_threads(), *values):
             raise MemoryError(f"{function}: not enough memory")
-
-    def _declare(self, function: str, arguments: tuple[Argument, ...]) -> Callable[..., int]:
-        run: Any = getattr(self._library, function)
-        run.argtypes = [c_longlong, *map(_c_type, arguments)]
-        run.restype = c_int
-        self._functions[function] = run
-        return run
 
 
 class CudaLauncher:

@@ -6,54 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.launcher import CpuLauncher
+from kernels.ops import cpu_norm
+from kernels.ops.norm_reference import instance_norm_reference
 from kernels.ops.registry import OPERATIONS, fused
-
-
-def instance_norm_reference(
-    x: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    residual: Tensor | None = None,
-    eps: float = 1e-5,
-    relu: bool = False,
-    pad: int = 0,
-    pad_mode: str = "reflect",
-    interleave: bool = False,
-) -> Tensor:
-    """What `fused_instance_norm` means, in PyTorch."""
-    check(x, weight, bias, residual, pad, pad_mode, interleave)
-    layout = dense_layout(x, interleave)
-    last = layout is torch.channels_last
-    # Statistics are FP32 whatever the input is; FP64 stays FP64, for gradcheck.
-    y = interleaved(x) if interleave else x
-    y = y.to(torch.promote_types(x.dtype, torch.float32))
-    weight, bias = (None if p is None else p.to(y.dtype) for p in (weight, bias))
-    if last:
-        y = _normalize_channels_last(y, weight, bias, eps)
-    elif y.numel():
-        y = F.instance_norm(y, None, None, weight, bias, True, 0.0, eps)
-    if residual is not None:
-        y = y + residual
-    if relu:
-        y = y.relu()
-    if pad and y.numel():
-        y = F.pad(y, (pad,) * 4, mode=pad_mode)
-    elif pad:
-        y = y.new_empty((*y.shape[:2], y.shape[2] + 2 * pad, y.shape[3] + 2 * pad))
-    y = y.to(x.dtype).contiguous(memory_format=layout)
-    return y.clone(memory_format=layout) if y is x else y
-
-
-def dense_layout(x: Tensor, interleave: bool) -> torch.memory_format:
-    """Channels last where the input is, and always when interleaved."""
-    if interleave:
-        return torch.channels_last
-    last = not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
-    return torch.channels_last if last else torch.contiguous_format
 
 
 def _reference_out(
@@ -71,79 +28,6 @@ def _reference_out(
     out.copy_(
         instance_norm_reference(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
     )
-
-
-def _normalize_channels_last(
-    x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
-) -> Tensor:
-    """PyTorch's instance norm undoes the layout, and its batch norm sums too long for FP32."""
-    y = x.permute(0, 2, 3, 1)
-    # Row by row, so that no sum is long; what rounding left of the mean is corrected after.
-    y = y - _mean_of_pixels(y)
-    rest = _mean_of_pixels(y)
-    scale = (_mean_of_pixels(y * y) - rest * rest + eps).rsqrt()
-    if weight is not None:
-        scale = scale * weight
-    offset = -rest * scale if bias is None else bias - rest * scale
-    y = torch.addcmul(offset, y, scale)
-    return y.permute(0, 3, 1, 2)
-
-
-def _mean_of_pixels(x: Tensor) -> Tensor:
-    """[N, H, W, C] to [N, 1, 1, C]."""
-    return x.mean(2, keepdim=True).mean(1, keepdim=True)
-
-
-def interleaved(x: Tensor) -> Tensor:
-    """[N, 4C, h + 1, w + 1] to [N, C, 2h, 2w]: phase (a, b) of pixel (i, j) is at (i+a, j+b)."""
-    n, channels, height, width = x.shape
-    c, h, w = channels // 4, height - 1, width - 1
-    phases = [
-        x[:, (2 * a + b) * c : (2 * a + b + 1) * c, a : a + h, b : b + w]
-        for a in (0, 1)
-        for b in (0, 1)
-    ]
-    stacked = torch.stack(phases).view(2, 2, n, c, h, w)
-    return stacked.permute(2, 3, 4, 0, 5, 1).reshape(n, c, 2 * h, 2 * w)
-
-
-def check(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    residual: Tensor | None,
-    pad: int,
-    pad_mode: str,
-    interleave: bool,
-) -> None:
-    """Raise ValueError unless these are arguments of `fused_instance_norm`."""
-    if x.dim() != 4:
-        raise ValueError(f"instance norm: expected [N, C, H, W], got {list(x.shape)}")
-    n, c, h, w = x.shape
-    if interleave:
-        if c % 4 or h < 2 or w < 2:
-            raise ValueError(
-                f"instance norm: expected [N, 4C, h + 1, w + 1] to interleave, got {list(x.shape)}"
-            )
-        c, h, w = c // 4, 2 * (h - 1), 2 * (w - 1)
-    if h * w <= 1:
-        raise ValueError(f"instance norm: one pixel has no variance, got {list(x.shape)}")
-    if pad_mode not in ("reflect", "replicate"):
-        raise ValueError(f"instance norm: pad_mode is 'reflect' or 'replicate', not '{pad_mode}'")
-    if pad < 0 or (pad_mode == "reflect" and pad >= min(h, w)):
-        raise ValueError(f"instance norm: cannot pad {h}x{w} by {pad} with reflection")
-    check_channels(c, weight, bias)
-    if residual is not None and residual.shape != (n, c, h, w):
-        raise ValueError(f"instance norm: the residual has the shape {list(residual.shape)}")
-    if residual is not None and residual.dtype != x.dtype:
-        raise ValueError(f"instance norm: the residual is {residual.dtype}, not {x.dtype}")
-
-
-def check_channels(channels: int, *parameters: Tensor | None) -> None:
-    """Raise ValueError unless each parameter has one value for each channel."""
-    for parameter in parameters:
-        if parameter is not None and tuple(parameter.shape) != (channels,):
-            raise ValueError(f"instance norm: expected {channels} weights and biases")
 
 
 def _reference_forward(
@@ -197,135 +81,11 @@ def _samples_forward() -> Iterator[tuple[Any, ...]]:
                 yield x, gamma, beta, 1e-5, False, x, True
 
 
-def _padded_size(x: Tensor, pad: int, interleave: bool) -> tuple[int, int, int, int]:
-    """The shape of the result, [N, C, H + 2 pad, W + 2 pad]."""
-    n, c, h, w = x.shape
-    if interleave:
-        c, h, w = c // 4, 2 * (h - 1), 2 * (w - 1)
-    return n, c, h + 2 * pad, w + 2 * pad
-
-
-def _launch(
-    launch: CpuLauncher,
-    x: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    residual: Tensor | None = None,
-    eps: float = 1e-5,
-    relu: bool = False,
-    pad: int = 0,
-    pad_mode: str = "reflect",
-    interleave: bool = False,
-) -> Tensor:
-    check(x, weight, bias, residual, pad, pad_mode, interleave)
-    size = _padded_size(x, pad, interleave)
-    layout = dense_layout(x, interleave)
-    out = torch.empty(size, dtype=x.dtype, memory_format=layout)
-    _run(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave, layout, out)
-    return out
-
-
-def _launch_out(
-    launch: CpuLauncher,
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    residual: Tensor | None,
-    eps: float,
-    relu: bool,
-    pad: int,
-    pad_mode: str,
-    interleave: bool,
-    out: Tensor,
-) -> None:
-    check(x, weight, bias, residual, pad, pad_mode, interleave)
-    layout = dense_layout(x, interleave)
-    fits = out.shape == _padded_size(x, pad, interleave) and out.dtype == x.dtype
-    if not (fits and out.is_contiguous(memory_format=layout)):
-        last = "channels-last " if layout is torch.channels_last else ""
-        raise ValueError(
-            f"instance norm: out must be a dense {last}{x.dtype} tensor of the padded shape, got "
-            f"{out.dtype} {list(out.shape)}"
-        )
-    _run(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave, layout, out)
-
-
-def _launch_forward(
-    launch: CpuLauncher,
-    input: Tensor,
-    gamma: Tensor | None,
-    beta: Tensor | None,
-    eps: float = 1e-5,
-    use_vectorized: bool = True,
-    residual: Tensor | None = None,
-    relu: bool = False,
-) -> Tensor:
-    """The compiler vectorizes the code for the CPU, whatever `use_vectorized` says."""
-    return _launch(launch, input, gamma, beta, residual, eps, relu)
-
-
-def _run(
-    launch: CpuLauncher,
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    residual: Tensor | None,
-    eps: float,
-    relu: bool,
-    pad: int,
-    pad_mode: str,
-    interleave: bool,
-    layout: torch.memory_format,
-    out: Tensor,
-) -> None:
-    """Call the kernel with arguments that are checked already."""
-    if x.dtype not in _KERNELS:
-        raise ValueError(f"instance norm: no kernel for {x.dtype}")
-    if not out.numel():
-        return
-    last = layout is torch.channels_last
-    function, parameters = _KERNELS[x.dtype]
-    n, c, h, w = out.shape
-    strides = (0, 0, 0, 0)
-    if residual is not None:
-        if residual.stride(1 if last else 3) != 1:  # only the innermost dimension has to be dense
-            residual = residual.contiguous(memory_format=layout)
-        strides = residual.stride()
-    launch(
-        function,
-        x.contiguous(memory_format=layout),
-        None if weight is None else weight.to(parameters).contiguous(),
-        None if bias is None else bias.to(parameters).contiguous(),
-        residual,
-        out,
-        n,
-        c,
-        h - 2 * pad,
-        w - 2 * pad,
-        *strides,
-        eps,
-        relu,
-        pad,
-        pad_mode == "replicate",
-        interleave,
-        last,
-    )
-
-
-# By the dtype of the input: the C function, and the dtype of weight and bias.
-_KERNELS = {
-    torch.float32: ("styleforge_instance_norm_float32", torch.float32),
-    torch.float16: ("styleforge_instance_norm_float16", torch.float32),
-    torch.bfloat16: ("styleforge_instance_norm_bfloat16", torch.float32),
-    torch.float64: ("styleforge_instance_norm_float64", torch.float64),
-}
-
-
 @fused(
     "instance_norm",
     reference=instance_norm_reference,
     samples=_samples,
-    launch_cpu=_launch,
+    launch_cpu=cpu_norm.norm,
     cuda=OPERATIONS,
 )
 def fused_instance_norm(
@@ -372,7 +132,7 @@ def fused_instance_norm(
     reference=_reference_out,
     samples=_samples_out,
     mutates=("out",),
-    launch_cpu=_launch_out,
+    launch_cpu=cpu_norm.norm_out,
     cuda=OPERATIONS,
 )
 def fused_instance_norm_out(
@@ -414,7 +174,7 @@ def fused_instance_norm_out(
     "instance_norm",
     reference=_reference_forward,
     samples=_samples_forward,
-    launch_cpu=_launch_forward,
+    launch_cpu=cpu_norm.norm_forward,
     cuda=OPERATIONS,
 )
 def fused_instance_norm_forward(

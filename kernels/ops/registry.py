@@ -114,6 +114,11 @@ class KernelStatus:
 
 OPS: dict[str, Op] = {}
 
+_fragment = torch.library.Library(NAMESPACE, "FRAGMENT")
+_dispatch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
+_KEY: Any = _dispatch.DispatchKey
+_any_requires_grad: Callable[..., bool] = _dispatch._any_requires_grad
+
 
 def statuses(device: torch.device | str = "cpu") -> tuple[KernelStatus, ...]:
     """What calling each operation on `device` runs. Loads what is built, and builds nothing.
@@ -254,17 +259,20 @@ def fused(
         torch.library.impl(qualified, "CompositeExplicitAutograd")(_fallback(name, reference))
         if cpu is not None:
             torch.library.impl(qualified, "CPU")(cpu)
+        on_cpu_tensors = None
         if launch_cpu is not None:
-            torch.library.impl(qualified, "CPU")(_launched_on_cpu(name, launch_cpu, reference))
+            on_cpu_tensors = _launched_on_cpu(library, launch_cpu, reference)
+            torch.library.impl(qualified, "CPU")(on_cpu_tensors)
         if launch_cuda is not None:
             torch.library.impl(qualified, "CUDA")(_launched_on_cuda(name, launch_cuda, reference))
         overload = getattr(getattr(torch.ops, NAMESPACE), name).default
-        if mutates:
-            torch.library.impl(qualified, "Autograd")(_inference_only(name, overload, mutates))
-        else:
-            torch.library.register_autograd(  # pyright: ignore[reportUnknownMemberType]
-                qualified, _recompute(reference), setup_context=_keep_inputs
-            )
+        below = _below_autograd(overload, on_cpu_tensors)
+        autograd = (
+            _inference_only(name, overload, below, mutates)
+            if mutates
+            else _differentiable(overload, below, reference)
+        )
+        _fragment.impl(name, autograd, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
         @functools.wraps(signature)
         def operation(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -298,19 +306,20 @@ def fused(
 
 
 def _launched_on_cpu(
-    name: str, launch: Callable[Concatenate[CpuLauncher, P], R], reference: Callable[P, R]
+    library: str, launch: Callable[Concatenate[CpuLauncher, P], R], reference: Callable[P, R]
 ) -> Callable[P, R]:
     """What runs on CPU tensors: the functions of the library, or the reference without it."""
-    launchers: dict[str, CpuLauncher] = {}
+    launcher: CpuLauncher | None = None
 
     @functools.wraps(reference)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        library = OPS[name].library
+        nonlocal launcher
         if build.reason(library) and not use_native(library):
             return reference(*args, **kwargs)
-        if library not in launchers:
-            launchers[library] = CpuLauncher(build.handle(library))
-        return launch(launchers[library], *args, **kwargs)
+        loaded = build.handle(library)
+        if launcher is None or launcher.library is not loaded:
+            launcher = CpuLauncher(loaded)
+        return launch(launcher, *args, **kwargs)
 
     return run
 
@@ -368,41 +377,71 @@ def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
         arguments["own_kernel"] = True  # cuDNN's is not ours
 
 
-def _inference_only(name: str, overload: Any, mutates: tuple[str, ...]) -> Callable[..., None]:
+def _below_autograd(overload: Any, on_cpu_tensors: Callable[..., Any] | None) -> Callable[..., Any]:
+    """What runs an operation of which no gradient is taken: (keys, arguments...)."""
+    cpu, autograd = map(_dispatch.DispatchKeySet, (_KEY.CPU, _KEY.AutogradCPU))
+    plain: int = (cpu | autograd).raw_repr()
+
+    def run(keys: Any, *args: Any) -> Any:
+        # Nothing comes between autograd and a plain tensor's kernel, and a second way through the
+        # dispatcher would take as long as the first.
+        if on_cpu_tensors is not None and keys.raw_repr() == plain:
+            return on_cpu_tensors(*args)
+        keys = keys & _dispatch._after_autograd_keyset
+        with _dispatch._AutoDispatchBelowAutograd():
+            return overload.redispatch(keys, *args)
+
+    return run
+
+
+def _inference_only(
+    name: str, overload: Any, below: Callable[..., None], mutates: tuple[str, ...]
+) -> Callable[..., None]:
     order = {argument.name: at for at, argument in enumerate(overload._schema.arguments)}
     places = [order[argument] for argument in mutates]
 
-    def autograd(*args: Any) -> None:
-        if torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in args):
+    def autograd(keys: Any, *args: Any) -> None:
+        if torch.is_grad_enabled() and _any_requires_grad(*args):
             raise RuntimeError(f"{name} writes into its arguments and has no gradient")
-        with torch._C._AutoDispatchBelowAutograd():  # pyright: ignore[reportPrivateUsage]
-            overload(*args)
+        below(keys, *args)
         torch.autograd.graph.increment_version([args[at] for at in places])
 
     return autograd
 
 
-def _keep_inputs(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*(x for x in inputs if isinstance(x, Tensor)))
-    ctx.template = [None if isinstance(x, Tensor) else x for x in inputs]
-    ctx.is_tensor = [isinstance(x, Tensor) for x in inputs]
-
-
-def _recompute(reference: Callable[..., Any]) -> Callable[..., tuple[Tensor | None, ...]]:
+def _differentiable(
+    overload: Any, below: Callable[..., Tensor], reference: Callable[..., Any]
+) -> Callable[..., Tensor]:
     """Backward for any fused forward: run the reference again and differentiate that."""
+    # The dispatcher passes no trailing arguments that have their default.
+    defaults = tuple(argument.default_value for argument in overload._schema.arguments)
 
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        # Trailing arguments that have their default are not passed on, so they need nothing.
-        given = len(ctx.needs_input_grad)
-        needs = [*ctx.needs_input_grad, *[False] * (len(ctx.template) - given)]
-        saved = iter(ctx.saved_tensors)
-        inputs = [
-            next(saved).detach().requires_grad_(need) if is_tensor else value
-            for value, is_tensor, need in zip(ctx.template, ctx.is_tensor, needs, strict=True)
-        ]
-        wanted = [x for x, need in zip(inputs, needs, strict=True) if need]
-        with torch.enable_grad():
-            grads = iter(torch.autograd.grad(reference(*inputs), wanted, grad))
-        return tuple(next(grads) if need else None for need in needs[:given])
+    class Recomputed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, keys: Any, *args: Any) -> Tensor:
+            ctx.save_for_backward(*(x for x in args if isinstance(x, Tensor)))
+            ctx.template = [None if isinstance(x, Tensor) else x for x in args]
+            ctx.is_tensor = [isinstance(x, Tensor) for x in args]
+            return below(keys, *args)
 
-    return backward
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
+            needs = ctx.needs_input_grad[1:]
+            saved = iter(ctx.saved_tensors)
+            inputs = [
+                next(saved).detach().requires_grad_(need) if is_tensor else value
+                for value, is_tensor, need in zip(ctx.template, ctx.is_tensor, needs, strict=True)
+            ]
+            wanted = [x for x, need in zip(inputs, needs, strict=True) if need]
+            with torch.enable_grad():
+                found = iter(torch.autograd.grad(reference(*inputs), wanted, *grads))
+            return None, *(next(found) if need else None for need in needs)
+
+    function: Any = Recomputed
+
+    def autograd(keys: Any, *args: Any) -> Tensor:
+        if torch.is_grad_enabled() and _any_requires_grad(*args):
+            return function.apply(keys, *args, *defaults[len(args) :])
+        return below(keys, *args)
+
+    return autograd

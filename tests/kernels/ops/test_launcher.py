@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from kernels.jit import build
+from kernels.ops import launcher
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.registry import NativeKernelWarning, fused
 
@@ -80,16 +81,54 @@ def c_function(calls: list[tuple[Any, ...]], error: int = 0) -> Any:
 
 def test_a_function_on_the_cpu_is_told_how_many_threads_to_use():
     calls: list[tuple[Any, ...]] = []
-    launcher, x = CpuLauncher(SimpleNamespace(styleforge_scale=c_function(calls))), torch.ones(3)  # pyright: ignore[reportArgumentType]
+    library = SimpleNamespace(styleforge_scale=c_function(calls))
+    launch, x = CpuLauncher(library), torch.ones(3)  # pyright: ignore[reportArgumentType]
     for _ in range(2):
-        launcher("styleforge_scale", x, None, True, 1 << 40, 0.5)
+        launch("styleforge_scale", x, None, True, 1 << 40, 0.5)
     assert calls == [(torch.get_num_threads(), x.data_ptr(), None, 1, 1 << 40, 0.5)] * 2
 
 
 def test_a_function_on_the_cpu_without_memory_raises():
-    launcher = CpuLauncher(SimpleNamespace(styleforge_scale=c_function([], 1)))  # pyright: ignore[reportArgumentType]
+    launch = CpuLauncher(SimpleNamespace(styleforge_scale=c_function([], 1)))  # pyright: ignore[reportArgumentType]
     with pytest.raises(MemoryError, match="styleforge_scale: not enough memory"):
-        launcher("styleforge_scale", torch.ones(1), None, False, 1, 1.0)
+        launch("styleforge_scale", torch.ones(1), None, False, 1, 1.0)
+
+
+def test_a_function_is_found_once_and_called_as_it_was_declared():
+    calls: list[tuple[Any, ...]] = []
+    library = SimpleNamespace(styleforge_scale=c_function(calls))
+    launch = CpuLauncher(library)  # pyright: ignore[reportArgumentType]
+    types = c_longlong, c_void_p, c_void_p, c_int, c_longlong, c_double
+    run = launch.function("styleforge_scale", *types)
+    assert run(3, 1 << 40, None, 1, -2, 0.5) == 0
+    assert calls == [(3, 1 << 40, None, 1, -2, 0.5)]
+    del library.styleforge_scale
+    assert launch.function("styleforge_scale", *types) is run
+    with pytest.raises(AttributeError, match="styleforge_missing"):
+        launch.function("styleforge_missing")
+
+
+def test_sizes_that_never_return_do_not_fill_the_memory(monkeypatch):
+    monkeypatch.setattr(launcher, "MOST_CALLS", 3)
+    kept = CpuLauncher(SimpleNamespace())  # pyright: ignore[reportArgumentType]
+    for key in range(10):
+        assert kept.keep(key, str(key)) == str(key)
+        assert kept.calls[key] == str(key)
+        assert len(kept.calls) <= 3
+
+
+def test_a_library_that_is_loaded_again_is_the_one_that_is_called(monkeypatch):
+    from kernels.ops import registry
+
+    def launch(launcher: CpuLauncher, x: torch.Tensor) -> Any:
+        return launcher.library
+
+    run = registry._launched_on_cpu("doubling", launch, lambda x: x * 2)
+    monkeypatch.setitem(build._reasons, "doubling", "")
+    for library in (FakeLibrary(), FakeLibrary()):
+        monkeypatch.setitem(build._handles, "doubling", library)
+        assert run(torch.ones(1)) is library
+        assert run(torch.ones(1)) is library
 
 
 @pytest.fixture

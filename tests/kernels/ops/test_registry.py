@@ -7,16 +7,19 @@ import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import kernel_fusion as kf
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.jit import build
-from kernels.ops import fused_instance_norm, fused_instance_norm_out
+from kernels.ops import cpu_norm, fused_instance_norm, fused_instance_norm_out
+from kernels.ops.launcher import CpuLauncher
 from kernels.ops.registry import (
     OPS,
     KernelStatus,
@@ -237,6 +240,71 @@ def test_a_buffer_that_does_not_fit_is_refused():
     for out in (expected[..., :-1], expected.double(), expected.transpose(2, 3)):
         with pytest.raises(ValueError, match="out must be a dense"):
             fused_instance_norm_out(x, None, None, None, *options(False), out)
+
+
+def test_what_was_found_out_about_a_call_serves_no_other_one():
+    x, weight, bias, residual = normal(2, 8, 6, 7), normal(8), normal(8), normal(2, 8, 6, 7)
+    last = torch.channels_last
+    usual = (x, weight, bias, residual, 1e-5, False, 1, "reflect", False)
+    others = {
+        0: (x.contiguous(memory_format=last), x.transpose(2, 3).contiguous().transpose(2, 3)),
+        1: (None, weight.double(), normal(16)[::2], weight.half()),
+        2: (None, bias.double(), normal(16)[1::2]),
+        3: (None, residual.contiguous(memory_format=last), normal(2, 8, 8, 9)[..., 1:-1, 1:-1]),
+        4: (1e-3,),
+        5: (True,),
+        6: (0, 3),
+        7: ("replicate",),
+    }
+    given = [usual, (*usual[:1], None, None, None, *usual[4:8], True)]
+    given += [(*usual[:at], other, *usual[at + 1 :]) for at in others for other in others[at]]
+    for dtype in (torch.float64, torch.bfloat16):
+        given.append((x.to(dtype), weight, bias, residual.to(dtype), *usual[4:]))
+    library = build.handle("instance_norm")
+    for arguments in (*given, *reversed(given)):
+        expected = cpu_norm.norm(CpuLauncher(library), *arguments)
+        got = fused_instance_norm(*arguments)
+        assert got.stride() == expected.stride()
+        assert torch.equal(got, expected)
+        out = torch.zeros_like(expected)
+        fused_instance_norm_out(*arguments, out)
+        assert torch.equal(out, expected)
+
+
+def test_what_does_not_fit_is_refused_after_what_does():
+    x, weight = normal(1, 3, 4, 5), torch.ones(3)
+    expected = fused_instance_norm(x, weight)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="expected 3 weights"):
+            fused_instance_norm(x, torch.ones(4))
+        with pytest.raises(ValueError, match=r"no kernel for torch\.int32"):
+            fused_instance_norm(x.int(), weight)
+        assert torch.equal(fused_instance_norm(x, weight), expected)
+
+
+class Listed(TorchDispatchMode):
+    """Notes the operations that run under it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, torch.enable_grad])
+def test_what_comes_between_autograd_and_the_kernel_is_not_passed_by(mode):
+    complex_numbers = torch.complex(normal(1, 2, 4, 5), normal(1, 2, 4, 5, seed=1))
+    negated = complex_numbers.conj().imag  # read as it is in memory, the sign is wrong
+    assert negated.is_neg()
+    expected = fused_instance_norm(negated.resolve_neg())
+    with mode(), Listed() as listed:
+        assert torch.equal(fused_instance_norm(negated.resolve_neg()), expected)
+    assert "styleforge::fused_instance_norm" in listed.names
+    with mode():
+        assert torch.equal(fused_instance_norm(negated), expected)
 
 
 def test_writing_into_a_buffer_has_no_gradient_but_is_noticed_by_autograd():

@@ -1,0 +1,143 @@
+// Calls an image of the CPU kernels on a system without PyTorch, as kernels/ops does with it.
+//
+// host IMAGE OPENMP ENTRY THREADS CALLS RESULTS
+//
+// OPENMP is the OpenMP library that PyTorch brings to that system, and ENTRY the function of it that
+// kernels/jit/openmp.py hands to the image. CALLS is what recorded.py wrote; every result's bytes go
+// to RESULTS, one after another. Prints how many threads a region of OPENMP had.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+// StyleforgeInstanceNormCall in kernels/cpu/instance_norm.cpp.
+typedef struct {
+    int64_t threads;
+    void* norm;
+    void* inputs[4];  // x, weight, bias, residual
+    void* y;
+} Call;
+
+// LLVM's `ident_t`, as in kernels/include/cpu/parallel.h.
+typedef struct {
+    int32_t reserved1, flags, reserved2, reserved3;
+    const char* source;
+} Place;
+
+typedef void (*UseOpenMP)(void*, void*);
+typedef void (*SetThreads)(int);
+typedef void (*GompParallel)(void (*)(void*), void*, unsigned, unsigned);
+typedef void (*KmpcForkCall)(Place*, int32_t, void (*)(int32_t*, int32_t*, ...), ...);
+typedef int (*Run)(const Call*);
+
+static void fail(const char* what, const char* which) {
+    fprintf(stderr, "%s: %s\n", what, which);
+    exit(1);
+}
+
+static void* load(const char* path) {
+#if defined(_WIN32)
+    // As ctypes and PyTorch load a library: what it needs is looked for in its own folder first.
+    void* library =
+        LoadLibraryExA(path, NULL,
+                       LOAD_LIBRARY_SEARCH_DEFAULT_DIRS | LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR);
+    if (!library) fprintf(stderr, "Windows' error %lu\n", GetLastError());
+#else
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fprintf(stderr, "%s\n", dlerror());
+#endif
+    if (!library) fail("cannot be loaded", path);
+    return library;
+}
+
+static void* function(void* library, const char* name) {
+#if defined(_WIN32)
+    void* found = (void*)GetProcAddress((HMODULE)library, name);
+#else
+    void* found = dlsym(library, name);
+#endif
+    if (!found) fail("no such function", name);
+    return found;
+}
+
+static int in_region = 0;
+
+static void count_gomp(void* unused) {
+    (void)unused;
+    __atomic_fetch_add(&in_region, 1, __ATOMIC_RELAXED);
+}
+
+static void count_kmpc(int32_t* thread, int32_t* bound, ...) {
+    (void)thread, (void)bound;
+    __atomic_fetch_add(&in_region, 1, __ATOMIC_RELAXED);
+}
+
+static FILE* open_file(const char* path, const char* mode) {
+    FILE* file = fopen(path, mode);
+    if (!file) fail("cannot be opened", path);
+    return file;
+}
+
+static void read_bytes(void* to, size_t size, FILE* from) {
+    if (size && fread(to, size, 1, from) != 1) fail("ends too early", "the calls");
+}
+
+// A number of bytes, and the bytes with a zero behind them; null where the number is negative.
+static void* read_block(FILE* from, int64_t* size) {
+    int64_t bytes = 0;
+    read_bytes(&bytes, sizeof(bytes), from);
+    if (size) *size = bytes;
+    if (bytes < 0) return NULL;
+    char* block = malloc((size_t)bytes + 1);
+    if (!block) fail("not enough memory", "for a tensor");
+    read_bytes(block, (size_t)bytes, from);
+    block[bytes] = 0;
+    return block;
+}
+
+int main(int count, char** arguments) {
+    if (count != 7) fail("wrong arguments", "IMAGE OPENMP ENTRY THREADS CALLS RESULTS");
+    const char* entry = arguments[3];
+    const int threads = atoi(arguments[4]);
+    void* openmp = load(arguments[2]);
+    void* image = load(arguments[1]);
+    void* start = function(openmp, entry);
+    const int gomp = strcmp(entry, "GOMP_parallel") == 0;
+
+    ((SetThreads)function(openmp, "omp_set_num_threads"))(threads);
+    if (gomp) {
+        ((GompParallel)start)(count_gomp, NULL, (unsigned)threads, 0);
+    } else {
+        Place place = {0, 2, 0, 0, ";host;main;0;0;;"};
+        ((KmpcForkCall)start)(&place, 0, count_kmpc);
+    }
+    printf("%d\n", in_region);
+
+    ((UseOpenMP)function(image, "styleforge_use_openmp"))(gomp ? start : NULL, gomp ? NULL : start);
+    FILE* calls = open_file(arguments[5], "rb");
+    FILE* results = open_file(arguments[6], "wb");
+    int64_t left = 0;
+    for (read_bytes(&left, sizeof(left), calls); left > 0; --left) {
+        Call call;
+        int64_t size = 0;
+        char* name = read_block(calls, NULL);
+        call.threads = threads;
+        call.norm = read_block(calls, NULL);
+        for (int i = 0; i < 4; ++i) call.inputs[i] = read_block(calls, NULL);
+        call.y = read_block(calls, &size);
+        if (((Run)function(image, name))(&call)) fail("not enough memory", name);
+        if (size && fwrite(call.y, (size_t)size, 1, results) != 1)
+            fail("cannot be written", arguments[6]);
+        free(name), free(call.norm), free(call.y);
+        for (int i = 0; i < 4; ++i) free(call.inputs[i]);
+    }
+    if (fclose(results)) fail("cannot be written", arguments[6]);
+    fclose(calls);
+    return 0;
+}

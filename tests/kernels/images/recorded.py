@@ -1,0 +1,146 @@
+"""Calls of the instance norm as its functions in C receive them, to be repeated elsewhere."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from kernels.jit.openmp import use_openmp
+from kernels.ops import cpu_norm
+from kernels.ops.launcher import CpuLauncher
+from kernels.ops.norm_reference import dense_layout
+
+DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+LAYOUTS = (torch.contiguous_format, torch.channels_last)
+# Small ones run on one thread; the last has several chunks of statistics, and lanes left over.
+PLAIN = (None, None, None, 1e-5, False, 0, "reflect", False)
+SHAPES = ((1, 4, 4, 4), (2, 8, 13, 22), (1, 40, 63, 52))
+
+
+class Call(NamedTuple):
+    """A call of a function in C.
+
+    Attributes:
+        arguments: As `cpu_norm.norm` had them, in words.
+        blocks: The name of the function, the struct, x, weight, bias and residual; None is null.
+        result: The bytes of y.
+    """
+
+    arguments: str
+    blocks: tuple[bytes | None, ...]
+    result: bytes
+
+
+class Recorder(CpuLauncher):
+    """A launcher that writes down each call of a function."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        super().__init__(library)
+        self.heard: list[tuple[str, bytes]] = []
+
+    def function(self, name: str, *types: type[Any]) -> Callable[..., int]:
+        run = super().function(name, *types)
+
+        def recorded(call: bytes) -> int:
+            norm = ctypes.cast(int.from_bytes(call[8:16], sys.byteorder), ctypes.c_void_p)
+            self.heard.append((name, ctypes.string_at(norm, ctypes.sizeof(cpu_norm.NormStruct))))
+            return run(call)
+
+        return recorded
+
+
+def cases() -> Iterator[tuple[Any, ...]]:
+    """Arguments of `fused_instance_norm`: every dtype, layout and option, small and large."""
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator)
+
+    for dtype in DTYPES:
+        for layout in LAYOUTS:
+            for shape in SHAPES:
+                n, c, h, w = shape
+                x = (normal(*shape) * 3 + 5).to(dtype).contiguous(memory_format=layout)
+                weight, bias = normal(c), normal(c)
+                # The middle of a padded tensor, as the network passes it.
+                wide = normal(n, c, h + 2, w + 2).to(dtype).contiguous(memory_format=layout)
+                inner = wide[..., 1:-1, 1:-1]
+                phases = c // 4
+                larger = normal(n, phases, 2 * h - 2, 2 * w - 2).to(dtype)
+                larger = larger.contiguous(memory_format=torch.channels_last)
+                affine = weight[:phases], bias[:phases]
+                yield x, *PLAIN
+                yield x, weight, bias, None, 1e-5, True, 3, "reflect", False
+                yield x, weight, None, inner, 1e-3, True, 1, "reflect", False
+                yield x, None, bias, x, 1e-5, False, 5, "replicate", False
+                yield x, *affine, None, 1e-5, True, 1, "reflect", True
+                yield x, *affine, larger, 1e-5, False, 2, "replicate", True
+    # Many merged chunks in a plane: compilers fused the mean's product and sum or did not.
+    yield normal(1, 40, 300, 520).double(), *PLAIN
+
+
+def record(image: Path, given: Iterable[tuple[Any, ...]] | None = None) -> list[Call]:
+    """Have a library that runs here do the cases.
+
+    Args:
+        image: The library.
+        given: The arguments; those of `cases` by default.
+
+    Returns:
+        What was called, and what came of it.
+    """
+    library = ctypes.CDLL(str(image))
+    use_openmp(library)
+    launcher = Recorder(library)
+    found: list[Call] = []
+    for arguments in cases() if given is None else given:
+        x, weight, bias, residual = arguments[:4]
+        result = cpu_norm.norm(launcher, *arguments)
+        name, norm = launcher.heard.pop()
+        parameters = torch.promote_types(x.dtype, torch.float32)
+        layout = dense_layout(x, arguments[8])
+        inputs = (
+            x.contiguous(memory_format=layout),
+            None if weight is None else weight.to(parameters),
+            None if bias is None else bias.to(parameters),
+            residual,
+        )
+        blocks = (name.encode(), norm, *map(_bytes, inputs))
+        words = f"{x.dtype} {layout} {list(x.shape)} {arguments[4:]}"
+        found.append(Call(words, blocks, _bytes(result) or b""))
+    return found
+
+
+def write(calls: list[Call], path: Path) -> None:
+    """Write what the host program reads."""
+    with path.open("wb") as file:
+        file.write(len(calls).to_bytes(8, "little"))
+        for call in calls:
+            for block in (*call.blocks, bytes(len(call.result))):
+                size = -1 if block is None else len(block)
+                file.write(size.to_bytes(8, "little", signed=True) + (block or b""))
+
+
+def differences(calls: list[Call], results: bytes) -> list[str]:
+    """The calls whose results differ in any bit from those recorded, in words."""
+    assert len(results) == sum(len(call.result) for call in calls)
+    at, found = 0, []
+    for call in calls:
+        if results[at : at + len(call.result)] != call.result:
+            found.append(call.arguments)
+        at += len(call.result)
+    return found
+
+
+def _bytes(x: Tensor | None) -> bytes | None:
+    """From the first element to the last, with what lies between them."""
+    if x is None:
+        return None
+    last = sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True))
+    return ctypes.string_at(x.data_ptr(), (last + 1) * x.element_size())

@@ -1,0 +1,125 @@
+"""An image gives the bits that compiling here gives, on every system it is for.
+
+`make prebuild` makes the images. Those of other systems run under Wine and QEMU, on the OpenMP that
+PyTorch brings there; `python -m tests.kernels.images.openmp` fetches the one of Windows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from kernels.jit import prebuilt, toolchain
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import LIBRARIES
+from tests.kernels.images import openmp, recorded
+from tools.prebuild import cpu
+
+LIBRARY = LIBRARIES["instance_norm"]
+HOST = Path(__file__).with_name("host.c")
+# The OpenMP that Debian has for programs of arm64 on another processor.
+ARM64 = Path("/usr/aarch64-linux-gnu")
+THREADS = 2
+FMA = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="compiles on Linux")
+
+
+def image_for(target: str) -> Path:
+    """The image of today's sources; where there is none, the test is skipped."""
+    image = prebuilt.IMAGES / prebuilt.image_name(LIBRARY, target)
+    if not image.exists():
+        pytest.skip(f"there is no image for {target} of these sources: make prebuild")
+    return image
+
+
+def found(program: str) -> str:
+    """A program's path; where there is none, the test is skipped."""
+    path = shutil.which(program)
+    return path or pytest.skip(f"{program} is not installed")
+
+
+def host(folder: Path, target: str) -> Path:
+    """The program that calls an image, compiled for another system."""
+    if importlib.util.find_spec("ziglang") is None:
+        pytest.skip("ziglang is not installed, which compiles for other systems")
+    program = folder / "host.exe"
+    triple, processor = cpu.TARGETS[target]
+    # As the images are compiled: the compiler keeps the system's libraries that it made for them.
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", triple, f"-mcpu={processor}"]
+    subprocess.run([*command, "-O3", "-s", str(HOST), "-o", str(program)], check=True)
+    return program
+
+
+def differences(runner: list[str], calls: list[recorded.Call], folder: Path, *places: Path | str):
+    """Repeat calls in the host program; those whose results differ in any bit."""
+    recorded.write(calls, folder / "calls")
+    command = [*runner, *map(str, places), str(THREADS), "calls", "results"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(THREADS)]  # that a region of its OpenMP had
+    return recorded.differences(calls, (folder / "results").read_bytes())
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> list[recorded.Call]:
+    """What the library does that is compiled for this processor."""
+    try:
+        compiler = toolchain.toolchain().compiler
+    except BuildError as error:
+        pytest.skip(str(error))
+    library = tmp_path_factory.mktemp("compiled") / "library.so"
+    (source,) = LIBRARY.sources
+    subprocess.run(toolchain.cpu_command(compiler, str(source), str(library)), check=True)
+    return recorded.record(library)
+
+
+@pytest.fixture(scope="module")
+def wine(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What runs a Windows program, in a Windows of its own."""
+    environment = {
+        "WINEPREFIX": str(tmp_path_factory.mktemp("windows")),
+        "WINEDEBUG": "-all",
+        "WINEDLLOVERRIDES": "mscoree,mshtml=",  # or it asks to install them
+        # Wine lacks GetNumaNodeProcessorMaskEx, which the OpenMP library calls otherwise.
+        "KMP_TOPOLOGY_METHOD": "flat",
+    }
+    return ["env", *(f"{name}={value}" for name, value in environment.items()), found("wine")]
+
+
+@pytest.mark.skipif(not FMA, reason="the processor has no AVX2")
+def test_an_image_gives_the_bits_of_what_is_compiled_here(compiled):
+    calls = recorded.record(image_for("linux-x86_64_v3"))
+    differ = [call.arguments for call, own in zip(calls, compiled, strict=True) if call != own]
+    assert not differ
+
+
+@pytest.mark.parametrize("level", ["x86_64_v2", "x86_64_v3"])
+def test_on_windows_an_image_gives_the_bits_of_the_one_on_linux(level, wine, tmp_path):
+    if level == "x86_64_v3" and not FMA:
+        pytest.skip("the processor has no AVX2")
+    calls = recorded.record(image_for(f"linux-{level}"))
+    image, library = image_for(f"windows-{level}"), openmp.WINDOWS
+    if not library.exists():
+        pytest.skip(f"there is no {library.name} of PyTorch's: python -m {openmp.__name__}")
+    program = host(tmp_path, f"windows-{level}")
+    places = [f"Z:{path.resolve()}" for path in (image, library)]
+    assert not differences([*wine, str(program)], calls, tmp_path, *places, "__kmpc_fork_call")
+
+
+@pytest.mark.skipif(not FMA, reason="the processor has no AVX2")
+def test_on_arm64_an_image_gives_the_bits_of_the_one_on_x86_64(tmp_path):
+    calls = recorded.record(image_for("linux-x86_64_v3"))
+    image, qemu = image_for("linux-arm64"), found("qemu-aarch64")
+    library = ARM64 / "lib" / "libgomp.so.1"
+    if not library.exists():
+        pytest.skip("libgomp1-arm64-cross is not installed")
+    program = host(tmp_path, "linux-arm64")
+    runner = [qemu, "-L", str(ARM64), str(program)]
+    assert not differences(runner, calls, tmp_path, image, library, "GOMP_parallel")
