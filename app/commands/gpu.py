@@ -16,7 +16,7 @@ import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, distributions, requires
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -126,13 +126,18 @@ def install_command(driver: NvidiaDriver) -> list[str]:
     if uv := find_uv():
         command = [uv, "pip", "install", "--python", sys.executable, "--torch-backend", "auto"]
         return [*command, "--reinstall-package", "torch", *wanted]
-    if find_spec("pip") is None:
+    if not _has_pip():
         raise StyleForgeError(
             "neither uv nor pip was found: install uv, and run this again with it on the PATH"
         )
     # Of two builds of one version pip would keep the one that is there.
     command = [sys.executable, "-m", "pip", "install", "--force-reinstall"]
     return [*command, "--index-url", f"{INDEX}/{build_for(driver)}", *wanted]
+
+
+def _has_pip() -> bool:
+    """Whether pip is installed here. Not asked of the import system: setuptools hooks into it."""
+    return any(distributions(name="pip"))
 
 
 def torch_requirement() -> str:

@@ -115,7 +115,7 @@ def test_without_uv_pip_is_told_the_build(monkeypatch):
     assert command[command.index("--index-url") + 1].endswith("/cu130")
     assert gpu.torch_requirement() in command
     assert command[-2:] == ["--constraint", str(gpu.CONSTRAINTS)]
-    monkeypatch.setattr(gpu, "find_spec", lambda name: None)
+    monkeypatch.setattr(gpu, "distributions", lambda name: ())
     with pytest.raises(StyleForgeError, match="neither uv nor pip was found"):
         gpu.install_command(NvidiaDriver((13, 0), ((8, 6),)))
 
