@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kernels.jit.libraries import LIBRARIES, Library
@@ -14,13 +15,15 @@ from kernels.jit.prebuilt import image_name
 #
 # glibc 2.17 is what manylinux2014 promises, macOS 11 the first release on arm64. The levels of
 # x86-64 are those of the psABI: v2 is any processor since 2009, v3 (AVX2 and FMA) most since 2013.
+# The compiler first makes the libraries of each system, which one target at a time can do, so that
+# targets of one system are apart.
 TARGETS = {
-    "linux-x86_64_v2": ("x86_64-linux-gnu.2.17", "x86_64_v2"),
-    "linux-x86_64_v3": ("x86_64-linux-gnu.2.17", "x86_64_v3"),
-    "linux-arm64": ("aarch64-linux-gnu.2.17", "generic"),
     "windows-x86_64_v2": ("x86_64-windows-gnu", "x86_64_v2"),
-    "windows-x86_64_v3": ("x86_64-windows-gnu", "x86_64_v3"),
+    "linux-x86_64_v2": ("x86_64-linux-gnu.2.17", "x86_64_v2"),
+    "linux-arm64": ("aarch64-linux-gnu.2.17", "generic"),
     "macos-arm64": ("aarch64-macos.11.0", "apple_m1"),
+    "linux-x86_64_v3": ("x86_64-linux-gnu.2.17", "x86_64_v3"),
+    "windows-x86_64_v3": ("x86_64-windows-gnu", "x86_64_v3"),
 }
 
 # As kernels/jit/toolchain.py has them: the same arithmetic, so that results are bit-equal.
@@ -42,25 +45,30 @@ class PrebuildError(RuntimeError):
     """An image cannot be made; the message says which and why."""
 
 
-def build(folder: Path) -> Iterator[Path]:
-    """Compile every CPU library for every target.
+def build(folder: Path) -> list[Path]:
+    """Compile every CPU library for every target, on as many cores as there are.
 
     Args:
         folder: Where the images are put; what is there already is not made again.
 
-    Yields:
+    Returns:
         The images, whether they were made now or before.
 
     Raises:
         PrebuildError: The compiler refused a source.
     """
-    for library in LIBRARIES.values():
-        if library.cpu:
-            for target in TARGETS:
-                image = folder / image_name(library, target)
-                if not image.exists():
-                    _compile(library, target, image)
-                yield image
+    jobs = [
+        (library, target) for target in TARGETS for library in LIBRARIES.values() if library.cpu
+    ]
+
+    def make(job: tuple[Library, str]) -> Path:
+        image = folder / image_name(*job)
+        if not image.exists():
+            _compile(*job, image)
+        return image
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process
+        return list(pool.map(make, jobs))
 
 
 def _compile(library: Library, target: str, image: Path) -> None:
