@@ -44,7 +44,7 @@ fuzz: $(VENV)/.installed-test
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
 
-# Images of the native libraries for every system, into kernels/images; 20 minutes the first time.
+# Images of the native libraries for every system, into kernels/images; 10 minutes the first time.
 prebuild: $(VENV)/.installed-prebuild
 	$(PYTHON) -m tools.prebuild
 
