@@ -80,21 +80,6 @@ typedef struct {
 
 int styleforge_residual_block(const StyleforgeResidualBlock* p, void* stream);
 
-// Convolutions that our kernel computes faster than cuDNN: those for which every condition holds.
-// The rows are stated in kernels/ops/convolution.py.
-typedef struct {
-    int min_stride;     // at least, in the direction that has the larger one
-    int max_outputs;    // channels at most; 0 for any number
-    int kernel;         // taps on a side; 0 for any number
-    int exact;          // only FP32 without TF32
-    int channels_last;  // only inputs that are
-    int upsample;       // only after "nearest x2"
-} StyleforgeFasterCase;
-
-// Replaces the rows, of which there are none at first. Returns 0, or 1 if there are too many or
-// their size is not `row_bytes`. Not to be called while operations run.
-int styleforge_set_faster_cases(const StyleforgeFasterCase* rows, int count, int row_bytes);
-
 #ifdef __cplusplus
 }
 #endif

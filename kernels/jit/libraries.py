@@ -4,8 +4,8 @@
 | --- | --- |
 | `cpu/<name>.cpp` | `<name>`, for the CPU |
 | `network_*.cu` | `network` |
-| `<name>.cu` or `.cpp` that includes `include/<interface>.h` | `<interface>` |
-| any other `<name>.cu`, with `<name>.cpp` beside it if there is one | `<name>_cuda` |
+| `<name>.cu` that includes `include/<interface>.h` | `<interface>` |
+| any other `<name>.cu` | `<name>_cuda` |
 
 A header `include/<interface>.h` declares the launchers that the sources of one library share.
 """
@@ -29,21 +29,18 @@ class Library:
 
     Attributes:
         name: What it is loaded by.
-        cpu: C++ that registers operations for the CPU. Paths are relative to `kernels/`.
+        cpu: C++ behind C names. Paths are relative to `kernels/`.
         cuda: Plain CUDA behind C names.
-        binding: C++ that registers the CUDA kernels with PyTorch's dispatcher. An operation whose
-            row has a `launch` needs none.
     """
 
     name: str
     cpu: tuple[str, ...] = ()
     cuda: tuple[str, ...] = ()
-    binding: tuple[str, ...] = ()
 
     @property
     def sources(self) -> list[Path]:
         """The files that are compiled."""
-        return [FOLDER / path for path in self.cpu + self.cuda + self.binding]
+        return [FOLDER / path for path in self.cpu + self.cuda]
 
     @property
     def headers(self) -> list[Path]:
@@ -84,23 +81,19 @@ def discover(folder: Path) -> dict[str, Library]:
         The libraries by name, in a fixed order.
 
     Raises:
-        ValueError: A `.cpp` belongs to no `.cu`, or two libraries have one name.
+        ValueError: Two libraries have one name.
     """
     found = {
         path.stem: Library(path.stem, cpu=(f"cpu/{path.name}",))
         for path in sorted((folder / "cpu").glob("*.cpp"))
     }
     cuda: dict[str, list[str]] = {}
-    binding: dict[str, list[str]] = {}
-    for kind, pattern in ((cuda, "*.cu"), (binding, "*.cpp")):
-        for path in sorted(folder.glob(pattern)):
-            kind.setdefault(_library_of(path), []).append(path.name)
-    for name in sorted(binding.keys() - cuda.keys()):
-        raise ValueError(f"kernels/{binding[name][0]} binds no CUDA source: there is no {name}")
+    for path in sorted(folder.glob("*.cu")):
+        cuda.setdefault(_library_of(path), []).append(path.name)
     for name in sorted(cuda.keys() & found.keys()):
         raise ValueError(f"kernels/{cuda[name][0]} and kernels/cpu/{name}.cpp are both '{name}'")
     for name, sources in sorted(cuda.items()):
-        found[name] = Library(name, cuda=tuple(sources), binding=tuple(binding.get(name, ())))
+        found[name] = Library(name, cuda=tuple(sources))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,77 +9,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.jit import build
-from kernels.jit.errors import BuildError
-from kernels.ops.norm_reference import instance_norm_reference
+from kernels.ops.convolution_reference import (
+    check,
+    check_enlarged,
+    convolve,
+    convolve_normalize,
+    enlarged,
+    memory_format,
+)
+from kernels.ops.cuda import convolution as on_cuda
+from kernels.ops.cuda.choice import own_kernel_is_faster
 from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_forward
 from kernels.ops.registry import OPERATIONS, fused
 from kernels.weight_transforms import phase_weight
-
-
-class FasterCase(ctypes.Structure):
-    """Convolutions that our kernel computes faster than cuDNN: those for which every field holds.
-
-    Mirror of StyleforgeFasterCase in include/operations.h; 0 holds for any convolution.
-    """
-
-    min_stride: int  # at least, in the direction that has the larger one
-    max_outputs: int  # channels at most
-    kernel: int  # taps on a side
-    exact: int  # only FP32 without TF32
-    channels_last: int  # only inputs that are
-    upsample: int  # only after an enlargement
-
-    _fields_ = [
-        (name, ctypes.c_int)
-        for name in ("min_stride", "max_outputs", "kernel", "exact", "channels_last", "upsample")
-    ]
-
-
-# Measured on an H200, see benchmarks/operations.json. The library is given these rows when it is
-# loaded, and follows them.
-FASTER_CASES = (
-    FasterCase(min_stride=2),
-    FasterCase(upsample=1),
-    FasterCase(exact=1, max_outputs=8),
-    FasterCase(exact=1, kernel=3, channels_last=1),
-)
-
-
-def own_kernel_is_faster(
-    *, stride: int, outputs: int, kernel: int, exact: bool, channels_last: bool, upsample: bool
-) -> bool:
-    """Whether our kernel computes a convolution faster than cuDNN: a row of FASTER_CASES holds.
-
-    Args:
-        stride: The larger of the two.
-        outputs: Channels of the result.
-        kernel: Taps on a side.
-        exact: Whether it is computed in FP32, without TF32.
-        channels_last: Whether the input is.
-        upsample: Whether it follows an enlargement to twice the size.
-    """
-    return any(
-        stride >= row.min_stride
-        and (not row.max_outputs or outputs <= row.max_outputs)
-        and (not row.kernel or kernel == row.kernel)
-        and exact >= row.exact
-        and channels_last >= row.channels_last
-        and upsample >= row.upsample
-        for row in FASTER_CASES
-    )
-
-
-def _hand_over_faster_cases(library: ctypes.CDLL) -> None:
-    rows = (FasterCase * len(FASTER_CASES))(*FASTER_CASES)
-    if library.styleforge_set_faster_cases(rows, len(rows), ctypes.sizeof(FasterCase)):
-        raise BuildError(
-            "the library's struct StyleforgeFasterCase differs from its mirror in "
-            "kernels/ops/convolution.py"
-        )
-
-
-build.on_load(OPERATIONS, _hand_over_faster_cases)
 
 
 def unavailable_reason(
@@ -124,54 +65,6 @@ def unavailable_reason(
     return "convolutions of stride 1 run on cuDNN, which is faster there"
 
 
-def memory_format(x: Tensor) -> torch.memory_format:
-    """The layout of an operation's result: channels last where its input `x` is, and only then."""
-    last = not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
-    return torch.channels_last if last else torch.contiguous_format
-
-
-def convolve(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    padding_size: int,
-    stride_h: int = 1,
-    stride_w: int = 1,
-    own_kernel: bool = False,
-) -> Tensor:
-    """What `fused_conv_reflection_pad_forward` means, in PyTorch."""
-    check(input, weight, bias, padding_size, min(stride_h, stride_w))
-    x = input
-    if padding_size and x.numel():
-        x = F.pad(x, (padding_size,) * 4, mode="reflect")
-    elif padding_size:
-        grown = [side + 2 * padding_size for side in x.shape[2:]]
-        x = x.new_empty((*x.shape[:2], *grown))
-    bias = None if bias is None else bias.to(x.dtype)
-    y = F.conv2d(x, weight.to(x.dtype), bias, (stride_h, stride_w))
-    return y.contiguous(memory_format=memory_format(input))
-
-
-def convolve_normalize(
-    input: Tensor,
-    conv_weight: Tensor,
-    conv_bias: Tensor | None,
-    norm_gamma: Tensor | None,
-    norm_beta: Tensor | None,
-    eps: float = 1e-5,
-    padding: int = 1,
-    stride: int = 1,
-    relu: bool = False,
-    upsample: bool = False,
-    own_kernel: bool = False,
-) -> Tensor:
-    """What `fused_conv_instancenorm_forward` means, in PyTorch."""
-    x = _enlarged(input, conv_weight, padding, stride) if upsample else input
-    y = convolve(x, conv_weight, conv_bias, padding, stride, stride)
-    y = y.contiguous(memory_format=memory_format(input))
-    return instance_norm_reference(y, norm_gamma, norm_beta, None, eps, relu)
-
-
 def convolve_normalize_cpu(
     input: Tensor,
     conv_weight: Tensor,
@@ -188,7 +81,7 @@ def convolve_normalize_cpu(
     """`fused_conv_instancenorm_forward` on the CPU: oneDNN's convolution, by its four phases after
     an enlargement, and the OpenMP norm."""
     if not upsample or not input.numel():
-        x = _enlarged(input, conv_weight, padding, stride) if upsample else input
+        x = enlarged(input, conv_weight, padding, stride) if upsample else input
         # The norm takes a bias away again, so none is added.
         y = convolve(x, conv_weight, None, padding, stride, stride)
         return fused_instance_norm_forward(
@@ -201,49 +94,6 @@ def convolve_normalize_cpu(
     y = F.conv2d(F.pad(input, (1, 1, 1, 1), mode="replicate"), merged)
     z = fused_instance_norm(y, norm_gamma, norm_beta, eps=eps, relu=relu, interleave=True)
     return z.contiguous(memory_format=memory_format(input))
-
-
-def _enlarged(x: Tensor, weight: Tensor, padding: int, stride: int) -> Tensor:
-    check_enlarged(weight, padding, stride)
-    if not x.numel():
-        return x.new_empty((*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3]))
-    return F.interpolate(x, scale_factor=2, mode="nearest")
-
-
-def check_enlarged(weight: Tensor, padding: int, stride: int) -> None:
-    """Raise ValueError unless the convolution may follow an enlargement."""
-    if weight.dim() != 4 or weight.shape[2] != 3 or padding != 1 or stride != 1:
-        raise ValueError(
-            "convolution: only a 3x3 kernel with padding 1 and stride 1 follows an enlargement"
-        )
-
-
-def check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int) -> None:
-    """Raise ValueError unless these can be convolved, padded by reflection; `stride` is the lower
-    one."""
-    check_weight(x, weight, bias)
-    height, width = x.shape[2:]
-    if stride < 1:
-        raise ValueError(f"convolution: a stride is at least 1, not {stride}")
-    if pad < 0 or pad >= min(height, width):
-        raise ValueError(f"convolution: cannot pad {height}x{width} by {pad} with reflection")
-    if min(height, width) + 2 * pad < weight.shape[2]:
-        raise ValueError(
-            f"convolution: {height}x{width} padded by {pad} is smaller than the kernel"
-        )
-
-
-def check_weight(x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    """Raise ValueError unless weight and bias are of a square kernel for the channels of `x`."""
-    if x.dim() != 4:
-        raise ValueError(f"convolution: expected [N, C, H, W], got {list(x.shape)}")
-    channels = x.shape[1]
-    if weight.dim() != 4 or weight.shape[1] != channels or weight.shape[2] != weight.shape[3]:
-        raise ValueError(
-            f"convolution: expected weights [O, {channels}, k, k], got {list(weight.shape)}"
-        )
-    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
-        raise ValueError(f"convolution: expected {weight.shape[0]} weights and biases")
 
 
 def _normal(generator: torch.Generator, *shape: int) -> Tensor:
@@ -288,6 +138,7 @@ def _samples_normalized() -> Iterator[tuple[Any, ...]]:
     samples=_samples,
     on_cpu="PyTorch's oneDNN convolution",
     cuda=OPERATIONS,
+    launch_cuda=on_cuda.conv_forward,
     tolerance_scale=8,
 )
 def fused_conv_reflection_pad_forward(
@@ -329,6 +180,7 @@ def fused_conv_reflection_pad_forward(
     cpu=convolve_normalize_cpu,
     on_cpu="PyTorch's oneDNN convolution + {norm}",
     cuda=OPERATIONS,
+    launch_cuda=on_cuda.conv_norm_forward,
     tolerance_scale=8,
 )
 def fused_conv_instancenorm_forward(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Hashable
 from ctypes import c_double, c_int, c_longlong, c_void_p
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
@@ -90,17 +91,49 @@ class CpuLauncher:
             raise MemoryError(f"{function}: not enough memory")
 
 
-class CudaLauncher:
-    """The launchers of one CUDA library, for the `launch_cuda` of an operation's row.
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """What launchers have to know of a GPU.
 
-    Args:
-        library: The loaded library.
-        device: The CUDA device whose current stream the kernels are launched on.
+    Attributes:
+        index: What PyTorch calls it.
+        multiprocessors: How many it has.
+        major: Of its compute capability.
     """
 
-    def __init__(self, library: ctypes.CDLL, device: torch.device) -> None:
-        self._library = library
-        self._device = device
+    index: int
+    multiprocessors: int
+    major: int
+
+    @classmethod
+    def of(cls, index: int) -> Gpu:
+        """The GPU that PyTorch calls cuda:`index`."""
+        cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
+        found = cuda.get_device_properties(index)
+        return cls(index, found.multi_processor_count, found.major)
+
+
+class CudaLauncher:
+    """A CUDA library on one GPU, for the `launch_cuda` of an operation's row.
+
+    Args:
+        library: Has the launchers: a compiled library, or what was made of images.
+        gpu: The GPU that is current when an operation runs.
+
+    Attributes:
+        library: Has the launchers.
+        gpu: The GPU.
+    """
+
+    __slots__ = ("gpu", "library")
+
+    def __init__(self, library: Any, gpu: Gpu) -> None:
+        self.library, self.gpu = library, gpu
+
+    @property
+    def stream(self) -> int:
+        """PyTorch's current stream on the GPU, a CUstream."""
+        return current_stream(self.gpu.index)
 
     def __call__(self, function: str, *arguments: Argument) -> None:
         """Call `int function(arguments..., void* stream)`, which returns a cudaError_t.
@@ -113,12 +146,16 @@ class CudaLauncher:
             AttributeError: The library has no such function.
             RuntimeError: The launcher returned an error.
         """
-        run = getattr(self._library, function)
-        with torch.cuda.device(self._device):
-            stream = torch.cuda.current_stream().cuda_stream
-            error = run(*(_as_c(argument) for argument in arguments), c_void_p(stream))
+        run = getattr(self.library, function)
+        error = run(*(_as_c(argument) for argument in arguments), c_void_p(self.stream))
         if error:
             raise RuntimeError(f"{function} could not be launched: CUDA error {error}")
+
+
+def current_stream(index: int) -> int:
+    """PyTorch's current stream on cuda:`index`, a CUstream."""
+    # torch.cuda.current_stream takes as long as a launch.
+    return torch._C._cuda_getCurrentRawStream(index)  # pyright: ignore
 
 
 _address: Any = Tensor.data_ptr

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops import cpu_norm
+from kernels.ops.cuda import norm as cuda_norm
 from kernels.ops.norm_reference import instance_norm_reference
 from kernels.ops.registry import OPERATIONS, fused
 
@@ -87,6 +88,7 @@ def _samples_forward() -> Iterator[tuple[Any, ...]]:
     samples=_samples,
     launch_cpu=cpu_norm.norm,
     cuda=OPERATIONS,
+    launch_cuda=cuda_norm.norm,
 )
 def fused_instance_norm(
     x: Tensor,
@@ -134,6 +136,7 @@ def fused_instance_norm(
     mutates=("out",),
     launch_cpu=cpu_norm.norm_out,
     cuda=OPERATIONS,
+    launch_cuda=cuda_norm.norm_out,
 )
 def fused_instance_norm_out(
     x: Tensor,
@@ -176,6 +179,7 @@ def fused_instance_norm_out(
     samples=_samples_forward,
     launch_cpu=cpu_norm.norm_forward,
     cuda=OPERATIONS,
+    launch_cuda=cuda_norm.norm_forward,
 )
 def fused_instance_norm_forward(
     input: Tensor,

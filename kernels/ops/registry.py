@@ -18,14 +18,16 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import torch
 from torch import Tensor
 
+from kernels.driver.prebuilt import on
 from kernels.jit import build
-from kernels.ops.launcher import CpuLauncher, CudaLauncher
+from kernels.jit.errors import BuildError
+from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu
 
 P = ParamSpec("P")
 R = TypeVar("R")
 NAMESPACE = "styleforge"
 NETWORK = "network"  # the library of the whole network on a GPU, see kernels.network.dispatch
-OPERATIONS = "operations"  # that of the operations of torch_bindings.cpp there
+OPERATIONS = "operations"  # that of its single operations there
 PREPARE = 'python -c "import kernel_fusion; kernel_fusion.prepare()"'
 NATIVE = "the native kernel"
 REFERENCE = "its PyTorch reference"
@@ -55,7 +57,7 @@ class Op:
         cuda: Its library on a GPU; without one, the reference runs there.
         on_cpu: What runs on the CPU, where that is PyTorch's or made of other operations.
         tolerance_scale: Of the self-test's tolerance; 1 is that of a norm.
-        launched_on: The types of device on which a function in Python, and no C++, launches it.
+        launched_on: The types of device that it has a kernel of its own for.
     """
 
     group: str
@@ -82,10 +84,7 @@ class Op:
 
     def has_kernel_on(self, device: str) -> bool:
         """Whether a loaded library has a kernel for devices of this type ("cpu" or "cuda")."""
-        if device in self.launched_on:
-            return build.reason(self.library_on(device)) == ""
-        qualified, key = f"{NAMESPACE}::{self.name}", device.upper()
-        return torch._C._dispatch_has_kernel_for_dispatch_key(qualified, key)  # pyright: ignore[reportPrivateUsage]
+        return device in self.launched_on and build.reason(self.library_on(device)) == ""
 
     @property
     def overload(self) -> Any:
@@ -176,16 +175,21 @@ def use_native(library: str) -> bool:
     """
     if build.load_built(library, tests=True):
         return True
-    reason = build.reason(library)
-    if library not in _warned and reason != build.BUILDING:
-        _warned.add(library)
-        warnings.warn(
-            f"StyleForge's native kernels '{library}' are not in use: {reason}. PyTorch's run "
-            f"instead, which takes longer. To build them once: {PREPARE}",
-            NativeKernelWarning,
-            stacklevel=2,
-        )
+    if build.reason(library) != build.BUILDING:
+        _warn(library, build.reason(library))
     return False
+
+
+def _warn(library: str, reason: str) -> None:
+    if library in _warned:
+        return
+    _warned.add(library)
+    warnings.warn(
+        f"StyleForge's native kernels '{library}' are not in use: {reason}. PyTorch's run "
+        f"instead, which takes longer. To build them once: {PREPARE}",
+        NativeKernelWarning,
+        stacklevel=3,
+    )
 
 
 _warned: set[str] = set()
@@ -241,8 +245,7 @@ def fused(
         launch_cpu: Runs the operation on the CPU: allocates the result and calls the functions of
             `library` through the CpuLauncher, its first argument.
         launch_cuda: Runs the operation on a GPU, in the same way, by the launchers of the library
-            `cuda`. Not needed where a binding in C++ registers the kernel, which costs a call less
-            time.
+            `cuda`, with that GPU as the current one.
         tolerance_scale: Multiplies what the self-test allows for rounding.
 
     Raises:
@@ -256,17 +259,18 @@ def fused(
         qualified = f"{NAMESPACE}::{name}"
         schema = torch.library.infer_schema(signature, mutates_args=mutates)  # pyright: ignore[reportUnknownMemberType]
         torch.library.define(qualified, schema)
-        torch.library.impl(qualified, "CompositeExplicitAutograd")(_fallback(name, reference))
+        torch.library.impl(qualified, "CompositeExplicitAutograd")(reference)
         if cpu is not None:
             torch.library.impl(qualified, "CPU")(cpu)
-        on_cpu_tensors = None
+        on_cpu_tensors = on_cuda_tensors = None
         if launch_cpu is not None:
             on_cpu_tensors = _launched_on_cpu(library, launch_cpu, reference)
             torch.library.impl(qualified, "CPU")(on_cpu_tensors)
         if launch_cuda is not None:
-            torch.library.impl(qualified, "CUDA")(_launched_on_cuda(name, launch_cuda, reference))
+            on_cuda_tensors = _launched_on_cuda(cuda, launch_cuda, reference)
+            torch.library.impl(qualified, "CUDA")(on_cuda_tensors)
         overload = getattr(getattr(torch.ops, NAMESPACE), name).default
-        below = _below_autograd(overload, on_cpu_tensors)
+        below = _below_autograd(overload, CPU=on_cpu_tensors, CUDA=on_cuda_tensors)
         autograd = (
             _inference_only(name, overload, below, mutates)
             if mutates
@@ -325,37 +329,39 @@ def _launched_on_cpu(
 
 
 def _launched_on_cuda(
-    name: str, launch: Callable[Concatenate[CudaLauncher, P], R], reference: Callable[P, R]
+    library: str, launch: Callable[Concatenate[CudaLauncher, P], R], reference: Callable[P, R]
 ) -> Callable[P, R]:
     """What runs on CUDA tensors: the launchers of the library, or the reference without it."""
+    launchers: dict[int, tuple[Any, CudaLauncher | None]] = {}  # by GPU, and what it was made of
 
     @functools.wraps(reference)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        library = OPS[name].cuda
-        if not use_native(library):
+        if build.reason(library) and not use_native(library):
             return reference(*args, **kwargs)
-        tensors = (x for x in (*args, *kwargs.values()) if isinstance(x, Tensor))
-        launcher = CudaLauncher(build.handle(library), next(tensors).device)
-        return launch(launcher, *args, **kwargs)
+        first = next(x for x in (*args, *kwargs.values()) if isinstance(x, Tensor))
+        index = first.get_device()
+        loaded = build.handle(library)
+        found, launcher = launchers.get(index, (None, None))
+        if found is not loaded:
+            launcher = _launcher_on(library, loaded, first.device)
+            launchers[index] = loaded, launcher
+        if launcher is None:
+            return reference(*args, **kwargs)
+        if index == torch.cuda.current_device():
+            return launch(launcher, *args, **kwargs)
+        with torch.cuda.device(index):
+            return launch(launcher, *args, **kwargs)
 
     return run
 
 
-def _fallback(name: str, reference: Callable[P, R]) -> Callable[P, R]:
-    """What runs where no kernel is loaded: loads what is built, and is the reference otherwise."""
-
-    @functools.wraps(reference)
-    def fallback(*args: P.args, **kwargs: P.kwargs) -> R:
-        op = OPS[name]
-        x = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
-        # Others than plain tensors are traced, and run nothing.
-        if x is not None and type(x) in (Tensor, torch.nn.Parameter):
-            library = op.library_on(x.device.type)
-            if library and build.reason(library) and use_native(library):
-                return op.overload(*args, **kwargs)  # which is native now
-        return reference(*args, **kwargs)
-
-    return fallback
+def _launcher_on(library: str, loaded: Any, device: torch.device) -> CudaLauncher | None:
+    """The library on a GPU; None, and a warning, where no image of it is for that one."""
+    try:
+        return CudaLauncher(on(loaded, device), Gpu.of(device.index))
+    except BuildError as error:
+        _warn(f"{library} on {device}", str(error))
+        return None
 
 
 def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
@@ -377,16 +383,26 @@ def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
         arguments["own_kernel"] = True  # cuDNN's is not ours
 
 
-def _below_autograd(overload: Any, on_cpu_tensors: Callable[..., Any] | None) -> Callable[..., Any]:
-    """What runs an operation of which no gradient is taken: (keys, arguments...)."""
-    cpu, autograd = map(_dispatch.DispatchKeySet, (_KEY.CPU, _KEY.AutogradCPU))
-    plain: int = (cpu | autograd).raw_repr()
+def _below_autograd(overload: Any, **on: Callable[..., Any] | None) -> Callable[..., Any]:
+    """What runs an operation of which no gradient is taken: (keys, arguments...).
+
+    Args:
+        overload: The operation as PyTorch knows it.
+        on: By backend, the function in Python that is its kernel there.
+    """
+    plain: dict[int, Callable[..., Any]] = {}
+    for backend, function in on.items():
+        keys = (getattr(_KEY, backend), getattr(_KEY, f"Autograd{backend}"))
+        if function is not None:
+            first, second = map(_dispatch.DispatchKeySet, keys)
+            plain[(first | second).raw_repr()] = function
 
     def run(keys: Any, *args: Any) -> Any:
         # Nothing comes between autograd and a plain tensor's kernel, and a second way through the
         # dispatcher would take as long as the first.
-        if on_cpu_tensors is not None and keys.raw_repr() == plain:
-            return on_cpu_tensors(*args)
+        direct = plain.get(keys.raw_repr())
+        if direct is not None:
+            return direct(*args)
         keys = keys & _dispatch._after_autograd_keyset
         with _dispatch._AutoDispatchBelowAutograd():
             return overload.redispatch(keys, *args)

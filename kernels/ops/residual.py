@@ -2,59 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from kernels.ops.convolution import convolve_normalize, convolve_normalize_cpu, memory_format
+from kernels.ops.convolution import convolve_normalize_cpu
+from kernels.ops.convolution_reference import apply_block, check_block, residual_block
+from kernels.ops.cuda.convolution import residual_block_forward
 from kernels.ops.registry import OPERATIONS, fused
-
-
-def _block(
-    unit: Callable[..., Tensor],
-    input: Tensor,
-    first: tuple[Tensor | None, ...],
-    second: tuple[Tensor | None, ...],
-    eps: float,
-) -> Tensor:
-    inside = unit(input, *first, eps, 1, 1, True)
-    y = unit(inside, *second, eps, 1, 1, False) + input
-    return y.contiguous(memory_format=memory_format(input))
-
-
-def check_block(x: Tensor, first: Tensor, second: Tensor) -> None:
-    """Raise ValueError unless the two convolutions lead from the channels of `x` back to them."""
-    if not (
-        x.dim() == first.dim() == second.dim() == 4
-        and first.shape[1:] == (x.shape[1], 3, 3)
-        and second.shape == (x.shape[1], first.shape[0], 3, 3)
-    ):
-        raise ValueError(
-            "residual block: expected two 3x3 convolutions that lead back to "
-            f"{list(x.shape)[1:2]} channels"
-        )
-
-
-def residual_block(
-    input: Tensor,
-    conv1_weight: Tensor,
-    conv1_bias: Tensor | None,
-    conv1_gamma: Tensor | None,
-    conv1_beta: Tensor | None,
-    conv2_weight: Tensor,
-    conv2_bias: Tensor | None,
-    conv2_gamma: Tensor | None,
-    conv2_beta: Tensor | None,
-    eps: float = 1e-5,
-    own_kernel: bool = False,
-) -> Tensor:
-    """What `fused_residual_block_forward` means, in PyTorch."""
-    check_block(input, conv1_weight, conv2_weight)
-    first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
-    second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
-    return _block(convolve_normalize, input, first, second, eps)
 
 
 def _cpu(
@@ -73,7 +30,7 @@ def _cpu(
     check_block(input, conv1_weight, conv2_weight)
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
-    return _block(convolve_normalize_cpu, input, first, second, eps)
+    return apply_block(convolve_normalize_cpu, input, first, second, eps)
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
@@ -101,6 +58,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
     cpu=_cpu,
     on_cpu="PyTorch's oneDNN convolutions + {norm}",
     cuda=OPERATIONS,
+    launch_cuda=residual_block_forward,
     tolerance_scale=8,
 )
 def fused_residual_block_forward(

@@ -265,13 +265,21 @@ def self_tested(name: str, native: float) -> Op:
     def signature(x: torch.Tensor) -> torch.Tensor: ...
 
     signature.__name__ = name
-    fused("none", reference=reference, samples=lambda: [(torch.ones(3),)])(signature)
-    torch.library.impl(f"styleforge::{name}", "CPU")(lambda x: x * native)
+    fused(
+        "doubling",
+        reference=reference,
+        samples=lambda: [(torch.ones(3),)],
+        launch_cpu=lambda _, x: x * native,
+    )(signature)
     return OPS.pop(name)
 
 
-def test_the_self_test_accepts_rounding_and_nothing_more():
-    compile_worker.self_test([self_tested("doubles", 2 * (1 + 1e-7))])
+def test_the_self_test_accepts_rounding_and_nothing_more(monkeypatch):
+    with pytest.raises(BuildError, match="self-test failed: the library has no kernel for doubles"):
+        compile_worker.self_test([self_tested("doubles", 2.0)])
+    monkeypatch.setitem(build._reasons, "doubling", "")
+    monkeypatch.setitem(build._handles, "doubling", object())
+    compile_worker.self_test([self_tested("rounds", 2 * (1 + 1e-7))])
     with pytest.raises(BuildError, match=r"self-test failed: triples is .* further from"):
         compile_worker.self_test([self_tested("triples", 3.0)])
     with pytest.raises(BuildError, match="self-test failed: spoils is inf times"):

@@ -11,11 +11,13 @@ import pytest
 import torch
 
 from kernels.jit import build
+from kernels.jit.errors import BuildError
 from kernels.ops import launcher
-from kernels.ops.launcher import CpuLauncher, CudaLauncher
+from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu
 from kernels.ops.registry import NativeKernelWarning, fused
 
 STREAM = 0x5EED
+GPU = Gpu(0, 132, 9)
 
 
 class FakeLibrary:
@@ -31,14 +33,24 @@ class FakeLibrary:
 
 
 def launcher_of(library: Any) -> CudaLauncher:
-    return CudaLauncher(library, torch.device("cpu"))
+    return CudaLauncher(library, GPU)
 
 
 @pytest.fixture(autouse=True)
-def stream(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "device", lambda _device: contextlib.nullcontext())
-    current = SimpleNamespace(cuda_stream=STREAM)
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda: current)
+def current(monkeypatch):
+    """The GPUs that were made current; tensors on the CPU stand for those on cuda:-1."""
+    made: list[int] = []
+
+    @contextlib.contextmanager
+    def device(index: int):
+        made.append(index)
+        yield
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(Gpu, "of", lambda _index: GPU)
+    monkeypatch.setattr(launcher, "current_stream", lambda index: STREAM + index)
+    return made
 
 
 def test_arguments_are_passed_as_c_has_them():
@@ -132,7 +144,7 @@ def test_a_library_that_is_loaded_again_is_the_one_that_is_called(monkeypatch):
 
 
 @pytest.fixture
-def doubling(monkeypatch):
+def doubling():
     """What a GPU's dispatch key calls for a row with a launch, called here on the CPU."""
     from kernels.ops import registry
 
@@ -143,17 +155,34 @@ def doubling(monkeypatch):
         launcher("styleforge_scale", x)
         return x * 20
 
-    row = SimpleNamespace(cuda="doubling_cuda")
-    monkeypatch.setitem(registry.OPS, "doubling", row)
-    return registry._launched_on_cuda("doubling", launch, reference)
+    return registry._launched_on_cuda("doubling_cuda", launch, reference)
 
 
-def test_what_is_loaded_is_launched(doubling, monkeypatch):
-    library = FakeLibrary()
+def test_what_is_loaded_is_launched_on_the_tensors_gpu(doubling, monkeypatch, current):
     monkeypatch.setitem(build._reasons, "doubling_cuda", "")
-    monkeypatch.setitem(build._handles, "doubling_cuda", library)
+    for library in (FakeLibrary(), FakeLibrary()):  # the second was loaded again
+        monkeypatch.setitem(build._handles, "doubling_cuda", library)
+        assert doubling(torch.ones(1)).item() == 20
+        assert len(library.calls) == 1
+    assert current == [-1, -1]
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: -1)
     assert doubling(torch.ones(1)).item() == 20
-    assert len(library.calls) == 1
+    assert current == [-1, -1]  # it was current already
+
+
+def test_a_gpu_without_an_image_runs_the_reference_and_says_so(doubling, monkeypatch):
+    def on(_library: Any, device: torch.device) -> Any:
+        raise BuildError(f"no image for {device}")
+
+    from kernels.ops import registry
+
+    monkeypatch.setattr(registry, "on", on)
+    monkeypatch.setattr(registry, "_warned", set[str]())
+    monkeypatch.setitem(build._reasons, "doubling_cuda", "")
+    monkeypatch.setitem(build._handles, "doubling_cuda", FakeLibrary())
+    with pytest.warns(NativeKernelWarning, match="'doubling_cuda on cpu' .* no image for cpu"):
+        assert doubling(torch.ones(1)).item() == 2
+    assert doubling(torch.ones(1)).item() == 2
 
 
 def test_without_the_library_the_reference_runs_and_says_so(doubling, monkeypatch):

@@ -19,8 +19,8 @@ from kernels.driver.driver import Driver
 from kernels.driver.images import Image, ImageList
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
-from kernels.ops import cuda_launchers, structs
-from kernels.ops.cuda_launchers import INVALID_VALUE, Operations
+from kernels.ops.cuda import launchers, structs
+from kernels.ops.cuda.launchers import INVALID_VALUE, Operations
 from tests.kernels.driver import stubs
 from tools.prebuild.cuda import kernels_of
 
@@ -279,7 +279,7 @@ def test_every_launch_is_that_of_the_compiled_launchers(compiled, operations, re
 
 
 def test_shapes_are_remembered_and_forgotten(operations, monkeypatch):
-    monkeypatch.setattr(cuda_launchers, "MOST_SHAPES", 3)
+    monkeypatch.setattr(launchers, "MOST_SHAPES", 3)
     for side in range(8, 20):
         p = convolution(32, 32, (side, side), type=1)
         q = norm(type=1, channels_last=1, pixels=side * side)
@@ -307,7 +307,7 @@ def test_a_gpu_without_an_image_is_refused_in_words(capability, sentence, folder
 def test_a_struct_of_another_size_is_refused(folder, driver_stub, monkeypatch):
     fields = [*structs.Cut._fields_, ("more", c_longlong)]
     longer = type("Longer", (ctypes.Structure,), {"_fields_": fields})
-    monkeypatch.setitem(cuda_launchers.STRUCTURES, "Cut", longer)
+    monkeypatch.setitem(launchers.STRUCTURES, "Cut", longer)
     images = ImageList.read(folder, "operations")
     with pytest.raises(BuildError, match=r"struct Cut has 32 bytes.* has 40; .*: more"):
         Operations(images, folder, (9, 0), 0, Driver(str(driver_stub)))

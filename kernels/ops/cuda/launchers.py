@@ -1,7 +1,7 @@
 """The single operations' launchers over the CUDA driver, in place of the compiled C++.
 
 What conv2d.cu and instance_norm.cu decide on the host, which kernel and how many blocks, is decided
-here; tests/kernels/ops/test_cuda_launchers.py holds every launch equal.
+here; tests/kernels/ops/cuda/test_launchers.py holds every launch equal.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from kernels.driver.images import ImageList
 from kernels.driver.launch import Kernel
 from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary, no_image
+from kernels.driver.prebuilt import register
 from kernels.jit.errors import BuildError
-from kernels.ops.structs import (
+from kernels.ops.cuda.structs import (
     STRUCTURES,
     AffineParameters,
     Convolution,
@@ -29,6 +30,7 @@ from kernels.ops.structs import (
     StyleforgeNorm,
     StyleforgeResidualBlock,
 )
+from kernels.ops.registry import OPERATIONS
 
 INVALID_VALUE = 1  # cudaErrorInvalidValue, which the C++ launchers return
 PLAIN = 0  # STYLEFORGE_PLAIN
@@ -65,7 +67,7 @@ class Operations:
         driver: Driver,
     ) -> None:
         told = images.description
-        check(told["structs"], STRUCTURES, "kernels/ops/structs.py")
+        check(told["structs"], STRUCTURES, "kernels/ops/cuda/structs.py")
         self._library = DriverLibrary(images, folder, capability, device, driver)
         if missing := sorted(images.kernels.keys() - self._library.sources):
             raise BuildError(no_image(missing[0], capability))
@@ -371,6 +373,9 @@ class Operations:
                 self._source[name], name, threads, cluster=cluster, arguments=len(arguments)
             )
         return kernel(grid, stream, *arguments)
+
+
+register(OPERATIONS, Operations)
 
 
 def _planes(p: StyleforgeNorm, parts: int) -> Planes:

@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.cuda_calls import TYPES
-from kernels.ops.structs import (
+from kernels.ops.cuda.calls import TYPES
+from kernels.ops.cuda.structs import (
     StyleforgeConvNormRelu,
     StyleforgeConvolution,
     StyleforgeNorm,

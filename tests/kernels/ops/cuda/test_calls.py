@@ -7,34 +7,36 @@ import inspect
 import pytest
 import torch
 
-from kernels.ops import cuda_convolution, cuda_norm
-from kernels.ops.cuda_calls import Call, Gpu
+from kernels.ops import launcher
+from kernels.ops.cuda import convolution, norm
+from kernels.ops.launcher import CudaLauncher, Gpu
 from kernels.ops.registry import OPS
-from tests.kernels.ops.emulated import EmulatedOperations
+from tests.kernels.ops.cuda.emulated import EmulatedOperations
 
 FUNCTIONS = {
-    "fused_instance_norm": cuda_norm.norm,
-    "fused_instance_norm_forward": cuda_norm.norm_forward,
-    "fused_conv_reflection_pad_forward": cuda_convolution.conv_forward,
-    "fused_conv_instancenorm_forward": cuda_convolution.conv_norm_forward,
-    "fused_residual_block_forward": cuda_convolution.residual_block_forward,
+    "fused_instance_norm": norm.norm,
+    "fused_instance_norm_forward": norm.norm_forward,
+    "fused_conv_reflection_pad_forward": convolution.conv_forward,
+    "fused_conv_instancenorm_forward": convolution.conv_norm_forward,
+    "fused_residual_block_forward": convolution.residual_block_forward,
 }
 ALLOWED = {torch.float32: 3e-5, torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float64: 1e-9}
 
 
 @pytest.fixture
-def library():
+def library(monkeypatch):
+    monkeypatch.setattr(launcher, "current_stream", lambda index: 0x1234)
     return EmulatedOperations()
 
 
 @pytest.fixture(params=[7, 8, 9], ids=["Turing", "Ampere", "Hopper"])
 def call(library, request):
-    return Call(library, Gpu(132, request.param), stream=0x1234)
+    return CudaLauncher(library, Gpu(0, 132, request.param))
 
 
 @pytest.fixture
 def hopper(library):
-    return Call(library, Gpu(132, 9), stream=0x1234)
+    return CudaLauncher(library, Gpu(0, 132, 9))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -59,11 +61,11 @@ def test_a_call_has_the_arguments_and_defaults_of_its_operation(name):
 def test_the_result_is_written_where_the_caller_says(hopper):
     x = torch.randn(2, 8, 13, 22)
     out = torch.zeros(2, 8, 15, 24)
-    cuda_norm.norm_out(hopper, x, None, None, None, 1e-5, True, 1, "reflect", False, out)
+    norm.norm_out(hopper, x, None, None, None, 1e-5, True, 1, "reflect", False, out)
     expected = OPS["fused_instance_norm"].reference(x, None, None, None, 1e-5, True, 1)
     torch.testing.assert_close(out, expected, atol=3e-5, rtol=3e-5)
     with pytest.raises(ValueError, match=r"out must be a dense torch\.float32 tensor"):
-        cuda_norm.norm_out(hopper, x, None, None, None, 1e-5, True, 2, "reflect", False, out)
+        norm.norm_out(hopper, x, None, None, None, 1e-5, True, 2, "reflect", False, out)
 
 
 @pytest.mark.parametrize("last", [False, True], ids=["planes", "channels last"])
@@ -72,11 +74,11 @@ def test_an_input_of_any_strides_is_read_right(hopper, last):
     residual = torch.randn(2, 8, 21, 13).transpose(2, 3)
     if last:
         x = x.contiguous(memory_format=torch.channels_last)
-    got = cuda_norm.norm_forward(hopper, x, None, None, residual=residual)
+    got = norm.norm_forward(hopper, x, None, None, residual=residual)
     expected = OPS["fused_instance_norm_forward"].reference(x, None, None, residual=residual)
     torch.testing.assert_close(got, expected, atol=3e-5, rtol=3e-5)
     weight = torch.randn(5, 8, 3, 3)
-    got = cuda_convolution.conv_forward(hopper, x, weight, None, 1, 2, 1, own_kernel=True)
+    got = convolution.conv_forward(hopper, x, weight, None, 1, 2, 1, own_kernel=True)
     expected = OPS["fused_conv_reflection_pad_forward"].reference(x, weight, None, 1, 2, 1)
     torch.testing.assert_close(got, expected, atol=1e-4, rtol=1e-4)
 
@@ -94,14 +96,14 @@ def test_an_input_of_any_strides_is_read_right(hopper, last):
 def test_parameters_of_any_type_are_read_right(hopper, gamma, beta):
     x = torch.randn(1, 4, 9, 9)
     given = [None if t is None else torch.randn(8)[::2].to(t) for t in (gamma, beta)]
-    got = cuda_norm.norm_forward(hopper, x, given[0], given[1])
+    got = norm.norm_forward(hopper, x, given[0], given[1])
     expected = OPS["fused_instance_norm_forward"].reference(x, *given)
     torch.testing.assert_close(got, expected, atol=3e-5, rtol=3e-5)
 
 
 def test_weights_of_another_type_are_taken_to_the_inputs(hopper):
     x, weight, bias = torch.randn(1, 4, 9, 9).half(), torch.randn(6, 4, 3, 3), torch.randn(6)
-    got = cuda_convolution.conv_forward(hopper, x, weight, bias, 1, own_kernel=True)
+    got = convolution.conv_forward(hopper, x, weight, bias, 1, own_kernel=True)
     expected = OPS["fused_conv_reflection_pad_forward"].reference(x, weight, bias, 1)
     torch.testing.assert_close(got, expected, atol=2e-2, rtol=2e-2)
 
@@ -111,16 +113,14 @@ def test_what_cudnn_computes_faster_is_left_to_it(hopper, library, monkeypatch, 
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", not exact)
     x, weight = torch.randn(1, 16, 12, 12), torch.randn(64, 16, 3, 3)
     block = torch.randn(16, 16, 3, 3)
-    cuda_convolution.conv_forward(hopper, x, weight, None, 1)
+    convolution.conv_forward(hopper, x, weight, None, 1)
     assert library.calls == []
-    cuda_convolution.conv_norm_forward(hopper, x, weight, None, None, None)
-    cuda_convolution.residual_block_forward(
-        hopper, x, block, None, None, None, block, None, None, None
-    )
+    convolution.conv_norm_forward(hopper, x, weight, None, None, None)
+    convolution.residual_block_forward(hopper, x, block, None, None, None, block, None, None, None)
     assert library.calls == ["norm", "norm", "norm"]
     library.calls.clear()
-    cuda_convolution.conv_forward(hopper, x, weight, None, 1, 2, 2)
-    cuda_convolution.conv_norm_forward(hopper, x, weight, None, None, None, upsample=True)
+    convolution.conv_forward(hopper, x, weight, None, 1, 2, 2)
+    convolution.conv_norm_forward(hopper, x, weight, None, None, None, upsample=True)
     assert library.calls == ["convolve", "conv_norm_relu"]
 
 
@@ -137,10 +137,10 @@ def test_double_precision_runs_on_pytorch(name, hopper, library):
 @pytest.mark.parametrize("samples", [0, 1])
 def test_what_is_empty_stays_empty(hopper, library, samples):
     x, weight = torch.randn(samples, 4, 9, 9), torch.randn(0, 4, 3, 3)
-    y = cuda_convolution.conv_forward(hopper, x, weight, None, 1, own_kernel=True)
+    y = convolution.conv_forward(hopper, x, weight, None, 1, own_kernel=True)
     assert y.shape == (samples, 0, 9, 9)
     empty = torch.randn(0, 4, 9, 9)
-    assert cuda_norm.norm(hopper, empty, None, None, None, 1e-5, False, 2).shape == (0, 4, 13, 13)
+    assert norm.norm(hopper, empty, None, None, None, 1e-5, False, 2).shape == (0, 4, 13, 13)
     assert library.calls == []
 
 
@@ -164,7 +164,7 @@ def test_what_does_not_fit_is_said_in_the_references_words(
     settings = {"padding": pad, "stride": stride, "upsample": upsample, "own_kernel": True}
     for run in (
         lambda: OPS["fused_conv_instancenorm_forward"].reference(*arguments, **settings),
-        lambda: cuda_convolution.conv_norm_forward(hopper, *arguments, **settings),
+        lambda: convolution.conv_norm_forward(hopper, *arguments, **settings),
     ):
         with pytest.raises(ValueError, match=words):
             run()
@@ -172,7 +172,7 @@ def test_what_does_not_fit_is_said_in_the_references_words(
 
 def test_a_single_pixel_can_be_enlarged(hopper):
     x, weight = torch.randn(1, 4, 1, 1), torch.randn(6, 4, 3, 3)
-    y = cuda_convolution.conv_norm_forward(
+    y = convolution.conv_norm_forward(
         hopper, x, weight, None, None, None, upsample=True, own_kernel=True
     )
     assert y.shape == (1, 6, 2, 2)
@@ -183,7 +183,7 @@ def test_an_error_of_a_launcher_is_raised(hopper, monkeypatch):
         monkeypatch.setattr(EmulatedOperations, name, lambda *_: 700)
     x = torch.randn(1, 4, 9, 9)
     with pytest.raises(RuntimeError, match=r"^instance norm could not .* CUDA error 700$"):
-        cuda_norm.norm_forward(hopper, x, None, None)
+        norm.norm_forward(hopper, x, None, None)
     weight = torch.randn(3, 4, 3, 3)
     with pytest.raises(RuntimeError, match=r"^a convolution could not .* CUDA error 700$"):
-        cuda_convolution.conv_forward(hopper, x, weight, None, 1, own_kernel=True)
+        convolution.conv_forward(hopper, x, weight, None, 1, own_kernel=True)

@@ -6,18 +6,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.cuda_calls import TYPES, Call, address, bytes_beside, launched
+from kernels.ops.cuda.calls import TYPES, address, bytes_beside, launched
+from kernels.ops.cuda.structs import StyleforgeNorm
+from kernels.ops.launcher import CudaLauncher
 from kernels.ops.norm_reference import (
     check,
     dense_layout,
     instance_norm_reference,
     interleaved,
 )
-from kernels.ops.structs import StyleforgeNorm
 
 
 def norm_forward(
-    call: Call,
+    launch: CudaLauncher,
     input: Tensor,
     gamma: Tensor | None,
     beta: Tensor | None,
@@ -38,18 +39,18 @@ def norm_forward(
     gamma, beta = readable(gamma, beta)
     if residual is not None:
         residual = residual.contiguous(memory_format=layout)
-    p = norm_of(call, y, gamma, beta, eps, relu)
+    p = norm_of(launch, y, gamma, beta, eps, relu)
     p.x, p.residual, p.vectorized = x.data_ptr(), address(residual), use_vectorized
     p.channels_last = layout is torch.channels_last
-    scratch = call.library.styleforge_norm_scratch(p)
+    scratch = launch.library.styleforge_norm_scratch(p)
     buffer = bytes_beside(x, scratch) if scratch else None
     p.scratch = address(buffer)
-    launched(call.library.styleforge_norm(p, call.stream), "instance norm")
+    launched(launch.library.styleforge_norm(p, launch.stream), "instance norm")
     return y
 
 
 def norm(
-    call: Call,
+    launch: CudaLauncher,
     x: Tensor,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
@@ -65,7 +66,7 @@ def norm(
     check(x, weight, bias, residual, pad, pad_mode, interleave)
     layout = dense_layout(x, interleave)
     plain = interleaved(x).contiguous(memory_format=layout) if interleave else x
-    y = norm_forward(call, plain, weight, bias, eps, True, residual, relu)
+    y = norm_forward(launch, plain, weight, bias, eps, True, residual, relu)
     if not pad:
         return y.contiguous(memory_format=layout)
     if not y.numel():
@@ -75,7 +76,7 @@ def norm(
 
 
 def norm_out(
-    call: Call,
+    launch: CudaLauncher,
     x: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -88,7 +89,7 @@ def norm_out(
     out: Tensor,
 ) -> None:
     """`fused_instance_norm_out`."""
-    y = norm(call, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
+    y = norm(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
     if (out.shape, out.dtype, out.stride()) != (y.shape, y.dtype, y.stride()):
         raise ValueError(
             f"instance norm: out must be a dense {y.dtype} tensor of the padded shape, got "
@@ -98,7 +99,12 @@ def norm_out(
 
 
 def norm_of(
-    call: Call, y: Tensor, gamma: Tensor | None, beta: Tensor | None, eps: float, relu: bool
+    launch: CudaLauncher,
+    y: Tensor,
+    gamma: Tensor | None,
+    beta: Tensor | None,
+    eps: float,
+    relu: bool,
 ) -> StyleforgeNorm:
     """The norm of a dense tensor in place; `gamma` and `beta` as `readable` returns them."""
     n, c, h, w = y.shape
@@ -117,8 +123,8 @@ def norm_of(
         type=TYPES[y.dtype],
         parameter_type=0 if either is None else TYPES[either.dtype],
         vectorized=1,
-        multiprocessors=call.gpu.multiprocessors,
-        clusters=call.gpu.major >= 9,
+        multiprocessors=launch.gpu.multiprocessors,
+        clusters=launch.gpu.major >= 9,
     )
 
 

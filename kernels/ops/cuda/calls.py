@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Generator
-from contextlib import contextmanager
-from ctypes import POINTER, c_int, c_longlong, c_void_p
-from dataclasses import dataclass
+import ctypes
+import json
+from ctypes import POINTER, c_char_p, c_int, c_longlong, c_void_p
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from kernels.ops.structs import (
+from kernels.driver.layouts import check
+from kernels.jit import build
+from kernels.ops.cuda.structs import (
+    STRUCTURES,
     StyleforgeConvNormRelu,
     StyleforgeConvolution,
     StyleforgeNorm,
     StyleforgeResidualBlock,
 )
+from kernels.ops.registry import OPERATIONS
 
 # As include/common/data_type.h numbers them; other types run on PyTorch.
 TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
@@ -37,52 +39,26 @@ _SIGNATURES: dict[str, tuple[type[Any], tuple[Any, ...] | None, type[Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
-    """What the launchers have to know of a GPU."""
-
-    multiprocessors: int
-    major: int  # of its compute capability
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A library, and the GPU and stream that a call of it runs on.
-
-    Attributes:
-        library: Has the launchers of include/operations.h: `Operations` of images, or a compiled
-            library that was passed to `declare`.
-        gpu: The GPU.
-        stream: A CUstream.
-    """
-
-    library: Any
-    gpu: Gpu
-    stream: int
-
-
 def declare(library: Any) -> None:
-    """Declare the functions of a compiled library, so that structs are passed by address."""
+    """Declare the functions of a compiled library, so that structs are passed by address.
+
+    What was made of images needs none of it.
+
+    Raises:
+        BuildError: The library's structs differ from those of this program.
+    """
+    if not isinstance(library, ctypes.CDLL):
+        return
+    describe = library.styleforge_operations_abi
+    describe.restype = c_char_p
+    check(json.loads(describe())["structs"], STRUCTURES, "kernels/ops/cuda/structs.py")
     for name, (struct, more, result) in _SIGNATURES.items():
         function = getattr(library, name)
         function.argtypes = [POINTER(struct), *(() if more is None else (*more, c_void_p))]
         function.restype = result
 
 
-@contextmanager
-def on_gpu(library: Any, device: torch.device) -> Generator[Call]:
-    """Run what follows on the GPU of a tensor, on PyTorch's current stream there."""
-    with torch.cuda.device(device):
-        stream = torch.cuda.current_stream().cuda_stream
-        yield Call(library, gpu_of(torch.cuda.current_device()), stream)
-
-
-@functools.cache
-def gpu_of(index: int) -> Gpu:
-    """The GPU that PyTorch calls cuda:`index`."""
-    cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
-    found = cuda.get_device_properties(index)
-    return Gpu(found.multi_processor_count, found.major)
+build.on_load(OPERATIONS, declare)
 
 
 def launched(error: int, what: str) -> None:

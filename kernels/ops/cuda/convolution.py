@@ -12,24 +12,26 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from kernels.ops.convolution import (
+from kernels.ops.convolution_reference import (
     check,
+    check_block,
     check_enlarged,
     check_weight,
     convolve,
     convolve_normalize,
     memory_format,
-    own_kernel_is_faster,
+    residual_block,
 )
-from kernels.ops.cuda_calls import MOMENTS_BYTES, TYPES, Call, address, bytes_beside, launched
-from kernels.ops.cuda_norm import norm_forward, norm_of, readable
-from kernels.ops.norm_reference import check_channels
-from kernels.ops.residual import check_block, residual_block
-from kernels.ops.structs import (
+from kernels.ops.cuda.calls import MOMENTS_BYTES, TYPES, address, bytes_beside, launched
+from kernels.ops.cuda.choice import own_kernel_is_faster
+from kernels.ops.cuda.norm import norm_forward, norm_of, readable
+from kernels.ops.cuda.structs import (
     StyleforgeConvNormRelu,
     StyleforgeConvolution,
     StyleforgeResidualBlock,
 )
+from kernels.ops.launcher import CudaLauncher
+from kernels.ops.norm_reference import check_channels
 
 REFLECT, REPLICATE = 0, 1  # STYLEFORGE_REFLECT, STYLEFORGE_REPLICATE
 PLAIN, TENSOR_CORES = 0, 1  # STYLEFORGE_PLAIN, STYLEFORGE_TENSOR_CORES
@@ -53,7 +55,7 @@ class Buffers:
 
 
 def conv_forward(
-    call: Call,
+    launch: CudaLauncher,
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -66,14 +68,14 @@ def conv_forward(
     check(input, weight, bias, padding_size, min(stride_h, stride_w))
     if not _is_ours(input, weight, max(stride_h, stride_w), own_kernel):
         return convolve(input, weight, bias, padding_size, stride_h, stride_w)
-    conv = _prepared(call, input, weight, bias, padding_size, (stride_h, stride_w))
+    conv = _prepared(launch, input, weight, bias, padding_size, (stride_h, stride_w))
     if conv.y.numel():
-        launched(call.library.styleforge_convolve(conv.p, call.stream), "a convolution")
+        launched(launch.library.styleforge_convolve(conv.p, launch.stream), "a convolution")
     return conv.y
 
 
 def conv_norm_forward(
-    call: Call,
+    launch: CudaLauncher,
     input: Tensor,
     conv_weight: Tensor,
     conv_bias: Tensor | None,
@@ -101,25 +103,27 @@ def conv_norm_forward(
         )
     if not _is_ours(input, conv_weight, stride, own_kernel, upsample):
         y = convolve(input, conv_weight, None, padding, stride, stride)
-        return norm_forward(call, y, norm_gamma, norm_beta, eps, relu=relu)
+        return norm_forward(launch, y, norm_gamma, norm_beta, eps, relu=relu)
     # The norm takes a bias away again, so none is added.
     conv = _prepared(
-        call, input, conv_weight, None, padding, (stride, stride), upsample, statistics=True
+        launch, input, conv_weight, None, padding, (stride, stride), upsample, statistics=True
     )
     if conv.y.shape[2] * conv.y.shape[3] <= 1:
         raise ValueError(f"instance norm: one pixel has no variance, got {list(conv.y.shape)}")
     if not conv.y.numel():
         return conv.y
     gamma, beta = readable(norm_gamma, norm_beta)
-    p = StyleforgeConvNormRelu(conv.p, norm_of(call, conv.y, gamma, beta, eps, relu))
+    p = StyleforgeConvNormRelu(conv.p, norm_of(launch, conv.y, gamma, beta, eps, relu))
     affine = _affine(input, conv.y.shape[1])
     p.norm.scratch = affine.data_ptr()
-    launched(call.library.styleforge_conv_norm_relu(p, call.stream), "a convolution with its norm")
+    launched(
+        launch.library.styleforge_conv_norm_relu(p, launch.stream), "a convolution with its norm"
+    )
     return conv.y
 
 
 def residual_block_forward(
-    call: Call,
+    launch: CudaLauncher,
     input: Tensor,
     conv1_weight: Tensor,
     conv1_bias: Tensor | None,
@@ -144,12 +148,12 @@ def residual_block_forward(
         )
     if not _is_ours(input, conv1_weight, 1, own_kernel):
         y = convolve(input, conv1_weight, None, 1)
-        inside = norm_forward(call, y, conv1_gamma, conv1_beta, eps, relu=True)
+        inside = norm_forward(launch, y, conv1_gamma, conv1_beta, eps, relu=True)
         y = convolve(inside, conv2_weight, None, 1)
-        return norm_forward(call, y, conv2_gamma, conv2_beta, eps, residual=input)
+        return norm_forward(launch, y, conv2_gamma, conv2_beta, eps, residual=input)
     x = input.contiguous(memory_format=memory_format(input))  # the sum reads it as it writes y
-    first = _prepared(call, x, conv1_weight, None, 1, (1, 1), statistics=True)
-    second = _prepared(call, first.y, conv2_weight, None, 1, (1, 1), statistics=True)
+    first = _prepared(launch, x, conv1_weight, None, 1, (1, 1), statistics=True)
+    second = _prepared(launch, first.y, conv2_weight, None, 1, (1, 1), statistics=True)
     if not second.y.numel() or not first.y.numel():
         return second.y
     gamma1, beta1 = readable(conv1_gamma, conv1_beta)
@@ -157,13 +161,13 @@ def residual_block_forward(
     p = StyleforgeResidualBlock(
         first.p,
         second.p,
-        norm_of(call, first.y, gamma1, beta1, eps, relu=True),
-        norm_of(call, second.y, gamma2, beta2, eps, relu=False),
+        norm_of(launch, first.y, gamma1, beta1, eps, relu=True),
+        norm_of(launch, second.y, gamma2, beta2, eps, relu=False),
     )
     p.second_norm.residual = x.data_ptr()
     affine = _affine(x, max(conv1_weight.shape[0], input.shape[1]))
     p.affine = p.second_norm.scratch = affine.data_ptr()
-    launched(call.library.styleforge_residual_block(p, call.stream), "a residual block")
+    launched(launch.library.styleforge_residual_block(p, launch.stream), "a residual block")
     return second.y
 
 
@@ -200,7 +204,7 @@ def _is_exact(x: Tensor) -> bool:
 
 
 def _prepared(
-    call: Call,
+    launch: CudaLauncher,
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -247,20 +251,22 @@ def _prepared(
         border=REPLICATE if enlarge else REFLECT,
         phases=4 if enlarge else 1,
         type=TYPES[x.dtype],
-        math=TENSOR_CORES if call.gpu.major >= 8 and not _is_exact(x) else PLAIN,
-        multiprocessors=call.gpu.multiprocessors,
+        math=TENSOR_CORES if launch.gpu.major >= 8 and not _is_exact(x) else PLAIN,
+        multiprocessors=launch.gpu.multiprocessors,
     )
     if not y.numel():
         return Buffers(p, y, ())
-    packed = bytes_beside(x, call.library.styleforge_packed_bytes(p))
+    packed = bytes_beside(x, launch.library.styleforge_packed_bytes(p))
     p.packed = packed.data_ptr()
     parts = None
     if statistics:
-        count = samples * call.library.styleforge_tiles(p) * outputs
+        count = samples * launch.library.styleforge_tiles(p) * outputs
         parts = bytes_beside(x, MOMENTS_BYTES * count)
         p.parts = parts.data_ptr()
     launched(
-        call.library.styleforge_pack_weight(p, weight.data_ptr(), packed.data_ptr(), call.stream),
+        launch.library.styleforge_pack_weight(
+            p, weight.data_ptr(), packed.data_ptr(), launch.stream
+        ),
         "a convolution",
     )
     return Buffers(p, y, (x, bias, packed, parts))
