@@ -7,6 +7,7 @@ and compute the same picture.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
-from kernels.network.plan import NetworkPlan, StageCallback
+from kernels.network.graph_plan import GraphPlan, StageCallback
 from kernels.ops.registry import OPS, statuses
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.inference import layerwise
@@ -186,7 +187,8 @@ class TransformerNetFused(TransformerNet):
     """The network as fused units, by exact rewrites only, with an executor per device.
 
     On the CPU, models.inference.cpu runs it. On a GPU with gradients disabled, the native network
-    of kernels.network.dispatch runs it where it is supported, otherwise models.inference.layerwise.
+    of kernels.network.dispatch runs it where it is supported, otherwise models.inference.layerwise,
+    in a CUDA graph either way.
     Not thread-safe: the executors keep buffers.
     """
 
@@ -199,7 +201,7 @@ class TransformerNetFused(TransformerNet):
         end_kernel: int = FULL.end_kernel,
     ) -> None:
         super().__init__(num_residual_blocks, widths, end_kernel)
-        self._cpu, self._cuda = CpuExecutor(), PlanCache()
+        self._cpu, self._cuda = CpuExecutor(), PlanCache(_layers)
 
     @classmethod
     def limitations(
@@ -217,22 +219,24 @@ class TransformerNetFused(TransformerNet):
         plan = self._plan(x)
         return super().forward(x, mark) if plan is None else plan(x, mark)
 
-    def plan(self, shape: tuple[int, int, int], device: torch.device) -> NetworkPlan | None:
-        """Get the native network for one input size, which also accepts uint8 pictures.
+    def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
+        """Get the network for one input size as CUDA graphs, which also accept uint8 pictures.
+
+        It is the native network where that is supported, otherwise the layers one by one.
 
         Args:
             shape: N, H and W of the input.
             device: Where it is to run.
 
         Returns:
-            The plan, or None where the native network is not supported. The plans of the last
-            few sizes are cached.
+            The plan, or None off CUDA and where gradients are enabled. The plans of the last few
+            sizes are cached.
         """
         dtype = self.conv1.conv2d.weight.dtype
         return self._cuda.plan(self.shape, self._state, dtype, shape, device)
 
-    def _plan(self, x: Tensor) -> NetworkPlan | None:
-        """Get the native network for inputs like `x`; None where it cannot run."""
+    def _plan(self, x: Tensor) -> GraphPlan | None:
+        """Get the CUDA graphs for inputs like `x`; None where there are none."""
         if x.dtype != self.conv1.conv2d.weight.dtype and not torch.is_autocast_enabled("cuda"):
             return None
         return self.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
@@ -256,7 +260,7 @@ class TransformerNetFused(TransformerNet):
         """Apply conv1 to in3; the layout of the result is the executor's own."""
         if x.device.type == "cpu":
             return self._cpu.encode(self, x)
-        native = layerwise.is_native(x)
+        native = layerwise.is_native(x.device)
         # Autocast does not cast the inputs of our operations, only of PyTorch's.
         return layerwise.encode(self, x.to(compute_dtype(x)) if native else x, native)
 
@@ -264,13 +268,13 @@ class TransformerNetFused(TransformerNet):
         """Apply the residual blocks to the result of `encode`."""
         if x.device.type == "cpu":
             return self._cpu.transform(self, x)
-        return layerwise.transform(self, x, layerwise.is_native(x))
+        return layerwise.transform(self, x, layerwise.is_native(x.device))
 
     def decode(self, x: Tensor) -> Tensor:
         """Apply deconv1 to deconv3 to the result of `transform`; gives [N, 3, H, W]."""
         if x.device.type == "cpu":
             return self._cpu.decode(self, x)
-        return layerwise.decode(self, x, layerwise.is_native(x))
+        return layerwise.decode(self, x, layerwise.is_native(x.device))
 
 
 VARIANTS: dict[str, type[TransformerNetBaseline]] = {
@@ -278,6 +282,14 @@ VARIANTS: dict[str, type[TransformerNetBaseline]] = {
     "norm": TransformerNet,
     "fused": TransformerNetFused,
 }
+
+
+def _layers(
+    config: NetworkConfig, device: torch.device, dtype: torch.dtype
+) -> TransformerNetBaseline:
+    """Layers of these dimensions, for inference."""
+    network = TransformerNetBaseline(**asdict(config)).requires_grad_(False).eval()
+    return network.to(device, dtype)
 
 
 def _check(x: Tensor) -> None:

@@ -1,31 +1,27 @@
 """Runs the whole image transformation network on a CUDA device as fused convolutions.
 
-A plan is made once for a size: it owns every buffer, holds the weights in the order the kernels
-read them, and replays one CUDA graph, or one for each group of layers where those are timed.
-docs/performance.md tells what that gains.
+A plan is made once for a size: it owns every buffer and holds the weights in the order the kernels
+read them. docs/performance.md tells what that gains.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from ctypes import c_void_p
 
 import torch
 from torch import Tensor
 
-from utils.profiling import nvtx_range
+from kernels.network.graph_plan import GraphPlan
 
 EPS = 1e-5
-StageCallback = Callable[[str], None]
 # Launches a layer on a stream; True where frames and pictures are bytes.
 Step = Callable[[c_void_p, bool], None]
 
 
-class NetworkPlan(ABC):
-    """The network for pictures [N, 3, H, W] of one size, dtype and device.
-
-    For one thread, in inference mode.
+class NetworkPlan(GraphPlan):
+    """The network for pictures [N, 3, H, W] of one size, dtype and device, as its own kernels.
 
     Args:
         weights: A published state dict, on any device.
@@ -35,13 +31,6 @@ class NetworkPlan(ABC):
         device: A CUDA device.
     """
 
-    # As bytes: write frames here, `replay`, and read pictures there.
-    frames: Tensor  # [N, H, W, 3] uint8
-    pictures: Tensor  # [N, H, W, 3] uint8, rounded
-    # Of the pictures before they were rounded: the least and the largest value, as integers in
-    # the order of floats, and whether any value was not finite.
-    ranges: Tensor  # [N, 3] int32
-
     def __init__(
         self,
         weights: Mapping[str, Tensor],
@@ -50,19 +39,12 @@ class NetworkPlan(ABC):
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        self.samples, height, width = self.shape = shape
-        self.dtype, self.device = dtype, device
+        super().__init__(shape, dtype, device)
         self._kept: list[Tensor] = []  # kernels hold addresses, so the plan holds the tensors
         self._refill: list[Callable[[Mapping[str, Tensor]], None]] = []
         self._groups: dict[str, list[Step]] = {}
-        self._graphs: dict[tuple[str, bool], torch.cuda.CUDAGraph] = {}
         with torch.cuda.device(device):
-            self.frames = torch.zeros(*shape, 3, dtype=torch.uint8, device=device)
-            self.pictures = torch.zeros_like(self.frames)
-            self.ranges = torch.zeros(self.samples, 3, dtype=torch.int32, device=device)
-            self._x = torch.zeros(*shape, 3, dtype=dtype, device=device)
-            self._y = torch.zeros_like(self._x)
-            self._lay_out(num_residual_blocks, height, width)
+            self._lay_out(num_residual_blocks, *shape[1:])
             self.set_weights(weights)
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
@@ -70,44 +52,14 @@ class NetworkPlan(ABC):
         for refill in self._refill:
             refill(weights)
 
-    def __call__(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """Run the network on floating-point pictures.
-
-        Args:
-            x: [N, 3, H, W], values 0-255.
-            mark: Called with the name of each group of layers after it, as in
-                TransformerNetBaseline.forward.
-
-        Returns:
-            [N, 3, H, W] of the plan's dtype, channels last.
-        """
-        with torch.cuda.device(self.device):
-            self._x.copy_(x.permute(0, 2, 3, 1))
-            self._replay(False, mark)
-            return self._y.clone().permute(0, 3, 1, 2)
-
-    def replay(self, mark: StageCallback | None = None) -> None:
-        """Compute `pictures` and `ranges` from `frames`, on the current stream of the device."""
-        with torch.cuda.device(self.device):
-            self._replay(True, mark)
-
-    def graph(self) -> torch.cuda.CUDAGraph:
-        """The CUDA graph that `replay` launches."""
-        return self._graph("", True)
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups of layers, in order."""
+        return tuple(self._groups)
 
     def steps(self) -> list[Step]:
         """The launches of the network, layer by layer."""
         return [step for steps in self._groups.values() for step in steps]
-
-    def _replay(self, in_bytes: bool, mark: StageCallback | None) -> None:
-        if mark is None:
-            with nvtx_range("network"):
-                self._graph("", in_bytes).replay()
-            return
-        for name in self._groups:
-            with nvtx_range(name):
-                self._graph(name, in_bytes).replay()
-            mark(name)
 
     # Layout
 
@@ -196,24 +148,15 @@ class NetworkPlan(ABC):
 
         self._steps.append(step)
 
-    def _graph(self, group: str, in_bytes: bool) -> torch.cuda.CUDAGraph:
-        """Of one group of layers, or of all; captured when first asked for."""
-        graph = self._graphs.get((group, in_bytes))
-        if graph is not None:
-            return graph
+    def _prepared(self, group: str, in_bytes: bool) -> Callable[[], object]:
         steps = self._groups[group] if group else self.steps()
 
-        def run() -> None:
+        def submit() -> None:
             stream = c_void_p(torch.cuda.current_stream().cuda_stream)
             for step in steps:
                 step(stream, in_bytes)
 
-        run()  # loads the kernels, which cannot happen while a graph is captured
-        torch.cuda.synchronize()
-        graph = self._graphs[group, in_bytes] = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            run()
-        return graph
+        return submit
 
 
 def norm_after(conv: str) -> str:

@@ -1,4 +1,4 @@
-"""The network on a CUDA device as one native plan per input size, with a cache of plans."""
+"""The network on a CUDA device as one plan per input size, with a cache of plans."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from kernels.network import dispatch
-from kernels.network.plan import NetworkPlan
+from kernels.network.graph_plan import GraphPlan
 from kernels.ops.registry import NETWORK, use_native
+from models.inference import layerwise
+from models.inference.layerwise_plan import LayerwisePlan, LoadableNetwork
 from models.network_config import FULL, NetworkConfig
 
 PLANS_KEPT = 2  # input sizes; each plan holds its buffers
@@ -19,15 +21,22 @@ Weights = Callable[[], Mapping[str, Tensor]]  # gives the state dict
 
 
 class PlanCache:
-    """The native plans of one network, for the last PLANS_KEPT input sizes. Not thread-safe."""
+    """The plans of one network, for the last PLANS_KEPT input sizes. Not thread-safe.
 
-    def __init__(self) -> None:
+    Args:
+        layers: Makes a network of these dimensions, for plans that run it layer by layer.
+    """
+
+    def __init__(
+        self, layers: Callable[[NetworkConfig, torch.device, torch.dtype], LoadableNetwork]
+    ) -> None:
+        self._layers = layers
         # Kept, since collecting the weights takes as long as running the network.
         self._weights: Mapping[str, Tensor] | None = None
-        self._plans: dict[Hashable, tuple[Hashable, NetworkPlan]] = {}
+        self._plans: dict[Hashable, tuple[Hashable, GraphPlan]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()  # a copy of the network makes its own plans
+        return type(self), (self._layers,)  # a copy of the network makes its own plans
 
     def plan(
         self,
@@ -36,7 +45,7 @@ class PlanCache:
         dtype: torch.dtype,
         shape: tuple[int, int, int],  # N, H, W
         device: torch.device,
-    ) -> NetworkPlan | None:
+    ) -> GraphPlan | None:
         """Get the plan for one input size, with the current weights; make it if there is none.
 
         Args:
@@ -47,32 +56,35 @@ class PlanCache:
             device: Where to run.
 
         Returns:
-            The plan, or None where the native network is not supported or gradients are enabled.
-            It is cached until plans of PLANS_KEPT other sizes have been requested.
+            The plan, or None off CUDA and where gradients are enabled. It is cached until plans of
+            PLANS_KEPT other sizes have been requested.
         """
-        autocast = torch.is_autocast_enabled("cuda")
-        if (
-            device.type != "cuda"
-            or torch.is_grad_enabled()
-            or (autocast and torch.get_autocast_dtype("cuda") is not torch.float16)
-            or _other_shape(network)
-            or dispatch.unsupported(device, dtype)
-            or not use_native(NETWORK)
-        ):
+        if device.type != "cuda" or torch.is_grad_enabled():
             return None
+        half = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
+        native = (
+            half in (None, torch.float16)
+            and not _other_shape(network)
+            and not dispatch.unsupported(device, dtype)
+            and use_native(NETWORK)
+        )
         # Autocast's FP16 factors have the 11 bits of TF32; only stored values have fewer.
-        tf32 = dtype is torch.float32 and (autocast or torch.backends.cudnn.allow_tf32)
+        tf32 = dtype is torch.float32 and (half is not None or torch.backends.cudnn.allow_tf32)
         if self._weights is None:
             self._weights = weights()
         # Tensors made in inference mode have no version counter: changes are not detectable.
         held = self._weights.values()
         counted = not any(w.is_inference() for w in held)
         version = tuple((w.data_ptr(), w._version) for w in held) if counted else None
-        key = (shape, dtype, device, tf32)
+        operations = None if native else layerwise.is_native(device)
+        key = (shape, dtype, device, tf32, operations, None if native else half)
         made, plan = self._plans.pop(key, (None, None))
         # Buffers made in inference mode could not be written to outside of it.
         with torch.inference_mode(False), torch.no_grad():
-            if plan is None:
+            if plan is None and operations is not None:
+                layers = self._layers(network, device, dtype)
+                plan = LayerwisePlan(layers, self._weights, shape, dtype, device, native=operations)
+            elif plan is None:
                 blocks = network.num_residual_blocks
                 plan = dispatch.plan_for(self._weights, blocks, shape, dtype, device, tf32=tf32)
             elif version is None or made != version:

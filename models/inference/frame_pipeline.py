@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from kernels.network.plan import NetworkPlan, StageCallback
+from kernels.network.graph_plan import GraphPlan, StageCallback
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 DEPTH = 2  # frames in flight: one is copied while the other is computed
@@ -39,7 +39,7 @@ class SingleFrameRunner:
         plan: The native network for single pictures (N = 1).
     """
 
-    def __init__(self, plan: NetworkPlan) -> None:
+    def __init__(self, plan: GraphPlan) -> None:
         self.plan = plan
         self._frame, self._range = _pinned(plan.frames), _pinned(plan.ranges)
         self._pixels = self._frame.numpy()[0]
@@ -87,7 +87,7 @@ class PipelinedRunner:
         plan: The native network for single pictures (N = 1).
     """
 
-    def __init__(self, plan: NetworkPlan) -> None:
+    def __init__(self, plan: GraphPlan) -> None:
         self._plan = plan
         with torch.cuda.device(plan.device):
             self._up, self._compute, self._down = (torch.cuda.Stream() for _ in range(3))
@@ -157,7 +157,7 @@ class PipelinedRunner:
 class _Slot:
     """The buffers and events of one frame in flight, on the host and on the device."""
 
-    def __init__(self, plan: NetworkPlan) -> None:
+    def __init__(self, plan: GraphPlan) -> None:
         self.frame, self.picture, self.range = (
             _pinned(like) for like in (plan.frames, plan.pictures, plan.ranges)
         )
@@ -169,7 +169,7 @@ class _Slot:
 
 
 def is_broken(ranges: Tensor) -> bool:
-    """Whether the output that `NetworkPlan.ranges` describes is not finite, or one constant.
+    """Whether the output that `GraphPlan.ranges` describes is not finite, or one constant.
 
     Args:
         ranges: [1, 3] integers on the host: the minimum and the maximum, as integers of the same

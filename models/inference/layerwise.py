@@ -7,6 +7,7 @@ are used: the reference implementations of our operations are slower.
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -16,9 +17,9 @@ from kernels.residual_block_wrapper import residual_block
 from models.layers import ConvLayer, PublishedNetwork, ResidualBlock
 
 
-def is_native(x: Tensor) -> bool:
-    """Whether the operations have native kernels for the device of `x`."""
-    return x.device.type == "cuda" and use_native(OPERATIONS)
+def is_native(device: torch.device) -> bool:
+    """Whether the operations have native kernels for the device."""
+    return device.type == "cuda" and use_native(OPERATIONS)
 
 
 def encode(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:

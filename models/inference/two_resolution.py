@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.network.plan import NetworkPlan, StageCallback
+from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, Result, SingleFrameRunner, is_broken
 
 
@@ -100,5 +100,5 @@ def _areas(many: int, few: int, device: torch.device) -> Tensor:
     return torch.as_tensor(shares.astype(np.float32)).to(device)
 
 
-def _size(plan: NetworkPlan) -> tuple[int, int]:
+def _size(plan: GraphPlan) -> tuple[int, int]:
     return plan.frames.shape[1], plan.frames.shape[2]
