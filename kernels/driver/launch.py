@@ -93,6 +93,44 @@ class Kernel:
                 parameters[at] = addressof(argument)
             return self._launch(self._reference, self._kernel, parameters, None)
 
+    def bound(
+        self, grid: tuple[int, int, int], arguments: tuple[Any, ...]
+    ) -> Callable[[c_void_p | int | None], int]:
+        """What launches it on a stream.
+
+        Args:
+            grid: Blocks along x, y and z.
+            arguments: The kernel's, each a value of ctypes, which is copied by each launch.
+
+        Returns:
+            A function of a CUstream that returns a CUresult; for one thread at a time.
+        """
+        config = LaunchConfig.from_buffer_copy(self._config)
+        config.grid_x, config.grid_y, config.grid_z = grid
+        parameters = (c_void_p * len(arguments))(*map(addressof, arguments))
+        # The structs hold addresses alone, so what they point to is kept.
+        return _Bound(self._launch, config, self._kernel, parameters, (arguments, self._attributes))
+
+
+class _Bound:
+    __slots__ = ("_config", "_kept", "_kernel", "_launch", "_parameters", "_reference")
+
+    def __init__(
+        self,
+        launch: Callable[..., int],
+        config: LaunchConfig,
+        kernel: c_void_p,
+        parameters: ctypes.Array[c_void_p],
+        kept: object,
+    ) -> None:
+        self._launch, self._config, self._kernel = launch, config, kernel
+        self._parameters, self._kept = parameters, kept
+        self._reference = byref(config)
+
+    def __call__(self, stream: c_void_p | int | None) -> int:
+        self._config.stream = stream
+        return self._launch(self._reference, self._kernel, self._parameters, None)
+
 
 def _value(*numbers: int) -> _Value:
     return (c_uint * 16)(*numbers)

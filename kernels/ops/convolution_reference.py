@@ -28,15 +28,22 @@ def convolve(
 ) -> Tensor:
     """What `fused_conv_reflection_pad_forward` means, in PyTorch."""
     check(input, weight, bias, padding_size, min(stride_h, stride_w))
-    x = input
-    if padding_size and x.numel():
-        x = F.pad(x, (padding_size,) * 4, mode="reflect")
-    elif padding_size:
-        grown = [side + 2 * padding_size for side in x.shape[2:]]
+    return pad_and_convolve(input, weight, bias, padding_size, stride_h, stride_w)
+
+
+def pad_and_convolve(
+    x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride_h: int = 1, stride_w: int = 1
+) -> Tensor:
+    """`convolve` of what is known to fit."""
+    layout = memory_format(x)
+    if pad and x.numel():
+        x = F.pad(x, (pad,) * 4, mode="reflect")
+    elif pad:
+        grown = [side + 2 * pad for side in x.shape[2:]]
         x = x.new_empty((*x.shape[:2], *grown))
     bias = None if bias is None else bias.to(x.dtype)
     y = F.conv2d(x, weight.to(x.dtype), bias, (stride_h, stride_w))
-    return y.contiguous(memory_format=memory_format(input))
+    return y.contiguous(memory_format=layout)
 
 
 def convolve_normalize(

@@ -17,7 +17,35 @@ T = TypeVar("T")
 Argument = Tensor | float | None  # or an int or a bool, which are numbers to Python
 
 
-class CpuLauncher:
+class Calls:
+    """What operations found out about their calls, for the next ones like them.
+
+    Attributes:
+        calls: What was kept; read only.
+    """
+
+    __slots__ = ("calls",)
+
+    def __init__(self) -> None:
+        self.calls: dict[Hashable, Any] = {}
+
+    def keep(self, key: Hashable, call: T) -> T:
+        """Keep in `calls` what was found out about a call, for the next one with the same key.
+
+        Args:
+            key: What `call` follows from.
+            call: Of any type.
+
+        Returns:
+            `call`.
+        """
+        if len(self.calls) >= MOST_CALLS:  # sizes that never return would fill the memory
+            self.calls.clear()
+        self.calls[key] = call
+        return call
+
+
+class CpuLauncher(Calls):
     """The functions of one CPU library, for the `launch_cpu` of an operation's row.
 
     Args:
@@ -25,12 +53,13 @@ class CpuLauncher:
 
     Attributes:
         library: The loaded library.
-        calls: What operations keep with `keep`; read only.
     """
 
+    __slots__ = ("_functions", "library")
+
     def __init__(self, library: ctypes.CDLL) -> None:
+        super().__init__()
         self.library = library
-        self.calls: dict[Hashable, Any] = {}
         self._functions: dict[str, Callable[..., int]] = {}
 
     def function(self, name: str, *types: type[Any]) -> Callable[..., int]:
@@ -53,21 +82,6 @@ class CpuLauncher:
             address = ctypes.cast(getattr(self.library, name), c_void_p).value
             found = self._functions[name] = prototype(address)
         return found
-
-    def keep(self, key: Hashable, call: T) -> T:
-        """Keep in `calls` what was found out about a call, for the next one with the same key.
-
-        Args:
-            key: What `call` follows from.
-            call: Of any type.
-
-        Returns:
-            `call`.
-        """
-        if len(self.calls) >= MOST_CALLS:  # sizes that never return would fill the memory
-            self.calls.clear()
-        self.calls[key] = call
-        return call
 
     def __call__(self, function: str, *arguments: Argument) -> None:
         """Call `int function(long long threads, arguments...)`, which returns 0 or an error.
@@ -113,7 +127,7 @@ class Gpu:
         return cls(index, found.multi_processor_count, found.major)
 
 
-class CudaLauncher:
+class CudaLauncher(Calls):
     """A CUDA library on one GPU, for the `launch_cuda` of an operation's row.
 
     Args:
@@ -128,6 +142,7 @@ class CudaLauncher:
     __slots__ = ("gpu", "library")
 
     def __init__(self, library: Any, gpu: Gpu) -> None:
+        super().__init__()
         self.library, self.gpu = library, gpu
 
     @property

@@ -6,8 +6,9 @@ computes faster run on PyTorch; `unavailable_reason` in kernels/ops/convolution.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,12 +18,21 @@ from kernels.ops.convolution_reference import (
     check_block,
     check_enlarged,
     check_weight,
-    convolve,
     convolve_normalize,
     memory_format,
+    pad_and_convolve,
     residual_block,
 )
-from kernels.ops.cuda.calls import MOMENTS_BYTES, TYPES, address, bytes_beside, launched
+from kernels.ops.cuda.calls import (
+    MOMENTS_BYTES,
+    TYPES,
+    Picture,
+    PreparedCall,
+    Recording,
+    Tensors,
+    launched,
+    traits,
+)
 from kernels.ops.cuda.choice import own_kernel_is_faster
 from kernels.ops.cuda.norm import norm_forward, norm_of, readable
 from kernels.ops.cuda.structs import (
@@ -38,20 +48,8 @@ PLAIN, TENSOR_CORES = 0, 1  # STYLEFORGE_PLAIN, STYLEFORGE_TENSOR_CORES
 MOST_ELEMENTS = 1 << 31  # of a picture: the kernels count them in 32 bits
 MOST_BLOCKS = 65535  # along the grid's z: four for each sample
 
-
-@dataclass(frozen=True, slots=True)
-class Buffers:
-    """A convolution whose weight is packed. The struct holds addresses, so this holds the tensors.
-
-    Attributes:
-        p: What the launcher takes.
-        y: The result, to be written: in the layout of x.
-        kept: The other tensors that `p` points into.
-    """
-
-    p: StyleforgeConvolution
-    y: Tensor
-    kept: tuple[Tensor | None, ...]
+_torch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
+_tf32_allowed = _torch._get_cudnn_allow_tf32  # the property of PyTorch takes longer
 
 
 def conv_forward(
@@ -65,13 +63,13 @@ def conv_forward(
     own_kernel: bool = False,
 ) -> Tensor:
     """`fused_conv_reflection_pad_forward`."""
-    check(input, weight, bias, padding_size, min(stride_h, stride_w))
-    if not _is_ours(input, weight, max(stride_h, stride_w), own_kernel):
-        return convolve(input, weight, bias, padding_size, stride_h, stride_w)
-    conv = _prepared(launch, input, weight, bias, padding_size, (stride_h, stride_w))
-    if conv.y.numel():
-        launched(launch.library.styleforge_convolve(conv.p, launch.stream), "a convolution")
-    return conv.y
+    tensors = input, weight, bias
+    options = padding_size, stride_h, stride_w, own_kernel
+    key = "conv", *map(traits, tensors), options, _tf32_allowed()
+    call = launch.calls.get(key)
+    if call is None:
+        call = launch.keep(key, _prepare_conv(launch, tensors, *options))
+    return call(launch, tensors)
 
 
 def conv_norm_forward(
@@ -89,37 +87,13 @@ def conv_norm_forward(
     own_kernel: bool = False,
 ) -> Tensor:
     """`fused_conv_instancenorm_forward`."""
-    if upsample:
-        check_enlarged(conv_weight, padding, stride)
-    if upsample and input.numel():  # padded by its own edge, so that a single pixel may be
-        check_weight(input, conv_weight, conv_bias)
-    else:
-        check(input, conv_weight, conv_bias, padding, stride)
-    check_channels(conv_weight.shape[0], norm_gamma, norm_beta)
-    if not _fits(input, conv_weight, 4 if upsample else 1):
-        return convolve_normalize(
-            *(input, conv_weight, conv_bias, norm_gamma, norm_beta),
-            *(eps, padding, stride, relu, upsample),
-        )
-    if not _is_ours(input, conv_weight, stride, own_kernel, upsample):
-        y = convolve(input, conv_weight, None, padding, stride, stride)
-        return norm_forward(launch, y, norm_gamma, norm_beta, eps, relu=relu)
-    # The norm takes a bias away again, so none is added.
-    conv = _prepared(
-        launch, input, conv_weight, None, padding, (stride, stride), upsample, statistics=True
-    )
-    if conv.y.shape[2] * conv.y.shape[3] <= 1:
-        raise ValueError(f"instance norm: one pixel has no variance, got {list(conv.y.shape)}")
-    if not conv.y.numel():
-        return conv.y
-    gamma, beta = readable(norm_gamma, norm_beta)
-    p = StyleforgeConvNormRelu(conv.p, norm_of(launch, conv.y, gamma, beta, eps, relu))
-    affine = _affine(input, conv.y.shape[1])
-    p.norm.scratch = affine.data_ptr()
-    launched(
-        launch.library.styleforge_conv_norm_relu(p, launch.stream), "a convolution with its norm"
-    )
-    return conv.y
+    tensors = input, conv_weight, conv_bias, norm_gamma, norm_beta
+    options = eps, padding, stride, relu, upsample, own_kernel
+    key = "conv + norm", *map(traits, tensors), options, _tf32_allowed()
+    call = launch.calls.get(key)
+    if call is None:
+        call = launch.keep(key, _prepare_conv_norm(launch, tensors, *options))
+    return call(launch, tensors)
 
 
 def residual_block_forward(
@@ -137,38 +111,252 @@ def residual_block_forward(
     own_kernel: bool = False,
 ) -> Tensor:
     """`fused_residual_block_forward`."""
-    check_block(input, conv1_weight, conv2_weight)
-    check(input, conv1_weight, conv1_bias, 1, 1)
-    check_channels(conv1_weight.shape[0], conv1_gamma, conv1_beta)
-    check_channels(input.shape[1], conv2_bias, conv2_gamma, conv2_beta)
-    if not _fits(input, conv1_weight):
-        return residual_block(
-            *(input, conv1_weight, conv1_bias, conv1_gamma, conv1_beta),
-            *(conv2_weight, conv2_bias, conv2_gamma, conv2_beta, eps),
+    first = conv1_weight, conv1_bias, conv1_gamma, conv1_beta
+    second = conv2_weight, conv2_bias, conv2_gamma, conv2_beta
+    tensors = input, *first, *second
+    key = "residual block", *map(traits, tensors), eps, own_kernel, _tf32_allowed()
+    call = launch.calls.get(key)
+    if call is None:
+        call = launch.keep(key, _prepare_block(launch, input, first, second, eps, own_kernel))
+    return call(launch, tensors)
+
+
+def _prepare_conv(
+    launch: CudaLauncher,
+    tensors: tuple[Tensor, Tensor, Tensor | None],
+    pad: int,
+    stride_h: int,
+    stride_w: int,
+    own_kernel: bool,
+) -> PreparedCall:
+    """Check the arguments and take down what is launched.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    x, weight, bias = tensors
+    check(x, weight, bias, pad, min(stride_h, stride_w))
+    shape = _Shape.of(x, weight, pad, (stride_h, stride_w))
+    if not shape.elements:
+        return partial(_nothing, shape.out, memory_format(x))
+    if not _is_ours(x, weight, max(stride_h, stride_w), own_kernel):
+        return lambda _, given: pad_and_convolve(
+            *given, pad=pad, stride_h=stride_h, stride_w=stride_w
         )
-    if not _is_ours(input, conv1_weight, 1, own_kernel):
-        y = convolve(input, conv1_weight, None, 1)
-        inside = norm_forward(launch, y, conv1_gamma, conv1_beta, eps, relu=True)
-        y = convolve(inside, conv2_weight, None, 1)
-        return norm_forward(launch, y, conv2_gamma, conv2_beta, eps, residual=input)
-    x = input.contiguous(memory_format=memory_format(input))  # the sum reads it as it writes y
-    first = _prepared(launch, x, conv1_weight, None, 1, (1, 1), statistics=True)
-    second = _prepared(launch, first.y, conv2_weight, None, 1, (1, 1), statistics=True)
-    if not second.y.numel() or not first.y.numel():
-        return second.y
-    gamma1, beta1 = readable(conv1_gamma, conv1_beta)
-    gamma2, beta2 = readable(conv2_gamma, conv2_beta)
-    p = StyleforgeResidualBlock(
-        first.p,
-        second.p,
-        norm_of(launch, first.y, gamma1, beta1, eps, relu=True),
-        norm_of(launch, second.y, gamma2, beta2, eps, relu=False),
+    given = _converted(tensors)
+    recording = Recording(launch, given)
+    y = recording.result(shape.out, memory_format(x))
+    at = recording.input(1), recording.input(2)
+    conv = _recorded(recording, launch, shape, recording.picture(0), *at, y, statistics=False)
+    launched(recording.library.styleforge_convolve(conv, None), "a convolution")
+    return recording.finished("a convolution", y, _needed_conversion(_converted, tensors, given))
+
+
+def _prepare_conv_norm(
+    launch: CudaLauncher,
+    tensors: tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None],
+    eps: float,
+    padding: int,
+    stride: int,
+    relu: bool,
+    upsample: bool,
+    own_kernel: bool,
+) -> PreparedCall:
+    """As `_prepare_conv`."""
+    x, weight, bias, gamma, beta = tensors
+    if upsample:
+        check_enlarged(weight, padding, stride)
+    if upsample and x.numel():  # padded by its own edge, so that a single pixel may be
+        check_weight(x, weight, bias)
+    else:
+        check(x, weight, bias, padding, stride)
+    check_channels(weight.shape[0], gamma, beta)
+    shape = _Shape.of(x, weight, padding, (stride, stride), enlarge=upsample)
+    if not _fits(x, weight, 4 if upsample else 1):
+        return lambda _, given: convolve_normalize(
+            *given, eps=eps, padding=padding, stride=stride, relu=relu, upsample=upsample
+        )
+    if not _is_ours(x, weight, stride, own_kernel, upsample):
+        # The norm takes a bias away again, so none is added.
+        return lambda launch, given: norm_forward(
+            launch,
+            pad_and_convolve(given[0], given[1], None, padding, stride, stride),
+            *given[3:],
+            eps=eps,
+            relu=relu,
+        )
+    if shape.out[2] * shape.out[3] <= 1:
+        raise ValueError(f"instance norm: one pixel has no variance, got {list(shape.out)}")
+    layout = memory_format(x)
+    if not shape.elements:
+        return partial(_nothing, shape.out, layout)
+    given = _converted_with_norm(tensors)
+    recording = Recording(launch, given)
+    y = recording.result(shape.out, layout)
+    conv = _recorded(
+        recording, launch, shape, recording.picture(0), recording.input(1), None, y, statistics=True
     )
-    p.second_norm.residual = x.data_ptr()
-    affine = _affine(x, max(conv1_weight.shape[0], input.shape[1]))
-    p.affine = p.second_norm.scratch = affine.data_ptr()
-    launched(launch.library.styleforge_residual_block(p, launch.stream), "a residual block")
-    return second.y
+    last = layout is torch.channels_last
+    parameters = given[3], recording.input(3), given[4], recording.input(4)
+    norm = norm_of(launch, y, x.dtype, parameters, eps, relu=relu, channels_last=last)
+    norm.scratch = recording.scratch(_affine_bytes(shape.out))
+    p = StyleforgeConvNormRelu(conv, norm)
+    what = "a convolution with its norm"
+    launched(recording.library.styleforge_conv_norm_relu(p, None), what)
+    return recording.finished(what, y, _needed_conversion(_converted_with_norm, tensors, given))
+
+
+def _prepare_block(
+    launch: CudaLauncher,
+    x: Tensor,
+    first: tuple[Tensor, Tensor | None, Tensor | None, Tensor | None],
+    second: tuple[Tensor, Tensor | None, Tensor | None, Tensor | None],
+    eps: float,
+    own_kernel: bool,
+) -> PreparedCall:
+    """As `_prepare_conv`."""
+    check_block(x, first[0], second[0])
+    check(x, *first[:2], 1, 1)
+    check_channels(first[0].shape[0], *first[2:])
+    check_channels(x.shape[1], *second[1:])
+    if not _fits(x, first[0]):
+        return lambda _, given: residual_block(*given, eps=eps)
+    if not _is_ours(x, first[0], 1, own_kernel):
+        return partial(_block_by_cudnn, eps=eps)
+    inside = _Shape.of(x, first[0], 1, (1, 1))
+    outside = _Shape(inside.out, inside.input[1], inside.input, 3, 1, (1, 1), enlarge=False)
+    if not inside.elements or not outside.elements:
+        return partial(_nothing, outside.out, memory_format(x))
+    tensors = x, *first, *second
+    given = _converted_block(tensors)
+    recording = Recording(launch, given)
+    layout, picture = memory_format(x), recording.picture(0)
+    y = recording.result(outside.out, layout)
+    between = recording.between(inside.out, layout, x.dtype)
+    last = layout is torch.channels_last
+    at = recording.input
+    convs = (
+        _recorded(recording, launch, inside, picture, at(1), None, between, statistics=True),
+        _recorded(recording, launch, outside, between, at(5), None, y, statistics=True),
+    )
+    norms = [
+        norm_of(
+            *(launch, to, x.dtype, (given[n], at(n), given[n + 1], at(n + 1)), eps),
+            relu=relu,
+            channels_last=last,
+        )
+        for to, n, relu in ((between, 3, True), (y, 7, False))
+    ]
+    p = StyleforgeResidualBlock(*convs, *norms)
+    p.second_norm.residual = picture.address
+    affine = recording.scratch(max(_affine_bytes(inside.out), _affine_bytes(outside.out)))
+    p.affine = p.second_norm.scratch = affine
+    what = "a residual block"
+    launched(recording.library.styleforge_residual_block(p, None), what)
+    return recording.finished(what, y, _needed_conversion(_converted_block, tensors, given))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a convolution's launches depend on but for addresses and types."""
+
+    input: tuple[int, int, int, int]
+    outputs: int
+    out: tuple[int, int, int, int]  # of the result
+    kernel: int
+    pad: int
+    strides: tuple[int, int]
+    enlarge: bool
+
+    @classmethod
+    def of(
+        cls,
+        x: Tensor,
+        weight: Tensor,
+        pad: int,
+        strides: tuple[int, int],
+        *,
+        enlarge: bool = False,
+    ) -> _Shape:
+        samples, channels, height, width = x.shape
+        outputs, kernel = weight.shape[0], weight.shape[2]
+        if enlarge:
+            size = 2 * height, 2 * width
+        else:
+            size = (
+                (height + 2 * pad - kernel) // strides[0] + 1,
+                (width + 2 * pad - kernel) // strides[1] + 1,
+            )
+        given = samples, channels, height, width
+        return cls(given, outputs, (samples, outputs, *size), kernel, pad, strides, enlarge)
+
+    @property
+    def elements(self) -> int:
+        """Of the result."""
+        return torch.Size(self.out).numel()
+
+
+def _recorded(
+    recording: Recording,
+    launch: CudaLauncher,
+    shape: _Shape,
+    x: Picture,
+    weight: int | None,
+    bias: int | None,
+    y: Picture,
+    *,
+    statistics: bool,
+) -> StyleforgeConvolution:
+    """A convolution whose weight is packed; with `statistics`, it takes those of y as well."""
+    samples, channels, height, width = shape.input
+    dtype, exact = recording.dtype, recording.dtype is torch.float32 and not _tf32_allowed()
+    grow = 2 if shape.enlarge else 1
+    p = StyleforgeConvolution(
+        x=x.address,
+        bias=bias,
+        y=y.address,
+        x_strides=x.strides,
+        y_strides=y.strides,
+        samples=samples,
+        in_channels=channels,
+        out_channels=shape.outputs,
+        height=height,
+        width=width,
+        out_height=shape.out[2] // grow,
+        out_width=shape.out[3] // grow,
+        kernel=2 if shape.enlarge else shape.kernel,
+        pad=shape.pad,
+        stride_h=shape.strides[0],
+        stride_w=shape.strides[1],
+        border=REPLICATE if shape.enlarge else REFLECT,
+        phases=4 if shape.enlarge else 1,
+        type=TYPES[dtype],
+        math=TENSOR_CORES if launch.gpu.major >= 8 and not exact else PLAIN,
+        multiprocessors=launch.gpu.multiprocessors,
+    )
+    library = recording.library
+    p.packed = recording.scratch(library.styleforge_packed_bytes(p))
+    if statistics:
+        count = samples * library.styleforge_tiles(p) * shape.outputs
+        p.parts = recording.scratch(MOMENTS_BYTES * count)
+    launched(library.styleforge_pack_weight(p, weight, p.packed, None), "a convolution")
+    return p
+
+
+def _nothing(
+    shape: tuple[int, ...], layout: torch.memory_format, _: CudaLauncher, given: Tensors
+) -> Tensor:
+    """A result without elements, or of a block whose inner result has none."""
+    x = given[0]
+    return torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=layout)
+
+
+def _block_by_cudnn(launch: CudaLauncher, given: Tensors, eps: float) -> Tensor:
+    x, weight1, _, gamma1, beta1, weight2, _, gamma2, beta2 = given
+    y = pad_and_convolve(x, weight1, None, 1)
+    inside = norm_forward(launch, y, gamma1, beta1, eps, relu=True)
+    y = pad_and_convolve(inside, weight2, None, 1)
+    return norm_forward(launch, y, gamma2, beta2, eps, residual=x)
 
 
 def _is_ours(
@@ -181,7 +369,7 @@ def _is_ours(
             stride=stride,
             outputs=weight.shape[0],
             kernel=weight.shape[2],
-            exact=_is_exact(x),
+            exact=x.dtype is torch.float32 and not _tf32_allowed(),
             channels_last=memory_format(x) is torch.channels_last,
             upsample=upsample,
         )
@@ -198,80 +386,36 @@ def _fits(x: Tensor, weight: Tensor, grow: int = 1) -> bool:
     return x.dtype in TYPES and max(most, reach) < MOST_ELEMENTS and samples * 4 <= MOST_BLOCKS
 
 
-def _is_exact(x: Tensor) -> bool:
-    """Whether products are those of FP32, without TF32."""
-    return x.dtype is torch.float32 and not torch.backends.cudnn.allow_tf32
+def _affine_bytes(shape: tuple[int, int, int, int]) -> int:
+    """Of the affine of every channel of every sample."""
+    return MOMENTS_BYTES * shape[0] * shape[1]
 
 
-def _prepared(
-    launch: CudaLauncher,
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    pad: int,
-    strides: Sequence[int],
-    enlarge: bool = False,
-    *,
-    statistics: bool = False,
-) -> Buffers:
-    """Make the buffers of a convolution and pack its weight; with `statistics`, of y as well."""
-    weight = weight.to(x.dtype).contiguous()
-    bias = None if bias is None else bias.to(x.dtype).contiguous()
-    (samples, channels, height, width), outputs = x.shape, weight.shape[0]
-    kernel = 2 if enlarge else weight.shape[2]
-    if enlarge:
-        out_height, out_width = height, width
-    else:
-        out_height = (height + 2 * pad - kernel) // strides[0] + 1
-        out_width = (width + 2 * pad - kernel) // strides[1] + 1
-    grow = 2 if enlarge else 1
-    y = torch.empty(
-        (samples, outputs, out_height * grow, out_width * grow),
-        dtype=x.dtype,
-        device=x.device,
-        memory_format=memory_format(x),
+# What kernels read
+
+
+def _converted(given: Tensors) -> Tensors:
+    """The tensors of a convolution: all of the picture's type."""
+    x, weight, *rest = given
+    biases = [None if each is None else each.to(x.dtype).contiguous() for each in rest]
+    return (x, weight.to(x.dtype).contiguous(), *biases)
+
+
+def _converted_with_norm(given: Tensors) -> Tensors:
+    x, weight, bias, *parameters = given
+    return (*_converted((x, weight))[:2], bias, *readable(parameters[0], parameters[1]))
+
+
+def _converted_block(given: Tensors) -> Tensors:
+    x, weight1, _, gamma1, beta1, weight2, _, gamma2, beta2 = given
+    x = x.contiguous(memory_format=memory_format(x))  # the sum reads it as it writes y
+    first, second = _converted((x, weight1)), _converted((x, weight2))
+    return (
+        *(*first, given[2], *readable(gamma1, beta1)),
+        *(second[1], given[6], *readable(gamma2, beta2)),
     )
-    p = StyleforgeConvolution(
-        x=x.data_ptr(),
-        bias=address(bias),
-        y=y.data_ptr(),
-        x_strides=x.stride(),
-        y_strides=y.stride(),
-        samples=samples,
-        in_channels=channels,
-        out_channels=outputs,
-        height=height,
-        width=width,
-        out_height=out_height,
-        out_width=out_width,
-        kernel=kernel,
-        pad=pad,
-        stride_h=strides[0],
-        stride_w=strides[1],
-        border=REPLICATE if enlarge else REFLECT,
-        phases=4 if enlarge else 1,
-        type=TYPES[x.dtype],
-        math=TENSOR_CORES if launch.gpu.major >= 8 and not _is_exact(x) else PLAIN,
-        multiprocessors=launch.gpu.multiprocessors,
-    )
-    if not y.numel():
-        return Buffers(p, y, ())
-    packed = bytes_beside(x, launch.library.styleforge_packed_bytes(p))
-    p.packed = packed.data_ptr()
-    parts = None
-    if statistics:
-        count = samples * launch.library.styleforge_tiles(p) * outputs
-        parts = bytes_beside(x, MOMENTS_BYTES * count)
-        p.parts = parts.data_ptr()
-    launched(
-        launch.library.styleforge_pack_weight(
-            p, weight.data_ptr(), packed.data_ptr(), launch.stream
-        ),
-        "a convolution",
-    )
-    return Buffers(p, y, (x, bias, packed, parts))
 
 
-def _affine(x: Tensor, channels: int) -> Tensor:
-    """A buffer of the affine of every channel of every sample."""
-    return bytes_beside(x, MOMENTS_BYTES * x.shape[0] * channels)
+def _needed_conversion(convert: Any, tensors: Tensors, given: Tensors) -> Any:
+    """`convert` where it changed a tensor, else None."""
+    return convert if any(a is not b for a, b in zip(tensors, given, strict=True)) else None

@@ -6,6 +6,7 @@ here; tests/kernels/ops/cuda/test_launchers.py holds every launch equal.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from ctypes import c_int, c_longlong, c_void_p
 from pathlib import Path
@@ -17,6 +18,7 @@ from kernels.driver.launch import Kernel
 from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary, no_image
 from kernels.driver.prebuilt import register
+from kernels.driver.sequence import Launch
 from kernels.jit.errors import BuildError
 from kernels.ops.cuda.structs import (
     STRUCTURES,
@@ -46,6 +48,9 @@ class Operations:
 
     Structs are passed themselves, addresses as numbers. A launcher returns an error as a number, 0
     for success.
+
+    Attributes:
+        launches: What was taken down; None where launchers launch.
 
     Args:
         images: The list of the folder.
@@ -89,6 +94,13 @@ class Operations:
         # What depends on a shape alone takes longer to compute than the launch.
         self._layouts: dict[tuple[bytes, int], tuple[Mapping[str, Any], tuple[int, ...]]] = {}
         self._cuts: dict[tuple[int, ...], Cut] = {}
+        self.launches: list[Launch] | None = None
+
+    def recording(self) -> Operations:
+        """The same launchers, which launch nothing and take down in `launches` what they would."""
+        other = copy.copy(self)
+        other.launches = []
+        return other
 
     # Convolutions
 
@@ -372,6 +384,9 @@ class Operations:
             kernel = self._kernels[name, cluster] = self._library.kernel(
                 self._source[name], name, threads, cluster=cluster, arguments=len(arguments)
             )
+        if self.launches is not None:
+            self.launches.append(Launch(kernel, grid, arguments))
+            return 0
         return kernel(grid, stream, *arguments)
 
 

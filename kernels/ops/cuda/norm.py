@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.cuda.calls import TYPES, address, bytes_beside, launched
+from kernels.ops.cuda.calls import (
+    TYPES,
+    Picture,
+    PreparedCall,
+    Recording,
+    Tensors,
+    launched,
+    traits,
+)
 from kernels.ops.cuda.structs import StyleforgeNorm
 from kernels.ops.launcher import CudaLauncher
 from kernels.ops.norm_reference import (
@@ -28,25 +38,13 @@ def norm_forward(
     relu: bool = False,
 ) -> Tensor:
     """`fused_instance_norm_forward`; FP64 runs on PyTorch."""
-    check(input, gamma, beta, residual, 0, "reflect", False)
-    if input.dtype not in TYPES:
-        return instance_norm_reference(input, gamma, beta, residual, eps, relu)
-    layout = dense_layout(input, False)
-    x = input.contiguous(memory_format=layout)
-    y = torch.empty_like(x, memory_format=layout)
-    if not y.numel():
-        return y
-    gamma, beta = readable(gamma, beta)
-    if residual is not None:
-        residual = residual.contiguous(memory_format=layout)
-    p = norm_of(launch, y, gamma, beta, eps, relu)
-    p.x, p.residual, p.vectorized = x.data_ptr(), address(residual), use_vectorized
-    p.channels_last = layout is torch.channels_last
-    scratch = launch.library.styleforge_norm_scratch(p)
-    buffer = bytes_beside(x, scratch) if scratch else None
-    p.scratch = address(buffer)
-    launched(launch.library.styleforge_norm(p, launch.stream), "instance norm")
-    return y
+    options = eps, use_vectorized, relu
+    tensors = input, gamma, beta, residual
+    key = "norm", *map(traits, tensors), options
+    call = launch.calls.get(key)
+    if call is None:
+        call = launch.keep(key, _prepare(launch, input, gamma, beta, residual, *options))
+    return call(launch, tensors)
 
 
 def norm(
@@ -63,6 +61,8 @@ def norm(
 ) -> Tensor:
     """`fused_instance_norm`: the norm by its kernel; the copies around it, which only the CPU's
     kernel folds in, by PyTorch."""
+    if not pad and not interleave and pad_mode == "reflect":
+        return norm_forward(launch, x, weight, bias, eps, True, residual, relu)
     check(x, weight, bias, residual, pad, pad_mode, interleave)
     layout = dense_layout(x, interleave)
     plain = interleaved(x).contiguous(memory_format=layout) if interleave else x
@@ -100,27 +100,40 @@ def norm_out(
 
 def norm_of(
     launch: CudaLauncher,
-    y: Tensor,
-    gamma: Tensor | None,
-    beta: Tensor | None,
+    y: Picture,
+    dtype: torch.dtype,
+    parameters: tuple[Tensor | None, int | None, Tensor | None, int | None],
     eps: float,
+    *,
     relu: bool,
+    channels_last: bool,
 ) -> StyleforgeNorm:
-    """The norm of a dense tensor in place; `gamma` and `beta` as `readable` returns them."""
+    """The norm of a dense picture in place.
+
+    Args:
+        launch: What it is launched with.
+        y: The picture.
+        dtype: Of the picture.
+        parameters: Gamma, its address, beta and its address, as `readable` returns them.
+        eps: Added to the variance.
+        relu: Whether a ReLU follows.
+        channels_last: Its layout.
+    """
     n, c, h, w = y.shape
+    gamma, gamma_at, beta, beta_at = parameters
     either = beta if gamma is None else gamma
     return StyleforgeNorm(
-        x=y.data_ptr(),
-        y=y.data_ptr(),
-        gamma=address(gamma),
-        beta=address(beta),
+        x=y.address,
+        y=y.address,
+        gamma=gamma_at,
+        beta=beta_at,
         samples=n,
         channels=c,
         pixels=h * w,
         eps=eps,
         relu=relu,
-        channels_last=dense_layout(y, False) is torch.channels_last,
-        type=TYPES[y.dtype],
+        channels_last=channels_last,
+        type=TYPES[dtype],
         parameter_type=0 if either is None else TYPES[either.dtype],
         vectorized=1,
         multiprocessors=launch.gpu.multiprocessors,
@@ -137,3 +150,48 @@ def readable(gamma: Tensor | None, beta: Tensor | None) -> tuple[Tensor | None, 
         return gamma, beta
     made = [None if x is None else x.to(torch.float32).contiguous() for x in (gamma, beta)]
     return made[0], made[1]
+
+
+def _prepare(
+    launch: CudaLauncher,
+    input: Tensor,
+    gamma: Tensor | None,
+    beta: Tensor | None,
+    residual: Tensor | None,
+    eps: float,
+    use_vectorized: bool,
+    relu: bool,
+) -> PreparedCall:
+    """Check the arguments and take down what is launched.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    check(input, gamma, beta, residual, 0, "reflect", False)
+    layout = dense_layout(input, False)
+    if input.dtype not in TYPES or not input.numel():
+        return lambda _, given: instance_norm_reference(*given, eps=eps, relu=relu)
+    convert = partial(_converted, layout=layout)
+    tensors = (input, gamma, beta, residual)
+    given = convert(tensors)
+    recording = Recording(launch, given)
+    x = recording.picture(0)
+    y = recording.result(x.shape, layout)
+    parameters = given[1], recording.input(1), given[2], recording.input(2)
+    last = layout is torch.channels_last
+    p = norm_of(launch, y, input.dtype, parameters, eps, relu=relu, channels_last=last)
+    p.x, p.residual, p.vectorized = x.address, recording.input(3), use_vectorized
+    if scratch := recording.library.styleforge_norm_scratch(p):
+        p.scratch = recording.scratch(scratch)
+    launched(recording.library.styleforge_norm(p, None), "instance norm")
+    changed = any(a is not b for a, b in zip(given, tensors, strict=True))
+    return recording.finished("instance norm", y, convert if changed else None)
+
+
+def _converted(given: Tensors, layout: torch.memory_format) -> Tensors:
+    """The tensors as kernels read them."""
+    x, gamma, beta, residual = given
+    gamma, beta = readable(gamma, beta)
+    if residual is not None:
+        residual = residual.contiguous(memory_format=layout)
+    return x.contiguous(memory_format=layout), gamma, beta, residual

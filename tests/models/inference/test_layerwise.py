@@ -73,4 +73,4 @@ def test_a_network_of_other_widths_runs_so_on_a_gpu(monkeypatch, native_kernels)
     net = TransformerNetFused(**CONFIGS["lite"]).cuda()
     with torch.inference_mode():
         assert net(torch.rand(1, 3, 32, 48, device="cuda") * 255).isfinite().all()
-    assert called == [True]
+    assert called == [True, True]  # once to load the kernels, once to be captured

@@ -7,12 +7,15 @@ the result.
 
 from __future__ import annotations
 
+import copy
 import ctypes
+from ctypes import c_void_p
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.driver.sequence import Launch
 from kernels.ops.cuda.calls import TYPES
 from kernels.ops.cuda.structs import (
     StyleforgeConvNormRelu,
@@ -34,11 +37,43 @@ def memory(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype
     return torch.frombuffer(buffer, dtype=dtype).as_strided(shape, strides)
 
 
+class EmulatedKernel:
+    """Computes on the CPU what a launcher's kernels do, from its struct and what else it takes."""
+
+    def __init__(self, run) -> None:
+        self._run = run
+
+    def bound(self, grid, arguments):
+        return lambda stream: self._run(*arguments, stream)
+
+
 class EmulatedOperations:
-    """Has the names and arguments of OperationsLibrary. `calls` are the launchers called."""
+    """Has the names and arguments of Operations. `calls` are the launchers called.
+
+    Launchers only take down what they are called with; `error` is what these calls return.
+    """
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+        self.streams: list[int] = []
+        self.error = 0
+        self.launches: list[Launch] = []
+
+    def recording(self) -> EmulatedOperations:
+        other = copy.copy(self)
+        other.launches = []
+        return other
+
+    def _submit(self, run, *arguments) -> int:
+        def at_once(*given):
+            *given, stream = given
+            self.streams.append(stream)
+            if not self.error:
+                run(*given)
+            return self.error
+
+        self.launches.append(Launch(EmulatedKernel(at_once), (1, 1, 1), arguments))
+        return 0
 
     def styleforge_packed_bytes(self, p: StyleforgeConvolution) -> int:
         side = 3 if p.phases == 4 else p.kernel
@@ -47,43 +82,55 @@ class EmulatedOperations:
     def styleforge_tiles(self, p: StyleforgeConvolution) -> int:
         return p.phases * -(-p.out_height * p.out_width // TILE)
 
-    def styleforge_pack_weight(self, p, weight: int, packed: int, stream: int) -> int:
-        ctypes.memmove(packed, weight, self.styleforge_packed_bytes(p))
-        return 0
+    def styleforge_pack_weight(self, p, weight: int, packed: int, stream: None) -> int:
+        size = self.styleforge_packed_bytes(p)
 
-    def styleforge_convolve(self, p: StyleforgeConvolution, stream: int) -> int:
-        self.calls.append("convolve")
-        self._convolve(p)
-        return 0
+        def pack(weight: c_void_p, packed: c_void_p) -> None:
+            ctypes.memmove(packed, weight, size)
+
+        return self._submit(pack, c_void_p(weight), c_void_p(packed))
+
+    def styleforge_convolve(self, p: StyleforgeConvolution, stream: None) -> int:
+        def convolve(p: StyleforgeConvolution) -> None:
+            self.calls.append("convolve")
+            self._convolve(p)
+
+        return self._submit(convolve, p)
 
     def styleforge_norm_scratch(self, p: StyleforgeNorm) -> int:
         return p.samples * p.channels * MOMENTS
 
-    def styleforge_norm(self, p: StyleforgeNorm, stream: int) -> int:
-        self.calls.append("norm")
-        ctypes.memset(p.scratch, 255, self.styleforge_norm_scratch(p))
-        self._norm(p)
-        return 0
+    def styleforge_norm(self, p: StyleforgeNorm, stream: None) -> int:
+        def norm(p: StyleforgeNorm) -> None:
+            self.calls.append("norm")
+            ctypes.memset(p.scratch, 255, self.styleforge_norm_scratch(p))
+            self._norm(p)
 
-    def styleforge_conv_norm_relu(self, p: StyleforgeConvNormRelu, stream: int) -> int:
-        self.calls.append("conv_norm_relu")
-        self._statistics(p.conv)
-        self._scratch(p.norm)
-        self._convolve(p.conv)
-        self._norm(p.norm)
-        return 0
+        return self._submit(norm, p)
 
-    def styleforge_residual_block(self, p: StyleforgeResidualBlock, stream: int) -> int:
-        self.calls.append("residual_block")
-        for conv, norm in ((p.first, p.first_norm), (p.second, p.second_norm)):
-            self._statistics(conv)
-            ctypes.memset(p.affine, 255, norm.samples * norm.channels * MOMENTS)
-        self._scratch(p.second_norm)
-        self._convolve(p.first)
-        self._norm(p.first_norm)
-        self._convolve(p.second)
-        self._norm(p.second_norm)
-        return 0
+    def styleforge_conv_norm_relu(self, p: StyleforgeConvNormRelu, stream: None) -> int:
+        def conv_norm_relu(p: StyleforgeConvNormRelu) -> None:
+            self.calls.append("conv_norm_relu")
+            self._statistics(p.conv)
+            self._scratch(p.norm)
+            self._convolve(p.conv)
+            self._norm(p.norm)
+
+        return self._submit(conv_norm_relu, p)
+
+    def styleforge_residual_block(self, p: StyleforgeResidualBlock, stream: None) -> int:
+        def residual_block(p: StyleforgeResidualBlock) -> None:
+            self.calls.append("residual_block")
+            for conv, norm in ((p.first, p.first_norm), (p.second, p.second_norm)):
+                self._statistics(conv)
+                ctypes.memset(p.affine, 255, norm.samples * norm.channels * MOMENTS)
+            self._scratch(p.second_norm)
+            self._convolve(p.first)
+            self._norm(p.first_norm)
+            self._convolve(p.second)
+            self._norm(p.second_norm)
+
+        return self._submit(residual_block, p)
 
     def _statistics(self, p: StyleforgeConvolution) -> None:
         """Write all that a convolution may: a buffer that is too small is seen by a checker."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import weakref
 
 import pytest
 import torch
@@ -49,6 +51,53 @@ def test_every_sample_becomes_what_the_reference_makes(name, call, library):
         allowed = ALLOWED[got.dtype]
         torch.testing.assert_close(got, expected, atol=allowed, rtol=allowed)
     assert library.calls
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_was_taken_down_is_repeated_with_other_tensors(name, hopper, library, monkeypatch):
+    op = OPS[name]
+    arguments = next(iter(op.samples()))
+    FUNCTIONS[name](hopper, *arguments)
+    monkeypatch.setattr(library, "recording", lambda: pytest.fail("taken down again"))
+    kept = []
+    for _ in range(3):
+        other = tuple(x.flip(0) if isinstance(x, torch.Tensor) else x for x in arguments)
+        got, expected = FUNCTIONS[name](hopper, *other), op.reference(*other)
+        torch.testing.assert_close(got, expected, atol=3e-5, rtol=3e-5)
+        kept.append(got)
+    assert set(library.streams) == {0x1234}
+    assert len({y.data_ptr() for y in kept}) == 3
+    assert len(hopper.calls) == 1
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_taken_down_keeps_no_tensor(name, hopper):
+    arguments = next(iter(OPS[name].samples()))
+    copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in arguments]
+    seen = [weakref.ref(x) for x in copies if isinstance(x, torch.Tensor)]
+    FUNCTIONS[name](hopper, *copies)
+    del copies
+    gc.collect()
+    assert [reference() for reference in seen] == [None] * len(seen)
+
+
+def test_another_alignment_is_another_call(hopper):
+    memory = torch.randn(1 * 4 * 8 * 8 + 4)
+    for offset in (0, 1, 0, 1):
+        x = memory[offset : offset + 256].view(1, 4, 8, 8)
+        got = norm.norm_forward(hopper, x, None, None)
+        expected = OPS["fused_instance_norm_forward"].reference(x, None, None)
+        torch.testing.assert_close(got, expected, atol=3e-5, rtol=3e-5)
+    assert len(hopper.calls) == 2
+
+
+def test_tf32_is_looked_at_by_every_call(hopper, library, monkeypatch):
+    x, weight = torch.randn(1, 16, 12, 12), torch.randn(8, 16, 3, 3)
+    for exact in (True, False, True, False):
+        monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", not exact)
+        library.calls.clear()
+        convolution.conv_forward(hopper, x, weight, None, 1)
+        assert library.calls == (["convolve"] if exact else [])
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -178,9 +227,8 @@ def test_a_single_pixel_can_be_enlarged(hopper):
     assert y.shape == (1, 6, 2, 2)
 
 
-def test_an_error_of_a_launcher_is_raised(hopper, monkeypatch):
-    for name in ("styleforge_norm", "styleforge_convolve"):
-        monkeypatch.setattr(EmulatedOperations, name, lambda *_: 700)
+def test_an_error_of_a_launch_is_raised(hopper, library):
+    library.error = 700
     x = torch.randn(1, 4, 9, 9)
     with pytest.raises(RuntimeError, match=r"^instance norm could not .* CUDA error 700$"):
         norm.norm_forward(hopper, x, None, None)

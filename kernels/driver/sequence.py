@@ -1,0 +1,115 @@
+"""Launches that follow one another, taken down once and repeated with other addresses.
+
+Which kernels a call launches, on which grids and with which numbers, follows from the shapes of its
+tensors and takes longer to find out than to launch. It is found out with places instead of
+addresses, and every later call fills in addresses alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from ctypes import Structure, c_void_p, sizeof
+from typing import Any, NamedTuple, Protocol
+
+_BITS = 48  # of an address
+ALIGNMENT = 16  # bytes: kernels ask whether an address is a multiple of it
+
+
+class Bindable(Protocol):
+    """A kernel, as `Kernel` is one."""
+
+    def bound(
+        self, grid: tuple[int, int, int], arguments: tuple[Any, ...]
+    ) -> Callable[[c_void_p | int | None], int]:
+        """What launches it with these arguments on a stream, and returns an error or 0."""
+        ...
+
+
+class Launch(NamedTuple):
+    """A launch that was taken down.
+
+    Attributes:
+        kernel: What is launched.
+        grid: Blocks along x, y and z.
+        arguments: The kernel's, each a value of ctypes, with places where addresses go.
+    """
+
+    kernel: Bindable
+    grid: tuple[int, int, int]
+    arguments: tuple[Any, ...]
+
+
+def place(slot: int, address: int = 0) -> int:
+    """What stands for the address of a tensor that every call gives anew.
+
+    Args:
+        slot: Its number among the addresses of a call.
+        address: The tensor's: only its alignment is taken, which all calls must share.
+    """
+    return (slot + 1) << _BITS | address % ALIGNMENT
+
+
+class LaunchSequence:
+    """Launches to be repeated. Any thread may call it.
+
+    Args:
+        launches: In order. Their arguments are copied.
+    """
+
+    __slots__ = ("_bound", "_holes", "_lock")
+
+    def __init__(self, launches: Sequence[Launch]) -> None:
+        self._bound: list[Callable[[c_void_p | int | None], int]] = []
+        self._holes: list[tuple[c_void_p, int, int]] = []  # with slot and offset
+        for kernel, grid, arguments in launches:
+            copies: tuple[Any, ...] = tuple(map(_copy, arguments))
+            self._bound.append(kernel.bound(grid, copies))
+            self._holes += (hole for each in copies for hole in _holes(each))
+        self._lock = threading.Lock()
+
+    def __call__(self, stream: c_void_p | int | None, addresses: Sequence[int]) -> int:
+        """Launch.
+
+        Args:
+            stream: A CUstream.
+            addresses: By slot; 0 for one that is not used.
+
+        Returns:
+            The first error, a CUresult; 0 for success.
+        """
+        with self._lock:  # another call would fill in its own addresses
+            for hole, slot, offset in self._holes:
+                hole.value = addresses[slot] + offset
+            for launch in self._bound:
+                if error := launch(stream):
+                    return error
+        return 0
+
+
+def _copy(argument: Any) -> Any:
+    kind: Any = argument.__class__
+    return kind.from_buffer_copy(argument)
+
+
+def _holes(argument: Any) -> Iterator[tuple[c_void_p, int, int]]:
+    """The pointers in a value of ctypes that hold a place, and what these stand for."""
+    kind: Any = argument.__class__
+    for at in _pointers(kind, 0):
+        pointer = c_void_p.from_buffer(argument, at)
+        value = pointer.value or 0
+        if slot := value >> _BITS:
+            offset = value & (1 << _BITS) - 1
+            yield pointer, slot - 1, offset - offset % ALIGNMENT
+
+
+def _pointers(kind: Any, at: int) -> Iterator[int]:
+    """The offsets of the pointers in a type of ctypes."""
+    if kind is c_void_p:
+        yield at
+    elif issubclass(kind, Structure):
+        for name, field, *_ in kind._fields_:
+            yield from _pointers(field, at + getattr(kind, name).offset)
+    elif hasattr(kind, "_length_"):
+        for index in range(kind._length_):
+            yield from _pointers(kind._type_, at + index * sizeof(kind._type_))
