@@ -15,6 +15,7 @@ from app.engine.adaptation import Adaptation, PrecisionFallback, Variant
 from app.engine.blending import Pixels, PostProcessor, fit_to
 from app.engine.comparison import Comparer
 from app.engine.config import EngineConfig, same_network
+from app.engine.display_path import DisplayPath, finish_of
 from app.engine.network_pool import NetworkPool, Rendering
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
@@ -52,7 +53,8 @@ class Inferred:
         precision: What was computed in, which may differ from the config's.
         active: The weights.
         sizes: The (width, height) of the networks' inputs.
-        inputs: The frame scaled to each of the sizes, the larger first.
+        inputs: The frame scaled to each of the sizes, the larger first; none where it was scaled
+            on the GPU.
         renderings: The output of each network that ran, by its key in VARIANTS.
         resize_ms: How long scaling the frame took.
     """
@@ -102,6 +104,7 @@ class Engine:
         self._fallback = PrecisionFallback()
         self._comparer = Comparer()
         self._post = PostProcessor()
+        self._display = DisplayPath()
         self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)  # buffers
 
     @property
@@ -134,6 +137,7 @@ class Engine:
     def reset_history(self) -> None:
         """Do not smooth the next frame with earlier ones: the source was changed, or a seek."""
         self._post.reset_history()
+        self._display.reset_history()
 
     def compile_kernels(self, compiling: bool) -> None:
         """Tell whether kernels are being compiled. Measurements taken meanwhile adapt the stream
@@ -210,6 +214,13 @@ class Engine:
         lite = self._adaptation.use_lite(variant, config, frame, mode, unavailable)
         active = self._style_weights.active(lite=lite)
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
+        inferred = Inferred(frame, config, mode, precision, active, sizes, (), {}, 0.0)
+        if self._device.type == "cuda" and not config.compare:
+            network = self._networks.get(config.kernels, precision, self._device, active)
+            finish = finish_of(config, smoothed=inferred.smoothed)
+            rendering = self._display.render(network, frame.pixels, sizes, finish, active.key)
+            if rendering is not None:
+                return replace(inferred, renderings={config.kernels: rendering})
         start = time.perf_counter()
         self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
         inputs = (self._resized,)
@@ -223,9 +234,7 @@ class Engine:
             kernels: self._networks.get(kernels, precision, self._device, active).render_all(inputs)
             for kernels in order
         }
-        return Inferred(
-            frame, config, mode, precision, active, sizes, inputs, renderings, resize_ms
-        )
+        return replace(inferred, inputs=inputs, renderings=renderings, resize_ms=resize_ms)
 
     def _finish(self, inferred: Inferred) -> StyledFrame:
         frame, config, rendering = inferred.frame, inferred.config, inferred.rendering
@@ -246,7 +255,10 @@ class Engine:
             inferred.mode,
             inferred.sizes,
             network_ms=rendering.network_ms,
-            around_ms=inferred.resize_ms + rendering.timings.blend + blend_ms,
+            around_ms=inferred.resize_ms
+            + rendering.timings.resize
+            + rendering.timings.blend
+            + blend_ms,
             lite=inferred.active.lite,
         )
         timings = rendering.timings + Timings(
@@ -270,7 +282,13 @@ class Engine:
 
     def _post_process(self, inferred: Inferred, kernels: str) -> Pixels:
         """The picture to display of one network's output."""
-        output, resized = inferred.renderings[kernels].pixels, inferred.inputs[0]
+        rendering = inferred.renderings[kernels]
+        if (made := rendering.displayed) is not None:
+            # A slider that is being dragged acts at once; smoothing, which has a history, does not.
+            wanted = finish_of(inferred.config, smoothed=inferred.smoothed)
+            wanted = replace(wanted, smoothing=made.smoothing)
+            return rendering.pixels if wanted == made else self._display.finish(wanted)
+        output, resized = rendering.pixels, inferred.inputs[0]
         return self._post.apply(kernels, output, resized, inferred.frame.pixels, inferred.config)
 
     def _compare(self, inferred: Inferred, pixels: Pixels) -> Comparison:
@@ -319,6 +337,7 @@ class Engine:
             if not out_of_memory and "alloc" not in str(exc):
                 raise
             self._networks.clear()
+            self._display.clear()
             torch.cuda.empty_cache()
             raise EngineError(
                 f"{title(self._device)} ran out of memory on a frame of "

@@ -15,8 +15,10 @@ from app.engine.blending import Pixels, join_bands
 from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
+from kernels.network.graph_plan import GraphPlan
 from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
+from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
 from models.network_config import NetworkConfig
 from models.precision import Precision, tf32_allowed
@@ -36,12 +38,15 @@ class Rendering:
         broken: Whether the output was not finite, or one constant.
         raws: The output before rounding for each size, see `Network.raw`; empty if the native
             network gave uint8 only.
+        displayed: What was made of the output on the GPU: `pixels` is then the displayed picture,
+            and the timings have scaling and blending. None for the output itself.
     """
 
     pixels: Pixels
     timings: Timings
     broken: bool
     raws: tuple[Tensor, ...] = ()
+    displayed: Finish | None = None
 
     @property
     def network_ms(self) -> float:
@@ -87,12 +92,15 @@ class Network:
         precision: What it computes in.
         device: Where it runs.
         shape: Its dimensions.
+
+    Attributes:
+        device: Where it runs.
     """
 
     def __init__(
         self, kernels: str, precision: Precision, device: torch.device, shape: NetworkConfig
     ) -> None:
-        self._device, self._precision = device, precision
+        self.device, self._precision = device, precision
         self._memory_format = VARIANTS[kernels].memory_format
         module = VARIANTS[kernels](**asdict(shape))
         module.requires_grad_(False).eval()
@@ -139,8 +147,8 @@ class Network:
         Args:
             pixels: The input; the output has its size.
         """
-        clock = Stopwatch(self._device)
-        with self._computing():
+        clock = Stopwatch(self.device)
+        with self.computing():
             if (runner := self._runner((pixels.shape[1], pixels.shape[0]))) is not None:
                 result = runner.style(pixels, clock.mark)
                 return Rendering(result.pixels, clock.read(), result.broken)
@@ -162,10 +170,10 @@ class Network:
         Returns:
             The output, or None where the native network does not run.
         """
-        if self._device.type != "cuda":
+        if self.device.type != "cuda":
             return None
-        clock = Stopwatch(self._device)
-        with self._computing():
+        clock = Stopwatch(self.device)
+        with self.computing():
             small = self._runner(strokes)
             large = self._runner((pixels.shape[1], pixels.shape[0]))
             if small is None or large is None:
@@ -182,11 +190,11 @@ class Network:
         Returns:
             [H, W, 3] float32 on the device, about 0-255, neither clamped nor rounded.
         """
-        with self._computing():
+        with self.computing():
             return self._raw(pixels, lambda _: None)
 
     def _raw(self, pixels: Pixels, mark: Callable[[str], None]) -> Tensor:
-        frames = torch.as_tensor(pixels)[None].to(self._device)
+        frames = torch.as_tensor(pixels)[None].to(self.device)
         x = frames.permute(0, 3, 1, 2).to(self._precision.value.dtype)  # [1, 3, H, W]
         x = x.contiguous(memory_format=self._memory_format)
         mark("upload")
@@ -194,12 +202,19 @@ class Network:
         mark("network")
         return raw
 
-    def _runner(self, size: Size) -> SingleFrameRunner | None:
-        """Get the runner of the native network for pictures of `size`; None where it does not
-        run. As many runners are kept as plans, which they hold."""
+    def plan(self, size: Size) -> GraphPlan | None:
+        """Get the plan for single pictures of `size`, inside of `computing`; None where the
+        network has none."""
         if not isinstance(self._module, TransformerNetFused):
             return None
-        plan = self._module.plan((1, size[1], size[0]), self._device)
+        return self._module.plan((1, size[1], size[0]), self.device)
+
+    def _runner(self, size: Size) -> SingleFrameRunner | None:
+        """Get the runner of the plan for pictures of `size`; None where there is none.
+
+        As many runners are kept as plans, which they hold.
+        """
+        plan = self.plan(size)
         runner = self._runners.pop(size, None)
         if plan is None:
             return None
@@ -211,12 +226,12 @@ class Network:
         return runner
 
     @contextmanager
-    def _computing(self) -> Generator[None]:
+    def computing(self) -> Generator[None]:
         """Have PyTorch compute in this network's precision, in inference mode."""
-        half = torch.float16 if self._device.type == "cuda" else torch.bfloat16
+        half = torch.float16 if self.device.type == "cuda" else torch.bfloat16
         with (
             torch.inference_mode(),
             tf32_allowed(self._precision.value.tf32),
-            torch.autocast(self._device.type, half, enabled=self._precision.value.autocast),
+            torch.autocast(self.device.type, half, enabled=self._precision.value.autocast),
         ):
             yield

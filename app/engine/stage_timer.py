@@ -10,7 +10,7 @@ import torch
 
 from app.engine.result import LatencyStats, Timings
 
-STAGES = ("upload", "network", "download")
+STAGES = ("upload", "network", "download", "resize", "blend")
 
 
 class Stopwatch:
@@ -31,8 +31,8 @@ class Stopwatch:
         """End a stage.
 
         Args:
-            name: "upload", "network" or "download"; any other is a group of layers, which counts
-                as a part of the network.
+            name: One of STAGES; any other is a group of layers, which counts as a part of the
+                network.
         """
         if self._cuda:
             event = torch.cuda.Event(enable_timing=True)
@@ -49,15 +49,10 @@ class Stopwatch:
         groups: dict[str, float] = {}
         for (_, begin), (name, end) in zip(self._marks, self._marks[1:], strict=False):
             ms = _elapsed(begin, end)
-            if name in ("upload", "download"):
-                spent[name] += ms
-            else:
-                spent["network"] += ms
-                if name != "network":
-                    groups[name] = groups.get(name, 0.0) + ms
-        return Timings(
-            0.0, spent["upload"], spent["network"], spent["download"], tuple(groups.items())
-        )
+            spent[name if name in STAGES else "network"] += ms
+            if name not in STAGES:
+                groups[name] = groups.get(name, 0.0) + ms
+        return Timings(groups=tuple(groups.items()), **spent)
 
 
 def _elapsed(begin: torch.cuda.Event | float, end: torch.cuda.Event | float) -> float:

@@ -1,0 +1,99 @@
+"""Frames that stay on the GPU from their upload to the displayed picture."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from app.engine.blending import Pixels
+from app.engine.config import EngineConfig
+from app.engine.network_pool import Network, Rendering
+from app.engine.resolution import Sizes
+from app.engine.stage_timer import Stopwatch
+from kernels.frames.launchers import frame_kernels
+from models.inference.frame_styler import Finish, FrameStyler
+
+STYLERS_KEPT = 2  # each holds buffers of the frame's size
+
+
+class DisplayPath:
+    """Runs the network and what surrounds it on the GPU, and copies the displayed picture alone.
+
+    It does for the fused network on a GPU what app.engine.blending does elsewhere. Not thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._stylers: dict[Hashable, FrameStyler] = {}
+        self._newest: FrameStyler | None = None
+        self._weights: Hashable = None  # the key of those of the newest frame
+
+    def reset_history(self) -> None:
+        """Do not smooth the next frame with earlier ones."""
+        self._newest = None
+
+    def render(
+        self, network: Network, frame: Pixels, sizes: Sizes, finish: Finish, weights: Hashable
+    ) -> Rendering | None:
+        """Style a frame.
+
+        Args:
+            network: With its weights loaded.
+            frame: [H, W, 3] uint8, RGB.
+            sizes: Of the network's inputs.
+            finish: What is made of the network's output.
+            weights: Their key: another one ends the history that smoothing keeps.
+
+        Returns:
+            The displayed picture, valid like its timings; None where this path cannot be taken.
+        """
+        clock = Stopwatch(network.device)
+        with network.computing():
+            styler = self._styler(network, frame, sizes)
+            if styler is None:
+                self.reset_history()
+                return None
+            if styler is not self._newest or weights != self._weights:
+                styler.forget()
+            self._newest, self._weights = styler, weights
+            pixels = styler.style(frame, finish, clock.mark)
+            styler.wait()
+            return Rendering(pixels, clock.read(), styler.broken, displayed=finish)
+
+    def finish(self, finish: Finish) -> Pixels:
+        """Make the newest frame's picture once more, with other options but for smoothing."""
+        styler = self._newest
+        assert styler is not None
+        pixels = styler.finish(finish, lambda _: None)
+        styler.wait()
+        return pixels
+
+    def _styler(self, network: Network, frame: Pixels, sizes: Sizes) -> FrameStyler | None:
+        """With the plans of the network for these sizes; None where there are none."""
+        detail = network.plan(sizes.detail)
+        kernels = frame_kernels(network.device) if detail is not None else None
+        if detail is None or kernels is None:
+            return None
+        strokes = network.plan(sizes.strokes) if sizes.strokes != sizes.detail else None
+        size = frame.shape[0], frame.shape[1]
+        key = network, size, sizes.detail, sizes.strokes
+        styler = self._stylers.pop(key, None)
+        if styler is None or (styler.detail, styler.strokes) != (detail, strokes):
+            styler = FrameStyler(kernels, size, detail, strokes)
+        self._stylers[key] = styler  # last in the dict: the first is the least recently used
+        if len(self._stylers) > STYLERS_KEPT:
+            self._stylers.pop(next(iter(self._stylers)))
+        return styler
+
+    def clear(self) -> None:
+        """Free every buffer."""
+        self._stylers.clear()
+        self.reset_history()
+
+
+def finish_of(config: EngineConfig, *, smoothed: bool) -> Finish:
+    """What a config makes of the network's output."""
+    return Finish(
+        config.strength,
+        config.keep_colors,
+        config.upsampling == "guided",
+        config.smoothing if smoothed else 0.0,
+    )

@@ -1,0 +1,1 @@
+"""What happens to a frame around the network, on a GPU."""

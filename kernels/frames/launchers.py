@@ -1,0 +1,179 @@
+"""Launches the kernels of frame.cu: pictures are [H, W, 3] uint8 tensors on the GPU, dense."""
+
+from __future__ import annotations
+
+from ctypes import Structure
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from kernels.driver.driver import Driver
+from kernels.driver.images import ImageList
+from kernels.driver.library import DriverLibrary
+from kernels.driver.prebuilt import on, register
+from kernels.frames.structs import FinishParams, ResizeParams, SlopesParams, SmoothParams
+from kernels.jit import build
+from kernels.ops.launcher import current_stream
+from kernels.ops.registry import use_native
+
+FRAMES = "frame_cuda"  # the library
+SOURCE = "frame.cu"
+THREADS = 128  # of a block, along a row of pixels
+STILL_THREADS = 1024  # kStillThreads
+CELL = 4  # pixels on a side of a cell, between whose means motion is measured
+SLOPE_BYTES = 8  # of Slope
+
+
+class FrameKernels:
+    """The kernels on one GPU.
+
+    Args:
+        images: The list of the folder.
+        folder: Where the images are.
+        capability: Of the GPU.
+        device: The driver's number of the GPU.
+        driver: What loads and launches.
+
+    Raises:
+        BuildError: No image runs on the GPU, or one that does is damaged.
+    """
+
+    def __init__(
+        self,
+        images: ImageList,
+        folder: Path,
+        capability: tuple[int, int],
+        device: int,
+        driver: Driver,
+    ) -> None:
+        self._library = DriverLibrary(images, folder, capability, device, driver)
+        self._device = device
+
+    def resize(self, frame: Tensor, small: Tensor) -> None:
+        """Scale `frame` into `small`: by area where that has fewer pixels, else by cubic
+        interpolation."""
+        p = ResizeParams(frame.data_ptr(), small.data_ptr(), *frame.shape[:2], *small.shape[:2])
+        self._cover("frame_resize", p, small)
+
+    def slopes(self, result: Tensor, small: Tensor, slopes: Tensor) -> None:
+        """Fit the luma of `small` to `result`, as a guided filter does.
+
+        Args:
+            result: [h, w, 3], the styled picture of `small`.
+            small: [h, w, 3], the frame, scaled down.
+            slopes: [h, w, SLOPE_BYTES] uint8, written to.
+        """
+        addresses = result.data_ptr(), small.data_ptr(), slopes.data_ptr()
+        self._cover("frame_slopes", SlopesParams(*addresses, *result.shape[:2]), result)
+
+    def finish(
+        self,
+        frame: Tensor,
+        result: Tensor,
+        slopes: Tensor | None,
+        picture: Tensor,
+        *,
+        strength: float,
+        keep_colors: bool,
+    ) -> None:
+        """Make the displayed picture.
+
+        Args:
+            frame: [H, W, 3].
+            result: [h, w, 3]; enlarged to the frame's size by cubic interpolation.
+            slopes: Of `result`, by which the frame's detail is added; None to add none.
+            picture: [H, W, 3], written to; not `result`, nor `frame`.
+            strength: 0 for the frame, 1 for the result.
+            keep_colors: Whether to take the chroma (of YCrCb) from the frame.
+        """
+        p = FinishParams(
+            *(frame.data_ptr(), result.data_ptr()),
+            *(None if slopes is None else slopes.data_ptr(), picture.data_ptr()),
+            *(*frame.shape[:2], *result.shape[:2]),
+            *(strength, keep_colors),
+        )
+        self._cover("frame_finish", p, picture)
+
+    def smooth(
+        self, history: SmoothingHistory, source: Tensor, result: Tensor, amount: float
+    ) -> None:
+        """Filter the next result of a stream into `history.smoothed`.
+
+        Args:
+            history: Of the stream, of the same size.
+            source: [h, w, 3], what the result was made from.
+            result: [h, w, 3].
+            amount: 0 for none, 1 for the most smoothing.
+        """
+        p = history.params(source, result, amount)
+        self._cover("frame_cells", p, history.cells)
+        self._launch("frame_still", p, (1, 1, 1), STILL_THREADS)
+        self._cover("frame_smooth", p, result)
+
+    def _cover(self, name: str, params: Structure, picture: Tensor) -> None:
+        """Launch a kernel with a thread for each pixel of `picture`."""
+        height, width = picture.shape[:2]
+        self._launch(name, params, (-(-width // THREADS), height, 1), THREADS)
+
+    def _launch(
+        self, name: str, params: Structure, grid: tuple[int, int, int], threads: int
+    ) -> None:
+        kernel = self._library.kernel(SOURCE, name, threads)
+        if error := kernel(grid, current_stream(self._device), params):
+            raise RuntimeError(f"{name} could not be launched: CUDA error {error}")
+
+
+class SmoothingHistory:
+    """What smoothing keeps of a stream of pictures of one size.
+
+    Args:
+        height: Of the pictures.
+        width: Of the pictures.
+        device: A CUDA device.
+
+    Attributes:
+        smoothed: [h, w, 3] uint8, the filtered picture.
+        cells: [h / CELL, w / CELL, 3] float32, the means of the source's cells.
+    """
+
+    def __init__(self, height: int, width: int, device: torch.device) -> None:
+        rows, columns = max(height // CELL, 1), max(width // CELL, 1)
+
+        def buffer(*shape: int, dtype: torch.dtype) -> Tensor:
+            return torch.zeros(shape, dtype=dtype, device=device)
+
+        self.smoothed = buffer(height, width, 3, dtype=torch.uint8)
+        self.cells = buffer(rows, columns, 3, dtype=torch.float32)
+        self._accumulated = buffer(height, width, 3, dtype=torch.int16)
+        self._known = torch.zeros_like(self.cells)
+        self._change, self._other = buffer(2, rows, columns, dtype=torch.float32)
+        self._weight = buffer(rows, columns, dtype=torch.int16)
+        self._begins = buffer(1, dtype=torch.int32)
+        self._first = True
+
+    def forget(self) -> None:
+        """Begin a new stream with the next picture."""
+        self._first = True
+
+    def params(self, source: Tensor, result: Tensor, amount: float) -> SmoothParams:
+        """What the kernels are called with for the next picture of the stream."""
+        first, self._first = self._first, False
+        buffers = (
+            *(source, result, self.smoothed, self._accumulated, self._known),
+            *(self.cells, self._change, self._other, self._weight, self._begins),
+        )
+        sizes = *result.shape[:2], *self.cells.shape[:2]
+        return SmoothParams(*(each.data_ptr() for each in buffers), *sizes, first, amount)
+
+
+register(FRAMES, FrameKernels)
+
+
+def frame_kernels(device: torch.device) -> FrameKernels | None:
+    """The kernels on a CUDA device; None, and a warning once, where they are not in use.
+
+    Raises:
+        BuildError: No image runs on that GPU.
+    """
+    return on(build.handle(FRAMES), device) if use_native(FRAMES) else None

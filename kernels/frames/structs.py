@@ -1,0 +1,45 @@
+"""The ctypes mirrors of what the kernels of frame.cu are called with."""
+
+from __future__ import annotations
+
+from ctypes import Structure, c_float, c_int, c_void_p
+
+
+class ResizeParams(Structure):
+    """Mirror of ResizeParams in frame.cu, as SlopesParams."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("frame", "small")),
+        *((name, c_int) for name in ("height", "width", "small_height", "small_width")),
+    ]
+
+
+class SlopesParams(Structure):
+    """The slopes of a small result."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("result", "small", "slopes")),
+        *((name, c_int) for name in ("height", "width")),
+    ]
+
+
+class FinishParams(Structure):
+    """Mirror of FinishParams in include/frame/finish.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("frame", "result", "slopes", "picture")),
+        *((name, c_int) for name in ("height", "width", "small_height", "small_width")),
+        ("strength", c_float),
+        ("keep_colors", c_int),
+    ]
+
+
+class SmoothParams(Structure):
+    """Mirror of SmoothParams in include/frame/smooth.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("source", "result", "smoothed", "accumulated", "known")),
+        *((name, c_void_p) for name in ("cells", "change", "other", "weight", "begins")),
+        *((name, c_int) for name in ("height", "width", "rows", "columns", "first")),
+        ("amount", c_float),
+    ]

@@ -1,0 +1,32 @@
+// Colors of 8 bits in the fixed point of OpenCV, with 14 bits of fraction.
+#pragma once
+
+#include "portable.h"
+
+namespace styleforge {
+
+constexpr int kColorBits = 14;
+constexpr int kColorHalf = 1 << (kColorBits - 1);
+
+struct Color {
+    int r, g, b;  // 0-255
+};
+
+// BT.601, as in JPEG.
+STYLEFORGE_PORTABLE int luma(Color c) {
+    return (c.r * 4899 + c.g * 9617 + c.b * 1868 + kColorHalf) >> kColorBits;
+}
+
+STYLEFORGE_PORTABLE int descale(int value) { return (value + kColorHalf) >> kColorBits; }
+
+// The luma of `styled` with the chroma (of YCrCb) of `source`.
+STYLEFORGE_PORTABLE Color with_chroma(Color styled, Color source) {
+    const int y = luma(styled), from = luma(source);
+    const int cr = clamp(descale((source.r - from) * 11682) + 128, 0, 255) - 128;
+    const int cb = clamp(descale((source.b - from) * 9241) + 128, 0, 255) - 128;
+    return {clamp(y + descale(cr * 22987), 0, 255),
+            clamp(y + descale(cr * -11698 + cb * -5636), 0, 255),
+            clamp(y + descale(cb * 29049), 0, 255)};
+}
+
+}  // namespace styleforge

@@ -1,0 +1,37 @@
+"""The kernels of frame.cu on the CPU, by their own arithmetic compiled for the host."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from ctypes import Structure, byref
+from pathlib import Path
+
+from kernels.frames.launchers import FrameKernels
+from kernels.jit import toolchain
+from kernels.jit.libraries import FOLDER
+
+SOURCE = Path(__file__).with_name("host.cpp")
+
+
+def compiled(folder: Path) -> ctypes.CDLL:
+    """The functions of host.cpp; BuildError where there is no C++ compiler."""
+    built = folder / "frames.so"
+    flags = ["-std=c++17", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{FOLDER}"]
+    command = [toolchain.toolchain().compiler, *flags, "-o", str(built), str(SOURCE)]
+    subprocess.run(command, check=True)
+    return ctypes.CDLL(str(built))
+
+
+class EmulatedFrameKernels(FrameKernels):
+    """`launched` are the names of the kernels that ran."""
+
+    def __init__(self, host: ctypes.CDLL) -> None:
+        self._host = host
+        self.launched: list[str] = []
+
+    def _launch(
+        self, name: str, params: Structure, grid: tuple[int, int, int], threads: int
+    ) -> None:
+        self.launched.append(name)
+        getattr(self._host, name)(byref(params))

@@ -1,0 +1,124 @@
+"""What the kernels make of a frame is what OpenCV makes of it, within 1 of 255."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from app.engine.blending import Pixels, blend, fit_to
+from app.engine.guided_upsampling import GuidedUpsampler
+from app.engine.temporal_smoothing import TemporalSmoother
+from kernels.frames.launchers import SLOPE_BYTES, SmoothingHistory
+from utils.opencv import cv2
+
+FRAME = 180, 322  # height, width
+SMALL = {"half": (90, 161), "a third": (60, 107), "two thirds": (121, 200)}
+ROUNDING = 2  # of the detail, whose luma is rounded before it is multiplied
+
+
+def noise(height: int, width: int, seed: int = 0) -> Pixels:
+    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
+
+
+def smooth(height: int, width: int, seed: int = 0) -> Pixels:
+    size = width, height
+    return np.asarray(cv2.resize(noise(12, 20, seed), size, interpolation=cv2.INTER_CUBIC))
+
+
+def scaled(pixels: Pixels, size: tuple[int, int]) -> Pixels:
+    return fit_to(pixels, (size[1], size[0]), np.empty((0, 0, 3), np.uint8))
+
+
+def on(device: torch.device, pixels: Pixels) -> torch.Tensor:
+    return torch.from_numpy(pixels.copy()).to(device)
+
+
+def apart(got: torch.Tensor, expected: Pixels) -> np.ndarray:
+    return np.abs(got.cpu().numpy().astype(int) - expected)
+
+
+@pytest.mark.parametrize("make", [noise, smooth])
+@pytest.mark.parametrize(
+    "size", [*SMALL.values(), (360, 644), (200, 358), (45, 80), FRAME, (16, 16)], ids=str
+)
+def test_a_frame_is_scaled_as_opencv_scales_it(make, size, kernels, device):
+    frame = make(*FRAME)
+    small = torch.zeros(*size, 3, dtype=torch.uint8, device=device)
+    kernels.resize(on(device, frame), small)
+    difference = apart(small, scaled(frame, size))
+    assert difference.max() <= 1
+    assert (difference > 0).mean() < 0.01
+
+
+@pytest.mark.parametrize("guided", [False, True], ids=["", "guided"])
+@pytest.mark.parametrize("keep_colors", [False, True], ids=["", "its colors"])
+@pytest.mark.parametrize("strength", [1.0, 0.6, 0.0])
+@pytest.mark.parametrize("size", [*SMALL.values(), FRAME], ids=[*SMALL, "the same"])
+@pytest.mark.parametrize("make", [noise, smooth])
+def test_a_result_is_enlarged_and_mixed_as_opencv_does(
+    make, size, strength, keep_colors, guided, kernels, device
+):
+    frame, result = make(*FRAME), smooth(*size, seed=1)
+    small = scaled(frame, size)
+    large = GuidedUpsampler().enlarge(result, small, frame, guided=guided)
+    expected = blend(large, frame, strength, keep_colors)
+    there, styled = on(device, frame), on(device, result)
+    slopes = None
+    if guided and result.size < frame.size:
+        slopes = torch.zeros(*size, SLOPE_BYTES, dtype=torch.uint8, device=device)
+        kernels.slopes(styled, on(device, small), slopes)
+    picture = torch.zeros_like(there)
+    kernels.finish(there, styled, slopes, picture, strength=strength, keep_colors=keep_colors)
+    difference = apart(picture, expected)
+    assert difference.max() <= (ROUNDING if slopes is not None and make is noise else 1)
+    assert (difference > 1).sum() <= 40
+    assert (difference > 0).mean() < 0.01
+
+
+def stream(size: tuple[int, int], length: int = 30):
+    """Sources and results: noise, a patch that moves, and a cut."""
+    rng = np.random.default_rng(3)
+    scene = smooth(*size)
+    for number in range(length):
+        if number == length * 2 // 3:
+            scene = 255 - scene
+        source = scene.astype(int) + rng.integers(-3, 4, scene.shape)
+        across = max(size[1] // 4, 1)
+        at = number * 3 % max(size[1] - across, 1)
+        if 8 < number < 16:
+            source[: size[0] // 3 + 1, at : at + across] += 90
+        result = 255 - source + rng.integers(-20, 21, scene.shape)
+        yield np.clip(source, 0, 255).astype(np.uint8), np.clip(result, 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize("amount", [0.3, 1.0])
+@pytest.mark.parametrize("size", [(90, 161), (61, 107), (7, 9), (3, 2)], ids=str)
+def test_a_stream_is_smoothed_as_on_the_cpu(size, amount, kernels, device):
+    history, smoother = SmoothingHistory(*size, device), TemporalSmoother()
+    changed = 0
+    for source, result in stream(size):
+        kernels.smooth(history, on(device, source), on(device, result), amount)
+        expected = smoother.smooth(result, source, amount)
+        assert apart(history.smoothed, expected).max() <= 1
+        changed += int((expected != result).any())
+    assert changed > 10
+
+
+def test_a_stream_that_is_forgotten_begins_anew(kernels, device):
+    history = SmoothingHistory(40, 60, device)
+    frames = list(stream((40, 60), 4))
+    for source, result in frames:
+        history.forget()
+        kernels.smooth(history, on(device, source), on(device, result), 1.0)
+        assert apart(history.smoothed, result).max() == 0
+
+
+def test_two_runs_are_bit_equal(kernels, device):
+    runs = []
+    for _ in range(2):
+        history = SmoothingHistory(61, 107, device)
+        for source, result in stream((61, 107), 12):
+            kernels.smooth(history, on(device, source), on(device, result), 0.7)
+        runs.append(history.smoothed.cpu())
+    assert torch.equal(*runs)
