@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from typing import Any
-
 import pytest
 import torch
 from torch import Tensor
@@ -41,24 +38,6 @@ def plan_of(net: TransformerNetBaseline, native: bool, device: str = "cpu") -> L
 
 def rounded(y: Tensor) -> Tensor:
     return (y.clamp(0, 255) + 0.5).to(torch.uint8).permute(0, 2, 3, 1)
-
-
-@pytest.fixture
-def eager(monkeypatch):
-    """CUDA graphs on the CPU: what is submitted runs at once, also when a graph is captured."""
-
-    class Graph:
-        def replay(self) -> None:
-            """What it holds ran when it was captured."""
-
-    @contextlib.contextmanager
-    def capture(graph: Graph, **_: Any):
-        yield
-
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
-    monkeypatch.setattr(torch.cuda, "graph", capture)
-    monkeypatch.setattr(torch.cuda, "device", lambda _device: contextlib.nullcontext())
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
 
 
 @pytest.mark.usefixtures("eager")

@@ -1,0 +1,180 @@
+"""On a GPU frames are displayed from there, as the CPU would display them."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from app.engine import display_path
+from app.engine.config import EngineConfig
+from app.engine.display_path import DisplayPath, finish_of
+from app.engine.engine import Engine
+from app.engine.process_mode import ProcessMode
+from app.engine.resolution import Sizes
+from app.frame import Frame
+from app.sources.scene import render
+from models.inference.frame_styler import Finish
+from models.precision import Precision
+
+FRAME = np.zeros((32, 48, 3), np.uint8)
+SIZES = Sizes((24, 16), (24, 16))
+
+
+class FakeStyler:
+    """Takes down what it is asked for."""
+
+    made: ClassVar[list[FakeStyler]] = []
+
+    def __init__(self, kernels, frame, detail, strokes=None) -> None:
+        self.detail, self.strokes, self.broken = detail, strokes, False
+        self.calls: list[object] = []
+        FakeStyler.made.append(self)
+
+    def forget(self) -> None:
+        self.calls.append("forget")
+
+    def style(self, pixels, finish, mark):
+        self.calls.append(finish)
+        return pixels + 1
+
+    def finish(self, finish, mark):
+        self.calls.append(("again", finish))
+        return FRAME + 2
+
+    def wait(self) -> None:
+        """Nothing is under way."""
+
+
+class FakeNetwork:
+    device = torch.device("cpu")
+
+    def __init__(self) -> None:
+        self.plans: dict[tuple[int, int], object] = {}
+
+    def plan(self, size):
+        return self.plans.setdefault(size, object())
+
+    def computing(self):
+        return contextlib.nullcontext()
+
+
+@pytest.fixture
+def path(monkeypatch):
+    FakeStyler.made = []
+    monkeypatch.setattr(display_path, "FrameStyler", FakeStyler)
+    monkeypatch.setattr(display_path, "frame_kernels", lambda _device: object())
+    return DisplayPath()
+
+
+def test_a_frame_is_styled_with_what_the_config_makes_of_it(path):
+    finish = Finish(strength=0.5)
+    rendering = path.render(FakeNetwork(), FRAME, SIZES, finish, "candy")
+    assert (rendering.pixels == 1).all()
+    assert (rendering.displayed, rendering.broken) == (finish, False)
+    assert (path.finish(Finish()) == 2).all()
+    (styler,) = FakeStyler.made
+    assert styler.calls == ["forget", finish, ("again", Finish())]
+
+
+def test_the_history_ends_with_the_weights_the_network_and_a_reset(path):
+    first, second = FakeNetwork(), FakeNetwork()
+    for network, weights in [(first, "a"), (first, "a"), (first, "b"), (second, "b"), (first, "b")]:
+        path.render(network, FRAME, SIZES, Finish(), weights)
+    path.reset_history()
+    path.render(first, FRAME, SIZES, Finish(), "b")
+    mine, other = FakeStyler.made
+    plain = Finish()
+    assert mine.calls == ["forget", plain, plain, "forget", plain, "forget", plain, "forget", plain]
+    assert other.calls == ["forget", plain]
+
+
+def test_another_plan_or_size_has_a_styler_of_its_own(path):
+    network = FakeNetwork()
+    path.render(network, FRAME, SIZES, Finish(), "a")
+    path.render(network, FRAME, Sizes((24, 16), (12, 8)), Finish(), "a")
+    path.render(network, FRAME[:16], SIZES, Finish(), "a")
+    assert len(FakeStyler.made) == 3
+    path.render(network, FRAME[:16], SIZES, Finish(), "a")
+    assert len(FakeStyler.made) == 3
+    network.plans.clear()
+    path.render(network, FRAME[:16], SIZES, Finish(), "a")
+    assert len(FakeStyler.made) == 4
+    assert len(path._stylers) == display_path.STYLERS_KEPT
+
+
+@pytest.mark.parametrize("missing", ["plan", "kernels"])
+def test_without_a_plan_or_kernels_the_path_is_not_taken(missing, path, monkeypatch):
+    network = FakeNetwork()
+    if missing == "plan":
+        monkeypatch.setattr(network, "plan", lambda _size: None)
+    else:
+        monkeypatch.setattr(display_path, "frame_kernels", lambda _device: None)
+    assert path.render(network, FRAME, SIZES, Finish(), "a") is None
+    assert FakeStyler.made == []
+
+
+def test_a_config_says_what_is_made_of_the_output():
+    config = EngineConfig(
+        style="candy", strength=0.3, keep_colors=True, upsampling="guided", smoothing=0.7
+    )
+    assert finish_of(config, smoothed=True) == Finish(0.3, True, True, 0.7)
+    assert finish_of(config, smoothed=False) == Finish(0.3, True, True, 0.0)
+    assert finish_of(replace(config, upsampling="smooth"), smoothed=False).guided is False
+
+
+CONFIGS = {
+    "plain": {},
+    "strength and colors": {"strength": 0.6, "keep_colors": True},
+    "smoothing": {"smoothing": 0.8},
+    "guided": {"upsampling": "guided"},
+    "all": {"strength": 0.4, "keep_colors": True, "smoothing": 0.5, "upsampling": "guided"},
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [None, 160], ids=["the frame's size", "half the size"])
+@pytest.mark.parametrize("chosen", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("network", ["full", "lite"])
+def test_on_a_gpu_the_picture_is_the_cpus(
+    network, chosen, size, library, monkeypatch, native_kernels
+):
+    config = EngineConfig(
+        style="candy", device="cuda", precision=Precision.fp16, size=size or 320, network=network,
+        **chosen,
+    )  # fmt: skip
+    pictures: list[list[np.ndarray]] = []
+    taken = display_path.frame_kernels(torch.device("cuda"))
+    assert taken is not None
+    for kernels in (taken, None):
+        monkeypatch.setattr(display_path, "frame_kernels", lambda _device, k=kernels: k)
+        engine = Engine(library)
+        engine.configure(config)
+        shown = []
+        for number in range(6):
+            frame = Frame(render(number / 25, 320, 180), number)
+            styled = engine.process(frame, ProcessMode.SEQUENCE)
+            assert styled.timings.blend >= 0
+            shown.append(styled.frame.pixels)
+        pictures.append(shown)
+    for ours, theirs in zip(*pictures, strict=True):
+        apart = np.abs(ours.astype(int) - theirs)
+        assert apart.max() <= 2
+        assert (apart > 1).mean() < 1e-4
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_a_dragged_slider_acts_on_the_frame_that_was_computed(library, native_kernels):
+    engine = Engine(library)
+    config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16)
+    engine.configure(config)
+    frame = Frame(render(0, 320, 180))
+    inferred = engine.infer(frame)
+    assert inferred.rendering.displayed == Finish()
+    assert (engine.finish(inferred).frame.pixels != frame.pixels).any()
+    dragged = replace(config, strength=0.0)
+    assert (engine.finish(inferred, dragged).frame.pixels == frame.pixels).all()
