@@ -55,7 +55,7 @@ class Network:
         self._sm90_kernels: dict[tuple[int, int, bool, bool], Kernel] = {}
         description = json.dumps(images.description).encode()
         self.styleforge_network_abi = partial(lambda: description)
-        told = abi.describe(self)
+        self.abi = told = abi.describe(self)
         self._sm80, self._sm90 = told.sm80, told.sm90
         self._dtypes = {number: name for name, number in told.sm80.dtypes.items()}
         self._sm80_convs = {conv.kind: conv for conv in told.sm80.convs.values()}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kernels.jit import toolchain
+from kernels.jit.libraries import FOLDER
 
 STUBS = Path(__file__).parent
 
@@ -38,6 +41,22 @@ def shared_library(folder: Path, name: str, *sources: Path, flags: tuple[str, ..
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return built
+
+
+def description_library(library: str, folder: Path) -> ctypes.CDLL:
+    """The part of a library that describes it; compiled into `folder`, run without a GPU."""
+    built = folder / f"{library}_abi.so"
+    flags = ["-std=c++17", "-arch=sm_80", "-shared", "-cudart=static", "-Xcompiler", "-fPIC"]
+    command = [nvcc(), *flags, "-o", str(built), str(FOLDER / f"{library}_abi.cu")]
+    subprocess.run(command, check=True, capture_output=True)
+    loaded = ctypes.CDLL(str(built))
+    getattr(loaded, f"styleforge_{library}_abi").restype = ctypes.c_char_p
+    return loaded
+
+
+def description(library: str, folder: Path) -> dict[str, Any]:
+    """What a library says of itself; compiled into `folder`, run without a GPU."""
+    return json.loads(getattr(description_library(library, folder), f"styleforge_{library}_abi")())
 
 
 def driver_stub(folder: Path) -> Path:
