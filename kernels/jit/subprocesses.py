@@ -81,8 +81,7 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    # Asked first: ninja puts each compiler in a group of its own, and ends those only when it is
-    # itself ended politely.
+    # Asked first: what ends politely removes its temporary files.
     try:
         os.killpg(child.pid, signal.SIGTERM)
         deadline = time.monotonic() + 5

@@ -33,7 +33,7 @@ def main() -> None:
         launches.write(network.FILE, network.WHAT, network.told(library, stub, calls))
         described = stubs.description("operations", folder)
         images = standins.write_images("operations", described, folder)
-        operations.expect(stub, standins.names_of(described))
+        operations.expect(stub, standins.names_of("operations", described))
         single = Operations(images, folder, HOPPER, 0, driver)
         launches.write(operations.FILE, operations.WHAT, operations.record(single, stub))
 

@@ -82,24 +82,7 @@ def test_a_folder_that_is_not_there_is_made(tmp_path, compiled):
     assert compiled == ["network"]
 
 
-def test_every_library_that_describes_itself_is_compiled(tmp_path, compiled, monkeypatch):
+def test_every_library_of_cuda_sources_is_compiled(tmp_path, compiled, monkeypatch):
     monkeypatch.setattr(cuda, "LIBRARIES", LIBRARIES)
     cuda.build(tmp_path)
     assert compiled == ["network", "operations"]
-
-
-def test_a_description_lists_target_and_kernels_of_each_source():
-    described = {
-        "structs": {},
-        "a": {
-            "source": "a.cu",
-            "target": "80",
-            "first": {"kernels": {"x": "k<1>", "y": {"z": "k<2>"}}, "threads": 1},
-            "last": [],
-        },
-        "b": {"source": "b.cu", "target": "90a", "kernels": {"x": "k<1>", "again": "k<1>"}},
-    }
-    assert cuda.kernels_of(described) == {
-        "a.cu": ("80", ["k<1>", "k<2>"]),
-        "b.cu": ("90a", ["k<1>"]),
-    }

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import ctypes
+from typing import Any
 
 import pytest
 
@@ -9,12 +9,12 @@ from tests.kernels.driver import stubs
 
 
 @pytest.fixture(scope="session")
-def described_library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    """The part of the network's library that describes it."""
-    return stubs.description_library("network", tmp_path_factory.mktemp("abi"))
+def description(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the network's library says of itself."""
+    return stubs.description("network", tmp_path_factory.mktemp("abi"))
 
 
 @pytest.fixture(scope="session")
-def described(described_library: ctypes.CDLL) -> abi.Abi:
-    """What the library says of itself."""
-    return abi.describe(described_library)
+def described(description: dict[str, Any]) -> abi.Abi:
+    """The same, as it is read."""
+    return abi.parse(description)

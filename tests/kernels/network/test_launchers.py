@@ -6,14 +6,15 @@ made of the launches of C++ launchers, whose decisions these took over.
 
 from __future__ import annotations
 
-import json
 import lzma
 
 import pytest
 
+from kernels.driver.compiling import sources_of
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.jit.errors import BuildError
+from kernels.jit.libraries import LIBRARIES
 from kernels.network import abi
 from kernels.network.dispatch import BACKENDS
 from kernels.network.launchers import INVALID_VALUE, Network
@@ -21,12 +22,6 @@ from tests.kernels.driver import launches, stubs
 from tests.kernels.driver.standins import names_of, write_images
 from tests.kernels.network import recorded
 from tests.kernels.network.recorded import calls, record
-from tools.prebuild.cuda import kernels_of
-
-
-@pytest.fixture(scope="module")
-def description(described_library):
-    return json.loads(described_library.styleforge_network_abi())
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +58,9 @@ def test_every_kernel_that_is_described_is_launched(network, description, descri
         for _, _, line in record(network, stubs.loaded(stub_path), calls(described))
         if line
     }
-    names = [name for kernels in names_of(description).values() for name in kernels.values()]
+    names = [
+        name for kernels in names_of("network", description).values() for name in kernels.values()
+    ]
     assert launched == set(names)
     assert len(set(names)) == len(names)
 
@@ -97,12 +94,15 @@ def test_what_no_layer_needs_is_refused(network, described):
 
 
 def test_the_description_is_the_librarys(network, described):
-    assert abi.describe(network) == described
+    assert network.abi == described
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
 def test_a_source_states_the_target_of_its_backends(backend, description):
-    assert kernels_of(description)[backend.source][0] == backend.target
+    targets = {
+        source.name: source.target for source in sources_of(LIBRARIES["network"], description)
+    }
+    assert targets[backend.source] == backend.target
 
 
 def test_a_gpu_that_is_too_old_is_refused_in_words(folder, stub_path):

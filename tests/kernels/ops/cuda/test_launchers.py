@@ -47,7 +47,7 @@ def operations(folder, driver_stub):
 
 
 def test_every_launch_is_the_stored_one(operations, description, driver_stub):
-    stub, names = stubs.loaded(driver_stub), names_of(description)
+    stub, names = stubs.loaded(driver_stub), names_of("operations", description)
     recorded.expect(stub, names)
     stored = launches.read(recorded.FILE)
     seen = set()
