@@ -7,8 +7,10 @@ import lzma
 
 import pytest
 
+from kernels.driver import compiling
+from kernels.driver.compiling import Source
 from kernels.driver.images import Image, ImageList
-from kernels.jit.libraries import LIBRARIES
+from kernels.jit.libraries import LIBRARIES, Library
 from tools.prebuild import cuda
 
 NETWORK = LIBRARIES["network"]
@@ -80,6 +82,22 @@ def test_a_damaged_or_missing_image_is_made_again(damage, tmp_path, compiled):
 def test_a_folder_that_is_not_there_is_made(tmp_path, compiled):
     cuda.build(tmp_path / "deep" / "er")
     assert compiled == ["network"]
+
+
+def test_a_library_that_does_not_describe_itself_is_compiled_for_every_architecture(
+    tmp_path, monkeypatch
+):
+    library = Library("scale_cuda", cuda=("scale.cu",))
+    (tmp_path / "scale.cu").write_text('extern "C" __global__ void scale(float* x) {}\n')
+    jobs = []
+    monkeypatch.setattr(compiling, "FOLDER", tmp_path)
+    monkeypatch.setattr(cuda, "unpacked", lambda release, _tools: release)
+    monkeypatch.setattr(compiling, "make", lambda *arguments: jobs.extend(arguments[2]))
+    cuda._build(library, tmp_path, tmp_path)
+    assert {job.source for job in jobs} == {Source("scale.cu", "75", ("scale",))}
+    compiled_for = {(job.toolkit, job.architecture) for job in jobs}
+    every = {(release, name) for release, names in cuda.ARCHITECTURES.items() for name in names}
+    assert compiled_for == every - {("12.6", "sm_90a")}
 
 
 def test_every_library_of_cuda_sources_is_compiled(tmp_path, compiled, monkeypatch):

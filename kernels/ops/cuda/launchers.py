@@ -43,9 +43,8 @@ _Stream = c_void_p | int | None
 class Operations:
     """The single operations on one GPU.
 
-    Structs are those of include/operations.h, which says what their fields mean; addresses are
-    numbers. A launcher returns an error as a number, a CUresult, 0 for success. None of them
-    allocates.
+    Structs are passed themselves, addresses as numbers. A launcher returns an error as a number, a
+    CUresult, 0 for success. None of them allocates.
 
     Args:
         images: The list of the folder.
