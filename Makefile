@@ -68,7 +68,7 @@ clean:
 
 # Each stamp is newer than pyproject.toml and the constraints once what it names is installed.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(PYTHON)
-	$(INSTALL) ".[compile]"
+	$(INSTALL) .
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml constraints.txt | $(PYTHON)

@@ -1,7 +1,7 @@
-// Describes the network's kernels to Python as JSON: the layout of the launchers' structs, the
+// Describes the network's kernels to Python as JSON: the layout of the kernels' structs, the
 // numbering of layers, dtypes and precisions, tile shapes, threads, shared memory, and the kernels
 // of each layer as C++ names them. The numbers come from the headers that the kernels include;
-// kernels/network/abi.py reads them. It is plain C++: tools/prebuild compiles it without nvcc.
+// kernels/network/abi.py reads them. It is plain C++, compiled with CUDA's headers.
 #include <string>
 #include <type_traits>
 

@@ -1,6 +1,6 @@
-// Describes the single operations' kernels to Python as JSON: the layout of the structs that
-// launchers and kernels are called with, the numbering of element types, sizes, threads, and the
-// kernels as C++ names them. It is plain C++: tools/prebuild compiles it without nvcc.
+// Describes the single operations' kernels to Python as JSON: the layout of the structs that kernels
+// are called with, the numbering of element types, sizes, threads, and the kernels as C++ names them.
+// It is plain C++, which a C++ compiler compiles with CUDA's headers.
 #include <string>
 
 #include "include/common/data_type.h"
@@ -14,23 +14,13 @@ namespace styleforge {
 namespace {
 
 std::string structs() {
-    using N = StyleforgeNorm;
     using C = StyleforgeConvolution;
     using L = Convolution;
     using V = PartialMomentsView;
     using A = AffineParameters;
     using P = Planes;
     using X = Cut;
-    using F = StyleforgeConvNormRelu;
-    using R = StyleforgeResidualBlock;
     return object({
-        {"StyleforgeNorm",
-         layout(sizeof(N), {OFFSET(N, x), OFFSET(N, residual), OFFSET(N, gamma), OFFSET(N, beta),
-                            OFFSET(N, y), OFFSET(N, scratch), OFFSET(N, samples),
-                            OFFSET(N, channels), OFFSET(N, pixels), OFFSET(N, eps), OFFSET(N, relu),
-                            OFFSET(N, channels_last), OFFSET(N, type), OFFSET(N, parameter_type),
-                            OFFSET(N, vectorized), OFFSET(N, multiprocessors),
-                            OFFSET(N, clusters)})},
         {"StyleforgeConvolution",
          layout(sizeof(C), {OFFSET(C, x), OFFSET(C, packed), OFFSET(C, bias), OFFSET(C, affine),
                             OFFSET(C, y), OFFSET(C, parts), OFFSET(C, x_strides),
@@ -40,10 +30,6 @@ std::string structs() {
                             OFFSET(C, pad), OFFSET(C, stride_h), OFFSET(C, stride_w),
                             OFFSET(C, border), OFFSET(C, phases), OFFSET(C, type), OFFSET(C, math),
                             OFFSET(C, multiprocessors)})},
-        {"StyleforgeConvNormRelu", layout(sizeof(F), {OFFSET(F, conv), OFFSET(F, norm)})},
-        {"StyleforgeResidualBlock",
-         layout(sizeof(R), {OFFSET(R, first), OFFSET(R, second), OFFSET(R, first_norm),
-                            OFFSET(R, second_norm), OFFSET(R, affine)})},
         {"Convolution",
          layout(sizeof(L), {OFFSET(L, p), OFFSET(L, taps), OFFSET(L, steps), OFFSET(L, flat),
                             OFFSET(L, vector), OFFSET(L, padded_out), OFFSET(L, tiles)})},

@@ -89,7 +89,7 @@ def _wanted(platform: str, folder: Path) -> Iterator[str]:
         if library.cpu:
             targets = (key for key in TARGETS if key.startswith(PLATFORMS[platform].images))
             yield from (image_name(library, target) for target in targets)
-        elif PLATFORMS[platform].has_cuda and _describes_itself(name):
+        elif PLATFORMS[platform].has_cuda:
             try:
                 found = images.ImageList.read(folder, name)
             except BuildError as error:
@@ -97,11 +97,6 @@ def _wanted(platform: str, folder: Path) -> Iterator[str]:
             if found.digest != library.digest:
                 raise WheelError(f"{folder / name}.json is of other sources: run `make prebuild`")
             yield from (f"{name}.json", *(image.file for image in found.images))
-
-
-def _describes_itself(library: str) -> bool:
-    """Whether tools/prebuild/cuda.py makes images of it."""
-    return (ROOT / "kernels" / f"{library}_abi.cu").exists()
 
 
 def build_wheel(project: Path, platform: str, dist: Path) -> Path:

@@ -163,9 +163,10 @@ def check_packages() -> Iterator[Finding]:
 
 def check_compiler() -> Iterator[Finding]:
     """The compilers, which only libraries need that have no image; runs after check_kernels."""
+    from kernels.jit.cuda_tools import find_toolkit
     from kernels.jit.errors import BuildError
     from kernels.jit.libraries import LIBRARIES
-    from kernels.jit.toolchain import nvcc, toolchain
+    from kernels.jit.toolchain import toolchain
 
     lacking = _libraries_to_compile()
     try:
@@ -175,10 +176,12 @@ def check_compiler() -> Iterator[Finding]:
             yield Finding(NOTE, f"{', '.join(lacking)} cannot be compiled: {exc}")
         else:
             yield Finding(OK, "no C++ compiler is needed")
-    if found := nvcc():
-        yield Finding(OK, found)
-    elif any(LIBRARIES[name].cuda for name in lacking):
-        yield Finding(NOTE, "nvcc not found: the native CUDA kernels cannot be compiled")
+    try:
+        toolkit, release = find_toolkit()
+        yield Finding(OK, f"NVRTC {release}: {toolkit.library}")
+    except BuildError as exc:
+        if cuda := [name for name in lacking if LIBRARIES[name].cuda]:
+            yield Finding(NOTE, f"{', '.join(cuda)} cannot be compiled: {exc}")
 
 
 def _libraries_to_compile() -> list[str]:

@@ -1,7 +1,7 @@
 """The images of a library: what a folder holds, and which of them a GPU runs.
 
 An image is one CUDA source compiled for one architecture, as machine code (a cubin) or as PTX that
-the driver compiles. Beside the images lies `<library>.json`, which tools/prebuild/cuda.py writes.
+the driver compiles. Beside the images lies `<library>.json`; compiling.py writes both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kernels.jit.errors import BuildError
+from kernels.jit.errors import Damaged
 
 OLDEST = (7, 5)  # compute capability that anything is compiled for
 MOST_BYTES = 1 << 28  # of an image, decompressed
@@ -77,7 +77,7 @@ class ImageList:
         """Read the list of a folder.
 
         Raises:
-            BuildError: There is none, or it is damaged.
+            Damaged: There is none, or it cannot be read.
         """
         path = folder / f"{library}.json"
         try:
@@ -85,9 +85,9 @@ class ImageList:
             rows = tuple(Image(**row) for row in told.pop("images"))
             return cls(**told, images=rows)
         except OSError as error:
-            raise BuildError(f"cannot read {path}: {error.strerror or error}") from error
+            raise Damaged(f"cannot read {path}: {error.strerror or error}") from error
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise BuildError(f"the list of images {path} is damaged") from error
+            raise Damaged(f"the list of images {path} is damaged") from error
 
     def to_json(self) -> str:
         """The text that `read` reads."""
@@ -108,7 +108,7 @@ class ImageList:
         """Read and decompress an image.
 
         Raises:
-            BuildError: It is missing, truncated or altered.
+            Damaged: It is missing, truncated or altered.
         """
         path = folder / image.file
         try:
@@ -116,11 +116,11 @@ class ImageList:
             with lzma.open(path) as file:
                 data = file.read(MOST_BYTES + 1)
         except (EOFError, lzma.LZMAError) as error:
-            raise BuildError(f"the image {path} is truncated or damaged") from error
+            raise Damaged(f"the image {path} is truncated or damaged") from error
         except OSError as error:
-            raise BuildError(f"cannot read the image {path}: {error.strerror or error}") from error
+            raise Damaged(f"cannot read the image {path}: {error.strerror or error}") from error
         if hashlib.sha256(data).hexdigest() != image.sha256:
-            raise BuildError(f"the image {path} is not the one that {self.library}.json lists")
+            raise Damaged(f"the image {path} is not the one that {self.library}.json lists")
         return data
 
 

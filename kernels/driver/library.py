@@ -43,13 +43,17 @@ class DriverLibrary:
                 self._loaded[source] = driver.load(data, f"the image {image.file}")
         if not self._loaded:
             raise BuildError(too_old(capability) or no_image(images.library, capability))
-        self._kernels: dict[tuple[str, int], Kernel] = {}
+        self._kernels: dict[tuple[str, int, int], Kernel] = {}
         self._finding = threading.Lock()
 
     @property
     def sources(self) -> frozenset[str]:
         """The sources of which an image runs on the GPU."""
         return frozenset(self._loaded)
+
+    def source_of(self, name: str) -> str | None:
+        """The source of the kernel that C++ names so; None if no image here has it."""
+        return next((source for source in self._loaded if name in self._names[source]), None)
 
     def kernel(
         self,
@@ -67,8 +71,8 @@ class DriverLibrary:
         Args:
             source: What it is compiled from.
             name: As C++ names it.
-            threads: This and what follows are those of Kernel, the same in every call but for
-                `cluster`.
+            threads: This and what follows are those of Kernel; all but `cluster` are the same in
+                every call with the same `threads`.
             shared_bytes: Dynamic shared memory of a block.
             overlap: Whether it may start before the kernel ahead of it has ended.
             cluster: Blocks of a cluster.
@@ -77,7 +81,7 @@ class DriverLibrary:
         Raises:
             BuildError: The images have no such kernel, or the GPU cannot run it.
         """
-        key = name, cluster
+        key = name, threads, cluster
         with self._finding:
             kernel = self._kernels.get(key)
             if kernel is None:

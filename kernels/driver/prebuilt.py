@@ -1,4 +1,8 @@
-"""The prebuilt images of a CUDA library, for the GPUs of this machine."""
+"""The images of a CUDA library, for the GPUs of this machine.
+
+They came with the program, or were compiled here; either way they lie in a folder with their list
+and a manifest.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import torch
 
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList, too_old
-from kernels.driver.library import no_image
+from kernels.driver.library import DriverLibrary, no_image
 from kernels.driver.version import driver_version
 from kernels.jit import prebuilt
 from kernels.jit.errors import Unsupported
@@ -68,13 +72,11 @@ class PerDevice(Generic[T]):
         return found
 
 
-def on(library: Any, device: torch.device) -> Any:
-    """What `build.handle` returned, on a GPU: a compiled library is one for all of them."""
-    return cast("PerDevice[Any]", library).on(device) if type(library) is PerDevice else library
-
-
 def register(name: str, make: Make[Any]) -> None:
-    """Have the images of the library `name` found and loaded on a GPU by `make`."""
+    """Have the images of the library `name` found and loaded on a GPU by `make`.
+
+    Libraries that do not describe themselves need no `make` of their own: each is a DriverLibrary.
+    """
 
     def find(library: Library, folder: Path, made: Mapping[str, str]) -> prebuilt.Image:
         return _find(library, folder, made, make, present())
@@ -134,3 +136,6 @@ def _find(
 
 def _runs(images: ImageList, gpu: Gpu) -> bool:
     return any(images.image_for(source, gpu.capability) for source in images.kernels)
+
+
+register(prebuilt.ANY, DriverLibrary)

@@ -11,7 +11,7 @@ from torch import Tensor
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.driver.library import DriverLibrary
-from kernels.driver.prebuilt import on, register
+from kernels.driver.prebuilt import register
 from kernels.frames.structs import FinishParams, ResizeParams, SlopesParams, SmoothParams
 from kernels.jit import build
 from kernels.ops.launcher import current_stream
@@ -176,4 +176,4 @@ def frame_kernels(device: torch.device) -> FrameKernels | None:
     Raises:
         BuildError: No image runs on that GPU.
     """
-    return on(build.handle(FRAMES), device) if use_native(FRAMES) else None
+    return build.handle(FRAMES).on(device) if use_native(FRAMES) else None

@@ -5,7 +5,8 @@ the library is compiled, where there is a compiler. STYLEFORGE_BUILD=1 compiles 
 
 A library is compiled by a child process into a folder of its own, tested there against its
 references, and only then moved into the cache under a name that says what it was built from and
-for. A build that is killed, at any point, leaves nothing that the next one trips over.
+for. Of CUDA sources it is a folder of images, like those that come with the program. A build that
+is killed, at any point, leaves nothing that the next one trips over.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,10 @@ import platformdirs
 import torch
 from filelock import FileLock, Timeout
 
-from kernels.jit import prebuilt, subprocesses
+from kernels.jit import nvrtc, prebuilt, subprocesses
+from kernels.jit.cuda_tools import cuda_tools
 from kernels.jit.errors import BuildError as BuildError
-from kernels.jit.errors import CachedFailure, Unsupported
+from kernels.jit.errors import CachedFailure, Damaged, Unsupported
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.jit.openmp import use_openmp
 from kernels.jit.subprocesses import stop as stop
@@ -37,10 +38,7 @@ from kernels.jit.toolchain import (
     SUFFIX,
     Toolchain,
     compile_flags,
-    cuda_environment,
-    cuda_flags,
     load_error,
-    search_path,
 )
 from kernels.jit.toolchain import toolchain as toolchain
 
@@ -59,7 +57,6 @@ _origins: dict[str, str] = {}  # by library: where the one in use comes from, in
 _reasons: dict[str, str] = {}  # by library: why it is not in use; empty once it is
 _looked: set[str] = set()  # of the libraries that `load_built` has looked for
 _loading = threading.RLock()
-_setups: dict[str, Callable[[Any], None]] = {}
 
 
 def reason(name: str) -> str:
@@ -122,29 +119,19 @@ def load_built(name: str, *, tests: bool = False) -> bool:
 def handle(name: str) -> Any:
     """The loaded library `name`, to call through its C names; KeyError if it is not in use.
 
-    It is a ctypes.CDLL or, of images for a GPU, what its `kernels.driver` loader made of them.
+    For the CPU it is a ctypes.CDLL, for GPUs a `PerDevice` of kernels.driver.prebuilt.
     """
     return _handles[name]
 
 
-def on_load(name: str, setup: Callable[[Any], None]) -> None:
-    """Have `setup` called with the library `name` whenever a process loads it.
-
-    What `setup` raises as a BuildError is the reason why the library is not in use.
-    """
-    _setups[name] = setup
-
-
 def adopt(name: str, library: Any) -> None:
-    """Take what was loaded, as `handle` returns it, as the library `name`, and set it up.
+    """Take what was loaded, as `handle` returns it, as the library `name`.
 
     Raises:
-        BuildError: The library does not match this program.
+        BuildError: A library for the CPU has no threads to run on.
     """
     if LIBRARIES[name].cpu:
         use_openmp(library)
-    if name in _setups:
-        _setups[name](library)
     _handles[name] = library
     _reasons[name] = ""
 
@@ -240,28 +227,50 @@ def _verdict(record: Path, key: str) -> str | None:
 
 
 def _load_build(library: Library, force: bool, compiles: bool) -> None:
-    tools = toolchain(cuda=bool(library.cuda))
-    if library.cuda:
-        extra = cuda_environment()
-        added = hashlib.sha256(json.dumps([extra, tools.digest]).encode()).hexdigest()
-        tools = Toolchain(tools.compiler, tools.ninja, added, extra)
-    key = _key(library, tools)
+    tools = toolchain()
+    key = _key_of_cuda(library, tools) if library.cuda else _key(library, tools)
     folder = cache()
-    built = folder / f"{library.name}-{key[:16]}{SUFFIX}"
+    built = folder / f"{library.name}-{key[:16]}{'' if library.cuda else SUFFIX}"
     fresh = not built.exists()
     if fresh and not compiles:
         raise BuildError(_recall(folder / f"{library.name}.failed.json", key) or NOT_BUILT)
     if fresh:
         _build_locked(library, tools, key, built, force)
     try:
-        adopt(library.name, ctypes.CDLL(str(built)))
+        adopt(library.name, load_built_file(library, built))
         _origins[library.name] = "compiled on this machine"
-    except OSError as error:
-        # What was loaded once in the child cannot be loaded now: the file was damaged.
-        built.unlink(missing_ok=True)
+    except (Damaged, prebuilt.NoImage):
+        # What was loaded once in the child cannot be loaded now.
+        _remove(built)
         if fresh:
-            raise BuildError(load_error(error)) from error
+            raise
         _load_build(library, force, compiles)
+
+
+def load_built_file(library: Library, built: Path) -> Any:
+    """Load what was compiled on this machine, as `handle` returns it.
+
+    Args:
+        library: What it was compiled from.
+        built: A shared library or, of CUDA sources, a folder of images.
+
+    Raises:
+        Damaged: It is not what was compiled.
+        BuildError: It cannot be used, for another reason.
+    """
+    if library.cuda:
+        return prebuilt.find(library, built).load()
+    try:
+        return ctypes.CDLL(str(built))
+    except OSError as error:
+        raise Damaged(load_error(error)) from error
+
+
+def _remove(built: Path) -> None:
+    if built.is_dir():
+        shutil.rmtree(built)
+    else:
+        built.unlink(missing_ok=True)
 
 
 def _build_locked(library: Library, tools: Toolchain, key: str, built: Path, force: bool) -> None:
@@ -295,8 +304,7 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
     temporary = Path(tempfile.mkdtemp(prefix=f"{library.name}.build-", dir=built.parent))
     logfile = built.parent / f"{library.name}.log"
     arguments = [library.name, str(temporary), *map(str, library.sources)]
-    environment = dict(os.environ, PATH=search_path(), CXX=tools.compiler)
-    environment |= tools.environment
+    environment = dict(os.environ, CXX=tools.compiler)
     try:
         outcome = _run_worker(arguments, environment, temporary, logfile)
         if outcome["reason"]:
@@ -343,9 +351,18 @@ def _write(path: Path, text: str) -> None:
 
 
 def _key(library: Library, tools: Toolchain) -> str:
-    """Changes with everything that can change the outcome of a build."""
-    parts = [tools.digest, torch.__version__, *compile_flags(), *cuda_flags()]
+    """Changes with everything that can change the outcome of a build for the CPU."""
+    parts = [tools.digest, torch.__version__, *compile_flags()]
     digest = hashlib.sha256("\0".join(parts).encode())
     for source in [*library.sources, *library.headers]:
         digest.update(source.read_bytes())
     return digest.hexdigest()
+
+
+def _key_of_cuda(library: Library, tools: Toolchain) -> str:
+    """Changes with everything that can change the outcome of a build for the GPUs present."""
+    found = cuda_tools()
+    capabilities = (f"{major}.{minor}" for major, minor in found.capabilities)
+    parts = [tools.digest, torch.__version__, found.release, *map(str, found.toolkit.headers)]
+    parts += [*capabilities, *nvrtc.OPTIONS, *found.defines, library.digest]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -13,3 +13,7 @@ class CachedFailure(BuildError):
 
 class Unsupported(BuildError):
     """A reason that no build changes: the machine cannot run the library, however it is made."""
+
+
+class Damaged(BuildError):
+    """A file of ours is missing, truncated or altered, so that it has to be made again."""

@@ -7,7 +7,8 @@
 | `<name>.cu` that includes `include/<interface>.h` | `<interface>` |
 | any other `<name>.cu` | `<name>_cuda` |
 
-A header `include/<interface>.h` declares the launchers that the sources of one library share.
+A header `include/<interface>.h` declares what the sources of one library share. A library of CUDA
+sources may describe itself to Python in one of them, `<library>_abi.cu`.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _INTERFACE = re.compile(r"include/(\w+)\.h")
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Sources that compile into one shared library.
+    """Sources that compile into one library.
 
     Attributes:
         name: What it is loaded by.
         cpu: C++ behind C names. Paths are relative to `kernels/`.
-        cuda: Plain CUDA behind C names.
+        cuda: Plain CUDA, kernels alone, and the library's description.
     """
 
     name: str
@@ -41,6 +42,12 @@ class Library:
     def sources(self) -> list[Path]:
         """The files that are compiled."""
         return [FOLDER / path for path in self.cpu + self.cuda]
+
+    @property
+    def abi(self) -> Path | None:
+        """The source that describes the library to Python, in C++; None if there is none."""
+        name = f"{self.name}_abi.cu"
+        return FOLDER / name if name in self.cuda else None
 
     @property
     def headers(self) -> list[Path]:

@@ -7,7 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
-from kernels.jit.errors import BuildError
+from kernels.jit.errors import BuildError, Damaged
 
 
 def refuse_writable_by_others(path: Path) -> None:
@@ -18,7 +18,8 @@ def refuse_writable_by_others(path: Path) -> None:
     lists keep other users out of a user's folders.
 
     Raises:
-        BuildError: Others can write there, or it is missing; the message names what.
+        BuildError: Others can write there; the message names what.
+        Damaged: It is missing.
     """
     if sys.platform == "win32":
         return
@@ -26,7 +27,7 @@ def refuse_writable_by_others(path: Path) -> None:
         try:
             found = part.stat()
         except OSError as error:
-            raise BuildError(f"{part} cannot be read: {error.strerror}") from error
+            raise Damaged(f"{part} cannot be read: {error.strerror}") from error
         if found.st_uid not in _trusted():
             raise BuildError(f"{path} is not loaded: {_named(part, path)} belongs to another user")
         if found.st_mode & stat.S_ISVTX:

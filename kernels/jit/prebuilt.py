@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from kernels.jit.errors import BuildError
+from kernels.jit.errors import BuildError, Damaged
 from kernels.jit.libraries import FOLDER, Library
 from kernels.jit.permissions import refuse_writable_by_others
 
@@ -57,12 +57,14 @@ class Image:
 Finder = Callable[[Library, Path, Mapping[str, str]], Image]
 
 _finders: dict[str, Finder] = {}
+ANY = ""  # in place of the name of a library
 
 
 def on_find(name: str, finder: Finder) -> None:
     """Have the image of the library `name`, of CUDA sources, found by `finder`.
 
-    It raises NoImage or BuildError as `find` does, Unsupported where no build would do either.
+    With ANY for a name, those of every library that does not describe itself. It raises NoImage or
+    BuildError as `find` does, Unsupported where no build would do either.
     """
     _finders[name] = finder
 
@@ -80,7 +82,8 @@ def find(library: Library, folder: Path | None = None) -> Image:
             it.
     """
     folder = IMAGES if folder is None else folder
-    finder = _find_cpu if library.cpu else _finders.get(library.name)
+    name = library.name if library.cpu or library.abi else ANY
+    finder = _find_cpu if library.cpu else _finders.get(name)
     if finder is None:
         raise NoImage("no images are made of it")
     return finder(library, folder, _manifest(folder))
@@ -101,9 +104,9 @@ def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
     try:
         content = (folder / name).read_bytes()
     except OSError as error:
-        raise BuildError(f"the image {name} cannot be read: {error.strerror}") from error
+        raise Damaged(f"the image {name} cannot be read: {error.strerror}") from error
     if hashlib.sha256(content).hexdigest() != made.get(name):
-        raise BuildError(f"the image {name} is damaged: its sha256 is not the manifest's")
+        raise Damaged(f"the image {name} is damaged: its sha256 is not the manifest's")
     return content
 
 
@@ -136,7 +139,7 @@ def _manifest(folder: Path) -> dict[str, str]:
     try:
         return dict(json.loads(path.read_text("utf-8"))["images"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BuildError(f"the manifest of images in {folder} cannot be read: {error}") from error
+        raise Damaged(f"the manifest of images in {folder} cannot be read: {error}") from error
 
 
 def _find_cpu(library: Library, folder: Path, made: Mapping[str, str]) -> Image:

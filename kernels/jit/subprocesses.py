@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernels.jit.errors import BuildError, CachedFailure
 
-TIME_LIMIT = 300.0  # seconds for one build; the slowest machine we know needs 60
+TIME_LIMIT = 300.0  # seconds for one build; the images of the network took 63 on two cores
 
 _children: set[subprocess.Popen[bytes]] = set()
 _stopped = threading.Event()
@@ -81,8 +81,7 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    # Asked first: ninja puts each compiler in a group of its own, and ends those only when it is
-    # itself ended politely.
+    # Asked first: what ends politely removes its temporary files.
     try:
         os.killpg(child.pid, signal.SIGTERM)
         deadline = time.monotonic() + 5

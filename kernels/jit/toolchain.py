@@ -1,4 +1,4 @@
-"""What compiles on this machine: the compilers, their flags, and what identifies them."""
+"""The C++ compiler of this machine: its commands and flags, and what identifies it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from importlib.util import find_spec
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -21,34 +19,25 @@ from kernels.jit.errors import BuildError
 
 SUFFIX = ".pyd" if sys.platform == "win32" else ".so"  # of a built library
 
-_targets: set[str] = set()
-
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """What compiles a library.
+    """What compiles a library for the CPU, and descriptions of CUDA libraries.
 
     Attributes:
         compiler: The path of the C++ compiler.
-        ninja: The path of ninja, which PyTorch's builder of CUDA libraries uses; else empty.
         digest: Covers everything about the compiler, and this CPU, that changes the code.
-        environment: Variables that the compiling process needs.
     """
 
     compiler: str
-    ninja: str
     digest: str
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def toolchain(*, cuda: bool = False) -> Toolchain:
+def toolchain() -> Toolchain:
     """Find the C++ compiler.
 
-    Args:
-        cuda: Find ninja and setuptools as well.
-
     Raises:
-        BuildError: One is missing, or the compiler does not run; the message says which.
+        BuildError: It is missing, or does not run.
     """
     wanted = os.environ.get("CXX") or ("cl" if sys.platform == "win32" else "c++")
     compiler = shutil.which(wanted)
@@ -58,12 +47,7 @@ def toolchain(*, cuda: bool = False) -> Toolchain:
             "darwin": "run xcode-select --install",
         }.get(sys.platform, "install g++")
         raise BuildError(f"no C++ compiler found: {install}")
-    ninja = shutil.which("ninja", path=search_path()) if cuda else ""
-    if ninja is None:
-        raise BuildError("ninja not found: run pip install ninja")
-    if cuda and find_spec("setuptools") is None:  # which PyTorch's builder imports
-        raise BuildError("setuptools not found: run pip install setuptools")
-    return Toolchain(compiler, ninja, _fingerprint(compiler))
+    return Toolchain(compiler, _fingerprint(compiler))
 
 
 def cpu_command(compiler: str, source: str, library: str) -> list[str]:
@@ -77,6 +61,26 @@ def cpu_command(compiler: str, source: str, library: str) -> list[str]:
     if sys.platform == "win32":
         return [compiler, *compile_flags(), "/LD", source, f"/Fe:{library}"]
     return [compiler, *compile_flags(), "-shared", source, "-o", library]
+
+
+def description_command(
+    compiler: str, source: str, library: str, headers: Iterable[Path], function: str
+) -> list[str]:
+    """The command that compiles what describes a CUDA library, which runs without a GPU.
+
+    Args:
+        compiler: The path of the C++ compiler.
+        source: The file to compile, CUDA's name for plain C++.
+        library: The file to write.
+        headers: Folders of CUDA's headers.
+        function: The C name of what returns the description.
+    """
+    folders = [f"-I{folder}" for folder in headers]
+    if sys.platform == "win32":
+        flags = ["/nologo", "/std:c++17", "/LD", *folders]
+        return [compiler, *flags, f"/Tp{source}", f"/Fe:{library}", "/link", f"/EXPORT:{function}"]
+    flags = ["-std=c++17", "-O1", "-fPIC", "-shared", *folders]
+    return [compiler, *flags, "-x", "c++", source, "-o", library]
 
 
 def compile_flags() -> list[str]:
@@ -102,67 +106,6 @@ def compile_flags() -> list[str]:
     ]
 
 
-def cuda_flags() -> list[str]:
-    """Flags for nvcc. No fast-math here either; the architecture is that of the GPU present.
-
-    STYLEFORGE_RACECHECK builds what compute-sanitizer's racecheck can follow, see
-    tests/sanitizer/launch_all_kernels.py.
-    """
-    return ["-O3", *(["-DSTYLEFORGE_RACECHECK"] if "STYLEFORGE_RACECHECK" in os.environ else [])]
-
-
-def use_targets(targets: Iterable[str]) -> None:
-    """Name the architectures for which sources are written, as nvcc calls them.
-
-    One with features of its own, such as "90a", is what a GPU of that architecture is compiled
-    for; others change nothing. kernels.network.dispatch names those of its table of backends.
-    """
-    _targets.update(targets)
-
-
-def cuda_environment() -> dict[str, str]:
-    """The variables that the compiling process needs to compile for this GPU.
-
-    Raises:
-        BuildError: There is no GPU, no nvcc, or one of another CUDA release than PyTorch's.
-    """
-    if not torch.cuda.is_available():
-        raise BuildError("no CUDA device")
-    compiler = nvcc()
-    if compiler is None:
-        raise BuildError("no CUDA compiler found: install the CUDA toolkit (nvcc)")
-    told = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
-    release = re.search(r"release (\d+)\.(\d+)", told.stdout)
-    if release is None:
-        raise BuildError(f"the CUDA compiler {compiler} does not run")
-    theirs = str(torch.version.cuda).partition(".")[0]
-    if release[1] != theirs:
-        raise BuildError(f"nvcc is of CUDA {release[1]}, PyTorch of CUDA {theirs}: they must agree")
-    return {
-        "CUDA_HOME": str(Path(compiler).resolve().parent.parent),
-        "TORCH_CUDA_ARCH_LIST": arch_list(*torch.cuda.get_device_capability()),
-        "STYLEFORGE_NVCC": f"{release[1]}.{release[2]}",
-    }
-
-
-def arch_list(major: int, minor: int) -> str:
-    """What PyTorch's builder compiles for on a GPU of this compute capability, such as "8.6"."""
-    features = "a" if f"{major}{minor}a" in _targets else ""
-    return f"{major}.{minor}{features}"
-
-
-def nvcc() -> str | None:
-    """The CUDA compiler: on the PATH, in CUDA_HOME or where Linux packages put it."""
-    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    return shutil.which("nvcc") or shutil.which("nvcc", path=str(Path(home) / "bin"))
-
-
-def search_path() -> str:
-    """PATH, after the folders where pip puts ninja when its environment is not activated."""
-    folders = [str(Path(sys.executable).parent), sysconfig.get_path("scripts")]
-    return os.pathsep.join([*dict.fromkeys(folders), os.environ.get("PATH", os.defpath)])
-
-
 def first_error(output: str) -> str:
     """The first line of a compiler's output that says what is wrong, without its place."""
     found = re.search(r"^.*?\b(?:fatal )?error\b(?: C\d+)?:?\s*(.+)$", output, re.MULTILINE)
@@ -172,8 +115,8 @@ def first_error(output: str) -> str:
 
 
 def load_error(error: OSError) -> str:
-    """What the loader of this system says; PyTorch keeps it behind a sentence of its own."""
-    return f"the built library does not load: {error.__cause__ or error}"
+    """What the loader of this system says of a built library, as a sentence."""
+    return f"the built library does not load: {error}"
 
 
 def _fingerprint(compiler: str) -> str:

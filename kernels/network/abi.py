@@ -1,16 +1,14 @@
 """What the network's library says of itself, and the ctypes mirror of its structs.
 
 Tile shapes, thread counts, shared memory and the numbering of layers, dtypes and precisions are
-stated in the C++ headers; `describe` reads them from the library. It refuses a library whose
-structs differ from the classes here.
+stated in the C++ headers; `parse` reads them as network_abi.cu tells them. It refuses a library
+whose structs differ from the classes here.
 """
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Mapping
-from ctypes import Structure, c_char_p, c_float, c_int, c_void_p
+from ctypes import Structure, c_float, c_int, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,7 +186,7 @@ class Sm80:
     """Everything network_sm80.cu says of itself."""
 
     source: str  # relative to `kernels/`
-    target: str  # the least architecture, as nvcc calls it
+    target: str  # the least architecture, as CUDA calls it
     dtypes: Mapping[str, int]
     convs: Mapping[str, Sm80Conv]
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
@@ -259,13 +257,11 @@ class Abi:
     sm90: Sm90
 
 
-@functools.lru_cache(maxsize=8)
-def describe(library: Any) -> Abi:
-    """Read the description of a loaded library.
+def parse(told: Mapping[str, Any]) -> Abi:
+    """Read the description of the network's library.
 
     Args:
-        library: The built network, any library that contains network_abi.cu, or what has its
-            function `styleforge_network_abi`.
+        told: What network_abi.cu returns, see kernels/driver/compiling.py.
 
     Returns:
         The numbers its C++ headers state.
@@ -273,9 +269,6 @@ def describe(library: Any) -> Abi:
     Raises:
         BuildError: A struct has another layout than its mirror here; the message names it.
     """
-    function = library.styleforge_network_abi
-    function.restype = c_char_p
-    told = json.loads(function())
     structs = {
         f"{namespace}.{name}": layout
         for namespace, layouts in told["structs"].items()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from kernels.driver.prebuilt import on
-from kernels.jit import build, toolchain
+from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.network import abi
 from kernels.network.gpu import Gpu
-from kernels.network.launchers import NetworkLibrary
+from kernels.network.launchers import Network
 from kernels.network.plan import NetworkPlan
 from kernels.network.sm80 import DTYPES, Sm80Plan
 from kernels.network.sm90 import Sm90Plan
@@ -34,7 +32,7 @@ PlanFactory = Callable[
         tuple[int, int, int],
         torch.dtype,
         torch.device,
-        NetworkLibrary,
+        Network,
         bool,
     ],
     NetworkPlan,
@@ -48,8 +46,8 @@ class Backend:
     Attributes:
         name: What `plan_for` knows it by.
         source: Its CUDA source, relative to `kernels/`.
-        target: The least architecture as nvcc calls it; with "a", the only one. A GPU of such an
-            architecture is compiled for with its own instructions.
+        target: The least architecture as CUDA calls it; with "a", the only one, which is compiled
+            for with its own instructions. The source states the same.
         dtypes: Of weights and activations.
         reason: Why a GPU cannot run a dtype with it, in words; empty if it can. Without an Abi,
             nothing is built yet and shared memory is not considered.
@@ -130,30 +128,27 @@ BACKENDS = (
 )
 
 
-toolchain.use_targets(backend.target for backend in BACKENDS)
-
-
 def available(
-    device: torch.device, dtype: torch.dtype, library: NetworkLibrary | None = None
+    device: torch.device, dtype: torch.dtype, library: Network | None = None
 ) -> tuple[Backend, ...]:
     """The backends that can run `dtype` on a CUDA device, the fastest first.
 
     Args:
         device: A CUDA device.
         dtype: Of weights and activations.
-        library: The built network; without it, shared memory is not considered.
+        library: The network on that GPU; without it, shared memory is not considered.
     """
-    gpu, told = Gpu.of(device), None if library is None else _describe(library)
+    gpu, told = Gpu.of(device), None if library is None else library.abi
     return tuple(backend for backend in BACKENDS if not backend.reason(gpu, dtype, told))
 
 
-def loaded(device: torch.device) -> NetworkLibrary:
+def loaded(device: torch.device) -> Network:
     """The network's library that is in use, on a CUDA device; KeyError if none is.
 
     Raises:
-        BuildError: It is made of images, and none is for that GPU.
+        BuildError: No image is for that GPU.
     """
-    return on(build.handle(NETWORK), device)
+    return build.handle(NETWORK).on(device)
 
 
 def unavailable_reason(device: torch.device, dtype: torch.dtype) -> str:
@@ -168,17 +163,11 @@ def unsupported(device: torch.device, dtype: torch.dtype) -> str:
     gpu, told = Gpu.of(device), None
     if not build.reason(NETWORK):
         try:
-            told = _describe(loaded(device))
+            told = loaded(device).abi
         except BuildError as error:
             return str(error)
     reasons = [backend.reason(gpu, dtype, told) for backend in BACKENDS]
     return "" if "" in reasons else reasons[-1]
-
-
-@functools.lru_cache(maxsize=8)
-def _describe(library: NetworkLibrary) -> abi.Abi:
-    """Parsed once, since it is asked for with every frame."""
-    return abi.describe(library)
 
 
 def plan_for(
@@ -187,7 +176,7 @@ def plan_for(
     shape: tuple[int, int, int],
     dtype: torch.dtype,
     device: torch.device,
-    library: NetworkLibrary | None = None,
+    library: Network | None = None,
     *,
     tf32: bool = False,
     backend: str = "",
@@ -200,7 +189,7 @@ def plan_for(
         shape: N, H, W of the pictures.
         dtype: Of activations in memory.
         device: A CUDA device.
-        library: The built network; the loaded one by default.
+        library: The network on that GPU; the loaded one by default.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
         backend: The name of a row of BACKENDS to use instead of the fastest.
 

@@ -1,15 +1,11 @@
-"""The network's launchers over the CUDA driver, in place of the compiled library.
+"""The network's launchers over the CUDA driver: which kernel of a layer, and how many blocks.
 
-What the C++ of network_sm80.cu and network_sm90.cu decides on the host, which kernel and how many
-blocks, is decided here; tests/kernels/network/test_launchers.py holds every launch equal.
+tests/kernels/network/test_launchers.py holds every launch to what is stored beside it.
 """
 
 from __future__ import annotations
 
-import ctypes
-import json
 from ctypes import Structure, c_void_p
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +17,18 @@ from kernels.driver.prebuilt import register
 from kernels.network import abi
 from kernels.ops.registry import NETWORK
 
-INVALID_VALUE = 1  # cudaErrorInvalidValue, which the C++ launchers return
+INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 
 
 class Network:
-    """What plans call in place of the compiled library, with the same names and arguments.
+    """The network's layers on one GPU, which plans launch.
 
-    A launcher returns an error as a number, 0 for success. Structs are passed themselves, as ctypes
-    allows where a pointer is declared; launchers are partial objects, which can be declared too.
+    A launcher returns an error as a number, a CUresult, 0 for success. `dtype`, `kind` and
+    `precision` are the numbers of the description; with `in_bytes`, frames are read or pictures
+    written as uint8; `blocks` are those for each of the samples.
+
+    Attributes:
+        abi: What the library says of itself.
 
     Args:
         images: The list of the folder.
@@ -38,7 +38,8 @@ class Network:
         driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU, or one that does is damaged.
+        BuildError: No image runs on the GPU, one that does is damaged, or the library does not
+            match this program.
     """
 
     def __init__(
@@ -53,9 +54,7 @@ class Network:
         self._kernels: dict[str, Kernel] = {}
         # By precision, kind and which pointers are null: finding a name takes as long as a launch.
         self._sm90_kernels: dict[tuple[int, int, bool, bool], Kernel] = {}
-        description = json.dumps(images.description).encode()
-        self.styleforge_network_abi = partial(lambda: description)
-        told = abi.describe(self)
+        self.abi = told = abi.parse(images.description)
         self._sm80, self._sm90 = told.sm80, told.sm90
         self._dtypes = {number: name for name, number in told.sm80.dtypes.items()}
         self._sm80_convs = {conv.kind: conv for conv in told.sm80.convs.values()}
@@ -65,18 +64,13 @@ class Network:
             for row in told.sm90.precisions.values()
             for conv in row.convs.values()
         }
-        self.styleforge_sm80_conv = partial(self._conv_sm80)
-        self.styleforge_sm80_first = partial(self._first_sm80)
-        self.styleforge_sm80_last = partial(self._last_sm80)
-        self.styleforge_sm90_conv = partial(self._conv_sm90)
-        self.styleforge_sm90_first = partial(self._first_sm90)
-        self.styleforge_sm90_last = partial(self._last_sm90)
 
     # sm80: a block for each tile
 
-    def _conv_sm80(
+    def styleforge_sm80_conv(
         self, kind: int, dtype: int, params: abi.Sm80ConvParams, samples: int, stream: c_void_p
     ) -> int:
+        """A 3x3 layer: a block for each tile."""
         conv = self._sm80_convs.get(kind)
         if conv is None:
             return INVALID_VALUE
@@ -87,7 +81,7 @@ class Network:
         grid = (tiling.rows * tiling.columns, tiling.copies, samples)
         return self._launch(self._sm80.source, name, conv, grid, stream, params)
 
-    def _first_sm80(
+    def styleforge_sm80_first(
         self,
         dtype: int,
         in_bytes: int,
@@ -95,14 +89,16 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
+        """The first layer."""
         first, tiling = self._sm80.first, params.tiling
         name = first.kernels[self._dtypes[dtype]][_stored(in_bytes)]
         grid = (tiling.rows * tiling.columns, 1, samples)
         return self._launch(self._sm80.source, name, first, grid, stream, params)
 
-    def _last_sm80(
+    def styleforge_sm80_last(
         self, dtype: int, in_bytes: int, params: abi.LastLayerParams, samples: int, stream: c_void_p
     ) -> int:
+        """The last layer."""
         last = self._sm80.last
         name = last.kernels[self._dtypes[dtype]][_stored(in_bytes)]
         grid = (-(-params.width // last.tile_w), -(-params.height // last.tile_h), samples)
@@ -110,7 +106,7 @@ class Network:
 
     # sm90: as many persistent blocks as the plan says
 
-    def _conv_sm90(
+    def styleforge_sm90_conv(
         self,
         kind: int,
         precision: int,
@@ -119,6 +115,7 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
+        """A 3x3 layer: persistent blocks."""
         key = precision, kind, params.residual is None, params.activated is None
         kernel = self._sm90_kernels.get(key)
         if kernel is None:
@@ -132,11 +129,13 @@ class Network:
             kernel = self._sm90_kernels[key] = self._kernel(self._sm90.source, name, conv)
         return kernel((blocks, 1, samples), stream, params)
 
-    def _first_sm90(self, precision: int, in_bytes: int, *rest: Any) -> int:
+    def styleforge_sm90_first(self, precision: int, in_bytes: int, *rest: Any) -> int:
+        """The first layer: params, blocks, samples and stream follow."""
         row = self._precisions.get(precision)
         return INVALID_VALUE if row is None else self._strips(row.first, in_bytes, *rest)
 
-    def _last_sm90(self, precision: int, in_bytes: int, *rest: Any) -> int:
+    def styleforge_sm90_last(self, precision: int, in_bytes: int, *rest: Any) -> int:
+        """The last layer, called as the first."""
         row = self._precisions.get(precision)
         return INVALID_VALUE if row is None else self._strips(row.last, in_bytes, *rest)
 
@@ -178,8 +177,6 @@ class Network:
             )
         return kernel
 
-
-NetworkLibrary = ctypes.CDLL | Network  # what plans call
 
 register(NETWORK, Network)
 

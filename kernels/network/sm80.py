@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from ctypes import POINTER, c_int, c_void_p
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +12,7 @@ from torch import Tensor
 from kernels.network import abi
 from kernels.network.abi import Sm80Conv, Sm80Edge
 from kernels.network.gpu import Gpu
-from kernels.network.launchers import NetworkLibrary
+from kernels.network.launchers import Network
 from kernels.network.plan import EPS, NetworkPlan, norm_after
 from kernels.weight_transforms import as_matrix, phase_weight
 
@@ -33,11 +31,8 @@ class Sm80Plan(NetworkPlan):
         shape: N, H, W of the pictures.
         dtype: torch.float16 or torch.bfloat16.
         device: A CUDA device.
-        library: The built network.
+        library: The network on that GPU.
         small: Whether to run the layers that need less shared memory.
-
-    Raises:
-        BuildError: The library does not match this program.
     """
 
     def __init__(
@@ -47,11 +42,11 @@ class Sm80Plan(NetworkPlan):
         shape: tuple[int, int, int],
         dtype: torch.dtype,
         device: torch.device,
-        library: NetworkLibrary,
+        library: Network,
         small: bool = False,
     ) -> None:
-        self._traits = abi.describe(library).sm80
-        self._library = _declared(library)
+        self._traits = library.abi.sm80
+        self._library = library
         self._code = self._traits.dtypes[DTYPES[dtype]]
         self._blocks = Gpu.of(device).multiprocessors
         self._small = small
@@ -204,15 +199,3 @@ def _edge_weight(weight: Tensor, axes: tuple[str, ...], layer: Sm80Edge) -> Tens
     matrix = as_matrix(weight, axes, order.rows, order.depth)
     rows, depth = matrix.shape
     return torch.nn.functional.pad(matrix, (0, layer.depth - depth, 0, layer.rows - rows))
-
-
-def _declared(library: NetworkLibrary) -> Any:
-    for name, arguments in (
-        ("styleforge_sm80_conv", abi.Sm80ConvParams),
-        ("styleforge_sm80_first", abi.FirstLayerParams),
-        ("styleforge_sm80_last", abi.LastLayerParams),
-    ):
-        function = getattr(library, name)
-        function.restype = c_int
-        function.argtypes = [c_int, c_int, POINTER(arguments), c_int, c_void_p]
-    return library

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from ctypes import POINTER, c_int, c_void_p
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +11,7 @@ from torch import Tensor
 from kernels.network import abi
 from kernels.network import sm90_layout as layout
 from kernels.network.gpu import Gpu
-from kernels.network.launchers import NetworkLibrary
+from kernels.network.launchers import Network
 from kernels.network.plan import EPS, NetworkPlan, norm_after
 
 # The layers by input and output channels; those of 128 channels depend on the size.
@@ -29,11 +27,8 @@ class Sm90Plan(NetworkPlan):
         shape: N, H, W of the pictures.
         dtype: torch.float16, torch.bfloat16 or torch.float32.
         device: A CUDA device of compute capability 9.0.
-        library: The built network.
+        library: The network on that GPU.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
-
-    Raises:
-        BuildError: The library does not match this program.
     """
 
     def __init__(
@@ -43,11 +38,11 @@ class Sm90Plan(NetworkPlan):
         shape: tuple[int, int, int],
         dtype: torch.dtype,
         device: torch.device,
-        library: NetworkLibrary,
+        library: Network,
         tf32: bool = False,
     ) -> None:
-        self._library = _declared(library)
-        self._traits = abi.describe(library).sm90
+        self._library = library
+        self._traits = library.abi.sm90
         name = {
             torch.float16: "fp16",
             torch.bfloat16: "bf16",
@@ -158,16 +153,3 @@ class Sm90Plan(NetworkPlan):
         return abi.Sm90StatisticsParams(
             entries.data_ptr(), merged.data_ptr(), tickets.data_ptr(), group
         )
-
-
-def _declared(library: NetworkLibrary) -> Any:
-    """`library` with the argument types of its launchers."""
-    for name, numbers, params in (
-        ("styleforge_sm90_conv", 2, abi.Sm90ConvParams),
-        ("styleforge_sm90_first", 2, abi.EdgeConvParams),
-        ("styleforge_sm90_last", 2, abi.EdgeConvParams),
-    ):
-        function = getattr(library, name)
-        function.restype = c_int
-        function.argtypes = [*[c_int] * numbers, POINTER(params), c_int, c_int, c_void_p]
-    return library

@@ -1,4 +1,4 @@
-"""Calls the functions of a native library through their C names, with tensors as arguments."""
+"""Calls functions and kernels of a native library by their C names, with tensors as arguments."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+
+from kernels.driver.launch import Kernel
+from kernels.driver.library import DriverLibrary
 
 MOST_CALLS = 4096  # that a launcher remembers
 _NUMBERS = frozenset({int, float, bool, type(None)})
@@ -131,40 +134,58 @@ class CudaLauncher(Calls):
     """A CUDA library on one GPU, for the `launch_cuda` of an operation's row.
 
     Args:
-        library: Has the launchers: a compiled library, or what was made of images.
+        library: What the library's images were made into on that GPU: a DriverLibrary or, of a
+            library with launchers of its own, these.
         gpu: The GPU that is current when an operation runs.
 
     Attributes:
-        library: Has the launchers.
+        library: The same.
         gpu: The GPU.
     """
 
-    __slots__ = ("gpu", "library")
+    __slots__ = ("_kernels", "gpu", "library")
 
     def __init__(self, library: Any, gpu: Gpu) -> None:
         super().__init__()
         self.library, self.gpu = library, gpu
+        self._kernels: dict[tuple[str, int], Kernel] = {}
 
     @property
     def stream(self) -> int:
         """PyTorch's current stream on the GPU, a CUstream."""
         return current_stream(self.gpu.index)
 
-    def __call__(self, function: str, *arguments: Argument) -> None:
-        """Call `int function(arguments..., void* stream)`, which returns a cudaError_t.
+    def __call__(
+        self, kernel: str, blocks: int | tuple[int, int, int], threads: int, *arguments: Argument
+    ) -> None:
+        """Launch a kernel of a DriverLibrary: `extern "C" __global__ void kernel(arguments...)`.
 
         Args:
-            function: The C name.
-            arguments: As those of CpuLauncher.
+            kernel: The C name.
+            blocks: How many along x, or along x, y and z; with none, nothing is launched.
+            threads: Of a block.
+            arguments: A tensor is passed as the address of its first element (`T*`), None as a null
+                pointer, a bool as `int`, an int as `long long`, a float as `double`. The kernel has
+                to declare these types: the driver copies as many bytes as it declares.
 
         Raises:
-            AttributeError: The library has no such function.
-            RuntimeError: The launcher returned an error.
+            AttributeError: The library has no such kernel.
+            BuildError: The GPU cannot run it.
+            RuntimeError: It could not be launched.
         """
-        run = getattr(self.library, function)
-        error = run(*(_as_c(argument) for argument in arguments), c_void_p(self.stream))
-        if error:
-            raise RuntimeError(f"{function} could not be launched: CUDA error {error}")
+        grid = (blocks, 1, 1) if isinstance(blocks, int) else blocks
+        if 0 in grid:
+            return
+        found = self._kernels.get((kernel, threads))
+        if found is None:
+            library: DriverLibrary = self.library
+            source = library.source_of(kernel)
+            if source is None:
+                raise AttributeError(f"the library has no kernel {kernel}")
+            found = library.kernel(source, kernel, threads, arguments=len(arguments))
+            self._kernels[kernel, threads] = found
+        if error := found(grid, self.stream, *map(_as_c, arguments)):
+            raise RuntimeError(f"{kernel} could not be launched: CUDA error {error}")
 
 
 def current_stream(index: int) -> int:

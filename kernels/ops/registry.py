@@ -18,7 +18,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import torch
 from torch import Tensor
 
-from kernels.driver.prebuilt import on
 from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu
@@ -358,7 +357,7 @@ def _launched_on_cuda(
 def _launcher_on(library: str, loaded: Any, device: torch.device) -> CudaLauncher | None:
     """The library on a GPU; None, and a warning, where no image of it is for that one."""
     try:
-        return CudaLauncher(on(loaded, device), Gpu.of(device.index))
+        return CudaLauncher(loaded.on(device), Gpu.of(device.index))
     except BuildError as error:
         _warn(f"{library} on {device}", str(error))
         return None

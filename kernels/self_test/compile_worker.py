@@ -1,14 +1,14 @@
 """Compiles one library and tests it; the child process behind kernels.jit.build.
 
-`python -m kernels.self_test.compile_worker NAME FOLDER SOURCE...` writes the library and
-`result.json` into FOLDER: the path of the library, and the reason it cannot be used, empty if it
-can. With `--images IMAGES` in place of sources it only tests the image of that folder. A crash of
-the compiler or of the new kernel ends this process, never the application.
+`python -m kernels.self_test.compile_worker NAME FOLDER SOURCE...` writes the library, of CUDA
+sources a folder of images, and `result.json` into FOLDER: the path of the library, and the reason
+it cannot be used, empty if it can. With `--images IMAGES` in place of sources it only tests the
+image of that folder. A crash of the compiler or of the new kernel ends this process, never the
+application.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import subprocess
@@ -20,10 +20,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kernels.driver import compiling
+from kernels.driver.compiling import Job
+from kernels.driver.images import too_old
 from kernels.driver.prebuilt import present
 from kernels.jit import build, prebuilt, toolchain
+from kernels.jit.cuda_tools import CudaTools, cuda_tools
 from kernels.jit.errors import BuildError
-from kernels.jit.libraries import LIBRARIES
+from kernels.jit.libraries import LIBRARIES, Library
+from kernels.jit.nvrtc import CompilationError
 from kernels.network import dispatch
 from kernels.ops.registry import NETWORK, OPS, Op
 from kernels.self_test.network import self_test as self_test_network
@@ -38,13 +43,11 @@ def main(name: str, folder: Path, *sources: str) -> None:
     try:
         if sources[:1] == ("--images",):
             build.adopt(name, prebuilt.find(LIBRARIES[name], Path(sources[1])).load())
-            gpus = _one_of_each_kind()
         else:
             built = str(_compile(name, folder, list(sources)))
-            _adopt(name, built)
-            gpus = ["cuda"]  # compiled for that one
+            build.adopt(name, build.load_built_file(LIBRARIES[name], Path(built)))
         self_test([op for op in OPS.values() if op.library == name and not op.is_composite])
-        for gpu in gpus if LIBRARIES[name].cuda else ():
+        for gpu in _one_of_each_kind() if LIBRARIES[name].cuda else ():
             if name == NETWORK:
                 _test_network(torch.device(gpu))
             self_test([op for op in OPS.values() if op.cuda == name], gpu)
@@ -72,10 +75,11 @@ def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
 
 
 def _one_of_each_kind() -> list[str]:
-    """The first GPU of each kind that this machine has."""
+    """The first GPU of each kind that this machine has, but for those that no image is for."""
     first: dict[str, str] = {}
     for index, gpu in enumerate(present()):
-        first.setdefault(gpu.name, f"cuda:{index}")
+        if not too_old(gpu.capability):
+            first.setdefault(gpu.name, f"cuda:{index}")
     return list(first.values())
 
 
@@ -108,46 +112,60 @@ def _copy(x: Any) -> Any:
     return x.clone() if isinstance(x, Tensor) else x
 
 
-def _adopt(name: str, built: str) -> None:
-    try:
-        build.adopt(name, ctypes.CDLL(built))
-    except OSError as error:
-        raise BuildError(toolchain.load_error(error)) from error
-
-
 def _compile(name: str, folder: Path, sources: list[str]) -> Path:
-    library = folder / f"{name}{toolchain.SUFFIX}"
     if LIBRARIES[name].cuda:
-        _compile_cuda(name, folder, sources)
-    else:
-        (source,) = sources
-        command = toolchain.cpu_command(os.environ["CXX"], source, str(library))
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        output = done.stdout + done.stderr
-        if done.returncode:
-            print(output, flush=True)  # noqa: T201  (into the log of the build)
-            raise BuildError(f"build failed: {toolchain.first_error(output)}")
+        return _compile_cuda(LIBRARIES[name], folder)
+    library = folder / f"{name}{toolchain.SUFFIX}"
+    (source,) = sources
+    command = toolchain.cpu_command(os.environ["CXX"], source, str(library))
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise _failed(done.stdout + done.stderr)
     return library
 
 
-def _compile_cuda(name: str, folder: Path, sources: list[str]) -> None:
-    from torch.utils import cpp_extension
-
+def _compile_cuda(library: Library, folder: Path) -> Path:
+    """Compile images for the GPUs of this machine; the folder that holds them."""
+    tools, images = cuda_tools(), folder / "images"
+    images.mkdir(mode=0o755)
     try:
-        cpp_extension.load(  # pyright: ignore[reportUnknownMemberType]
-            name=name,
-            sources=sources,
-            extra_cuda_cflags=toolchain.cuda_flags(),
-            build_directory=str(folder),
-            with_cuda=True,
-            is_python_module=False,
-            verbose=False,
-        )
-    except OSError as error:
-        raise BuildError(toolchain.load_error(error)) from error
-    except RuntimeError as error:
-        print(error, flush=True)  # noqa: T201  (into the log of the build)
-        raise BuildError(f"build failed: {toolchain.first_error(str(error))}") from error
+        description = _describe(library, tools, folder)
+        jobs = [
+            Job(source, architecture, tools.toolkit, tools.defines)
+            for source in compiling.sources_of(library, description)
+            for architecture in _architectures(source.target, tools)
+        ]
+        listed = compiling.make(library, description, jobs, images)
+    except subprocess.CalledProcessError as error:
+        raise _failed(error.stdout) from error
+    except CompilationError as error:
+        raise _failed(str(error)) from error
+    files = [f"{library.name}.json", *(image.file for image in listed.images)]
+    compiling.write_manifest(images, [images / file for file in files])
+    return images
+
+
+def _describe(library: Library, tools: CudaTools, folder: Path) -> dict[str, Any]:
+    if library.abi is None:
+        return {}
+    built = folder / f"{library.name}_abi{toolchain.SUFFIX}"
+    function = f"styleforge_{library.name}_abi"
+    command = toolchain.description_command(
+        *(os.environ["CXX"], str(library.abi), str(built), tools.toolkit.headers, function)
+    )
+    return compiling.describe(library, command, built, folder=folder)
+
+
+def _architectures(target: str, tools: CudaTools) -> list[str]:
+    """What a source is compiled for here: an architecture for each kind of GPU that runs it."""
+    found = (compiling.architecture_for(target, each) for each in tools.capabilities)
+    return [architecture for architecture in found if architecture is not None]
+
+
+def _failed(output: str) -> BuildError:
+    """The reason that a compiler's output gives; all of it is kept in the log of the build."""
+    print(output, flush=True)  # noqa: T201
+    return BuildError(f"build failed: {toolchain.first_error(output)}")
 
 
 if __name__ == "__main__":

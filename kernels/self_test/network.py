@@ -11,13 +11,13 @@ from torch import Tensor
 
 from kernels.jit.errors import BuildError
 from kernels.network.dispatch import available, plan_for
-from kernels.network.launchers import NetworkLibrary
+from kernels.network.launchers import Network
 
 # The second shape is large enough for large tiles.
 CONFIGS = (2, 37, 54), (1, 512, 544)
 
 
-def self_test(library: NetworkLibrary, device: torch.device) -> float:
+def self_test(library: Network, device: torch.device) -> float:
     """Compare every backend that runs on a GPU with PyTorch in float64.
 
     The network has two residual blocks and random weights; precisions are FP16 and FP32.
@@ -47,7 +47,7 @@ def _psnr(
     shape: tuple[int, int, int],
     dtype: torch.dtype,
     device: torch.device,
-    library: NetworkLibrary,
+    library: Network,
     backend: str,
 ) -> float:
     generator = torch.Generator().manual_seed(0)

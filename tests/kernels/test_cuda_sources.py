@@ -1,4 +1,4 @@
-"""Every CUDA source compiles, without a warning, for every architecture the toolkit knows."""
+"""Every kernel compiles, without a warning, for every architecture the toolkit knows."""
 
 from __future__ import annotations
 
@@ -7,11 +7,26 @@ import subprocess
 
 import pytest
 
-from kernels.jit import toolchain
+from kernels.driver.compiling import runs_on, sources_of
+from kernels.jit.cuda_tools import nvcc
 from kernels.jit.libraries import FOLDER, LIBRARIES
+from tests.kernels.driver import stubs
 
-SOURCES = [source for library in LIBRARIES.values() for source in library.cuda]
-NVCC = toolchain.nvcc()
+LIBRARIES_OF_KERNELS = [library for library in LIBRARIES.values() if library.cuda]
+SOURCES = [
+    (library.name, source)
+    for library in LIBRARIES_OF_KERNELS
+    for source in library.cuda
+    if FOLDER / source != library.abi
+]
+NVCC = nvcc()
+
+# nvcc instantiates those templates alone that something refers to.
+EVERY_KERNEL = """\
+#include "{source}"
+extern const void* const kernels[] = {{
+{rows}}};
+"""
 
 
 def architectures() -> list[str]:
@@ -29,20 +44,49 @@ def quick() -> list[str]:
     return ["--Ofast-compile=max"] if "--Ofast-compile" in told.stdout else []
 
 
+@pytest.fixture(scope="module")
+def described(tmp_path_factory):
+    """The sources of each library, with their targets and kernels."""
+    folder = tmp_path_factory.mktemp("abi")
+    return {
+        library.name: {
+            source.name: source
+            for source in sources_of(
+                library, stubs.description(library.name, folder) if library.abi else {}
+            )
+        }
+        for library in LIBRARIES_OF_KERNELS
+    }
+
+
 @pytest.mark.skipif(NVCC is None, reason="there is no nvcc here")
 @pytest.mark.parametrize("architecture", architectures())
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_cuda_source_compiles_without_a_warning(source, architecture, tmp_path):
+@pytest.mark.parametrize(("library", "source"), SOURCES)
+def test_every_kernel_compiles_without_a_warning(
+    library, source, architecture, described, tmp_path
+):
+    found = described[library][source]
+    if not runs_on(found.target, f"sm_{architecture}"):
+        pytest.skip(f"{source} is for sm_{found.target}")
+    rows = "".join(f"    reinterpret_cast<const void*>(&{name}),\n" for name in found.kernels)
+    every = tmp_path / source
+    every.write_text(EVERY_KERNEL.format(source=FOLDER / source, rows=rows), "utf-8")
     target = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
     flags = ["-std=c++17", *quick(), "-Werror", "all-warnings", "-Xcompiler", "-Wall"]
     command = [str(NVCC), *flags, target, "-cubin", "-o", str(tmp_path / "out.cubin")]
-    ran = subprocess.run([*command, str(FOLDER / source)], capture_output=True, text=True)
+    ran = subprocess.run([*command, str(every)], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
+    image = (tmp_path / "out.cubin").read_bytes()
+    assert image.count(b".text.") >= len(found.kernels), "every kernel is in it"
+
+
+def test_every_source_is_described(described):
+    named = [(library, source) for library, sources in described.items() for source in sources]
+    assert sorted(named) == sorted(SOURCES)
 
 
 def test_no_cuda_source_needs_a_torch_header():
-    cuda = [library for library in LIBRARIES.values() if library.cuda]
-    headers = {header for library in cuda for header in library.headers}
+    headers = {header for library in LIBRARIES_OF_KERNELS for header in library.headers}
     assert headers
-    for path in (*headers, *(FOLDER / source for source in SOURCES)):
+    for path in (*headers, *(FOLDER / source for _, source in SOURCES)):
         assert "torch" not in path.read_text("utf-8"), path

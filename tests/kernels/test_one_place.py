@@ -15,6 +15,7 @@ import pytest
 
 from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
+from kernels.jit.nvrtc import compile_source
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERY = "tests/kernels/ops/test_every_operation.py"
@@ -33,16 +34,10 @@ STYLEFORGE_EXPORT int styleforge_leaky_cpu(int64_t threads, const double* x, dou
 """
 
 CUDA = """\
-__global__ void leaky(const float* x, float* y, long long count, float slope) {
+extern "C" __global__ void styleforge_leaky(const float* x, float* y, long long count,
+                                            double slope) {
     const long long i = 1ll * blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) y[i] = x[i] > 0 ? x[i] : x[i] * slope;
-}
-
-extern "C" int styleforge_leaky(const float* x, float* y, long long count, double slope,
-                                void* stream) {
-    leaky<<<(count + 255) / 256, 256, 0, static_cast<cudaStream_t>(stream)>>>(
-        x, y, count, static_cast<float>(slope));
-    return cudaGetLastError();
+    if (i < count) y[i] = x[i] > 0 ? x[i] : x[i] * static_cast<float>(slope);
 }
 """
 
@@ -75,7 +70,7 @@ def _launch_cuda(launch: CudaLauncher, x: Tensor, slope: float = 0.1) -> Tensor:
         return _reference(x, slope)
     x = x.contiguous()
     y = torch.empty_like(x)
-    launch("styleforge_leaky", x, y, x.numel(), slope)
+    launch("styleforge_leaky", -(-x.numel() // 256), 256, x, y, x.numel(), slope)
     return y
 
 
@@ -170,9 +165,47 @@ def test_a_new_operation_is_built_called_and_listed_everywhere(tree):
     assert "5 passed" in tested.stdout
 
 
-@pytest.mark.skipif(toolchain.nvcc() is None, reason="there is no nvcc here")
-def test_its_cuda_source_compiles(tree, tmp_path):
-    command = [str(toolchain.nvcc()), "-std=c++17", "-arch=sm_80", "-cubin"]
-    command += ["-o", str(tmp_path / "leaky.cubin"), str(tree / "kernels" / "leaky.cu")]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
+CALL = """\
+import hashlib
+import lzma
+import sys
+from pathlib import Path
+
+import torch
+
+from kernels.driver.compiling import sources_of
+from kernels.driver.driver import Driver
+from kernels.driver.images import Image, ImageList
+from kernels.driver.library import DriverLibrary
+from kernels.jit.libraries import LIBRARIES
+from kernels.ops import launcher, leaky
+
+folder, code = Path(sys.argv[2]), b"image\\0"
+(source,) = sources_of(LIBRARIES["leaky_cuda"], {})
+assert (source.name, source.kernels) == ("leaky.cu", ("styleforge_leaky",))
+image = Image("leaky.xz", source.name, "sm_90", hashlib.sha256(code).hexdigest())
+(folder / image.file).write_bytes(lzma.compress(code))
+names = {source.name: {name: name for name in source.kernels}}
+images = ImageList("leaky_cuda", "", {}, names, (image,))
+library = DriverLibrary(images, folder, (9, 0), 0, Driver(sys.argv[1]))
+launcher.current_stream = lambda index: 7
+launch = launcher.CudaLauncher(library, launcher.Gpu(0, 132, 9))
+leaky._launch_cuda(launch, torch.ones(1000), 0.5)
+"""
+
+
+def test_its_kernel_is_found_in_its_source_and_launched(tree, stub_path, tmp_path):
+    called = run(tree, "-c", CALL, str(stub_path), str(tmp_path))
+    assert called.returncode == 0, called.stderr
+
+
+def test_its_kernel_compiles(tree, toolkit):
+    made = compile_source(
+        toolkit,
+        tree / "kernels" / "leaky.cu",
+        tree / "kernels" / "include",
+        "sm_80",
+        ["styleforge_leaky"],
+    )
+    assert made.kernels == {"styleforge_leaky": "styleforge_leaky"}
+    assert made.image.startswith(b"\x7fELF")

@@ -2,12 +2,12 @@
 
     compute-sanitizer --tool memcheck python -m tests.sanitizer.launch_all_kernels
     compute-sanitizer --tool initcheck python -m tests.sanitizer.launch_all_kernels
-    STYLEFORGE_RACECHECK=1 compute-sanitizer --tool racecheck --kernel-name kns=styleforge \
-        python -m tests.sanitizer.launch_all_kernels
+    STYLEFORGE_BUILD=1 STYLEFORGE_RACECHECK=1 compute-sanitizer --tool racecheck \
+        --kernel-name kns=styleforge python -m tests.sanitizer.launch_all_kernels
 
-Build first (`styleforge doctor` does): under the sanitizer a build takes very long. Racecheck sees
-only the threads that arrive at a barrier, so that STYLEFORGE_RACECHECK builds kernels in which all
-do.
+Build first (`styleforge doctor` does, with the same variables): under the sanitizer a build takes
+very long. Racecheck sees only the threads that arrive at a barrier, so that STYLEFORGE_RACECHECK
+builds kernels in which all do.
 """
 
 from __future__ import annotations

@@ -7,8 +7,10 @@ import lzma
 
 import pytest
 
+from kernels.driver import compiling
+from kernels.driver.compiling import Source
 from kernels.driver.images import Image, ImageList
-from kernels.jit.libraries import LIBRARIES
+from kernels.jit.libraries import LIBRARIES, Library
 from tools.prebuild import cuda
 
 NETWORK = LIBRARIES["network"]
@@ -82,24 +84,23 @@ def test_a_folder_that_is_not_there_is_made(tmp_path, compiled):
     assert compiled == ["network"]
 
 
-def test_every_library_that_describes_itself_is_compiled(tmp_path, compiled, monkeypatch):
+def test_a_library_that_does_not_describe_itself_is_compiled_for_every_architecture(
+    tmp_path, monkeypatch
+):
+    library = Library("scale_cuda", cuda=("scale.cu",))
+    (tmp_path / "scale.cu").write_text('extern "C" __global__ void scale(float* x) {}\n')
+    jobs = []
+    monkeypatch.setattr(compiling, "FOLDER", tmp_path)
+    monkeypatch.setattr(cuda, "unpacked", lambda release, _tools: release)
+    monkeypatch.setattr(compiling, "make", lambda *arguments: jobs.extend(arguments[2]))
+    cuda._build(library, tmp_path, tmp_path)
+    assert {job.source for job in jobs} == {Source("scale.cu", "75", ("scale",))}
+    compiled_for = {(job.toolkit, job.architecture) for job in jobs}
+    every = {(release, name) for release, names in cuda.ARCHITECTURES.items() for name in names}
+    assert compiled_for == every - {("12.6", "sm_90a")}
+
+
+def test_every_library_of_cuda_sources_is_compiled(tmp_path, compiled, monkeypatch):
     monkeypatch.setattr(cuda, "LIBRARIES", LIBRARIES)
     cuda.build(tmp_path)
     assert compiled == ["network", "operations"]
-
-
-def test_a_description_lists_target_and_kernels_of_each_source():
-    described = {
-        "structs": {},
-        "a": {
-            "source": "a.cu",
-            "target": "80",
-            "first": {"kernels": {"x": "k<1>", "y": {"z": "k<2>"}}, "threads": 1},
-            "last": [],
-        },
-        "b": {"source": "b.cu", "target": "90a", "kernels": {"x": "k<1>", "again": "k<1>"}},
-    }
-    assert cuda.kernels_of(described) == {
-        "a.cu": ("80", ["k<1>", "k<2>"]),
-        "b.cu": ("90a", ["k<1>"]),
-    }

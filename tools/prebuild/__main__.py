@@ -6,15 +6,15 @@ An image is made once for each digest of its sources; others of the folder are r
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import sys
 from pathlib import Path
 
+from kernels.driver import compiling
+from kernels.jit.errors import BuildError
+from kernels.jit.nvrtc import CompilationError
 from kernels.jit.prebuilt import IMAGES, MANIFEST
 from tools.prebuild import cpu, cuda
 from tools.prebuild.cpu import PrebuildError
-from tools.prebuild.nvrtc import CompilationError
 
 
 def main() -> int:
@@ -25,7 +25,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         images = [*cpu.build(folder), *cuda.build(folder)]
-    except (PrebuildError, CompilationError) as error:
+    except (PrebuildError, CompilationError, BuildError) as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 1
     write_manifest(folder, images)
@@ -36,11 +36,10 @@ def main() -> int:
 
 def write_manifest(folder: Path, images: list[Path]) -> None:
     """Name the images with their sha256, and remove what else is in the folder."""
-    made = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in images}
-    text = json.dumps({"images": made}, indent=1) + "\n"
-    (folder / MANIFEST).write_text(text, "utf-8")
+    compiling.write_manifest(folder, images)
+    kept = {MANIFEST, *(path.name for path in images)}
     for path in folder.iterdir():
-        if path.name not in made and path.name != MANIFEST:
+        if path.name not in kept:
             path.unlink()
 
 

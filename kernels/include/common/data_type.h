@@ -1,4 +1,4 @@
-// The numbering of element types in operations.h.
+// The numbering of element types in the kernels' structs.
 #pragma once
 
 namespace styleforge {

@@ -6,7 +6,7 @@
 
 namespace styleforge::sm80 {
 
-// The least architecture these layers run on, as nvcc calls it.
+// The least architecture these layers run on, as CUDA calls it.
 constexpr const char* kTarget = "80";
 
 // The `dtype` of the launchers.

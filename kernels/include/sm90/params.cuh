@@ -1,4 +1,4 @@
-// What the launchers of network_sm90.cu are called with. kernels/network/abi.py mirrors these
+// What the kernels of network_sm90.cu are called with. kernels/network/abi.py mirrors these
 // structs, and network_abi.cu describes them, so that loading a library that differs fails.
 #pragma once
 

@@ -15,7 +15,7 @@ constexpr int kMaxGroups = 12;           // groups of blocks whose statistics a 
 constexpr int kStagingBytes = 9216;      // per warpgroup, where accumulators wait to be stored
 constexpr int kMaxSharedBytes = 232448;  // that a block can have
 
-// The only architecture these layers run on, as nvcc calls it.
+// The only architecture these layers run on, as CUDA calls it.
 constexpr const char* kTarget = "90a";
 
 // The `precision` of the launchers.

@@ -1,7 +1,6 @@
-"""The single operations' launchers over the CUDA driver, in place of the compiled C++.
+"""The single operations' launchers over the CUDA driver: which kernels, and how many blocks.
 
-What conv2d.cu and instance_norm.cu decide on the host, which kernel and how many blocks, is decided
-here; tests/kernels/ops/cuda/test_launchers.py holds every launch equal.
+tests/kernels/ops/cuda/test_launchers.py holds every launch to what is stored beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from kernels.ops.cuda.structs import (
 )
 from kernels.ops.registry import OPERATIONS
 
-INVALID_VALUE = 1  # cudaErrorInvalidValue, which the C++ launchers return
+INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 PLAIN = 0  # STYLEFORGE_PLAIN
 MOMENTS_BYTES = 16  # of PartialMoments and Affine
 MOST_SHAPES = 4096  # whose launches are remembered
@@ -44,10 +43,10 @@ _Stream = c_void_p | int | None
 
 
 class Operations:
-    """What include/operations.h declares, with the same names and arguments.
+    """The single operations on one GPU.
 
-    Structs are passed themselves, addresses as numbers. A launcher returns an error as a number, 0
-    for success.
+    Structs are passed themselves, addresses as numbers. A launcher returns an error as a number, a
+    CUresult, 0 for success. None of them allocates.
 
     Attributes:
         launches: What was taken down; None where launchers launch.

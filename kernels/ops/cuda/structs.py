@@ -7,7 +7,22 @@ from typing import Any
 
 
 class StyleforgeNorm(Structure):
-    """Mirror of StyleforgeNorm in include/operations.h, as the next three classes."""
+    """y = relu(norm(x) * gamma + beta + residual), dense [N, C, P] or, channels last, [N, P, C].
+
+    No kernel takes it: the launchers take it apart.
+
+    Attributes:
+        x: This and the other pointers are addresses.
+        residual: As x, or null.
+        gamma: [C], or null; `beta` likewise.
+        y: As x; may be x.
+        scratch: Of styleforge_norm_scratch bytes, 16-byte aligned.
+        type: Of x, residual and y, as include/common/data_type.h numbers it.
+        parameter_type: Of gamma and beta.
+        vectorized: Whether 16 bytes are loaded at a time where shape and addresses allow.
+        multiprocessors: Of the GPU.
+        clusters: Whether the GPU has thread block clusters.
+    """
 
     _fields_ = [
         *((name, c_void_p) for name in ("x", "residual", "gamma", "beta", "y", "scratch")),
@@ -19,7 +34,7 @@ class StyleforgeNorm(Structure):
 
 
 class StyleforgeConvolution(Structure):
-    """A convolution with its border."""
+    """Mirror of StyleforgeConvolution in include/operations.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("x", "packed", "bias", "affine", "y", "parts")),
@@ -32,13 +47,20 @@ class StyleforgeConvolution(Structure):
 
 
 class StyleforgeConvNormRelu(Structure):
-    """A convolution and the norm after it."""
+    """relu(norm(conv(x))), or norm(conv(x)): conv.parts is set, norm.x and norm.y are conv.y."""
 
     _fields_ = [("conv", StyleforgeConvolution), ("norm", StyleforgeNorm)]
 
 
 class StyleforgeResidualBlock(Structure):
-    """Two convolutions, each with its norm."""
+    """x + norm(conv(relu(norm(conv(x))))): two 3x3 convolutions of equally many channels.
+
+    Attributes:
+        first: Its x, y, packed, parts and bias are set, as those of `second` but for bias.
+        first_norm: Of what the first stores.
+        second_norm: Its residual is x.
+        affine: The address of [N, C] float4.
+    """
 
     _fields_ = [
         ("first", StyleforgeConvolution),
@@ -94,13 +116,11 @@ class Cut(Structure):
     ]
 
 
+# Those that kernels take, by their names in C++.
 STRUCTURES: dict[str, type[Any]] = {
     mirror.__name__: mirror
     for mirror in (
-        StyleforgeNorm,
         StyleforgeConvolution,
-        StyleforgeConvNormRelu,
-        StyleforgeResidualBlock,
         Convolution,
         PartialMomentsView,
         AffineParameters,

@@ -1,4 +1,4 @@
-// How both stubs write down a launch: a line each, fields separated by a space.
+// How the driver's stub writes down a launch: a line each, fields separated by a space.
 //
 //     name  grid  block  dynamic shared bytes  most of them  stream  attributes  arguments in hex
 #pragma once

@@ -9,9 +9,10 @@ import lzma
 import pytest
 
 from kernels.driver import images
+from kernels.driver.compiling import runs_on
 from kernels.driver.images import Image, ImageList, too_old
 from kernels.jit.errors import BuildError
-from tools.prebuild.cuda import ARCHITECTURES, runs_on
+from tools.prebuild.cuda import ARCHITECTURES
 
 CODE = b"machine code\0"
 

@@ -13,7 +13,7 @@ import torch
 from kernels.driver import prebuilt as driver_images
 from kernels.driver.driver import Driver
 from kernels.driver.images import Image, ImageList
-from kernels.driver.prebuilt import Gpu, PerDevice, on
+from kernels.driver.prebuilt import Gpu, PerDevice
 from kernels.jit import build, prebuilt
 from kernels.jit.errors import BuildError, Unsupported
 from kernels.jit.libraries import LIBRARIES
@@ -73,14 +73,9 @@ def test_an_image_is_loaded_for_each_gpu_once(folder, gpus, made):
     assert (image.name, image.made_for) == ("network.json", "sm_90")
     library = image.load()
     assert [each.arguments[3] for each in made] == [0, 1]
-    assert on(library, torch.device("cuda")) is made[0]
-    assert on(library, torch.device("cuda:1")) is on(library, torch.device("cuda:1")) is made[1]
+    assert library.on(torch.device("cuda")) is made[0]
+    assert library.on(torch.device("cuda:1")) is library.on(torch.device("cuda:1")) is made[1]
     assert len(made) == 2
-
-
-def test_a_compiled_library_is_one_for_all_gpus():
-    library = object()
-    assert on(library, torch.device("cuda:3")) is library
 
 
 def test_it_is_tested_again_for_another_gpu_driver_or_image(folder, gpus, monkeypatch):

@@ -81,26 +81,6 @@ def test_a_library_without_a_source_is_named():
     assert build.reason("typo") == "no source belongs to a library 'typo'"
 
 
-def test_for_a_gpu_ninja_is_needed_and_the_reason_says_so(monkeypatch, tmp_path, compiler):
-    monkeypatch.setattr(toolchain, "search_path", lambda: str(tmp_path))
-    assert not toolchain.toolchain().ninja
-    with pytest.raises(BuildError, match="ninja not found: run pip install ninja"):
-        toolchain.toolchain(cuda=True)
-
-
-def test_for_a_gpu_setuptools_is_needed_and_the_reason_says_so(monkeypatch, compiler):
-    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
-    assert toolchain.toolchain().compiler
-    with pytest.raises(BuildError, match="setuptools not found: run pip install setuptools"):
-        toolchain.toolchain(cuda=True)
-
-
-def test_ninja_is_found_where_pip_put_it_whatever_the_path(monkeypatch, compiler):
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    ninja = Path(toolchain.toolchain(cuda=True).ninja)
-    assert Path(sys.executable).parent == ninja.parent
-
-
 def test_a_compiler_that_does_not_run_is_named(monkeypatch, tmp_path):
     path = tmp_path / "c++"
     path.write_text("#!/bin/sh\necho 'no licence' >&2; exit 3\n")

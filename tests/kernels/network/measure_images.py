@@ -1,9 +1,9 @@
-"""Measures the network's images beside the compiled library; needs a GPU, nvcc and images.
+"""Measures the network's images; needs a GPU and images for it.
 
     python -m tests.kernels.network.measure_images
 
-Prints the milliseconds that loading takes, the microseconds of a launch from Python, and for each
-size and precision the milliseconds of a frame, interleaved, of the library and of the images.
+Prints the milliseconds that loading takes and, for each size, precision and plan, the milliseconds
+of a frame and the microseconds of a launch from Python.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from ctypes import c_void_p
 
 import torch
 
-from kernels.driver.prebuilt import on
-from kernels.jit import build, prebuilt
+from kernels.jit import prebuilt
+from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
-from kernels.network import dispatch
 from kernels.network.dispatch import available, plan_for
 from kernels.network.plan import NetworkPlan
 from kernels.ops.registry import NETWORK
@@ -40,11 +39,11 @@ def main() -> None:
     device = torch.device("cuda", torch.cuda.current_device())
     torch.zeros(1, device=device)  # the context is not part of what loading costs
     began = time.perf_counter()
-    images = on(prebuilt.find(LIBRARIES[NETWORK]).load(), device)
+    try:
+        library = prebuilt.find(LIBRARIES[NETWORK]).load().on(device)
+    except BuildError as error:
+        sys.exit(str(error))
     _tell(f"images loaded in {(time.perf_counter() - began) * 1e3:.1f} ms")
-    if not build.load(NETWORK):
-        sys.exit(f"the library cannot be compiled here: {build.reason(NETWORK)}")
-    libraries = {"library": dispatch.loaded(device), "images": images}
     weights = {
         name: torch.randn(shape) / math.sqrt(math.prod(shape[1:]) or 1)
         for name, shape in _shapes(5).items()
@@ -52,35 +51,29 @@ def main() -> None:
     with torch.inference_mode():
         for shape in SIZES:
             for name, (dtype, tf32) in PRECISIONS.items():
-                for backend in available(device, dtype, libraries["library"]):
-                    plans = [
-                        plan_for(
-                            weights, 5, shape, dtype, device, each, tf32=tf32, backend=backend.name
-                        )
-                        for each in libraries.values()
-                    ]
-                    theirs, ours = _frame_ms(plans)
+                for backend in available(device, dtype, library):
+                    plan = plan_for(
+                        weights, 5, shape, dtype, device, library, tf32=tf32, backend=backend.name
+                    )
                     _tell(
-                        f"{shape[2]}x{shape[1]} {name} {backend.name}: library {theirs:.4f} ms, "
-                        f"images {ours:.4f} ms ({ours / theirs - 1:+.1%}); "
-                        f"launch {_launch_us(plans[0]):.2f} us, {_launch_us(plans[1]):.2f} us"
+                        f"{shape[2]}x{shape[1]} {name} {backend.name}: "
+                        f"frame {_frame_ms(plan):.4f} ms, launch {_launch_us(plan):.2f} us"
                     )
 
 
-def _frame_ms(plans: list[NetworkPlan]) -> list[float]:
-    """The median time of a frame of each plan, taken in turn."""
-    times: list[list[float]] = [[] for _ in plans]
+def _frame_ms(plan: NetworkPlan) -> float:
+    """The median time of a frame."""
+    times: list[float] = []
     for round_ in range(ROUNDS + 1):
-        for plan, found in zip(plans, times, strict=True):
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            for _ in range(FRAMES):
-                plan.replay()
-            end.record()
-            torch.cuda.synchronize()
-            if round_:  # the first captures the graph
-                found.append(start.elapsed_time(end) / FRAMES)
-    return [statistics.median(found) for found in times]
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(FRAMES):
+            plan.replay()
+        end.record()
+        torch.cuda.synchronize()
+        if round_:  # the first captures the graph
+            times.append(start.elapsed_time(end) / FRAMES)
+    return statistics.median(times)
 
 
 def _launch_us(plan: NetworkPlan) -> float:

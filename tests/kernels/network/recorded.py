@@ -6,10 +6,14 @@ import ctypes
 import itertools
 from collections.abc import Iterator
 from ctypes import Structure, c_char_p, c_int, c_void_p
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from kernels.network import abi
+from tests.kernels.driver.launches import Told, launch
 
+FILE = Path(__file__).with_name("launches.txt")
+WHAT = "Launches of the network's layers"
 SIZES = [(8, 16), (37, 54), (180, 320)]  # height and width of what is tiled
 STREAM = c_void_p(0x1234)
 
@@ -81,6 +85,15 @@ def _tiling(size: tuple[int, int], layer: abi.Sm80Conv | abi.Sm80Edge, copies: i
     return abi.Tiling(*size, layer.tile_h, layer.tile_w, rows, columns, copies)
 
 
+def told(library: Any, stub: Any, made: Iterator[Call]) -> Iterator[Told]:
+    """Make the calls, as `record` does; what became of each."""
+    for call, error, line in record(library, stub, made):
+        launches = (line.rstrip("\n").split(" "),) if line else ()
+        yield Told(
+            call.launcher, error, tuple(launch(fields, values) for *fields, values in launches)
+        )
+
+
 def record(library: Any, stub: Any, made: Iterator[Call]) -> list[tuple[Call, int, str]]:
     """Make the calls.
 
@@ -94,9 +107,9 @@ def record(library: Any, stub: Any, made: Iterator[Call]) -> list[tuple[Call, in
     """
     stub.stub_take.restype = c_char_p
     size = c_int.in_dll(stub, "stub_parameter_bytes")
-    told: list[tuple[Call, int, str]] = []
+    made_of: list[tuple[Call, int, str]] = []
     for call in made:
         size.value = ctypes.sizeof(call.params)
         error = getattr(library, call.launcher)(*call.arguments, STREAM)
-        told.append((call, error, stub.stub_take().decode()))
-    return told
+        made_of.append((call, error, stub.stub_take().decode()))
+    return made_of

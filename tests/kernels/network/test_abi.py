@@ -15,13 +15,8 @@ STATIC_SHARED_BYTES = 7_000  # at most, beside the dynamic shared memory of a la
 PARAMS = ["include/common/welford.cuh", "include/sm80/params.cuh", "include/sm90/params.cuh"]
 
 
-@pytest.fixture(autouse=True)
-def forget():
-    abi.describe.cache_clear()
-
-
-def test_the_library_and_its_mirror_agree(described_library):
-    told = abi.describe(described_library)
+def test_the_library_and_its_mirror_agree(description):
+    told = abi.parse(description)
     assert told.sm80.dtypes == {"float16": 0, "bfloat16": 1}
     assert [row.number for row in told.sm90.precisions.values()] == [0, 1, 2, 3]
 
@@ -37,7 +32,7 @@ def test_every_struct_of_the_launchers_is_described():
 
 
 @pytest.mark.parametrize("name", abi.STRUCTURES)
-def test_a_struct_whose_fields_are_swapped_is_refused(name, described_library, monkeypatch):
+def test_a_struct_whose_fields_are_swapped_is_refused(name, description, monkeypatch):
     fields = list(abi.STRUCTURES[name]._fields_)
     first, second = fields[:2]
     fields[:2] = [(second[0], first[1]), (first[0], second[1])]
@@ -46,21 +41,21 @@ def test_a_struct_whose_fields_are_swapped_is_refused(name, described_library, m
     with pytest.raises(
         BuildError, match=rf"struct {name} has .*{sorted((first[0], second[0]))[0]}"
     ):
-        abi.describe(described_library)
+        abi.parse(description)
 
 
-def test_a_struct_of_another_size_is_refused(described_library, monkeypatch):
+def test_a_struct_of_another_size_is_refused(description, monkeypatch):
     fields = [*abi.Tiling._fields_, ("more", ctypes.c_int)]
     longer = type("Longer", (ctypes.Structure,), {"_fields_": fields})
     monkeypatch.setitem(abi.STRUCTURES, "sm80.Tiling", longer)
     with pytest.raises(BuildError, match=r"sm80.Tiling has 28 bytes.* has 32; .*: more"):
-        abi.describe(described_library)
+        abi.parse(description)
 
 
-def test_a_struct_without_a_mirror_is_refused(described_library, monkeypatch):
+def test_a_struct_without_a_mirror_is_refused(description, monkeypatch):
     monkeypatch.delitem(abi.STRUCTURES, "sm90.EdgeConvParams")
     with pytest.raises(BuildError, match=r"differ in structs: sm90\.EdgeConvParams"):
-        abi.describe(described_library)
+        abi.parse(description)
 
 
 def test_layers_have_numbers_of_their_own(described):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -29,6 +31,12 @@ def gpu(monkeypatch):
     return present
 
 
+@pytest.fixture
+def library(described):
+    """What the library is on a GPU, as far as a backend is chosen by it."""
+    return SimpleNamespace(abi=described)
+
+
 @pytest.mark.parametrize(
     ("found", "dtype", "names"),
     [
@@ -43,8 +51,8 @@ def gpu(monkeypatch):
     ],
     ids=str,
 )
-def test_a_gpu_gets_the_backends_it_can_run(gpu, described_library, found, dtype, names):
-    ready = dispatch.available(gpu(found), dtype, described_library)
+def test_a_gpu_gets_the_backends_it_can_run(gpu, library, found, dtype, names):
+    ready = dispatch.available(gpu(found), dtype, library)
     assert [backend.name for backend in ready] == names
 
 
@@ -59,11 +67,9 @@ def test_a_gpu_gets_the_backends_it_can_run(gpu, described_library, found, dtype
     ],
     ids=str,
 )
-def test_a_gpu_that_cannot_run_it_is_told_why(
-    gpu, described_library, monkeypatch, found, dtype, reason
-):
+def test_a_gpu_that_cannot_run_it_is_told_why(gpu, library, monkeypatch, found, dtype, reason):
     monkeypatch.setattr(build, "reason", lambda _name: "")
-    monkeypatch.setattr(build, "handle", lambda _name: described_library)
+    monkeypatch.setattr(build, "handle", lambda _name: SimpleNamespace(on=lambda _device: library))
     said = dispatch.unavailable_reason(gpu(found), dtype)
     assert reason in said
     assert bool(said) == bool(reason)
@@ -75,19 +81,17 @@ def test_what_is_not_built_yet_is_the_reason_where_a_backend_could_run(gpu, monk
     assert "compute capability 8.0" in dispatch.unavailable_reason(gpu(T4), FP16)
 
 
-def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch, described_library):
-    def mismatch(_library):
+def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch):
+    def mismatch(_device):
         raise BuildError("the library's struct differs")
 
     monkeypatch.setattr(build, "reason", lambda _name: "")
-    monkeypatch.setattr(build, "handle", lambda _name: described_library)
-    monkeypatch.setattr(dispatch.abi, "describe", mismatch)
-    dispatch._describe.cache_clear()
+    monkeypatch.setattr(build, "handle", lambda _name: SimpleNamespace(on=mismatch))
     assert dispatch.unavailable_reason(gpu(H200), FP16) == "the library's struct differs"
 
 
-def test_a_backend_that_cannot_run_is_refused_by_name(gpu, described_library):
-    arguments = {}, 5, (1, 16, 16), FP32, gpu(H200), described_library
+def test_a_backend_that_cannot_run_is_refused_by_name(gpu, library):
+    arguments = {}, 5, (1, 16, 16), FP32, gpu(H200), library
     with pytest.raises(ValueError, match=r"no backend sm80 runs torch\.float32"):
         dispatch.plan_for(*arguments, backend="sm80")
 

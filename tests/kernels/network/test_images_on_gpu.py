@@ -1,4 +1,4 @@
-"""On a GPU, the network of the images paints what the compiled library paints, bit for bit."""
+"""On a GPU, the images that came with the program paint what is compiled here, bit for bit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 
-from kernels.driver.prebuilt import on
 from kernels.jit import build, prebuilt
 from kernels.jit.libraries import LIBRARIES
 from kernels.network import dispatch
@@ -34,7 +33,8 @@ def device():
 @pytest.fixture(scope="module")
 def compiled():
     if not build.load(NETWORK):
-        pytest.skip(f"the library cannot be compiled here: {build.reason(NETWORK)}")
+        pytest.skip(f"the network cannot be compiled here: {build.reason(NETWORK)}")
+    assert build.origin(NETWORK) == "compiled on this machine"
     return dispatch.loaded(torch.device("cuda"))
 
 
@@ -44,7 +44,7 @@ def images(device):
         image = prebuilt.find(LIBRARIES[NETWORK])
     except prebuilt.NoImage as reason:
         pytest.skip(f"there are no images: {reason}")
-    return on(image.load(), device)
+    return image.load().on(device)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def weights():
 @pytest.mark.parametrize("backend", [backend.name for backend in BACKENDS])
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", SIZES, ids=str)
-def test_images_paint_what_the_compiled_library_paints(
+def test_images_paint_what_is_compiled_here(
     shape, precision, backend, weights, device, compiled, images
 ):
     dtype, tf32 = PRECISIONS[precision]

@@ -1,8 +1,11 @@
-"""A row's launch calls the launchers of its library, or runs the reference without it."""
+"""A row's launch calls what its library has, or runs the reference without it."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import lzma
+import struct
 from ctypes import CFUNCTYPE, c_double, c_int, c_longlong, c_void_p
 from types import SimpleNamespace
 from typing import Any
@@ -10,26 +13,43 @@ from typing import Any
 import pytest
 import torch
 
+from kernels.driver.driver import Driver
+from kernels.driver.images import Image, ImageList
+from kernels.driver.library import DriverLibrary
 from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.ops import launcher
 from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu
 from kernels.ops.registry import NativeKernelWarning, fused
+from tests.kernels.driver.standins import CODE
 
 STREAM = 0x5EED
 GPU = Gpu(0, 132, 9)
+SOURCE = "scale.cu"
 
 
 class FakeLibrary:
-    """Takes down what its launchers are called with, and has them return `error`."""
+    """Takes down how its kernel is launched, and has each launch return `error`."""
 
     def __init__(self, error: int = 0) -> None:
-        self.calls: list[list[Any]] = []
+        self.prepared: list[tuple[Any, ...]] = []
+        self.calls: list[tuple[Any, ...]] = []
         self._error = error
 
-    def styleforge_scale(self, *arguments: Any) -> int:
-        self.calls.append(list(arguments))
-        return self._error
+    def on(self, _device: torch.device) -> FakeLibrary:
+        return self
+
+    def source_of(self, name: str) -> str | None:
+        return SOURCE if name == "styleforge_scale" else None
+
+    def kernel(self, source: str, name: str, threads: int, *, arguments: int) -> Any:
+        self.prepared.append((source, name, threads, arguments))
+
+        def launch(grid: tuple[int, int, int], stream: int, *values: Any) -> int:
+            self.calls.append((grid, stream, *values))
+            return self._error
+
+        return launch
 
 
 def launcher_of(library: Any) -> CudaLauncher:
@@ -55,22 +75,66 @@ def current(monkeypatch):
 
 def test_arguments_are_passed_as_c_has_them():
     library, x = FakeLibrary(), torch.ones(3)
-    launcher_of(library)("styleforge_scale", x, None, True, 1 << 40, 0.5)
-    (call,) = library.calls
-    assert [type(value) for value in call] == [
-        c_void_p, c_void_p, c_int, c_longlong, c_double, c_void_p,
-    ]  # fmt: skip
-    assert [value.value for value in call] == [x.data_ptr(), None, 1, 1 << 40, 0.5, STREAM]
+    launcher_of(library)("styleforge_scale", 7, 256, x, None, True, 1 << 40, 0.5)
+    ((grid, stream, *values),) = library.calls
+    assert (grid, stream) == ((7, 1, 1), STREAM)
+    assert [type(value) for value in values] == [c_void_p, c_void_p, c_int, c_longlong, c_double]
+    assert [value.value for value in values] == [x.data_ptr(), None, 1, 1 << 40, 0.5]
 
 
-def test_an_error_of_a_launcher_is_raised_with_its_name():
+def test_a_kernel_is_found_once_for_each_size_of_its_blocks():
+    library = FakeLibrary()
+    launch = launcher_of(library)
+    for threads in (128, 256, 128):
+        launch("styleforge_scale", (2, 3, 4), threads, 1.0)
+    assert library.prepared == [
+        (SOURCE, "styleforge_scale", 128, 1),
+        (SOURCE, "styleforge_scale", 256, 1),
+    ]
+    assert [call[0] for call in library.calls] == [(2, 3, 4)] * 3
+
+
+def test_without_a_block_nothing_is_launched():
+    library = FakeLibrary()
+    launcher_of(library)("styleforge_scale", 0, 256, torch.ones(0))
+    assert library.calls == []
+
+
+def test_an_error_of_a_launch_is_raised_with_the_kernels_name():
     with pytest.raises(RuntimeError, match="styleforge_scale could not be launched: CUDA error 98"):
-        launcher_of(FakeLibrary(98))("styleforge_scale")
+        launcher_of(FakeLibrary(98))("styleforge_scale", 1, 32)
 
 
-def test_a_library_without_the_launcher_is_named_by_python():
-    with pytest.raises(AttributeError, match="styleforge_missing"):
-        launcher_of(FakeLibrary())("styleforge_missing")
+def test_a_library_without_the_kernel_is_told():
+    with pytest.raises(AttributeError, match="the library has no kernel styleforge_missing"):
+        launcher_of(FakeLibrary())("styleforge_missing", 1, 32)
+
+
+@pytest.fixture
+def compiled(tmp_path, stub_path, stub) -> tuple[DriverLibrary, Any]:
+    """A library without a description, over a driver that launches nothing, and that driver."""
+    listed = ImageList(
+        "scale_cuda",
+        "",
+        {},
+        {SOURCE: {"styleforge_scale": "styleforge_scale"}},
+        (Image("scale.xz", SOURCE, "sm_90", hashlib.sha256(CODE).hexdigest()),),
+    )
+    (tmp_path / "scale.xz").write_bytes(lzma.compress(CODE))
+    return DriverLibrary(listed, tmp_path, (9, 0), 0, Driver(str(stub_path))), stub
+
+
+def test_the_driver_is_given_grid_block_stream_and_every_argument(compiled):
+    library, stub = compiled
+    sizes = (c_int * 5)(8, 8, 4, 8, 8)
+    stub.stub_expect(b"styleforge_scale", sizes, 5)
+    x = torch.ones(3)
+    launcher_of(library)("styleforge_scale", (5, 6, 7), 96, x, None, True, 3, 0.5)
+    name, grid, block, *_, stream, _, arguments = stub.stub_take().decode().rstrip().split(" ")
+    assert (name, grid, block, stream) == ("styleforge_scale", "5,6,7", "96,1,1", hex(STREAM))
+    values = [bytes.fromhex(value) for value in arguments.split(",")]
+    expected = struct.pack("<q", x.data_ptr()), bytes(8), struct.pack("<i", 1)
+    assert values == [*expected, struct.pack("<q", 3), struct.pack("<d", 0.5)]
 
 
 def test_a_launch_needs_a_library():
@@ -152,7 +216,7 @@ def doubling():
         return x * 2
 
     def launch(launcher: CudaLauncher, x: torch.Tensor) -> torch.Tensor:
-        launcher("styleforge_scale", x)
+        launcher("styleforge_scale", 1, 32, x)
         return x * 20
 
     return registry._launched_on_cuda("doubling_cuda", launch, reference)
@@ -171,15 +235,15 @@ def test_what_is_loaded_is_launched_on_the_tensors_gpu(doubling, monkeypatch, cu
 
 
 def test_a_gpu_without_an_image_runs_the_reference_and_says_so(doubling, monkeypatch):
-    def on(_library: Any, device: torch.device) -> Any:
-        raise BuildError(f"no image for {device}")
+    class Elsewhere(FakeLibrary):
+        def on(self, device: torch.device) -> FakeLibrary:
+            raise BuildError(f"no image for {device}")
 
     from kernels.ops import registry
 
-    monkeypatch.setattr(registry, "on", on)
     monkeypatch.setattr(registry, "_warned", set[str]())
     monkeypatch.setitem(build._reasons, "doubling_cuda", "")
-    monkeypatch.setitem(build._handles, "doubling_cuda", FakeLibrary())
+    monkeypatch.setitem(build._handles, "doubling_cuda", Elsewhere())
     with pytest.warns(NativeKernelWarning, match="'doubling_cuda on cpu' .* no image for cpu"):
         assert doubling(torch.ones(1)).item() == 2
     assert doubling(torch.ones(1)).item() == 2

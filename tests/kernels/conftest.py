@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from kernels.driver.driver import Driver
+from kernels.jit import cuda_tools
+from kernels.jit.errors import BuildError
+from kernels.jit.nvrtc import Toolkit
 from tests.kernels.driver import stubs
+from tools.prebuild import cuda
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +32,15 @@ def stub(stub_path: Path) -> ctypes.CDLL:
 @pytest.fixture
 def driver(stub_path: Path, stub: ctypes.CDLL) -> Driver:
     return Driver(str(stub_path))
+
+
+@pytest.fixture(scope="session")
+def toolkit() -> Toolkit:
+    """NVRTC and CUDA's headers: this machine's, or those that `make prebuild` unpacked."""
+    try:
+        return cuda_tools.find_toolkit()[0]
+    except BuildError as error:
+        release = next(iter(cuda.ARCHITECTURES))
+        if not cuda.is_unpacked(release, cuda.TOOLS):
+            pytest.skip(str(error))
+        return cuda.unpacked(release, cuda.TOOLS)

@@ -17,6 +17,8 @@ SHIMS = {
     "stdint.h": "nvrtc/stdint.h",
     "type_traits": "nvrtc/type_traits.h",
 }
+# The second lets functions without a qualifier, such as those of the shims, run on the GPU.
+OPTIONS = ("--std=c++17", "-default-device")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,12 @@ class CompilationError(RuntimeError):
 
 
 def compile_source(
-    toolkit: Toolkit, source: Path, include: Path, architecture: str, kernels: Sequence[str]
+    toolkit: Toolkit,
+    source: Path,
+    include: Path,
+    architecture: str,
+    kernels: Sequence[str],
+    defines: Sequence[str] = (),
 ) -> Compiled:
     """Compile a source for one architecture.
 
@@ -62,6 +69,7 @@ def compile_source(
         include: The folder of our headers, with those of SHIMS.
         architecture: "sm_90a" for a cubin, "compute_90" for PTX.
         kernels: The kernels to instantiate, as C++ names them.
+        defines: Names of macros to define.
 
     Raises:
         CompilationError: The source does not compile.
@@ -96,8 +104,8 @@ def compile_source(
         call("nvrtcAddNameExpression", program, kernel.encode())
     options = [
         f"--gpu-architecture={architecture}",
-        "--std=c++17",
-        "-default-device",  # functions without a qualifier, such as those of the shims
+        *OPTIONS,
+        *(f"--define-macro={name}" for name in defines),
         *(f"--include-path={folder}" for folder in (source.parent, *toolkit.headers)),
     ]
     outcome: int = nvrtc.nvrtcCompileProgram(
@@ -116,9 +124,13 @@ def compile_source(
     return Compiled(image, names)
 
 
-def version(toolkit: Toolkit) -> str:
-    """The CUDA release of an NVRTC, such as "12.6"."""
-    nvrtc = ctypes.CDLL(str(toolkit.library))
+def version(library: Path) -> str:
+    """The CUDA release of the NVRTC in a shared library, such as "12.6".
+
+    Raises:
+        OSError: It does not load.
+    """
+    nvrtc = ctypes.CDLL(str(library))
     nvrtc.nvrtcVersion.argtypes = [POINTER(c_int), POINTER(c_int)]
     major, minor = c_int(), c_int()
     nvrtc.nvrtcVersion(byref(major), byref(minor))

@@ -1,0 +1,217 @@
+"""Compiles a CUDA library into a folder of images: here for this machine's GPUs, in tools for all.
+
+A library says itself which sources and kernels it has: `<library>_abi.cu` is plain C++, compiled
+for this machine, that returns its description as JSON. The kernels of a library without one are the
+`extern "C"` ones of its sources.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import lzma
+import multiprocessing
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from kernels.driver.images import OLDEST, Image, ImageList
+from kernels.jit import nvrtc
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import FOLDER, Library
+from kernels.jit.nvrtc import Compiled, Toolkit
+from kernels.jit.prebuilt import MANIFEST
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_BOUNDS = r"(?:__launch_bounds__\s*\([^)]*\)\s*)?"
+_KERNEL = re.compile(rf'extern\s+"C"\s+__global__\s+{_BOUNDS}void\s+{_BOUNDS}(\w+)\s*\(', re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source with kernels.
+
+    Attributes:
+        name: Relative to `kernels/`.
+        target: The least architecture that it is written for, or, with "a", the only one.
+        kernels: As C++ names them, in order.
+    """
+
+    name: str
+    target: str
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A source to be compiled for an architecture, "sm_90a" or "compute_90"."""
+
+    source: Source
+    architecture: str
+    toolkit: Toolkit
+    defines: tuple[str, ...] = ()
+
+
+def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]:
+    """The sources of a library that have kernels.
+
+    Args:
+        library: Of CUDA sources.
+        description: What it says of itself; empty for one without `<library>_abi.cu`.
+
+    Raises:
+        BuildError: A source of such a library has no kernel that could be launched.
+    """
+    if library.abi is not None:
+        return [
+            Source(part["source"], part["target"], tuple(sorted(set(_kernels(part)))))
+            for part in description.values()
+            if "source" in part
+        ]
+    oldest = "".join(map(str, OLDEST))
+    return [Source(name, oldest, declared_kernels(FOLDER / name)) for name in library.cuda]
+
+
+def declared_kernels(source: Path) -> tuple[str, ...]:
+    """The names of the `extern "C" __global__` functions of a source.
+
+    Raises:
+        BuildError: It has none.
+    """
+    found = _KERNEL.findall(_COMMENT.sub(" ", source.read_text("utf-8")))
+    if not found:
+        raise BuildError(f'build failed: {source.name} has no extern "C" __global__ function')
+    return tuple(sorted(set(found)))
+
+
+def runs_on(target: str, architecture: str) -> bool:
+    """Whether a source is compiled for an architecture.
+
+    Args:
+        target: As that of Source.
+        architecture: As that of Job.
+    """
+    if target.endswith("a"):
+        return architecture == f"sm_{target}"
+    number = architecture.partition("_")[2]
+    return number.isdecimal() and int(number) >= int(target)
+
+
+def architecture_for(target: str, capability: tuple[int, int]) -> str | None:
+    """What a source is compiled for on a GPU of a compute capability; None if it does not run."""
+    number = f"{capability[0]}{capability[1]}"
+    architecture = f"sm_{target}" if target == f"{number}a" else f"sm_{number}"
+    return architecture if runs_on(target, architecture) else None
+
+
+def describe(
+    library: Library,
+    command: Sequence[str],
+    built: Path,
+    *,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Compile `<library>_abi.cu` for this machine and read what it returns.
+
+    Args:
+        library: One that describes itself.
+        command: Compiles it into the shared library `built`.
+        built: A file.
+        folder: Where the command runs.
+        environment: The variables of its process; by default those of this one.
+
+    Raises:
+        subprocess.CalledProcessError: It does not compile; what the compiler says is in `stdout`.
+    """
+    subprocess.run(
+        command,
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=folder,
+        env=environment,
+    )
+    function = getattr(ctypes.CDLL(str(built)), f"styleforge_{library.name}_abi")
+    function.restype = ctypes.c_char_p
+    return json.loads(function())
+
+
+def make(
+    library: Library, description: Mapping[str, Any], jobs: Sequence[Job], folder: Path
+) -> ImageList:
+    """Compile images of a library into a folder, with their list.
+
+    Args:
+        library: Of CUDA sources.
+        description: What it says of itself.
+        jobs: What is compiled; a process for each, on every core.
+        folder: Where images and list are put.
+
+    Raises:
+        CompilationError: A source does not compile.
+        BrokenProcessPool: A compiler crashed.
+    """
+    rows: list[Image] = []
+    names: dict[str, Mapping[str, str]] = {}
+    # A process for each: two releases of NVRTC do not meet, and every core is used.
+    workers = max(1, min(len(jobs), os.cpu_count() or 1))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, max_tasks_per_child=1) as pool:
+        compiled = pool.map(_compile, map(_arguments, jobs))
+        for job, made in zip(jobs, compiled, strict=True):
+            name = job.source.name
+            if names.setdefault(name, made.kernels) != made.kernels:
+                raise RuntimeError(f"{name}: kernels have other names for {job.architecture}")
+            rows.append(_write(folder, name, job.architecture, made.image))
+    listed = ImageList(library.name, library.digest, description, names, tuple(rows))
+    (folder / f"{library.name}.json").write_text(listed.to_json(), "utf-8")
+    return listed
+
+
+def write_manifest(folder: Path, images: Sequence[Path]) -> None:
+    """Name images and lists of a folder with their sha256."""
+    made = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in images}
+    (folder / MANIFEST).write_text(json.dumps({"images": made}, indent=1) + "\n", "utf-8")
+
+
+_Arguments = tuple[Toolkit, Path, Path, str, tuple[str, ...], tuple[str, ...]]
+
+
+def _arguments(job: Job) -> _Arguments:
+    """Those of compile_source, which say all: what a process imports may be of another folder."""
+    source = job.source
+    paths = FOLDER / source.name, FOLDER / "include"
+    return job.toolkit, *paths, job.architecture, source.kernels, job.defines
+
+
+def _compile(arguments: _Arguments) -> Compiled:
+    return nvrtc.compile_source(*arguments)
+
+
+def _write(folder: Path, source: str, architecture: str, image: bytes) -> Image:
+    name = f"{Path(source).stem}.{architecture}.xz"
+    (folder / name).write_bytes(lzma.compress(image, preset=9 | lzma.PRESET_EXTREME))
+    return Image(name, source, architecture, hashlib.sha256(image).hexdigest())
+
+
+def _kernels(described: Any) -> Iterator[str]:
+    """The names of all kernels in a description: the texts below the keys "kernels"."""
+    if isinstance(described, dict):
+        for key, value in cast("dict[str, Any]", described).items():
+            yield from _texts(value) if key == "kernels" else _kernels(value)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    else:
+        for each in value.values():
+            yield from _texts(each)

@@ -1,0 +1,218 @@
+"""What compiles CUDA sources on this machine: NVRTC, CUDA's headers, and the GPUs to compile for.
+
+They are looked for in a CUDA toolkit, then among the wheels that PyTorch brought. A toolkit made of
+wheels may lack a part that another place has, so that headers can come from several places; all are
+of the same major release as NVRTC.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from kernels.jit import nvrtc
+from kernels.jit.errors import BuildError
+from kernels.jit.nvrtc import Toolkit
+from utils.nvidia_driver import find_driver
+
+# What the headers that the sources include need in turn, by the wheel that it is in. NVRTC
+# needs the first alone, a C++ compiler that compiles a description needs all.
+HEADERS = {
+    "cuda_runtime.h": "nvidia-cuda-runtime",
+    "crt/host_config.h": "nvidia-cuda-crt",
+    "nv/target": "nvidia-cuda-cccl",
+}
+_LIBRARY_FOLDERS = ("lib64", "lib", "lib/*-linux-gnu", "targets/*/lib", "bin", "bin/x64")
+_INCLUDE_FOLDERS = ("include", "include/cccl", "targets/*/include", "targets/*/include/cccl")
+_WINDOWS = sys.platform == "win32"
+_LIBRARIES = "nvrtc64_*_0.dll" if _WINDOWS else "libnvrtc.so*"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where parts of CUDA may be.
+
+    Attributes:
+        libraries: Folders of shared libraries.
+        headers: Folders of headers.
+    """
+
+    libraries: tuple[Path, ...]
+    headers: tuple[Path, ...]
+
+    @property
+    def nvrtc(self) -> Path | None:
+        """The newest NVRTC here."""
+        found = [
+            path
+            for folder in self.libraries
+            for path in folder.glob(_LIBRARIES)
+            if ".alt." not in path.name
+        ]
+        return max(found, key=lambda path: path.name, default=None)
+
+    @property
+    def release(self) -> str:
+        """The CUDA release of the headers, such as "13.0"; empty where they do not say."""
+        for folder in self.headers:
+            header = folder / "cuda_runtime_api.h"
+            if header.exists():
+                text = header.read_text("utf-8", errors="replace")
+                found = re.search(r"^#define\s+CUDART_VERSION\s+(\d+)", text, re.MULTILINE)
+                version = int(found[1]) if found else 0
+                return f"{version // 1000}.{version % 1000 // 10}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CudaTools:
+    """What a CUDA library is compiled with.
+
+    Attributes:
+        toolkit: NVRTC and the headers.
+        release: The CUDA release of NVRTC, such as "13.0".
+        capabilities: The compute capabilities to compile for, in order.
+        defines: Macros for the kernels.
+    """
+
+    toolkit: Toolkit
+    release: str
+    capabilities: tuple[tuple[int, int], ...]
+    defines: tuple[str, ...]
+
+
+def cuda_tools() -> CudaTools:
+    """Find what compiles for the GPUs of this machine.
+
+    Raises:
+        BuildError: There is no GPU, a part is missing, or NVRTC is newer than the driver.
+    """
+    if not torch.cuda.is_available():
+        raise BuildError("no CUDA device")
+    toolkit, release = find_toolkit()
+    driver = find_driver()
+    if driver is not None and int(release.partition(".")[0]) > driver.cuda[0]:
+        raise BuildError(
+            f"NVRTC is of CUDA {release}, and the NVIDIA driver supports CUDA "
+            f"{driver.cuda[0]}.{driver.cuda[1]}: install a newer driver"
+        )
+    count = torch.cuda.device_count()
+    capabilities = sorted({torch.cuda.get_device_capability(index) for index in range(count)})
+    return CudaTools(toolkit, release, tuple(capabilities), cuda_defines())
+
+
+def cuda_defines() -> tuple[str, ...]:
+    """The macros that CUDA sources are compiled with.
+
+    STYLEFORGE_RACECHECK builds what compute-sanitizer's racecheck can follow, see
+    tests/sanitizer/launch_all_kernels.py.
+    """
+    return ("STYLEFORGE_RACECHECK",) if "STYLEFORGE_RACECHECK" in os.environ else ()
+
+
+def find_toolkit() -> tuple[Toolkit, str]:
+    """NVRTC with its headers, and its CUDA release.
+
+    Raises:
+        BuildError: A part is missing; the message says how to install it.
+    """
+    found = places()
+    place = next((place for place in found if place.nvrtc), None)
+    if place is None or place.nvrtc is None:
+        raise BuildError("no CUDA compiler found: install the CUDA toolkit (NVRTC)")
+    try:
+        release = nvrtc.version(place.nvrtc)
+    except OSError as error:
+        raise BuildError(f"the CUDA compiler does not load: {error}") from error
+    major, _, minor = release.partition(".")
+    name = f"nvrtc-builtins64_{major}{minor}.dll" if _WINDOWS else f"libnvrtc-builtins.so.{release}"
+    builtins = place.nvrtc.parent / name
+    if not builtins.exists():
+        raise BuildError(f"the CUDA compiler {place.nvrtc} lacks its {name}")
+    folders = _headers([place, *(other for other in found if other is not place)], major)
+    for header, wheel in HEADERS.items():
+        if not any((folder / header).exists() for folder in folders):
+            raise BuildError(
+                f"CUDA's header {header} not found: install the CUDA toolkit {release} or, with "
+                f"pip, {_wheel(wheel, int(major))}=={release}.*"
+            )
+    return Toolkit(place.nvrtc, builtins, folders), release
+
+
+def find_headers() -> tuple[Path, ...]:
+    """Folders of CUDA's headers, enough for what a C++ compiler compiles.
+
+    Raises:
+        BuildError: One is missing; the message says which.
+    """
+    found = places()
+    release = next((place.release for place in found if place.release), "")
+    folders = _headers(found, release.partition(".")[0])
+    for header in HEADERS:
+        if not any((folder / header).exists() for folder in folders):
+            raise BuildError(f"CUDA's header {header} not found: install the CUDA toolkit")
+    return folders
+
+
+def nvcc() -> str | None:
+    """CUDA's compiler program: on the PATH, or in a toolkit."""
+    roots = [Path(root) / "bin" for root in _roots()]
+    found = [shutil.which("nvcc"), *(shutil.which("nvcc", path=str(root)) for root in roots)]
+    return next(filter(None, found), None)
+
+
+def places() -> list[Place]:
+    """The toolkits of this machine, then the wheels beside PyTorch."""
+    found = [
+        Place(tuple(_folders(root, _LIBRARY_FOLDERS)), tuple(_folders(root, _INCLUDE_FOLDERS)))
+        for root in _roots()
+    ]
+    torch_folder = Path(torch.__file__).parent
+    wheels = torch_folder.parent / "nvidia"
+    names = [*sorted(wheels.glob("cu[0-9]*"), reverse=True), *sorted(wheels.glob("cuda_*"))]
+    libraries = [path for name in names for path in _folders(name, ("lib", "bin", "bin/x86_64"))]
+    headers = [path for name in names for path in _folders(name, ("include", "include/cccl"))]
+    return [*found, Place((*libraries, torch_folder / "lib"), tuple(headers))]
+
+
+def _roots() -> list[Path]:
+    """The folders of CUDA toolkits, the one that the user named first."""
+    named = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")]
+    compiler = shutil.which("nvcc")
+    found = [Path(name) for name in named if name]
+    if compiler:
+        found.append(Path(compiler).resolve().parent.parent)
+    if not _WINDOWS:
+        found.append(Path("/usr/local/cuda"))  # where Linux packages put it
+    return list(dict.fromkeys(path for path in found if path.is_dir()))
+
+
+def _folders(root: Path, names: tuple[str, ...]) -> Iterator[Path]:
+    for name in names:
+        yield from (path for path in sorted(root.glob(name)) if path.is_dir())
+
+
+def _headers(found: list[Place], major: str) -> tuple[Path, ...]:
+    """The folders of headers, in the order of the places, that are of a major release."""
+    fitting = [place for place in found if place.release.partition(".")[0] == major]
+    folders = [
+        folder.resolve()
+        for place in fitting
+        for folder in place.headers
+        if any((folder / header).exists() for header in HEADERS)
+    ]
+    return tuple(dict.fromkeys(folders))
+
+
+def _wheel(name: str, major: int) -> str:
+    """What PyPI calls a wheel of CUDA; before 13, its C++ headers came with nvcc."""
+    if major >= 13:
+        return name
+    return f"{name.replace('crt', 'nvcc')}-cu{major}"

@@ -1,0 +1,42 @@
+"""Stores what the launchers of Python launch, for a deliberate change of grids or arguments.
+
+    python -m tests.kernels.rewrite_launches
+
+Read the difference before you commit it: the tests hold every launch equal to these files.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from kernels.driver.driver import Driver
+from kernels.network.launchers import Network
+from kernels.ops.cuda.launchers import Operations
+from tests.kernels.driver import launches, standins, stubs
+from tests.kernels.network import recorded as network
+from tests.kernels.ops.cuda import recorded as operations
+
+HOPPER = (9, 0)  # of the stand-ins for images
+
+
+def main() -> None:
+    """Write both files."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        built = stubs.driver_stub(folder)
+        driver, stub = Driver(str(built)), stubs.loaded(built)
+        described = stubs.description("network", folder)
+        images = standins.write_images("network", described, folder)
+        library = Network(images, folder, HOPPER, 0, driver)
+        calls = network.calls(library.abi)
+        launches.write(network.FILE, network.WHAT, network.told(library, stub, calls))
+        described = stubs.description("operations", folder)
+        images = standins.write_images("operations", described, folder)
+        operations.expect(stub, standins.names_of("operations", described))
+        single = Operations(images, folder, HOPPER, 0, driver)
+        launches.write(operations.FILE, operations.WHAT, operations.record(single, stub))
+
+
+if __name__ == "__main__":
+    main()
