@@ -243,8 +243,8 @@ def fused(
         cuda: The library of its kernel on a GPU, if there is one.
         launch_cpu: Runs the operation on the CPU: allocates the result and calls the functions of
             `library` through the CpuLauncher, its first argument.
-        launch_cuda: Runs the operation on a GPU, in the same way, by the launchers of the library
-            `cuda`, with that GPU as the current one.
+        launch_cuda: Runs the operation on a GPU, in the same way, by what the library `cuda` has,
+            with that GPU as the current one.
         tolerance_scale: Multiplies what the self-test allows for rounding.
 
     Raises:

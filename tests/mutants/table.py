@@ -484,6 +484,23 @@ _KERNELS = (
             "tests/kernels/jit/test_build.py::test_a_failed_build_is_remembered_until_something_changes",
         ),
     ),
+    Mutant(
+        "CUDA sources are compiled with an NVRTC that the driver is too old for",
+        "kernels/jit/cuda_tools.py",
+        'if driver is not None and int(release.partition(".")[0]) > driver.cuda[0]:',
+        "if False:",
+        (
+            "tests/kernels/jit/test_cuda_tools.py::"
+            "test_an_nvrtc_newer_than_the_driver_is_one_sentence",
+        ),
+    ),
+    Mutant(
+        "a bool is passed in the eight bytes of a long long",
+        "kernels/ops/launcher.py",
+        "if isinstance(value, bool):",
+        "if False:",
+        ("tests/kernels/ops/test_launcher.py::test_arguments_are_passed_as_c_has_them",),
+    ),
 )
 
 _WINDOW = (

@@ -61,6 +61,8 @@ def source(tmp_path, monkeypatch, toolkit, tools, stub_path):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _index: HOPPER.capability)
     monkeypatch.setattr(driver_images, "Driver", lambda: Driver(str(stub_path)))
     monkeypatch.setattr(Driver, "load", lambda *_: 1)  # the stub takes no machine code
+    cudnn = torch.backends.cudnn
+    monkeypatch.setattr(cudnn, "allow_tf32", cudnn.allow_tf32)  # which the worker changes
     return path
 
 
