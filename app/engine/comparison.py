@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 
-from app.engine.blending import Pixels, peak_difference
 from app.engine.network_pool import Network, Rendering
+from app.engine.post.blending import Pixels, peak_difference
 from app.engine.result import Comparison
 from app.engine.stage_timer import latency_stats
 from app.frame import Frame

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from app.engine.blending import Pixels
 from app.engine.config import EngineConfig
 from app.engine.network_pool import Network, Rendering
+from app.engine.post.blending import Pixels
 from app.engine.resolution import Sizes
 from app.engine.stage_timer import Stopwatch
 from kernels.frames.launchers import frame_kernels
@@ -18,7 +18,7 @@ STYLERS_KEPT = 2  # each holds buffers of the frame's size
 class DisplayPath:
     """Runs the network and what surrounds it on the GPU, and copies the displayed picture alone.
 
-    It does for the fused network on a GPU what app.engine.blending does elsewhere. Not thread-safe.
+    It does for the fused network on a GPU what app.engine.post does elsewhere. Not thread-safe.
     """
 
     def __init__(self) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from app.engine.adaptation import Adaptation, PrecisionFallback, Variant
-from app.engine.blending import Pixels, PostProcessor, fit_to
 from app.engine.comparison import Comparer
 from app.engine.config import EngineConfig, same_network
 from app.engine.display_path import DisplayPath, finish_of
 from app.engine.network_pool import NetworkPool, Rendering
+from app.engine.post.blending import Pixels, PostProcessor, fit_to
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
 from app.engine.result import Comparison, RunInfo, StyledFrame, Timings

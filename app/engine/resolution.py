@@ -38,7 +38,7 @@ class Sizes:
 
     Strokes have a fixed width in pixels of the network's input, so `strokes` determines their
     width in the result. If `detail` is larger, the network runs at both sizes, and the result has
-    the sharpness of `detail` (see app.engine.blending.join_bands).
+    the sharpness of `detail` (see app.engine.post.blending.join_bands).
     """
 
     strokes: tuple[int, int]

@@ -7,8 +7,9 @@ import torch
 from app.engine.config import EngineConfig
 from app.engine.result import RunInfo
 from app.engine.style_weights import ActiveWeights
+from kernels.frames.launchers import unavailable_reason
 from models.precision import Precision
-from models.transformer_net import VARIANTS
+from models.transformer_net import VARIANTS, TransformerNetFused
 from utils.devices import cuda_unavailable_reason, title
 
 
@@ -33,6 +34,8 @@ def run_info(
         limitations.append(cuda_unavailable_reason())
     variant = VARIANTS[config.kernels]
     limitations += variant.limitations(device, precision.value.dtype, active.shape)
+    if variant is TransformerNetFused:
+        limitations.append(unavailable_reason(device))
     if precision is not config.precision:
         limitations.append(f"{config.precision.title} gave a broken picture")
     else:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.engine.guided_upsampling import GuidedUpsampler, Pixels
+from app.engine.post.guided_upsampling import GuidedUpsampler, Pixels
 from app.engine.result import StyledFrame
 from app.frame import Frame
 from utils.opencv import cv2

@@ -15,9 +15,8 @@ from kernels.driver.prebuilt import register
 from kernels.frames.structs import FinishParams, ResizeParams, SlopesParams, SmoothParams
 from kernels.jit import build
 from kernels.ops.launcher import current_stream
-from kernels.ops.registry import use_native
+from kernels.ops.registry import FRAMES, use_native
 
-FRAMES = "frame_cuda"  # the library
 SOURCE = "frame.cu"
 THREADS = 128  # of a block, along a row of pixels
 STILL_THREADS = 1024  # kStillThreads
@@ -168,6 +167,13 @@ class SmoothingHistory:
 
 
 register(FRAMES, FrameKernels)
+
+
+def unavailable_reason(device: torch.device) -> str:
+    """Why frames are not scaled and mixed by these kernels, in words; empty where they are, and on
+    devices that are no GPU."""
+    reason = build.reason(FRAMES) if device.type == "cuda" else ""
+    return f"frames are scaled and mixed on the CPU: {reason}" if reason else ""
 
 
 def frame_kernels(device: torch.device) -> FrameKernels | None:

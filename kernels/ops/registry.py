@@ -26,6 +26,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 NAMESPACE = "styleforge"
 NETWORK = "network"  # the library of the whole network on a GPU, see kernels.network.dispatch
+FRAMES = "frame_cuda"  # that of what surrounds the network there, see kernels.frames.launchers
 OPERATIONS = "operations"  # that of its single operations there
 PREPARE = 'python -c "import kernel_fusion; kernel_fusion.prepare()"'
 NATIVE = "the native kernel"
@@ -125,14 +126,14 @@ def statuses(device: torch.device | str = "cpu") -> tuple[KernelStatus, ...]:
         device: A device or its name; the index does not matter.
 
     Returns:
-        A row for each operation, and on CUDA one for the network.
+        A row for each operation, and on CUDA those of the network and of what surrounds it.
     """
     kind = torch.device(device).type
-    libraries = [op.library_on(kind) for op in OPS.values()] + [NETWORK] * (kind == "cuda")
+    whole = tuple(_RUNS_ON_GPU) if kind == "cuda" else ()
+    libraries = (*(op.library_on(kind) for op in OPS.values()), *whole)
     for library in dict.fromkeys(filter(None, libraries)):
         build.load_built(library)
-    network = (_network_status(),) if kind == "cuda" else ()
-    return (*(_status(op, kind) for op in OPS.values()), *network)
+    return (*(_status(op, kind) for op in OPS.values()), *map(_status_on_gpu, whole))
 
 
 def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple[KernelStatus, ...]:
@@ -142,7 +143,7 @@ def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple
     only when something that can change the outcome has changed, or with `force`.
 
     Args:
-        names: Of operations; all of them, and the network's library, by default.
+        names: Of operations; all of them, the network and what surrounds it, by default.
         force: Try what failed before again.
 
     Returns:
@@ -161,8 +162,9 @@ def prepare(names: Iterable[str] | None = None, *, force: bool = False) -> tuple
             build.load(library, force=force)
             found.append(KernelStatus(library, not build.reason(library), build.reason(library)))
     if names is None and torch.cuda.is_available():
-        build.load(NETWORK, force=force)
-        found.append(_network_status())
+        for library in _RUNS_ON_GPU:
+            build.load(library, force=force)
+            found.append(_status_on_gpu(library))
     return tuple(found)
 
 
@@ -194,10 +196,16 @@ def _warn(library: str, reason: str) -> None:
 _warned: set[str] = set()
 
 
-def _network_status() -> KernelStatus:
-    reason = build.reason(NETWORK)
-    runs = "its operations, one after another" if reason else "the native network"
-    return KernelStatus(NETWORK, not reason, reason, runs)
+# Of libraries that have no operations: what runs on a GPU with them, and what without.
+_RUNS_ON_GPU = {
+    NETWORK: ("the native network", "its operations, one after another"),
+    FRAMES: ("native kernels around the network", "OpenCV on the CPU"),
+}
+
+
+def _status_on_gpu(library: str) -> KernelStatus:
+    reason, (native, instead) = build.reason(library), _RUNS_ON_GPU[library]
+    return KernelStatus(library, not reason, reason, instead if reason else native)
 
 
 def _status(op: Op, device: str) -> KernelStatus:

@@ -30,10 +30,12 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.jit.nvrtc import CompilationError
 from kernels.network import dispatch
-from kernels.ops.registry import NETWORK, OPS, Op
+from kernels.ops.registry import FRAMES, NETWORK, OPS, Op
+from kernels.self_test.frames import self_test as self_test_frames
 from kernels.self_test.network import self_test as self_test_network
 
 ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
+MOST_APART = 3  # of 255, for the kernels around the network; rounding explains 2
 
 
 def main(name: str, folder: Path, *sources: str) -> None:
@@ -50,6 +52,8 @@ def main(name: str, folder: Path, *sources: str) -> None:
         for gpu in _one_of_each_kind() if LIBRARIES[name].cuda else ():
             if name == NETWORK:
                 _test_network(torch.device(gpu))
+            if name == FRAMES:
+                _test_frames(torch.device(gpu))
             self_test([op for op in OPS.values() if op.cuda == name], gpu)
         result = {"reason": "", "library": built}
     except BuildError as error:
@@ -87,6 +91,12 @@ def _test_network(device: torch.device) -> None:
     psnr = self_test_network(dispatch.loaded(device), device)
     if not psnr > ENOUGH_DB:
         raise BuildError(f"self-test failed: the network is right to {psnr:.0f} dB only")
+
+
+def _test_frames(device: torch.device) -> None:
+    apart = self_test_frames(build.handle(FRAMES).on(device), device)
+    if apart > MOST_APART:
+        raise BuildError(f"self-test failed: frames are {apart} of 255 away from PyTorch's")
 
 
 def _difference(op: Op, arguments: tuple[Any, ...]) -> float:

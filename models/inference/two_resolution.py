@@ -1,7 +1,7 @@
 """Runs a frame through the native network at two sizes and joins the results on the GPU.
 
-The arithmetic is that of app.engine.blending on the CPU: area interpolation when shrinking, cubic
-when enlarging.
+The arithmetic is that of app.engine.post.blending on the CPU: area interpolation when shrinking,
+cubic when enlarging.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TwoResolutionRunner:
 
 
 def join(strokes: Tensor, detail: Tensor) -> Tensor:
-    """Replace the low frequencies of `detail` by `strokes`; see app.engine.blending.join_bands.
+    """Replace the low frequencies of `detail` by `strokes`; see join_bands in app/engine/post.
 
     Args:
         strokes: [N, h, w, 3] uint8, the smaller pictures.

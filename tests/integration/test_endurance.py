@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from app.engine.blending import Pixels
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, Inferred
+from app.engine.post.blending import Pixels
 from app.engine.result import StyledFrame
 from app.frame import Frame
 from app.styles.library import BUILTIN, Library

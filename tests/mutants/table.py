@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 _ENGINE = "tests/app/engine/test_engine.py"
 _COMPARED = "tests/app/engine/test_comparison.py"
 _ADAPTED = "tests/app/engine/test_adaptation.py"
-_FINISHED = "tests/app/engine/test_post_processing.py"
+_FINISHED = "tests/app/engine/post/test_post_processing.py"
 _SESSION = "tests/app/live/test_session.py"
 _CHECKPOINTS = "tests/models/test_checkpoints.py"
 _STYLIZE = "tests/app/commands/test_stylize_files.py"
@@ -140,17 +140,20 @@ _ENGINES = (
     ),
     Mutant(
         "strength 0 is not quite the source",
-        "app/engine/blending.py",
+        "app/engine/post/blending.py",
         "cv2.addWeighted(out, strength, source, 1 - strength, 0)",
         "cv2.addWeighted(out, strength + 0.05, source, 0.95 - strength, 0)",
-        ("tests/app/engine/test_blending.py", f"{_FINISHED}::test_strength_zero_is_the_source"),
+        (
+            "tests/app/engine/post/test_blending.py",
+            f"{_FINISHED}::test_strength_zero_is_the_source",
+        ),
     ),
     Mutant(
         "the colors of the source are not kept",
-        "app/engine/blending.py",
+        "app/engine/post/blending.py",
         "if keep_colors:",
         "if False:",
-        ("tests/app/engine/test_blending.py",),
+        ("tests/app/engine/post/test_blending.py",),
     ),
     Mutant(
         "a single picture is smoothed with the one before",

@@ -24,7 +24,7 @@ from app.commands.bench.candidates import (
 from app.commands.bench.math_modes import FP32, MathMode
 from app.commands.bench.roofline import RATES, floor_ms
 from app.commands.memory_budget import bytes_per_pixel, free_bytes
-from app.engine.blending import peak_difference
+from app.engine.post.blending import peak_difference
 from app.sources.scene import render
 from models.network_config import network_config
 from models.precision import Precision

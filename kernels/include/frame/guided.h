@@ -1,5 +1,5 @@
-// The detail that a frame has beyond its small copy, as app/engine/guided_upsampling.py adds it: a
-// guided filter's slope (He and Sun 2015, arXiv:1505.00996) times the detail of the luma.
+// The detail that a frame has beyond its small copy, as app/engine/post/guided_upsampling.py adds
+// it: a guided filter's slope (He and Sun 2015, arXiv:1505.00996) times the detail of the luma.
 #pragma once
 
 #include "sampling.h"

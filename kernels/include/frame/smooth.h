@@ -1,5 +1,5 @@
-// The recursive temporal filter of app/engine/temporal_smoothing.py: where the source does not move,
-// most of the old result is kept. Motion is measured between the means of cells.
+// The recursive temporal filter of app/engine/post/temporal_smoothing.py: where the source does not
+// move, most of the old result is kept. Motion is measured between the means of cells.
 #pragma once
 
 #include "guided.h"

@@ -10,7 +10,7 @@ import torch
 
 import app.engine.network_selector
 import app.engine.resolution
-from app.engine.blending import fit_to
+from app.engine.post.blending import fit_to
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from models.precision import Precision

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.engine.blending import peak_difference
 from app.engine.network_pool import Network
+from app.engine.post.blending import peak_difference
 from app.frame import Frame
 from models.precision import Precision
 from models.transformer_net import VARIANTS

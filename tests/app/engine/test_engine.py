@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from app.engine.engine import Engine, EngineError
-from app.engine.guided_upsampling import GuidedUpsampler
+from app.engine.post.guided_upsampling import GuidedUpsampler
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.styles.pack import StyleError

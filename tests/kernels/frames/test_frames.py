@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from app.engine.blending import Pixels, blend, fit_to
-from app.engine.guided_upsampling import GuidedUpsampler
-from app.engine.temporal_smoothing import TemporalSmoother
+from app.engine.post.blending import Pixels, blend, fit_to
+from app.engine.post.guided_upsampling import GuidedUpsampler
+from app.engine.post.temporal_smoothing import TemporalSmoother
 from kernels.frames.launchers import SLOPE_BYTES, SmoothingHistory
+from kernels.self_test.compile_worker import MOST_APART
+from kernels.self_test.frames import self_test
 from utils.opencv import cv2
 
 FRAME = 180, 322  # height, width
@@ -23,7 +25,8 @@ def noise(height: int, width: int, seed: int = 0) -> Pixels:
 
 def smooth(height: int, width: int, seed: int = 0) -> Pixels:
     size = width, height
-    return np.asarray(cv2.resize(noise(12, 20, seed), size, interpolation=cv2.INTER_CUBIC))
+    enlarged = cv2.resize(noise(12, 20, seed), size, interpolation=cv2.INTER_CUBIC)
+    return np.asarray(enlarged, np.uint8)
 
 
 def scaled(pixels: Pixels, size: tuple[int, int]) -> Pixels:
@@ -95,7 +98,7 @@ def stream(size: tuple[int, int], length: int = 30):
 @pytest.mark.parametrize("amount", [0.3, 1.0])
 @pytest.mark.parametrize("size", [(90, 161), (61, 107), (7, 9), (3, 2)], ids=str)
 def test_a_stream_is_smoothed_as_on_the_cpu(size, amount, kernels, device):
-    history, smoother = SmoothingHistory(*size, device), TemporalSmoother()
+    history, smoother = SmoothingHistory(size[0], size[1], device), TemporalSmoother()
     changed = 0
     for source, result in stream(size):
         kernels.smooth(history, on(device, source), on(device, result), amount)
@@ -114,6 +117,14 @@ def test_a_stream_that_is_forgotten_begins_anew(kernels, device):
         assert apart(history.smoothed, result).max() == 0
 
 
+def test_the_self_test_accepts_these_kernels_and_no_others(kernels, device, monkeypatch):
+    assert self_test(kernels, device) <= MOST_APART
+    for name in ("resize", "slopes", "finish", "smooth"):
+        with monkeypatch.context() as patched:
+            patched.setattr(kernels, name, lambda *_, **__: None)
+            assert self_test(kernels, device) > MOST_APART, name
+
+
 def test_two_runs_are_bit_equal(kernels, device):
     runs = []
     for _ in range(2):
@@ -121,4 +132,4 @@ def test_two_runs_are_bit_equal(kernels, device):
         for source, result in stream((61, 107), 12):
             kernels.smooth(history, on(device, source), on(device, result), 0.7)
         runs.append(history.smoothed.cpu())
-    assert torch.equal(*runs)
+    assert torch.equal(runs[0], runs[1])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from app.engine.blending import PostProcessor, fit_to
 from app.engine.config import EngineConfig
 from app.engine.display_path import finish_of
+from app.engine.post.blending import PostProcessor, fit_to
 from app.sources.scene import render
 from models.inference import frame_styler
 from models.inference.frame_styler import Finish, FrameStyler

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from app.engine.config import EngineConfig
-from app.engine.guided_upsampling import GuidedUpsampler
-from app.engine.temporal_smoothing import TemporalSmoother
+from app.engine.post.guided_upsampling import GuidedUpsampler
+from app.engine.post.temporal_smoothing import TemporalSmoother
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB

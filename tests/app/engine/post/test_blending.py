@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from app.engine.blending import blend, fit_to, join_bands, peak_difference
+from app.engine.post.blending import blend, fit_to, join_bands, peak_difference
 from models.inference import two_resolution
 from tests.conftest import picture
 from utils.opencv import cv2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.guided_upsampling import KEPT, GuidedUpsampler
+from app.engine.post.guided_upsampling import KEPT, GuidedUpsampler
 from tests.conftest import picture
 from utils.opencv import cv2
 

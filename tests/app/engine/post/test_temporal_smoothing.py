@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.temporal_smoothing import TemporalSmoother
+from app.engine.post.temporal_smoothing import TemporalSmoother
 from tests.conftest import picture
 
 rng = np.random.default_rng(7)

@@ -1,0 +1,1 @@
+"""Picture arithmetic after the network on the CPU: smoothing, upsampling, blending."""

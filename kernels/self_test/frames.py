@@ -1,0 +1,98 @@
+"""Compares the kernels of frame.cu with PyTorch's arithmetic, before they are first used."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.frames.launchers import SLOPE_BYTES, FrameKernels, SmoothingHistory
+
+FRAME, SMALL = (66, 100), (33, 50)  # height, width
+NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # those of include/frame/guided.h
+STRENGTH, AMOUNT = 0.6, 0.5
+STEADY = 1 - 0.95 * AMOUNT  # share of the new result where nothing moves
+
+
+def self_test(kernels: FrameKernels, device: torch.device) -> int:
+    """Compare every kernel with PyTorch on small pictures.
+
+    Args:
+        kernels: On that GPU.
+        device: A CUDA device.
+
+    Returns:
+        The largest difference, 0-255; rounding in another order explains 2.
+    """
+    frame, result = _picture(*FRAME, 0).to(device), _picture(*SMALL, 1).to(device)
+    small = torch.zeros_like(result)
+    kernels.resize(frame, small)
+    slopes = torch.zeros(*SMALL, SLOPE_BYTES, dtype=torch.uint8, device=device)
+    kernels.slopes(result, small, slopes)
+    picture = torch.zeros_like(frame)
+    kernels.finish(frame, result, slopes, picture, strength=STRENGTH, keep_colors=True)
+    history, other = SmoothingHistory(*SMALL, device), 255 - result
+    kernels.smooth(history, small, result, AMOUNT)
+    kernels.smooth(history, small, other, AMOUNT)
+    expected = {
+        "resize": (small, _planes(F.avg_pool2d(_planar(frame), 2))),
+        "finish": (picture, _finished(frame, result, small)),
+        "smooth": (history.smoothed, result + STEADY * (other.float() - result)),
+    }
+    return max(
+        int((got.float() - wanted.float()).abs().max().ceil()) for got, wanted in expected.values()
+    )
+
+
+def _finished(frame: Tensor, result: Tensor, small: Tensor) -> Tensor:
+    """The result enlarged with the frame's detail, in the frame's colors, mixed with the frame."""
+    known = _luma(small).float()
+    luma = known[None, None]
+    variance = _mean(luma * luma) - _mean(luma) ** 2
+    target = _planar(result)
+    together = _mean(target * luma) - _mean(target) * _mean(luma)
+    slope = (_mean(together) / (_mean(variance) + NOISE)).clamp(-MAX_SLOPE, MAX_SLOPE)
+    beyond = _luma(frame) - _enlarged(luma)[0, 0]
+    rest = beyond - beyond.clamp(-NOISE_FLOOR, NOISE_FLOOR)
+    slope = F.interpolate(slope, size=FRAME, mode="bilinear")
+    styled = _planes((_enlarged(target) + slope * rest).clamp(0, 255).round())
+    y, from_ = _luma(styled), _luma(frame)
+    red = ((frame[..., 0] - from_) * 0.713).round() * 1.403
+    blue = ((frame[..., 2] - from_) * 0.564).round() * 1.773
+    green = -0.714 / 1.403 * red - 0.344 / 1.773 * blue
+    colored = (y[..., None] + torch.stack([red, green, blue], dim=-1)).clamp(0, 255)
+    return colored * STRENGTH + frame * (1 - STRENGTH)
+
+
+def _picture(height: int, width: int, seed: int) -> Tensor:
+    """[height, width, 3] uint8, with gradients and edges."""
+    generator = torch.Generator().manual_seed(seed)
+    coarse = torch.rand(1, 3, 5, 7, generator=generator) * 255
+    fine = F.interpolate(coarse, size=(height, width), mode="bilinear")
+    fine[..., :, width // 2 :] = 255 - fine[..., :, width // 2 :]
+    return _planes(fine).to(torch.uint8).contiguous()
+
+
+def _planar(pixels: Tensor) -> Tensor:
+    """[H, W, 3] to [1, 3, H, W], float."""
+    return pixels.permute(2, 0, 1)[None].float()
+
+
+def _planes(x: Tensor) -> Tensor:
+    """[1, 3, H, W] to [H, W, 3]."""
+    return x[0].permute(1, 2, 0)
+
+
+def _luma(pixels: Tensor) -> Tensor:
+    """[H, W, 3] to [H, W], rounded."""
+    red, green, blue = pixels.float().unbind(dim=-1)
+    return (0.299 * red + 0.587 * green + 0.114 * blue).round()
+
+
+def _mean(x: Tensor) -> Tensor:
+    """Of the 3x3 window around each pixel, whose edge is repeated."""
+    return F.avg_pool2d(F.pad(x, (1, 1, 1, 1), mode="replicate"), 3, stride=1)
+
+
+def _enlarged(x: Tensor) -> Tensor:
+    return F.interpolate(x, size=FRAME, mode="bicubic").clamp(0, 255).round()
