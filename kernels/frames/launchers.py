@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from ctypes import Structure
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from kernels.driver.driver import Driver
-from kernels.driver.images import ImageList
 from kernels.driver.library import DriverLibrary
-from kernels.driver.prebuilt import register
 from kernels.frames.structs import FinishParams, ResizeParams, SlopesParams, SmoothParams
 from kernels.jit import build
 from kernels.ops.launcher import current_stream
@@ -28,26 +24,12 @@ class FrameKernels:
     """The kernels on one GPU.
 
     Args:
-        images: The list of the folder.
-        folder: Where the images are.
-        capability: Of the GPU.
-        device: The driver's number of the GPU.
-        driver: What loads and launches.
-
-    Raises:
-        BuildError: No image runs on the GPU, or one that does is damaged.
+        library: The loaded library FRAMES on that GPU.
+        device: What PyTorch calls the GPU, a number.
     """
 
-    def __init__(
-        self,
-        images: ImageList,
-        folder: Path,
-        capability: tuple[int, int],
-        device: int,
-        driver: Driver,
-    ) -> None:
-        self._library = DriverLibrary(images, folder, capability, device, driver)
-        self._device = device
+    def __init__(self, library: DriverLibrary, device: int) -> None:
+        self._library, self._device = library, device
 
     def resize(self, frame: Tensor, small: Tensor) -> None:
         """Scale `frame` into `small`: by area where that has fewer pixels, else by cubic
@@ -166,9 +148,6 @@ class SmoothingHistory:
         return SmoothParams(*(each.data_ptr() for each in buffers), *sizes, first, amount)
 
 
-register(FRAMES, FrameKernels)
-
-
 def unavailable_reason(device: torch.device) -> str:
     """Why frames are not scaled and mixed by these kernels, in words; empty where they are, and on
     devices that are no GPU."""
@@ -182,4 +161,7 @@ def frame_kernels(device: torch.device) -> FrameKernels | None:
     Raises:
         BuildError: No image runs on that GPU.
     """
-    return build.handle(FRAMES).on(device) if use_native(FRAMES) else None
+    if not use_native(FRAMES):
+        return None
+    index = device.index if str(device) != device.type else torch.cuda.current_device()
+    return FrameKernels(build.handle(FRAMES).on(torch.device("cuda", index)), index)

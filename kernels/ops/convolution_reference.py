@@ -41,9 +41,14 @@ def pad_and_convolve(
     elif pad:
         grown = [side + 2 * pad for side in x.shape[2:]]
         x = x.new_empty((*x.shape[:2], *grown))
-    bias = None if bias is None else bias.to(x.dtype)
-    y = F.conv2d(x, weight.to(x.dtype), bias, (stride_h, stride_w))
-    return y.contiguous(memory_format=layout)
+    # Asking whether a tensor has a dtype takes less time than `to`, which asks as well.
+    dtype = x.dtype
+    if weight.dtype is not dtype:
+        weight = weight.to(dtype)
+    if bias is not None and bias.dtype is not dtype:
+        bias = bias.to(dtype)
+    y = F.conv2d(x, weight, bias, (stride_h, stride_w))
+    return y if y.is_contiguous(memory_format=layout) else y.contiguous(memory_format=layout)
 
 
 def convolve_normalize(

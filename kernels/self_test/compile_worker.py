@@ -10,6 +10,7 @@ application.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from kernels.driver import compiling
 from kernels.driver.compiling import Job
 from kernels.driver.images import too_old
 from kernels.driver.prebuilt import present
+from kernels.frames.launchers import frame_kernels
 from kernels.jit import build, prebuilt, toolchain
 from kernels.jit.cuda_tools import CudaTools, cuda_tools
 from kernels.jit.errors import BuildError
@@ -94,7 +96,8 @@ def _test_network(device: torch.device) -> None:
 
 
 def _test_frames(device: torch.device) -> None:
-    apart = self_test_frames(build.handle(FRAMES).on(device), device)
+    kernels = frame_kernels(device)
+    apart = math.inf if kernels is None else self_test_frames(kernels, device)
     if apart > MOST_APART:
         raise BuildError(f"self-test failed: frames are {apart} of 255 away from PyTorch's")
 
