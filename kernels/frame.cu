@@ -27,45 +27,43 @@ __device__ __forceinline__ void store(uint8_t* pixels, long long at, Color c) {
     pixels[at * 3 + 2] = static_cast<uint8_t>(c.b);
 }
 
-constexpr int kStillThreads = 1024;  // of the one block of frame_still
-
-// The value of rank `rank` of values that are not negative, by their bits, 8 at a time: the same
-// for every thread, and from run to run.
-__device__ float ranked(const float* values, int count, int rank) {
-    __shared__ unsigned counts[256];
-    __shared__ unsigned found[2];  // the bin, and the rank within it
-    unsigned prefix = 0, known = 0;
-    for (int shift = 24; shift >= 0; shift -= 8) {
-        for (int bin = threadIdx.x; bin < 256; bin += blockDim.x) counts[bin] = 0;
-        __syncthreads();
-        for (int at = threadIdx.x; at < count; at += blockDim.x) {
-            const unsigned bits = __float_as_uint(values[at]);
-            if ((bits & known) == prefix) atomicAdd(&counts[bits >> shift & 255], 1u);
-        }
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            unsigned bin = 0, left = static_cast<unsigned>(rank);
-            while (left >= counts[bin]) left -= counts[bin++];
-            found[0] = bin, found[1] = left;
-        }
-        __syncthreads();
-        prefix |= found[0] << shift, known |= 255u << shift;
-        rank = static_cast<int>(found[1]);
-        __syncthreads();
-    }
-    return __uint_as_float(prefix);
+// Counts a value of each of the calling threads; those of a warp with the same bin count at once.
+__device__ void count_bin(unsigned* counts, int bin) {
+    const unsigned same = __match_any_sync(__activemask(), bin);
+    if ((threadIdx.x & 31) == __ffs(same) - 1) atomicAdd(&counts[bin], __popc(same));
 }
 
-// The sum of a value of every thread, in a fixed order.
-__device__ float sum_of_block(float value) {
-    __shared__ float parts[kStillThreads];
-    parts[threadIdx.x] = value;
-    for (int half = kStillThreads / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+constexpr int kThreads = 128;  // of a block, as kernels/frames/launchers.py has it
+
+// The median of what was counted, the mean of two bins where their number is even; every thread of a
+// block of kThreads calls it, and thread 0 learns it.
+__device__ float median_of(const unsigned* counts, unsigned number) {
+    constexpr int kEach = kCounts / kThreads;
+    static_assert(kCounts >= kBins && kCounts % (kThreads * 4) == 0, "uint4 are loaded");
+    __shared__ unsigned sums[kThreads];
+    __shared__ float found[2];
+    const int begin = threadIdx.x * kEach;
+    const auto* four = reinterpret_cast<const uint4*>(counts + begin);
+    unsigned sum = 0;
+#pragma unroll 8
+    for (int i = 0; i < kEach / 4; ++i) {
+        const uint4 some = __ldcg(four + i);
+        sum += some.x + some.y + some.z + some.w;
+    }
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    unsigned before = 0;
+    for (int thread = 0; thread < threadIdx.x; ++thread) before += sums[thread];
+    for (int which = 0; which < 2; ++which) {
+        const unsigned rank = which ? number / 2 : (number - 1) / 2;
+        if (rank < before || rank >= before + sum) continue;
+        int bin = begin;
+        for (unsigned left = rank - before; left >= __ldcg(counts + bin); ++bin)
+            left -= __ldcg(counts + bin);
+        found[which] = noise_of_bin(bin);
     }
     __syncthreads();
-    return parts[0];
+    return (found[0] + found[1]) / 2;
 }
 
 }  // namespace styleforge
@@ -94,44 +92,55 @@ extern "C" __global__ void frame_finish(const styleforge::FinishParams p) {
                       styleforge::finished(p, row, column));
 }
 
-// The three steps of smoothing. The grid of the first covers the cells.
+// The four steps of smoothing. The grid of the first three covers the cells.
 extern "C" __global__ void frame_cells(const styleforge::SmoothParams p) {
+    using namespace styleforge;
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column < p.columns) styleforge::measure_cell(p, row, column);
+    if (column < p.columns) measure_cell(p, row, column);
+    // Both are written by the kernels that follow.
+    const int thread = (row * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
+    const int all = gridDim.x * gridDim.y * blockDim.x;
+    for (int bin = thread; bin < kCounts; bin += all) p.counts[bin] = 0;
+    if (thread == 0) p.state[kTicket] = p.state[kStill] = 0;
 }
 
-// One block: what a cell is told depends on all of them.
-extern "C" __global__ void __launch_bounds__(styleforge::kStillThreads)
-    frame_still(const styleforge::SmoothParams p) {
+// The block that counts last finds the median, which is the same whichever it is.
+extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
+    frame_noise(const styleforge::SmoothParams p) {
     using namespace styleforge;
-    const int count = p.rows * p.columns;
-    const auto every = [&](auto use) {
-        for (int cell = threadIdx.x; cell < count; cell += blockDim.x)
-            use(cell / p.columns, cell % p.columns, cell);
-        __syncthreads();
-    };
-    every([&](int row, int column, int cell) {
-        p.other[cell] = window_mean(p.change, row, column, p.rows, p.columns);
-    });
-    const float lower = ranked(p.other, count, (count - 1) / 2);
-    const float upper = count % 2 ? lower : ranked(p.other, count, count / 2);
-    const float median = (lower + upper) / 2;
-    every([&](int, int, int cell) { p.change[cell] = moved(p.other[cell], median); });
-    every([&](int row, int column, int cell) {
-        p.other[cell] = window_most(p.change, row, column, p.rows, p.columns);
-    });
-    float sum = 0;
-    every([&](int row, int column, int cell) {
-        p.change[cell] = 1 - window_mean(p.other, row, column, p.rows, p.columns);
-        sum += p.change[cell];
-    });
-    const float still = sum_of_block(sum) / count;
-    const bool begins = p.first || still < 1 - kSceneCutFraction;
-    if (threadIdx.x == 0) *p.begins = begins;
-    every([&](int, int, int cell) { follow(p, cell, p.change[cell], begins); });
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (column < p.columns) {
+        const float mean = window_mean(p.change, row, column, p.rows, p.columns);
+        p.other[1ll * row * p.columns + column] = mean;
+        count_bin(p.counts, noise_bin(mean));
+    }
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicAdd(&p.state[kTicket], 1u) == gridDim.x * gridDim.y - 1;
+    __syncthreads();
+    if (!last) return;
+    const float median = median_of(p.counts, static_cast<unsigned>(p.rows * p.columns));
+    if (threadIdx.x == 0) p.state[kMedian] = __float_as_uint(median);
+}
+
+extern "C" __global__ void frame_still(const styleforge::SmoothParams p) {
+    using namespace styleforge;
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    unsigned sum = 0;
+    if (column < p.columns) {
+        const float here = still(p, row, column, __uint_as_float(p.state[kMedian]));
+        p.share[1ll * row * p.columns + column] = share_of(p, here);
+        sum = static_cast<unsigned>(rintf(here * kStillOne));
+    }
+    // Of integers, whose sum does not depend on the order.
+    for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset);
+    if ((threadIdx.x & 31) == 0) atomicAdd(&p.state[kStill], sum);
 }
 
 extern "C" __global__ void frame_smooth(const styleforge::SmoothParams p) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
     if (column < p.width) styleforge::smooth_pixel(p, row, column);
+    if (column == 0 && row == 0) p.state[styleforge::kBegins] = styleforge::begins(p);
 }

@@ -15,7 +15,7 @@ from kernels.ops.registry import FRAMES, use_native
 
 SOURCE = "frame.cu"
 THREADS = 128  # of a block, along a row of pixels
-STILL_THREADS = 1024  # kStillThreads
+COUNTS = 25088  # kCounts, of the histogram of noise
 CELL = 4  # pixels on a side of a cell, between whose means motion is measured
 SLOPE_BYTES = 8  # of Slope
 
@@ -88,19 +88,17 @@ class FrameKernels:
             amount: 0 for none, 1 for the most smoothing.
         """
         p = history.params(source, result, amount)
-        self._cover("frame_cells", p, history.cells)
-        self._launch("frame_still", p, (1, 1, 1), STILL_THREADS)
+        for name in ("frame_cells", "frame_noise", "frame_still"):
+            self._cover(name, p, history.cells)
         self._cover("frame_smooth", p, result)
 
     def _cover(self, name: str, params: Structure, picture: Tensor) -> None:
         """Launch a kernel with a thread for each pixel of `picture`."""
         height, width = picture.shape[:2]
-        self._launch(name, params, (-(-width // THREADS), height, 1), THREADS)
+        self._launch(name, params, (-(-width // THREADS), height, 1))
 
-    def _launch(
-        self, name: str, params: Structure, grid: tuple[int, int, int], threads: int
-    ) -> None:
-        kernel = self._library.kernel(SOURCE, name, threads)
+    def _launch(self, name: str, params: Structure, grid: tuple[int, int, int]) -> None:
+        kernel = self._library.kernel(SOURCE, name, THREADS)
         if error := kernel(grid, current_stream(self._device), params):
             raise RuntimeError(f"{name} could not be launched: CUDA error {error}")
 
@@ -129,8 +127,9 @@ class SmoothingHistory:
         self._accumulated = buffer(height, width, 3, dtype=torch.int16)
         self._known = torch.zeros_like(self.cells)
         self._change, self._other = buffer(2, rows, columns, dtype=torch.float32)
-        self._weight = buffer(rows, columns, dtype=torch.int16)
-        self._begins = buffer(1, dtype=torch.int32)
+        self._share = torch.zeros_like(self._change)
+        self._counts = buffer(COUNTS, dtype=torch.int32)
+        self._state = buffer(4, dtype=torch.int32)
         self._first = True
 
     def forget(self) -> None:
@@ -142,7 +141,7 @@ class SmoothingHistory:
         first, self._first = self._first, False
         buffers = (
             *(source, result, self.smoothed, self._accumulated, self._known),
-            *(self.cells, self._change, self._other, self._weight, self._begins),
+            *(self.cells, self._change, self._other, self._share, self._counts, self._state),
         )
         sizes = *result.shape[:2], *self.cells.shape[:2]
         return SmoothParams(*(each.data_ptr() for each in buffers), *sizes, first, amount)

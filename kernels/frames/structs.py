@@ -39,7 +39,7 @@ class SmoothParams(Structure):
 
     _fields_ = [
         *((name, c_void_p) for name in ("source", "result", "smoothed", "accumulated", "known")),
-        *((name, c_void_p) for name in ("cells", "change", "other", "weight", "begins")),
+        *((name, c_void_p) for name in ("cells", "change", "other", "share", "counts", "state")),
         *((name, c_int) for name in ("height", "width", "rows", "columns", "first")),
         ("amount", c_float),
     ]

@@ -6,6 +6,7 @@ with the frame's detail and mixed with the frame, by the kernels of kernels.fram
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +70,6 @@ class FrameStyler:
             self._slopes = torch.zeros(*size, SLOPE_BYTES, dtype=torch.uint8, device=detail.device)
             self._history = SmoothingHistory(*size, detail.device)
         self._pinned = _pinned(self._picture)
-        self._pixels = self._pinned.numpy()
         self._ranges = [_pinned(plan.ranges) for plan in self._plans]
         self._result = detail.pictures[0]  # of the newest frame, before it was smoothed
         self._finished = self._result  # and after
@@ -95,7 +95,7 @@ class FrameStyler:
         Returns:
             [H, W, 3] uint8, RGB, to be read after `wait`; its memory belongs to the caller.
         """
-        np.copyto(self._pixels, pixels)
+        self._pinned.copy_(_tensor(pixels))  # on several threads, unlike numpy's
         self._frame.copy_(self._pinned, non_blocking=True)
         mark("upload")
         if self._frame.data_ptr() != self.detail.frames.data_ptr():
@@ -165,6 +165,13 @@ class FrameStyler:
             return
         self._kernels.smooth(self._history, self.detail.frames[0], self._result, finish.smoothing)
         self._finished = self._history.smoothed
+
+
+def _tensor(pixels: Pixels) -> Tensor:
+    """A view of pixels that are not to be written to, of which PyTorch would warn."""
+    pixels = np.ascontiguousarray(pixels)
+    memory = (ctypes.c_ubyte * pixels.size).from_address(pixels.ctypes.data)
+    return torch.frombuffer(memory, dtype=torch.uint8).view(pixels.shape)
 
 
 def _pinned(like: Tensor) -> Tensor:

@@ -164,7 +164,7 @@ def test_on_a_gpu_the_picture_is_the_cpus(
     for ours, theirs in zip(*pictures, strict=True):
         apart = np.abs(ours.astype(int) - theirs)
         assert apart.max() <= 2
-        assert (apart > 1).mean() < 1e-4
+        assert (apart > 1).mean() < 1e-3
 
 
 @pytest.mark.gpu
@@ -174,7 +174,7 @@ def test_on_a_gpu_a_dragged_slider_acts_on_the_frame_that_was_computed(library, 
     engine.configure(config)
     frame = Frame(render(0, 320, 180))
     inferred = engine.infer(frame)
-    assert inferred.rendering.displayed == Finish()
+    assert inferred.rendering.displayed == finish_of(config, smoothed=False)
     assert (engine.finish(inferred).frame.pixels != frame.pixels).any()
     dragged = replace(config, strength=0.0)
     assert (engine.finish(inferred, dragged).frame.pixels == frame.pixels).all()

@@ -2,8 +2,7 @@
 #include "include/frame/finish.h"
 #include "include/frame/smooth.h"
 
-#include <algorithm>
-#include <vector>
+#include <cstring>
 
 using namespace styleforge;
 
@@ -61,39 +60,39 @@ void frame_finish(const FinishParams* p) {
 
 void frame_cells(const SmoothParams* p) {
     every(p->rows, p->columns, [&](int row, int column) { measure_cell(*p, row, column); });
+    for (int bin = 0; bin < kBins; ++bin) p->counts[bin] = 0;
+    p->state[kTicket] = p->state[kStill] = 0;
+}
+
+void frame_noise(const SmoothParams* p) {
+    every(p->rows, p->columns, [&](int row, int column) {
+        const float mean = window_mean(p->change, row, column, p->rows, p->columns);
+        p->other[row * p->columns + column] = mean;
+        ++p->counts[noise_bin(mean)];
+    });
+    const auto ranked = [&](unsigned rank) {
+        int bin = 0;
+        for (; rank >= p->counts[bin]; ++bin) rank -= p->counts[bin];
+        return noise_of_bin(bin);
+    };
+    const unsigned count = static_cast<unsigned>(p->rows * p->columns);
+    const float median = (ranked((count - 1) / 2) + ranked(count / 2)) / 2;
+    std::memcpy(&p->state[kMedian], &median, sizeof(median));
 }
 
 void frame_still(const SmoothParams* p) {
-    const int count = p->rows * p->columns;
-    const auto set = [&](float* values, auto value) {
-        every(p->rows, p->columns, [&](int row, int column) {
-            values[row * p->columns + column] = value(row, column);
-        });
-    };
-    set(p->other, [&](int row, int column) {
-        return window_mean(p->change, row, column, p->rows, p->columns);
+    float median;
+    std::memcpy(&median, &p->state[kMedian], sizeof(median));
+    every(p->rows, p->columns, [&](int row, int column) {
+        const float here = still(*p, row, column, median);
+        p->share[row * p->columns + column] = share_of(*p, here);
+        p->state[kStill] += static_cast<unsigned>(rintf(here * kStillOne));
     });
-    std::vector<float> sorted(p->other, p->other + count);
-    std::sort(sorted.begin(), sorted.end());
-    const float median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
-    set(p->change, [&](int row, int column) {
-        return moved(p->other[row * p->columns + column], median);
-    });
-    set(p->other, [&](int row, int column) {
-        return window_most(p->change, row, column, p->rows, p->columns);
-    });
-    float sum = 0;
-    set(p->change, [&](int row, int column) {
-        const float still = 1 - window_mean(p->other, row, column, p->rows, p->columns);
-        sum += still;
-        return still;
-    });
-    *p->begins = p->first || sum / count < 1 - kSceneCutFraction;
-    for (int cell = 0; cell < count; ++cell) follow(*p, cell, p->change[cell], *p->begins);
 }
 
 void frame_smooth(const SmoothParams* p) {
     every(p->height, p->width, [&](int row, int column) { smooth_pixel(*p, row, column); });
+    p->state[kBegins] = begins(*p);
 }
 
 }  // extern "C"

@@ -123,7 +123,7 @@ def test_only_what_is_asked_for_is_launched(kernels):
         (Finish(), []),
         (Finish(guided=True), []),
         (Finish(strength=0.5), ["frame_finish"]),
-        (Finish(smoothing=0.5), ["frame_cells", "frame_still", "frame_smooth"]),
+        (Finish(smoothing=0.5), ["frame_cells", "frame_noise", "frame_still", "frame_smooth"]),
     ):
         kernels.launched.clear()
         styler.style(frame, finish, lambda _: None)
