@@ -188,6 +188,12 @@ class CudaLauncher(Calls):
             raise RuntimeError(f"{kernel} could not be launched: CUDA error {error}")
 
 
+def current_device() -> int:
+    """The GPU that is current, of which there has to be one."""
+    # torch.cuda.current_device asks first whether CUDA is in use.
+    return torch._C._cuda_getDevice()  # pyright: ignore
+
+
 def current_stream(index: int) -> int:
     """PyTorch's current stream on cuda:`index`, a CUstream."""
     # torch.cuda.current_stream takes as long as a launch.

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu
+from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu, current_device
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -345,7 +345,9 @@ def _launched_on_cuda(
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         if build.reason(library) and not use_native(library):
             return reference(*args, **kwargs)
-        first = next(x for x in (*args, *kwargs.values()) if isinstance(x, Tensor))
+        first: Any = args[0] if args else None
+        if not isinstance(first, Tensor):
+            first = next(x for x in (*args, *kwargs.values()) if isinstance(x, Tensor))
         index = first.get_device()
         loaded = build.handle(library)
         found, launcher = launchers.get(index, (None, None))
@@ -354,7 +356,7 @@ def _launched_on_cuda(
             launchers[index] = loaded, launcher
         if launcher is None:
             return reference(*args, **kwargs)
-        if index == torch.cuda.current_device():
+        if index == current_device():
             return launch(launcher, *args, **kwargs)
         with torch.cuda.device(index):
             return launch(launcher, *args, **kwargs)

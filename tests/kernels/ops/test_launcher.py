@@ -18,7 +18,7 @@ from kernels.driver.images import Image, ImageList
 from kernels.driver.library import DriverLibrary
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.ops import launcher
+from kernels.ops import launcher, registry
 from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu
 from kernels.ops.registry import NativeKernelWarning, fused
 from tests.kernels.driver.standins import CODE
@@ -67,7 +67,7 @@ def current(monkeypatch):
         yield
 
     monkeypatch.setattr(torch.cuda, "device", device)
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(registry, "current_device", lambda: 0)
     monkeypatch.setattr(Gpu, "of", lambda _index: GPU)
     monkeypatch.setattr(launcher, "current_stream", lambda index: STREAM + index)
     return made
@@ -194,8 +194,6 @@ def test_sizes_that_never_return_do_not_fill_the_memory(monkeypatch):
 
 
 def test_a_library_that_is_loaded_again_is_the_one_that_is_called(monkeypatch):
-    from kernels.ops import registry
-
     def launch(launcher: CpuLauncher, x: torch.Tensor) -> Any:
         return launcher.library
 
@@ -210,7 +208,6 @@ def test_a_library_that_is_loaded_again_is_the_one_that_is_called(monkeypatch):
 @pytest.fixture
 def doubling():
     """What a GPU's dispatch key calls for a row with a launch, called here on the CPU."""
-    from kernels.ops import registry
 
     def reference(x: torch.Tensor) -> torch.Tensor:
         return x * 2
@@ -229,7 +226,7 @@ def test_what_is_loaded_is_launched_on_the_tensors_gpu(doubling, monkeypatch, cu
         assert doubling(torch.ones(1)).item() == 20
         assert len(library.calls) == 1
     assert current == [-1, -1]
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: -1)
+    monkeypatch.setattr(registry, "current_device", lambda: -1)
     assert doubling(torch.ones(1)).item() == 20
     assert current == [-1, -1]  # it was current already
 
@@ -238,8 +235,6 @@ def test_a_gpu_without_an_image_runs_the_reference_and_says_so(doubling, monkeyp
     class Elsewhere(FakeLibrary):
         def on(self, device: torch.device) -> FakeLibrary:
             raise BuildError(f"no image for {device}")
-
-    from kernels.ops import registry
 
     monkeypatch.setattr(registry, "_warned", set[str]())
     monkeypatch.setitem(build._reasons, "doubling_cuda", "")
