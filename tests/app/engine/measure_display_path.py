@@ -1,0 +1,86 @@
+"""Measures the engine on a GPU with frames that stay there, and with OpenCV around the network.
+
+    python -m tests.app.engine.measure_display_path
+
+Prints, for the animated scene at 1280x720 and 1920x1080 in FP16 and several controls, the frames a
+second of `Engine.process`, one frame after another, and the median milliseconds of its stages.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from typing import Any
+from unittest.mock import patch
+
+import torch
+
+from app.engine import display_path
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine
+from app.engine.process_mode import ProcessMode
+from app.engine.result import Timings
+from app.frame import Frame
+from app.sources.scene import render
+from app.styles.library import Library
+from kernels.ops.registry import prepare
+from models.precision import Precision
+
+SIZES = (1280, 720), (1920, 1080)
+CONTROLS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "strength, keep colors": {"strength": 0.6, "keep_colors": True},
+    "smoothing": {"smoothing": 0.5},
+    "input of 640": {"size": 640, "upsampling": "smooth"},
+    "input of 640, guided": {"size": 640, "upsampling": "guided"},
+    "all of them": {
+        **{"strength": 0.6, "keep_colors": True, "smoothing": 0.5},
+        **{"size": 640, "upsampling": "guided"},
+    },
+}
+FRAMES, WARM_UP = 60, 4
+STAGES = ("upload", "resize", "network", "blend", "download")
+
+
+def main() -> None:
+    """Measure and print a line for each case."""
+    if not torch.cuda.is_available():
+        sys.exit("there is no GPU here")
+    prepare()
+    library = Library.default()
+    for width, height in SIZES:
+        frames = [Frame(render(n / 25, width, height), n) for n in range(8)]
+        for name, chosen in CONTROLS.items():
+            given = {"size": width, **chosen}
+            config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16, **given)
+            told = [_measured(library, config, frames)]
+            with patch.object(display_path, "frame_kernels", lambda _device: None):
+                told.append(_measured(library, config, frames))
+            _tell(f"{width}x{height}, {name}: on the GPU {told[0]}; with OpenCV {told[1]}")
+
+
+def _measured(library: Library, config: EngineConfig, frames: list[Frame]) -> str:
+    engine = Engine(library)
+    engine.configure(config)
+    took: list[float] = []
+    timings: list[Timings] = []
+    for number in range(WARM_UP + FRAMES):
+        began = time.perf_counter()
+        styled = engine.process(frames[number % len(frames)], ProcessMode.SEQUENCE)
+        took.append(time.perf_counter() - began)
+        timings.append(styled.timings)
+    fps = 1 / statistics.median(took[WARM_UP:])
+    stages = (
+        f"{stage} {statistics.median(getattr(each, stage) for each in timings[WARM_UP:]):.3f}"
+        for stage in STAGES
+    )
+    return f"{fps:.0f} fps ({', '.join(stages)} ms)"
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main()
