@@ -238,7 +238,10 @@ class Engine:
 
     def _finish(self, inferred: Inferred) -> StyledFrame:
         frame, config, rendering = inferred.frame, inferred.config, inferred.rendering
-        self._post.begin(inferred.active.key, smoothed=inferred.smoothed)
+        if rendering.displayed is None:
+            self._post.begin(inferred.active.key, smoothed=inferred.smoothed)
+        else:  # what the CPU knows of the stream grows old
+            self._post.reset_history()
         start = time.perf_counter()
         pixels = self._post_process(inferred, config.kernels)
         blend_ms = (time.perf_counter() - start) * 1e3

@@ -18,6 +18,8 @@ from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, is_broken
 from models.inference.two_resolution import join, shrink
 
+MOST_PINNED = 3 * 3840 * 2160  # bytes of a picture
+
 
 @dataclass(frozen=True, slots=True)
 class Finish:
@@ -175,4 +177,6 @@ def _tensor(pixels: Pixels) -> Tensor:
 
 
 def _pinned(like: Tensor) -> Tensor:
-    return torch.empty(like.shape, dtype=like.dtype, pin_memory=True)
+    """Memory to copy from and to; that of large pictures, which are no streams, is not pinned:
+    PyTorch would keep it from the system for ever."""
+    return torch.empty(like.shape, dtype=like.dtype, pin_memory=like.numel() <= MOST_PINNED)

@@ -127,6 +127,19 @@ def test_a_config_says_what_is_made_of_the_output():
     assert finish_of(replace(config, upsampling="smooth"), smoothed=False).guided is False
 
 
+def test_a_frame_that_stayed_on_the_gpu_ends_the_cpus_history(engine, config):
+    engine.configure(replace(config, smoothing=0.5, size=64))
+    frame = Frame(render(0, 96, 64))
+    engine.process(frame, ProcessMode.SEQUENCE)
+    assert engine._post._smoothers
+    inferred = engine.infer(frame, ProcessMode.SEQUENCE)
+    finish = finish_of(inferred.config, smoothed=True)
+    displayed = replace(inferred.rendering, pixels=frame.pixels.copy(), displayed=finish)
+    styled = engine.finish(replace(inferred, renderings={inferred.config.kernels: displayed}))
+    assert (styled.frame.pixels == frame.pixels).all()
+    assert engine._post._smoothers == {}
+
+
 CONFIGS = {
     "plain": {},
     "strength and colors": {"strength": 0.6, "keep_colors": True},

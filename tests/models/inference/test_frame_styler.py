@@ -159,3 +159,10 @@ def test_a_broken_output_is_told(kernels):
     (frame,) = frames(1)
     styler.style(frame, Finish(), lambda _: None)
     assert styler.broken
+
+
+def test_the_memory_of_large_pictures_is_not_pinned():
+    large = torch.zeros(1, dtype=torch.uint8).expand(2161, 3840, 3)
+    buffer = frame_styler._pinned(large)
+    assert (buffer.shape, buffer.dtype) == (large.shape, torch.uint8)
+    assert not buffer.is_pinned()
