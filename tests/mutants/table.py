@@ -582,6 +582,52 @@ _PACKAGING = (
     ),
 )
 
+_AROUND_THE_NETWORK = (
+    Mutant(
+        "a repeated launch has the addresses of the first",
+        "kernels/driver/sequence.py",
+        "hole.value = addresses[slot] + offset",
+        "hole.value = hole.value or addresses[slot] + offset",
+        (
+            "tests/kernels/driver/test_sequence.py::test_addresses_take_their_places_and_nothing_else_changes",
+        ),
+    ),
+    Mutant(
+        "what a call launches does not depend on TF32",
+        "kernels/ops/cuda/convolution.py",
+        'key = "conv", *map(traits, tensors), options, _tf32_allowed()',
+        'key = "conv", *map(traits, tensors), options',
+        ("tests/kernels/ops/cuda/test_calls.py::test_tf32_is_looked_at_by_every_call",),
+    ),
+    Mutant(
+        "a frame on the GPU is smoothed with frames of other weights",
+        "app/engine/display_path.py",
+        "if styler is not self._newest or weights != self._weights:",
+        "if styler is not self._newest:",
+        (
+            "tests/app/engine/test_display_path.py::test_the_history_ends_with_the_weights_the_network_and_a_reset",
+        ),
+    ),
+    Mutant(
+        "the range of what layers paint is not that of the picture",
+        "models/inference/layerwise_plan.py",
+        "return torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)",
+        "return bits",
+        (
+            "tests/models/inference/test_layerwise_plan.py::test_a_frame_becomes_the_networks_picture",
+        ),
+    ),
+    Mutant(
+        "a result on the GPU is enlarged without the frame's detail",
+        "models/inference/frame_styler.py",
+        "if finish.guided and picture.numel() < self._picture.numel():",
+        "if False:",
+        (
+            "tests/models/inference/test_frame_styler.py::test_a_stream_becomes_what_the_cpu_makes_of_it",
+        ),
+    ),
+)
+
 MUTANTS = (
     *_COMPARISON,
     *_ENGINES,
@@ -591,4 +637,5 @@ MUTANTS = (
     *_KERNELS,
     *_WINDOW,
     *_PACKAGING,
+    *_AROUND_THE_NETWORK,
 )

@@ -19,10 +19,12 @@ from wheels import platforms
 from wheels.platforms import ANY, PLATFORMS, choose, copy_images, selected, tag
 
 CPU = {image_name(LIBRARIES["instance_norm"], target): target for target in TARGETS}
-CUDA = {"conv2d.sm_80.xz", "network_sm90.sm_90a.xz", "network.json", "operations.json"}
+LIBRARIES_OF_GPUS = "frame_cuda", "network", "operations"
+CUDA = {"conv2d.sm_80.xz", "network_sm90.sm_90a.xz"} | {
+    f"{name}.json" for name in LIBRARIES_OF_GPUS
+}
 LISTS = {
-    name: images.ImageList(name, LIBRARIES[name].digest, {}, {}, ())
-    for name in ("network", "operations")
+    name: images.ImageList(name, LIBRARIES[name].digest, {}, {}, ()) for name in LIBRARIES_OF_GPUS
 }
 
 
