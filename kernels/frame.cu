@@ -1,25 +1,9 @@
 // What happens to a frame around the network, on pictures of bytes: it is scaled to the network's
 // input, and the result is enlarged, given the frame's detail and mixed with it. A thread makes a
 // pixel; the arithmetic is in include/frame/, which a C++ compiler for the host takes as well.
-#include "include/frame/finish.h"
-#include "include/frame/smooth.h"
+#include "include/frames.h"
 
 namespace styleforge {
-
-// The frame as the network's input; mirrored in kernels/frames/structs.py.
-struct ResizeParams {
-    const uint8_t* frame;  // [height, width, 3]
-    uint8_t* small;        // [small_height, small_width, 3]
-    int height, width, small_height, small_width;
-};
-
-// The slopes of a small result over the frame's small copy.
-struct SlopesParams {
-    const uint8_t* result;  // [height, width, 3]
-    const uint8_t* small;   // [height, width, 3]
-    void* slopes;           // [height, width] of Slope
-    int height, width;
-};
 
 __device__ __forceinline__ void store(uint8_t* pixels, long long at, Color c) {
     pixels[at * 3] = static_cast<uint8_t>(c.r);
@@ -32,8 +16,6 @@ __device__ void count_bin(unsigned* counts, int bin) {
     const unsigned same = __match_any_sync(__activemask(), bin);
     if ((threadIdx.x & 31) == __ffs(same) - 1) atomicAdd(&counts[bin], __popc(same));
 }
-
-constexpr int kThreads = 128;  // of a block, as kernels/frames/launchers.py has it
 
 // The median of what was counted, the mean of two bins where their number is even; every thread of a
 // block of kThreads calls it, and thread 0 learns it.

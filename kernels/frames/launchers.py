@@ -2,40 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ctypes import Structure
+from pathlib import Path
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
+from kernels.driver.driver import Driver
+from kernels.driver.images import ImageList
+from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
-from kernels.frames.structs import FinishParams, ResizeParams, SlopesParams, SmoothParams
+from kernels.driver.prebuilt import register
+from kernels.frames.structs import (
+    STRUCTURES,
+    FinishParams,
+    ResizeParams,
+    SlopesParams,
+    SmoothParams,
+)
 from kernels.jit import build
 from kernels.ops.launcher import current_stream
 from kernels.ops.registry import FRAMES, use_native
 
-SOURCE = "frame.cu"
-THREADS = 128  # of a block, along a row of pixels
-COUNTS = 25088  # kCounts, of the histogram of noise
 CELL = 4  # pixels on a side of a cell, between whose means motion is measured
-SLOPE_BYTES = 8  # of Slope
 
 
 class FrameKernels:
     """The kernels on one GPU.
 
     Args:
-        library: The loaded library FRAMES on that GPU.
-        device: What PyTorch calls the GPU, a number.
+        images: The list of the folder.
+        folder: Where the images are.
+        capability: Of the GPU.
+        device: The GPU's number.
+        driver: What loads and launches.
+
+    Raises:
+        BuildError: No image runs on the GPU, one is damaged, or the library's structs differ.
     """
 
-    def __init__(self, library: DriverLibrary, device: int) -> None:
-        self._library, self._device = library, device
+    def __init__(
+        self,
+        images: ImageList,
+        folder: Path,
+        capability: tuple[int, int],
+        device: int,
+        driver: Driver,
+    ) -> None:
+        self._describe(images.description)
+        self._library = DriverLibrary(images, folder, capability, device, driver)
+        self._device = device
+
+    def _describe(self, told: Mapping[str, Any]) -> None:
+        """Take what frames_abi.cu returns."""
+        check(told["structs"], STRUCTURES, "kernels/frames/structs.py")
+        self._told = told["frame"]
+
+    def new_slopes(self, height: int, width: int, device: torch.device) -> Tensor:
+        """What `slopes` writes for a result of [height, width]: [h, w, bytes] uint8, zeros."""
+        shape = height, width, self._told["slope_bytes"]
+        return torch.zeros(shape, dtype=torch.uint8, device=device)
+
+    def new_history(self, height: int, width: int, device: torch.device) -> SmoothingHistory:
+        """What smoothing keeps of a stream of results of [height, width]."""
+        return SmoothingHistory(
+            height, width, device, counts=self._told["counts"], states=self._told["states"]
+        )
 
     def resize(self, frame: Tensor, small: Tensor) -> None:
         """Scale `frame` into `small`: by area where that has fewer pixels, else by cubic
         interpolation."""
         p = ResizeParams(frame.data_ptr(), small.data_ptr(), *frame.shape[:2], *small.shape[:2])
-        self._cover("frame_resize", p, small)
+        self._cover("resize", p, small)
 
     def slopes(self, result: Tensor, small: Tensor, slopes: Tensor) -> None:
         """Fit the luma of `small` to `result`, as a guided filter does.
@@ -43,10 +83,10 @@ class FrameKernels:
         Args:
             result: [h, w, 3], the styled picture of `small`.
             small: [h, w, 3], the frame, scaled down.
-            slopes: [h, w, SLOPE_BYTES] uint8, written to.
+            slopes: That of `new_slopes`, written to.
         """
         addresses = result.data_ptr(), small.data_ptr(), slopes.data_ptr()
-        self._cover("frame_slopes", SlopesParams(*addresses, *result.shape[:2]), result)
+        self._cover("slopes", SlopesParams(*addresses, *result.shape[:2]), result)
 
     def finish(
         self,
@@ -74,7 +114,7 @@ class FrameKernels:
             *(*frame.shape[:2], *result.shape[:2]),
             *(strength, keep_colors),
         )
-        self._cover("frame_finish", p, picture)
+        self._cover("finish", p, picture)
 
     def smooth(
         self, history: SmoothingHistory, source: Tensor, result: Tensor, amount: float
@@ -88,19 +128,23 @@ class FrameKernels:
             amount: 0 for none, 1 for the most smoothing.
         """
         p = history.params(source, result, amount)
-        for name in ("frame_cells", "frame_noise", "frame_still"):
+        for name in ("cells", "noise", "still"):
             self._cover(name, p, history.cells)
-        self._cover("frame_smooth", p, result)
+        self._cover("smooth", p, result)
 
     def _cover(self, name: str, params: Structure, picture: Tensor) -> None:
         """Launch a kernel with a thread for each pixel of `picture`."""
         height, width = picture.shape[:2]
-        self._launch(name, params, (-(-width // THREADS), height, 1))
+        grid = -(-width // self._told["threads"]), height, 1
+        self._launch(self._told["kernels"][name], params, grid)
 
     def _launch(self, name: str, params: Structure, grid: tuple[int, int, int]) -> None:
-        kernel = self._library.kernel(SOURCE, name, THREADS)
+        kernel = self._library.kernel(self._told["source"], name, self._told["threads"])
         if error := kernel(grid, current_stream(self._device), params):
             raise RuntimeError(f"{name} could not be launched: CUDA error {error}")
+
+
+register(FRAMES, FrameKernels)
 
 
 class SmoothingHistory:
@@ -110,13 +154,17 @@ class SmoothingHistory:
         height: Of the pictures.
         width: Of the pictures.
         device: A CUDA device.
+        counts: Bins of the histogram of noise.
+        states: Numbers that one frame leaves to the next.
 
     Attributes:
         smoothed: [h, w, 3] uint8, the filtered picture.
         cells: [h / CELL, w / CELL, 3] float32, the means of the source's cells.
     """
 
-    def __init__(self, height: int, width: int, device: torch.device) -> None:
+    def __init__(
+        self, height: int, width: int, device: torch.device, *, counts: int, states: int
+    ) -> None:
         rows, columns = max(height // CELL, 1), max(width // CELL, 1)
 
         def buffer(*shape: int, dtype: torch.dtype) -> Tensor:
@@ -128,8 +176,8 @@ class SmoothingHistory:
         self._known = torch.zeros_like(self.cells)
         self._change, self._other = buffer(2, rows, columns, dtype=torch.float32)
         self._share = torch.zeros_like(self._change)
-        self._counts = buffer(COUNTS, dtype=torch.int32)
-        self._state = buffer(4, dtype=torch.int32)
+        self._counts = buffer(counts, dtype=torch.int32)
+        self._state = buffer(states, dtype=torch.int32)
         self._first = True
 
     def forget(self) -> None:
@@ -163,4 +211,4 @@ def frame_kernels(device: torch.device) -> FrameKernels | None:
     if not use_native(FRAMES):
         return None
     index = device.index if str(device) != device.type else torch.cuda.current_device()
-    return FrameKernels(build.handle(FRAMES).on(torch.device("cuda", index)), index)
+    return cast("FrameKernels", build.handle(FRAMES).on(torch.device("cuda", index)))

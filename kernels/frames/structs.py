@@ -1,4 +1,4 @@
-"""The ctypes mirrors of what the kernels of frame.cu are called with."""
+"""The ctypes mirrors of the structs that the kernels of frame.cu are called with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ctypes import Structure, c_float, c_int, c_void_p
 
 
 class ResizeParams(Structure):
-    """Mirror of ResizeParams in frame.cu, as SlopesParams."""
+    """Mirror of ResizeParams in include/frames.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("frame", "small")),
@@ -15,7 +15,7 @@ class ResizeParams(Structure):
 
 
 class SlopesParams(Structure):
-    """The slopes of a small result."""
+    """Mirror of SlopesParams in include/frames.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("result", "small", "slopes")),
@@ -43,3 +43,8 @@ class SmoothParams(Structure):
         *((name, c_int) for name in ("height", "width", "rows", "columns", "first")),
         ("amount", c_float),
     ]
+
+
+STRUCTURES: dict[str, type[Structure]] = {
+    each.__name__: each for each in (ResizeParams, SlopesParams, FinishParams, SmoothParams)
+}

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.frames.launchers import SLOPE_BYTES, FrameKernels, SmoothingHistory
+from kernels.frames.launchers import FrameKernels
 
 FRAME, SMALL = (66, 100), (33, 50)  # height, width
 NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # those of include/frame/guided.h
@@ -27,11 +27,11 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
     frame, result = _picture(*FRAME, 0).to(device), _picture(*SMALL, 1).to(device)
     small = torch.zeros_like(result)
     kernels.resize(frame, small)
-    slopes = torch.zeros(*SMALL, SLOPE_BYTES, dtype=torch.uint8, device=device)
+    slopes = kernels.new_slopes(*SMALL, device)
     kernels.slopes(result, small, slopes)
     picture = torch.zeros_like(frame)
     kernels.finish(frame, result, slopes, picture, strength=STRENGTH, keep_colors=True)
-    history, other = SmoothingHistory(*SMALL, device), 255 - result
+    history, other = kernels.new_history(*SMALL, device), 255 - result
     kernels.smooth(history, small, result, AMOUNT)
     kernels.smooth(history, small, other, AMOUNT)
     expected = {

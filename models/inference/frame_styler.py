@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernels.frames.launchers import SLOPE_BYTES, FrameKernels, SmoothingHistory
+from kernels.frames.launchers import FrameKernels
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, is_broken
 from models.inference.two_resolution import join, shrink
@@ -69,8 +69,8 @@ class FrameStyler:
             # A frame of the network's size is uploaded to where the network reads it.
             same = frame == size
             self._frame = detail.frames[0] if same else torch.zeros_like(self._picture)
-            self._slopes = torch.zeros(*size, SLOPE_BYTES, dtype=torch.uint8, device=detail.device)
-            self._history = SmoothingHistory(*size, detail.device)
+            self._slopes = kernels.new_slopes(*size, detail.device)
+            self._history = kernels.new_history(*size, detail.device)
         self._pinned = _pinned(self._picture)
         self._ranges = [_pinned(plan.ranges) for plan in self._plans]
         self._result = detail.pictures[0]  # of the newest frame, before it was smoothed

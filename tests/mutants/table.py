@@ -626,6 +626,15 @@ _AROUND_THE_NETWORK = (
             "tests/models/inference/test_frame_styler.py::test_a_stream_becomes_what_the_cpu_makes_of_it",
         ),
     ),
+    Mutant(
+        "kernels of frames are launched with structs that the library has otherwise",
+        "kernels/frames/launchers.py",
+        'check(told["structs"], STRUCTURES, "kernels/frames/structs.py")',
+        "pass",
+        (
+            "tests/kernels/frames/test_description.py::test_a_library_whose_struct_differs_is_refused",
+        ),
+    ),
 )
 
 MUTANTS = (

@@ -103,4 +103,4 @@ def test_a_library_that_does_not_describe_itself_is_compiled_for_every_architect
 def test_every_library_of_cuda_sources_is_compiled(tmp_path, compiled, monkeypatch):
     monkeypatch.setattr(cuda, "LIBRARIES", LIBRARIES)
     cuda.build(tmp_path)
-    assert compiled == ["frame_cuda", "network", "operations"]
+    assert compiled == ["frames", "network", "operations"]

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.frames.launchers import CELL
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 _Floats = NDArray[np.float32]
 _Fixed = NDArray[np.int16]
 
-CELL = 4  # pixels; motion is measured between the means of cells of this side
 MAX_HISTORY_WEIGHT = 0.95  # of the old result at full smoothing: 20 frames to follow a change
 MIN_CHANGE = 0.7  # levels (0-255) that are never motion: the rounding error of the means
 MAX_NOISE = 3.0  # levels; a larger change everywhere is motion, not noise

@@ -5,7 +5,7 @@
 
 namespace styleforge {
 
-// What the displayed picture of a frame is made of; mirrored in kernels/frames/structs.py.
+// What the displayed picture of a frame is made of.
 struct FinishParams {
     const uint8_t* frame;   // [height, width, 3]
     const uint8_t* result;  // [small_height, small_width, 3]

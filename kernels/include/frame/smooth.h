@@ -18,7 +18,7 @@ constexpr int kBins = 3 * kNoiseBins + 1;   // the last is of kMaxNoise and more
 constexpr int kCounts = 25088;              // kBins, and as many more as make a multiple of 512
 constexpr float kStillOne = 1024.f;        // fixed-point scale of the sum of `still`
 
-// A frame of a stream; mirrored in kernels/frames/structs.py. Cells are [rows, columns].
+// A frame of a stream. Cells are [rows, columns].
 struct SmoothParams {
     const uint8_t* source;    // [height, width, 3], the network's input
     const uint8_t* result;    // [height, width, 3]
@@ -30,13 +30,14 @@ struct SmoothParams {
     float* other;             // [cells], its mean around each cell
     float* share;             // [cells], of the new result
     unsigned* counts;         // [kCounts], of `other`
-    unsigned* state;          // [4]: whether a stream began, blocks that counted, median, sum
+    unsigned* state;          // [kStates]
     int height, width, rows, columns;
     int first;     // whether there is no frame before it
     float amount;  // 0 for none, 1 for the most smoothing
 };
 
-enum { kBegins = 0, kTicket = 1, kMedian = 2, kStill = 3 };  // of SmoothParams::state
+// Of SmoothParams::state: whether a stream began, blocks that counted, the median, the sum of `still`.
+enum { kBegins = 0, kTicket = 1, kMedian = 2, kStill = 3, kStates = 4 };
 
 // BORDER_REFLECT_101: -1 is 1.
 STYLEFORGE_PORTABLE int reflected(int at, int size) {

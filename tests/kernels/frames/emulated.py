@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import subprocess
 from ctypes import Structure, byref
 from pathlib import Path
@@ -27,6 +28,8 @@ class EmulatedFrameKernels(FrameKernels):
     """`launched` are the names of the kernels that ran."""
 
     def __init__(self, host: ctypes.CDLL) -> None:
+        host.styleforge_frames_abi.restype = ctypes.c_char_p
+        self._describe(json.loads(host.styleforge_frames_abi()))
         self._host = host
         self.launched: list[str] = []
 

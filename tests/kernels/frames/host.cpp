@@ -1,6 +1,5 @@
 // What the kernels of frame.cu do, by the same functions, compiled for the host by a test.
-#include "include/frame/finish.h"
-#include "include/frame/smooth.h"
+#include "frames_abi.cu"
 
 #include <cstring>
 
@@ -23,19 +22,6 @@ void store(uint8_t* pixels, int at, Color c) {
 }  // namespace
 
 extern "C" {
-
-struct ResizeParams {
-    const uint8_t* frame;
-    uint8_t* small;
-    int height, width, small_height, small_width;
-};
-
-struct SlopesParams {
-    const uint8_t* result;
-    const uint8_t* small;
-    void* slopes;
-    int height, width;
-};
 
 void frame_resize(const ResizeParams* p) {
     every(p->small_height, p->small_width, [&](int row, int column) {

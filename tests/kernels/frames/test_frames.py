@@ -9,7 +9,6 @@ import torch
 from app.engine.post.blending import Pixels, blend, fit_to
 from app.engine.post.guided_upsampling import GuidedUpsampler
 from app.engine.post.temporal_smoothing import TemporalSmoother
-from kernels.frames.launchers import SLOPE_BYTES, SmoothingHistory
 from kernels.self_test.compile_worker import MOST_APART
 from kernels.self_test.frames import self_test
 from utils.opencv import cv2
@@ -69,7 +68,7 @@ def test_a_result_is_enlarged_and_mixed_as_opencv_does(
     there, styled = on(device, frame), on(device, result)
     slopes = None
     if guided and result.size < frame.size:
-        slopes = torch.zeros(*size, SLOPE_BYTES, dtype=torch.uint8, device=device)
+        slopes = kernels.new_slopes(*size, device)
         kernels.slopes(styled, on(device, small), slopes)
     picture = torch.zeros_like(there)
     kernels.finish(there, styled, slopes, picture, strength=strength, keep_colors=keep_colors)
@@ -98,7 +97,7 @@ def stream(size: tuple[int, int], length: int = 30):
 @pytest.mark.parametrize("amount", [0.3, 1.0])
 @pytest.mark.parametrize("size", [(90, 161), (61, 107), (7, 9), (3, 2)], ids=str)
 def test_a_stream_is_smoothed_as_on_the_cpu(size, amount, kernels, device):
-    history, smoother = SmoothingHistory(size[0], size[1], device), TemporalSmoother()
+    history, smoother = kernels.new_history(*size, device), TemporalSmoother()
     changed = 0
     for source, result in stream(size):
         kernels.smooth(history, on(device, source), on(device, result), amount)
@@ -109,7 +108,7 @@ def test_a_stream_is_smoothed_as_on_the_cpu(size, amount, kernels, device):
 
 
 def test_a_stream_that_is_forgotten_begins_anew(kernels, device):
-    history = SmoothingHistory(40, 60, device)
+    history = kernels.new_history(40, 60, device)
     frames = list(stream((40, 60), 4))
     for source, result in frames:
         history.forget()
@@ -128,7 +127,7 @@ def test_the_self_test_accepts_these_kernels_and_no_others(kernels, device, monk
 def test_two_runs_are_bit_equal(kernels, device):
     runs = []
     for _ in range(2):
-        history = SmoothingHistory(61, 107, device)
+        history = kernels.new_history(61, 107, device)
         for source, result in stream((61, 107), 12):
             kernels.smooth(history, on(device, source), on(device, result), 0.7)
         runs.append(history.smoothed.cpu())

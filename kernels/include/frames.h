@@ -1,0 +1,26 @@
+// What the sources of the library `frames` share: the kernels' structs, and sizes that the host knows.
+#pragma once
+
+#include "frame/finish.h"
+#include "frame/smooth.h"
+
+namespace styleforge {
+
+constexpr int kThreads = 128;  // of a block, along a row of pixels
+
+// The frame as the network's input.
+struct ResizeParams {
+    const uint8_t* frame;  // [height, width, 3]
+    uint8_t* small;        // [small_height, small_width, 3]
+    int height, width, small_height, small_width;
+};
+
+// The slopes of a small result over the frame's small copy.
+struct SlopesParams {
+    const uint8_t* result;  // [height, width, 3]
+    const uint8_t* small;   // [height, width, 3]
+    void* slopes;           // [height, width] of Slope
+    int height, width;
+};
+
+}  // namespace styleforge
