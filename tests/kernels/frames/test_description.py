@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import json
+from typing import cast
 
 import pytest
 import torch
 
 from kernels.driver.compiling import declared_kernels
+from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.structs import STRUCTURES
@@ -34,7 +36,7 @@ def test_a_library_whose_struct_differs_is_refused(name, told, tmp_path):
     offsets["height"], offsets["width"] = offsets["width"], offsets["height"]
     images = ImageList("frames", "0" * 64, told, {}, ())
     with pytest.raises(BuildError, match=f"struct {name} .* fields that differ: height, width"):
-        FrameKernels(images, tmp_path, (9, 0), 0, None)
+        FrameKernels(images, tmp_path, (9, 0), 0, cast("Driver", None))
 
 
 def test_buffers_have_the_sizes_that_the_library_tells(told, host):
