@@ -108,28 +108,14 @@ class Kernel:
         config = LaunchConfig.from_buffer_copy(self._config)
         config.grid_x, config.grid_y, config.grid_z = grid
         parameters = (c_void_p * len(arguments))(*map(addressof, arguments))
-        # The structs hold addresses alone, so what they point to is kept.
-        return _Bound(self._launch, config, self._kernel, parameters, (arguments, self._attributes))
+        launch, reference, kernel = self._launch, byref(config), self._kernel
+        kept = arguments, self._attributes  # the structs hold addresses alone
 
+        def launch_on(stream: c_void_p | int | None, _kept: object = kept) -> int:
+            config.stream = stream
+            return launch(reference, kernel, parameters, None)
 
-class _Bound:
-    __slots__ = ("_config", "_kept", "_kernel", "_launch", "_parameters", "_reference")
-
-    def __init__(
-        self,
-        launch: Callable[..., int],
-        config: LaunchConfig,
-        kernel: c_void_p,
-        parameters: ctypes.Array[c_void_p],
-        kept: object,
-    ) -> None:
-        self._launch, self._config, self._kernel = launch, config, kernel
-        self._parameters, self._kept = parameters, kept
-        self._reference = byref(config)
-
-    def __call__(self, stream: c_void_p | int | None) -> int:
-        self._config.stream = stream
-        return self._launch(self._reference, self._kernel, self._parameters, None)
+        return launch_on
 
 
 def _value(*numbers: int) -> _Value:

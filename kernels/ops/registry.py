@@ -20,6 +20,7 @@ from torch import Tensor
 
 from kernels.jit import build
 from kernels.jit.errors import BuildError
+from kernels.ops.direct import device_of_plain
 from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu, current_device
 
 P = ParamSpec("P")
@@ -287,6 +288,12 @@ def fused(
 
         @functools.wraps(signature)
         def operation(*args: P.args, **kwargs: P.kwargs) -> R:
+            if not kwargs and args:
+                device = device_of_plain(args)
+                if device is not None:
+                    kernel = on_cpu_tensors if device < 0 else on_cuda_tensors
+                    if kernel is not None:
+                        return kernel(*args, **kwargs)
             return overload(*args, **kwargs)
 
         arguments = inspect.signature(signature)

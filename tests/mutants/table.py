@@ -595,9 +595,18 @@ _AROUND_THE_NETWORK = (
     Mutant(
         "what a call launches does not depend on TF32",
         "kernels/ops/cuda/convolution.py",
-        'key = "conv", *map(traits, tensors), options, _tf32_allowed()',
-        'key = "conv", *map(traits, tensors), options',
+        "options = padding_size, stride_h, stride_w, own_kernel, _tf32_allowed()",
+        "options = padding_size, stride_h, stride_w, own_kernel, False",
         ("tests/kernels/ops/cuda/test_calls.py::test_tf32_is_looked_at_by_every_call",),
+    ),
+    Mutant(
+        "a lazily negated tensor is read as it is in memory",
+        "kernels/ops/direct.py",
+        "if not here or each.is_neg():",
+        "if not here:",
+        (
+            "tests/kernels/ops/test_direct.py::test_arguments_that_the_kernel_cannot_take_as_they_are_go_to_the_dispatcher",
+        ),
     ),
     Mutant(
         "a frame on the GPU is smoothed with frames of other weights",

@@ -20,13 +20,42 @@ _SCRATCH, _RESULT, _INPUTS = 0, 1, 2  # slots of addresses
 _PART = 256  # bytes: parts of scratch memory begin at multiples of it
 
 Tensors = Sequence[Any]  # of an operation, in order; None where an argument is
-# Runs an operation of which everything but the values of its tensors is known.
-PreparedCall = Callable[[CudaLauncher, Tensors], Tensor]
+# Runs an operation of which everything but the values and addresses of its tensors is known: these
+# addresses by slot are the last argument, which it may change.
+PreparedCall = Callable[[CudaLauncher, Tensors, list[int]], Tensor]
 
 
-def traits(x: Tensor | None) -> tuple[object, ...] | None:
-    """What a call depends on of a tensor, but for its values."""
-    return None if x is None else (x.dtype, x.shape, x.stride(), x.data_ptr() & 15)
+def run(
+    launch: CudaLauncher,
+    prepare: Callable[..., PreparedCall],
+    tensors: Tensors,
+    options: tuple[object, ...],
+) -> Tensor:
+    """Run an operation as it was prepared for the last call like this one.
+
+    Args:
+        launch: What the operation is launched with.
+        prepare: Called with `launch`, `tensors` and `*options`: checks them, and takes down what is
+            launched.
+        tensors: Of the operation. Their dtypes, shapes, strides and alignment tell calls apart.
+        options: Everything else that the call depends on.
+    """
+    # Every attribute of a tensor is asked for once: together they take as long as a launch.
+    traits: list[object] = [prepare, options]
+    addresses = [0, 0]
+    for x in tensors:
+        if x is None:
+            traits.append(None)
+            addresses.append(0)
+        else:
+            address = x.data_ptr()
+            traits += x.dtype, x.shape, x.stride(), address & 15, x.get_device()
+            addresses.append(address)
+    key = tuple(traits)
+    call = launch.calls.get(key)
+    if call is None:
+        call = launch.keep(key, prepare(launch, tensors, *options))
+    return call(launch, tensors, addresses)
 
 
 class Picture(NamedTuple):
@@ -52,9 +81,16 @@ class Recording:
 
     Attributes:
         library: The launchers, which only take down what they would launch.
+
+    Raises:
+        ValueError: A tensor is on another device.
     """
 
     def __init__(self, launch: CudaLauncher, given: Tensors) -> None:
+        devices = {x.get_device(): str(x.device) for x in given if x is not None}
+        if devices.keys() != {launch.gpu.index}:
+            names = " and ".join(sorted(devices.values()))
+            raise ValueError(f"the tensors of an operation are on one device, got {names}")
         self.library: Any = launch.library.recording()
         self._given = given
         self._scratch = 0
@@ -101,49 +137,29 @@ class Recording:
             result: Of `result`.
             convert: Gives an operation's tensors as kernels read them; None where they are so.
         """
-        return _Repeated(
-            what,
-            LaunchSequence(self.library.launches),
-            result.shape,
-            result.strides,
-            self._scratch,
-            convert,
-        )
+        shape, strides, size = result.shape, result.strides, self._scratch
+        launches = LaunchSequence(self.library.launches)
+
+        def call(launch: CudaLauncher, tensors: Tensors, addresses: list[int]) -> Tensor:
+            if convert is not None:
+                tensors = convert(tensors)
+                addresses[_INPUTS:] = [0 if each is None else each.data_ptr() for each in tensors]
+            y: Tensor = tensors[0].new_empty_strided(shape, strides)
+            addresses[_RESULT] = y.data_ptr()
+            if size:
+                scratch = y.new_empty(size, dtype=torch.uint8)
+                addresses[_SCRATCH] = scratch.data_ptr()
+            if error := launches(launch.stream, addresses):
+                launched(error, what)
+            return y
+
+        return call
 
 
 def launched(error: int, what: str) -> None:
     """Raise RuntimeError if a launcher of the operation `what` returned an error."""
     if error:
         raise RuntimeError(f"{what} could not be launched: CUDA error {error}")
-
-
-class _Repeated:
-    """A call whose launches were taken down."""
-
-    __slots__ = ("_convert", "_launches", "_scratch", "_shape", "_strides", "_what")
-
-    def __init__(
-        self,
-        what: str,
-        launches: LaunchSequence,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        scratch: int,
-        convert: Callable[[Tensors], Tensors] | None,
-    ) -> None:
-        self._what, self._launches = what, launches
-        self._shape, self._strides, self._scratch = shape, strides, scratch
-        self._convert = convert
-
-    def __call__(self, launch: CudaLauncher, tensors: Tensors) -> Tensor:
-        if self._convert is not None:
-            tensors = self._convert(tensors)
-        y: Tensor = tensors[0].new_empty_strided(self._shape, self._strides)
-        scratch = y.new_empty(self._scratch, dtype=torch.uint8) if self._scratch else None
-        addresses = [0 if scratch is None else scratch.data_ptr(), y.data_ptr()]
-        addresses += [0 if each is None else each.data_ptr() for each in tensors]
-        launched(self._launches(launch.stream, addresses), self._what)
-        return y
 
 
 def _strides(shape: tuple[int, ...], layout: torch.memory_format) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.convolution_reference import (
@@ -31,7 +32,7 @@ from kernels.ops.cuda.calls import (
     Recording,
     Tensors,
     launched,
-    traits,
+    run,
 )
 from kernels.ops.cuda.choice import own_kernel_is_faster
 from kernels.ops.cuda.norm import norm_forward, norm_of, readable
@@ -49,7 +50,9 @@ MOST_ELEMENTS = 1 << 31  # of a picture: the kernels count them in 32 bits
 MOST_BLOCKS = 65535  # along the grid's z: four for each sample
 
 _torch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
-_tf32_allowed = _torch._get_cudnn_allow_tf32  # the property of PyTorch takes longer
+# PyTorch's public ways to both take longer.
+_tf32_allowed = _torch._get_cudnn_allow_tf32
+_reflection_pad2d = _torch._nn.reflection_pad2d
 
 
 def conv_forward(
@@ -63,13 +66,8 @@ def conv_forward(
     own_kernel: bool = False,
 ) -> Tensor:
     """`fused_conv_reflection_pad_forward`."""
-    tensors = input, weight, bias
-    options = padding_size, stride_h, stride_w, own_kernel
-    key = "conv", *map(traits, tensors), options, _tf32_allowed()
-    call = launch.calls.get(key)
-    if call is None:
-        call = launch.keep(key, _prepare_conv(launch, tensors, *options))
-    return call(launch, tensors)
+    options = padding_size, stride_h, stride_w, own_kernel, _tf32_allowed()
+    return run(launch, _prepare_conv, (input, weight, bias), options)
 
 
 def conv_norm_forward(
@@ -88,12 +86,8 @@ def conv_norm_forward(
 ) -> Tensor:
     """`fused_conv_instancenorm_forward`."""
     tensors = input, conv_weight, conv_bias, norm_gamma, norm_beta
-    options = eps, padding, stride, relu, upsample, own_kernel
-    key = "conv + norm", *map(traits, tensors), options, _tf32_allowed()
-    call = launch.calls.get(key)
-    if call is None:
-        call = launch.keep(key, _prepare_conv_norm(launch, tensors, *options))
-    return call(launch, tensors)
+    options = eps, padding, stride, relu, upsample, own_kernel, _tf32_allowed()
+    return run(launch, _prepare_conv_norm, tensors, options)
 
 
 def residual_block_forward(
@@ -113,12 +107,8 @@ def residual_block_forward(
     """`fused_residual_block_forward`."""
     first = conv1_weight, conv1_bias, conv1_gamma, conv1_beta
     second = conv2_weight, conv2_bias, conv2_gamma, conv2_beta
-    tensors = input, *first, *second
-    key = "residual block", *map(traits, tensors), eps, own_kernel, _tf32_allowed()
-    call = launch.calls.get(key)
-    if call is None:
-        call = launch.keep(key, _prepare_block(launch, input, first, second, eps, own_kernel))
-    return call(launch, tensors)
+    options = eps, own_kernel, _tf32_allowed()
+    return run(launch, _prepare_block, (input, *first, *second), options)
 
 
 def _prepare_conv(
@@ -128,8 +118,9 @@ def _prepare_conv(
     stride_h: int,
     stride_w: int,
     own_kernel: bool,
+    tf32: bool,
 ) -> PreparedCall:
-    """Check the arguments and take down what is launched.
+    """Check the arguments and take down what is launched; `tf32` is whether cuDNN may use it.
 
     Raises:
         ValueError: An argument does not fit.
@@ -137,17 +128,17 @@ def _prepare_conv(
     x, weight, bias = tensors
     check(x, weight, bias, pad, min(stride_h, stride_w))
     shape = _Shape.of(x, weight, pad, (stride_h, stride_w))
+    exact = x.dtype is torch.float32 and not tf32
     if not shape.elements:
         return partial(_nothing, shape.out, memory_format(x))
-    if not _is_ours(x, weight, max(stride_h, stride_w), own_kernel):
-        return lambda _, given: pad_and_convolve(
-            *given, pad=pad, stride_h=stride_h, stride_w=stride_w
-        )
+    if not _is_ours(x, weight, max(stride_h, stride_w), own_kernel, exact):
+        return _by_cudnn(tensors, pad, (stride_h, stride_w))
     given = _converted(tensors)
     recording = Recording(launch, given)
     y = recording.result(shape.out, memory_format(x))
     at = recording.input(1), recording.input(2)
-    conv = _recorded(recording, launch, shape, recording.picture(0), *at, y, statistics=False)
+    picture = recording.picture(0)
+    conv = _recorded(recording, launch, shape, picture, *at, y, exact, statistics=False)
     launched(recording.library.styleforge_convolve(conv, None), "a convolution")
     return recording.finished("a convolution", y, _needed_conversion(_converted, tensors, given))
 
@@ -161,6 +152,7 @@ def _prepare_conv_norm(
     relu: bool,
     upsample: bool,
     own_kernel: bool,
+    tf32: bool,
 ) -> PreparedCall:
     """As `_prepare_conv`."""
     x, weight, bias, gamma, beta = tensors
@@ -172,15 +164,17 @@ def _prepare_conv_norm(
         check(x, weight, bias, padding, stride)
     check_channels(weight.shape[0], gamma, beta)
     shape = _Shape.of(x, weight, padding, (stride, stride), enlarge=upsample)
+    exact = x.dtype is torch.float32 and not tf32
     if not _fits(x, weight, 4 if upsample else 1):
-        return lambda _, given: convolve_normalize(
+        return lambda _, given, __: convolve_normalize(
             *given, eps=eps, padding=padding, stride=stride, relu=relu, upsample=upsample
         )
-    if not _is_ours(x, weight, stride, own_kernel, upsample):
+    if not _is_ours(x, weight, stride, own_kernel, exact, upsample):
         # The norm takes a bias away again, so none is added.
-        return lambda launch, given: norm_forward(
+        convolve = _by_cudnn((x, weight, None), padding, (stride, stride))
+        return lambda launch, given, addresses: norm_forward(
             launch,
-            pad_and_convolve(given[0], given[1], None, padding, stride, stride),
+            convolve(launch, (given[0], given[1], None), addresses),
             *given[3:],
             eps=eps,
             relu=relu,
@@ -193,9 +187,8 @@ def _prepare_conv_norm(
     given = _converted_with_norm(tensors)
     recording = Recording(launch, given)
     y = recording.result(shape.out, layout)
-    conv = _recorded(
-        recording, launch, shape, recording.picture(0), recording.input(1), None, y, statistics=True
-    )
+    picture, weight_at = recording.picture(0), recording.input(1)
+    conv = _recorded(recording, launch, shape, picture, weight_at, None, y, exact, statistics=True)
     last = layout is torch.channels_last
     parameters = given[3], recording.input(3), given[4], recording.input(4)
     norm = norm_of(launch, y, x.dtype, parameters, eps, relu=relu, channels_last=last)
@@ -208,26 +201,26 @@ def _prepare_conv_norm(
 
 def _prepare_block(
     launch: CudaLauncher,
-    x: Tensor,
-    first: tuple[Tensor, Tensor | None, Tensor | None, Tensor | None],
-    second: tuple[Tensor, Tensor | None, Tensor | None, Tensor | None],
+    tensors: Tensors,
     eps: float,
     own_kernel: bool,
+    tf32: bool,
 ) -> PreparedCall:
     """As `_prepare_conv`."""
+    x, first, second = tensors[0], tensors[1:5], tensors[5:]
     check_block(x, first[0], second[0])
-    check(x, *first[:2], 1, 1)
+    check(x, first[0], first[1], 1, 1)
     check_channels(first[0].shape[0], *first[2:])
     check_channels(x.shape[1], *second[1:])
     if not _fits(x, first[0]):
-        return lambda _, given: residual_block(*given, eps=eps)
-    if not _is_ours(x, first[0], 1, own_kernel):
+        return lambda _, given, __: residual_block(*given, eps=eps)
+    exact = x.dtype is torch.float32 and not tf32
+    if not _is_ours(x, first[0], 1, own_kernel, exact):
         return partial(_block_by_cudnn, eps=eps)
     inside = _Shape.of(x, first[0], 1, (1, 1))
     outside = _Shape(inside.out, inside.input[1], inside.input, 3, 1, (1, 1), enlarge=False)
     if not inside.elements or not outside.elements:
         return partial(_nothing, outside.out, memory_format(x))
-    tensors = x, *first, *second
     given = _converted_block(tensors)
     recording = Recording(launch, given)
     layout, picture = memory_format(x), recording.picture(0)
@@ -236,8 +229,8 @@ def _prepare_block(
     last = layout is torch.channels_last
     at = recording.input
     convs = (
-        _recorded(recording, launch, inside, picture, at(1), None, between, statistics=True),
-        _recorded(recording, launch, outside, between, at(5), None, y, statistics=True),
+        _recorded(recording, launch, inside, picture, at(1), None, between, exact, statistics=True),
+        _recorded(recording, launch, outside, between, at(5), None, y, exact, statistics=True),
     )
     norms = [
         norm_of(
@@ -304,12 +297,15 @@ def _recorded(
     weight: int | None,
     bias: int | None,
     y: Picture,
+    exact: bool,
     *,
     statistics: bool,
 ) -> StyleforgeConvolution:
-    """A convolution whose weight is packed; with `statistics`, it takes those of y as well."""
+    """A convolution whose weight is packed; with `statistics`, it takes those of y as well.
+
+    `exact`: whether it is one of FP32, without TF32.
+    """
     samples, channels, height, width = shape.input
-    dtype, exact = recording.dtype, recording.dtype is torch.float32 and not _tf32_allowed()
     grow = 2 if shape.enlarge else 1
     p = StyleforgeConvolution(
         x=x.address,
@@ -330,7 +326,7 @@ def _recorded(
         stride_w=shape.strides[1],
         border=REPLICATE if shape.enlarge else REFLECT,
         phases=4 if shape.enlarge else 1,
-        type=TYPES[dtype],
+        type=TYPES[recording.dtype],
         math=TENSOR_CORES if launch.gpu.major >= 8 and not exact else PLAIN,
         multiprocessors=launch.gpu.multiprocessors,
     )
@@ -344,14 +340,33 @@ def _recorded(
 
 
 def _nothing(
-    shape: tuple[int, ...], layout: torch.memory_format, _: CudaLauncher, given: Tensors
+    shape: tuple[int, ...], layout: torch.memory_format, _: CudaLauncher, given: Tensors, __: object
 ) -> Tensor:
     """A result without elements, or of a block whose inner result has none."""
     x = given[0]
     return torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=layout)
 
 
-def _block_by_cudnn(launch: CudaLauncher, given: Tensors, eps: float) -> Tensor:
+def _by_cudnn(
+    tensors: tuple[Tensor, Tensor, Tensor | None], pad: int, strides: tuple[int, int]
+) -> PreparedCall:
+    """`pad_and_convolve` of tensors like these."""
+    x = tensors[0]
+    if not x.numel() or any(each is not None and each.dtype is not x.dtype for each in tensors):
+        return lambda _, given, __: pad_and_convolve(
+            *given, pad=pad, stride_h=strides[0], stride_w=strides[1]
+        )
+    padding, layout = (pad,) * 4, memory_format(x)
+
+    def call(_: CudaLauncher, given: Tensors, __: object) -> Tensor:
+        x, weight, bias = given
+        y = F.conv2d(_reflection_pad2d(x, padding) if pad else x, weight, bias, strides)
+        return y if y.is_contiguous(memory_format=layout) else y.contiguous(memory_format=layout)
+
+    return call
+
+
+def _block_by_cudnn(launch: CudaLauncher, given: Tensors, _addresses: object, eps: float) -> Tensor:
     x, weight1, _, gamma1, beta1, weight2, _, gamma2, beta2 = given
     y = pad_and_convolve(x, weight1, None, 1)
     inside = norm_forward(launch, y, gamma1, beta1, eps, relu=True)
@@ -360,7 +375,7 @@ def _block_by_cudnn(launch: CudaLauncher, given: Tensors, eps: float) -> Tensor:
 
 
 def _is_ours(
-    x: Tensor, weight: Tensor, stride: int, own_kernel: bool, upsample: bool = False
+    x: Tensor, weight: Tensor, stride: int, own_kernel: bool, exact: bool, upsample: bool = False
 ) -> bool:
     """Whether our kernel computes this convolution."""
     return _fits(x, weight, 4 if upsample else 1) and (
@@ -369,7 +384,7 @@ def _is_ours(
             stride=stride,
             outputs=weight.shape[0],
             kernel=weight.shape[2],
-            exact=x.dtype is torch.float32 and not _tf32_allowed(),
+            exact=exact,
             channels_last=memory_format(x) is torch.channels_last,
             upsample=upsample,
         )

@@ -15,7 +15,7 @@ from kernels.ops.cuda.calls import (
     Recording,
     Tensors,
     launched,
-    traits,
+    run,
 )
 from kernels.ops.cuda.structs import StyleforgeNorm
 from kernels.ops.launcher import CudaLauncher
@@ -38,13 +38,7 @@ def norm_forward(
     relu: bool = False,
 ) -> Tensor:
     """`fused_instance_norm_forward`; FP64 runs on PyTorch."""
-    options = eps, use_vectorized, relu
-    tensors = input, gamma, beta, residual
-    key = "norm", *map(traits, tensors), options
-    call = launch.calls.get(key)
-    if call is None:
-        call = launch.keep(key, _prepare(launch, input, gamma, beta, residual, *options))
-    return call(launch, tensors)
+    return run(launch, _prepare, (input, gamma, beta, residual), (eps, use_vectorized, relu))
 
 
 def norm(
@@ -154,10 +148,7 @@ def readable(gamma: Tensor | None, beta: Tensor | None) -> tuple[Tensor | None, 
 
 def _prepare(
     launch: CudaLauncher,
-    input: Tensor,
-    gamma: Tensor | None,
-    beta: Tensor | None,
-    residual: Tensor | None,
+    tensors: tuple[Tensor, Tensor | None, Tensor | None, Tensor | None],
     eps: float,
     use_vectorized: bool,
     relu: bool,
@@ -167,12 +158,12 @@ def _prepare(
     Raises:
         ValueError: An argument does not fit.
     """
-    check(input, gamma, beta, residual, 0, "reflect", False)
+    input = tensors[0]
+    check(*tensors, 0, "reflect", False)
     layout = dense_layout(input, False)
     if input.dtype not in TYPES or not input.numel():
-        return lambda _, given: instance_norm_reference(*given, eps=eps, relu=relu)
+        return lambda _, given, __: instance_norm_reference(*given, eps=eps, relu=relu)
     convert = partial(_converted, layout=layout)
-    tensors = (input, gamma, beta, residual)
     given = convert(tensors)
     recording = Recording(launch, given)
     x = recording.picture(0)
