@@ -537,6 +537,17 @@ def test_what_is_built_is_loaded_by_the_first_call_and_not_by_importing(call):
     assert (done.stderr, done.stdout) == ("", "True the native kernel\n")
 
 
+def test_importing_the_package_registers_what_loads_each_library_that_describes_itself():
+    code = (
+        "import kernels\n"
+        "from kernels.jit import prebuilt\n"
+        "from kernels.jit.libraries import LIBRARIES\n"
+        "print({each.name for each in LIBRARIES.values() if each.abi} - set(prebuilt._finders))"
+    )
+    told = run_python(code)
+    assert told.stdout == "set()\n", told.stderr
+
+
 def test_what_is_not_built_is_said_once_with_the_reason_and_the_command(tmp_path):
     code = FIRST_CALL % "fused_instance_norm(x)" + "kf.ops.fused_instance_norm(x)"
     done = run_python(code, STYLEFORGE_CACHE=str(tmp_path))
