@@ -97,7 +97,8 @@ class FrameStyler:
         Returns:
             [H, W, 3] uint8, RGB, to be read after `wait`; its memory belongs to the caller.
         """
-        self._pinned.copy_(_tensor(pixels))  # on several threads, unlike numpy's
+        dense = np.ascontiguousarray(pixels)
+        self._pinned.copy_(_view(dense))  # on several threads, unlike numpy's
         self._frame.copy_(self._pinned, non_blocking=True)
         mark("upload")
         if self._frame.data_ptr() != self.detail.frames.data_ptr():
@@ -169,9 +170,9 @@ class FrameStyler:
         self._finished = self._history.smoothed
 
 
-def _tensor(pixels: Pixels) -> Tensor:
-    """A view of pixels that are not to be written to, of which PyTorch would warn."""
-    pixels = np.ascontiguousarray(pixels)
+def _view(pixels: Pixels) -> Tensor:
+    """The memory of dense pixels, which it does not keep. They are not to be written to; PyTorch
+    would warn of that."""
     memory = (ctypes.c_ubyte * pixels.size).from_address(pixels.ctypes.data)
     return torch.frombuffer(memory, dtype=torch.uint8).view(pixels.shape)
 

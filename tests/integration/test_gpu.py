@@ -21,7 +21,7 @@ from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("native_kernels")]
 
 
 @pytest.fixture

@@ -636,6 +636,15 @@ _AROUND_THE_NETWORK = (
         ),
     ),
     Mutant(
+        "a frame of other strides is read where its copy was freed",
+        "models/inference/frame_styler.py",
+        "self._pinned.copy_(_view(dense))",
+        "dense = _view(dense); self._pinned.copy_(dense)",
+        (
+            "tests/models/inference/test_frame_styler.py::test_a_frame_of_any_strides_is_read_before_its_copy_is_freed",
+        ),
+    ),
+    Mutant(
         "kernels of frames are launched with structs that the library has otherwise",
         "kernels/frames/launchers.py",
         'check(told["structs"], STRUCTURES, "kernels/frames/structs.py")',

@@ -174,9 +174,11 @@ def test_on_a_gpu_the_picture_is_the_cpus(
             assert styled.timings.blend >= 0
             shown.append(styled.frame.pixels)
         pictures.append(shown)
+    # A smaller input differs by 1 of 255 here and there, and the network adds to that.
+    most = 2 if size is None else 4
     for ours, theirs in zip(*pictures, strict=True):
         apart = np.abs(ours.astype(int) - theirs)
-        assert apart.max() <= 2
+        assert apart.max() <= most
         assert (apart > 1).mean() < 1e-3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 
 import numpy as np
 import pytest
@@ -166,3 +167,21 @@ def test_the_memory_of_large_pictures_is_not_pinned():
     buffer = frame_styler._pinned(large)
     assert (buffer.shape, buffer.dtype) == (large.shape, torch.uint8)
     assert not buffer.is_pinned()
+
+
+@torch.inference_mode()
+def test_a_frame_of_any_strides_is_read_before_its_copy_is_freed(kernels, monkeypatch):
+    styler = FrameStyler(kernels, FRAME, plan(*FRAME))
+    (frame,) = frames(1)
+    expected = styler.style(frame, Finish(), lambda _: None).copy()
+
+    def copied(pixels):
+        """As numpy's, in memory that is overwritten when the array is gone."""
+        memory = bytearray(pixels.tobytes())
+        found = np.frombuffer(memory, np.uint8).reshape(pixels.shape)
+        weakref.finalize(found, lambda: memory.__setitem__(slice(None), bytes(len(memory))))
+        return found
+
+    monkeypatch.setattr(np, "ascontiguousarray", copied)
+    by_columns = np.asfortranarray(frame)
+    assert (styler.style(by_columns, Finish(), lambda _: None) == expected).all()
