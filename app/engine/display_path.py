@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 
 from app.engine.config import EngineConfig
 from app.engine.network_pool import Network, Rendering
@@ -10,30 +11,48 @@ from app.engine.post.blending import Pixels
 from app.engine.resolution import Sizes
 from app.engine.stage_timer import Stopwatch
 from kernels.frames.launchers import frame_kernels
-from models.inference.frame_styler import Finish, FrameStyler
+from models.inference.frame_styler import Finish, FrameStyler, Submission
 
 STYLERS_KEPT = 2  # each holds buffers of the frame's size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Submitted:
+    """A frame under way on the GPU.
+
+    Attributes:
+        styler: What it was given to.
+        submission: What that returned.
+        clock: Measures its stages.
+        finish: What is made of the network's output.
+    """
+
+    styler: FrameStyler
+    submission: Submission
+    clock: Stopwatch
+    finish: Finish
 
 
 class DisplayPath:
     """Runs the network and what surrounds it on the GPU, and copies the displayed picture alone.
 
-    It does for the fused network on a GPU what app.engine.post does elsewhere. Not thread-safe.
+    It does for the fused network on a GPU what app.engine.post does elsewhere. DEPTH frames may be
+    under way. Not thread-safe.
     """
 
     def __init__(self) -> None:
         self._stylers: dict[Hashable, FrameStyler] = {}
-        self._newest: FrameStyler | None = None
+        self._newest: Submitted | None = None
         self._weights: Hashable = None  # the key of those of the newest frame
 
     def reset_history(self) -> None:
         """Do not smooth the next frame with earlier ones."""
         self._newest = None
 
-    def render(
+    def submit(
         self, network: Network, frame: Pixels, sizes: Sizes, finish: Finish, weights: Hashable
-    ) -> Rendering | None:
-        """Style a frame.
+    ) -> Submitted | None:
+        """Start styling a frame.
 
         Args:
             network: With its weights loaded.
@@ -43,27 +62,31 @@ class DisplayPath:
             weights: Their key: another one ends the history that smoothing keeps.
 
         Returns:
-            The displayed picture, valid like its timings; None where this path cannot be taken.
+            What `collect` takes; None where this path cannot be taken.
         """
-        clock = Stopwatch(network.device)
+        clock = Stopwatch(network.device, running=False)
         with network.computing():
             styler = self._styler(network, frame, sizes)
             if styler is None:
                 self.reset_history()
                 return None
-            if styler is not self._newest or weights != self._weights:
+            before = self._newest
+            if before is None or styler is not before.styler or weights != self._weights:
                 styler.forget()
-            self._newest, self._weights = styler, weights
-            pixels = styler.style(frame, finish, clock.mark)
-            styler.wait()
-            return Rendering(pixels, clock.read(), styler.broken, displayed=finish)
+            submission = styler.submit(frame, finish, clock.mark)
+        self._newest, self._weights = Submitted(styler, submission, clock, finish), weights
+        return self._newest
+
+    def collect(self, submitted: Submitted) -> Rendering:
+        """Wait for the displayed picture of a frame, which is given with its timings."""
+        pixels, broken = submitted.submission.wait()
+        return Rendering(pixels, submitted.clock.read(), broken, displayed=submitted.finish)
 
     def finish(self, finish: Finish) -> Pixels:
         """Make the newest frame's picture once more, with other options but for smoothing."""
-        styler = self._newest
-        assert styler is not None
-        pixels = styler.finish(finish, lambda _: None)
-        styler.wait()
+        newest = self._newest
+        assert newest is not None
+        pixels, _ = newest.styler.finish_again(newest.submission, finish).wait()
         return pixels
 
     def _styler(self, network: Network, frame: Pixels, sizes: Sizes) -> FrameStyler | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ import torch
 from app.engine.adaptation import Adaptation, PrecisionFallback, Variant
 from app.engine.comparison import Comparer
 from app.engine.config import EngineConfig, same_network
-from app.engine.display_path import DisplayPath, finish_of
+from app.engine.display_path import DisplayPath, Submitted, finish_of
 from app.engine.network_pool import NetworkPool, Rendering
 from app.engine.post.blending import Pixels, PostProcessor, fit_to
 from app.engine.process_mode import ProcessMode
@@ -80,8 +81,22 @@ class Inferred:
         return self.mode.has_history and self.config.smoothing > 0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pending:
+    """A frame under way on the GPU, of which `Engine.complete` makes the result.
+
+    Attributes:
+        inferred: What is known of it, without the output.
+        submitted: What is computed.
+    """
+
+    inferred: Inferred
+    submitted: Submitted
+
+
 class Engine:
-    """Styles frames: `configure`, then `infer` and `finish` for each frame. Not thread-safe.
+    """Styles frames: `configure`, then `infer` and `finish` for each frame; or, so that frames
+    overlap on a GPU, `begin` for a frame and then `complete` for the one before. Not thread-safe.
 
     Args:
         library: Where styles are looked up.
@@ -178,16 +193,9 @@ class Engine:
         config = self._config
         with self._memory_errors(frame):
             while True:
-                precision = self._fallback.current(config, self._device)
-                inferred = self._infer(frame, config, mode, precision)
-                broken = inferred.rendering.broken and frame.pixels.min() < frame.pixels.max()
-                if not broken or precision.safer is None:
+                inferred = self._infer(self._chosen(frame, config, mode))
+                if not self._step_down(inferred):
                     return inferred
-                safer = self._fallback.step_down(config, self._device, precision)
-                self._on_notice(
-                    f"{precision.title} gave a broken picture with {inferred.active.label}; "
-                    f"using {safer.title}"
-                )
 
     def finish(self, inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
         """Make the result, in the frame's size.
@@ -200,27 +208,107 @@ class Engine:
         Raises:
             EngineError: There is not enough memory.
         """
-        if newest is not None and same_network(newest, inferred.config):
-            self._config = newest
+        if self._takes(newest, inferred.config):
             inferred = replace(inferred, config=newest)
         with self._memory_errors(inferred.frame):
             return self._finish(inferred)
 
-    def _infer(
-        self, frame: Frame, config: EngineConfig, mode: ProcessMode, precision: Precision
-    ) -> Inferred:
+    def begin(
+        self,
+        frame: Frame,
+        mode: ProcessMode = ProcessMode.LIVE,
+        newest: EngineConfig | None = None,
+    ) -> Pending | None:
+        """Start styling a frame on the GPU, where one more frame may be under way.
+
+        Args:
+            frame: The input.
+            mode: How much time it may take, and whether it continues the frame before it.
+            newest: As of `finish`.
+
+        Returns:
+            What `complete` takes. None where frames cannot overlap: off the GPU, in comparisons and
+            where the network runs without a plan; `process` styles the frame.
+
+        Raises:
+            EngineError: There is not enough memory, or no config.
+        """
+        if self._config is None:
+            raise EngineError("no style was chosen yet")
+        self._takes(newest, self._config)
+        with self._memory_errors(frame):
+            inferred = self._chosen(frame, self._config, mode)
+            submitted = self._submit(inferred)
+        return None if submitted is None else Pending(inferred, submitted)
+
+    def complete(self, pending: Pending) -> StyledFrame:
+        """Wait for a frame and make the result. Frames are completed in the order begun.
+
+        Raises:
+            EngineError: There is not enough memory.
+        """
+        with self._memory_errors(pending.inferred.frame):
+            inferred = self._collected(pending.inferred, pending.submitted)
+            if not self._step_down(inferred):
+                return self._finish(inferred)
+        return self.process(inferred.frame, inferred.mode)
+
+    def discard(self, pending: Pending) -> None:
+        """Wait for a frame that is not needed any more."""
+        pending.submitted.submission.wait()
+
+    def _takes(self, newest: EngineConfig | None, config: EngineConfig) -> TypeGuard[EngineConfig]:
+        """Use the newest config if it differs from `config` only in what follows the network."""
+        if newest is None or not same_network(newest, config):
+            return False
+        self._config = newest
+        return True
+
+    def _step_down(self, inferred: Inferred) -> bool:
+        """Whether the output is broken and the frame is to be computed again, in a safer precision,
+        which is in force from now on."""
+        precision, pixels = inferred.precision, inferred.frame.pixels
+        broken = inferred.rendering.broken and pixels.min() < pixels.max()
+        if not broken or precision.safer is None:
+            return False
+        safer = self._fallback.step_down(inferred.config, self._device, precision)
+        self._on_notice(
+            f"{precision.title} gave a broken picture with {inferred.active.label}; "
+            f"using {safer.title}"
+        )
+        return True
+
+    def _chosen(self, frame: Frame, config: EngineConfig, mode: ProcessMode) -> Inferred:
+        """What a frame is computed with, without the output."""
+        precision = self._fallback.current(config, self._device)
         variant = Variant(config.kernels, precision, self._device)
         unavailable = self._style_weights.lite_unavailable_reason
         lite = self._adaptation.use_lite(variant, config, frame, mode, unavailable)
         active = self._style_weights.active(lite=lite)
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
-        inferred = Inferred(frame, config, mode, precision, active, sizes, (), {}, 0.0)
-        if self._device.type == "cuda" and not config.compare:
-            network = self._networks.get(config.kernels, precision, self._device, active)
-            finish = finish_of(config, smoothed=inferred.smoothed)
-            rendering = self._display.render(network, frame.pixels, sizes, finish, active.key)
-            if rendering is not None:
-                return replace(inferred, renderings={config.kernels: rendering})
+        return Inferred(frame, config, mode, precision, active, sizes, (), {}, 0.0)
+
+    def _submit(self, inferred: Inferred) -> Submitted | None:
+        """Start computing a frame that stays on the GPU; None where none does."""
+        config, active = inferred.config, inferred.active
+        if self._device.type != "cuda" or config.compare:
+            return None
+        network = self._networks.get(config.kernels, inferred.precision, self._device, active)
+        finish = finish_of(config, smoothed=inferred.smoothed)
+        return self._display.submit(
+            network, inferred.frame.pixels, inferred.sizes, finish, active.key
+        )
+
+    def _collected(self, inferred: Inferred, submitted: Submitted) -> Inferred:
+        rendering = self._display.collect(submitted)
+        return replace(inferred, renderings={inferred.config.kernels: rendering})
+
+    def _infer(self, inferred: Inferred) -> Inferred:
+        submitted = self._submit(inferred)
+        if submitted is not None:
+            return self._collected(inferred, submitted)
+        frame, config, sizes = inferred.frame, inferred.config, inferred.sizes
+        precision, active = inferred.precision, inferred.active
         start = time.perf_counter()
         self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
         inputs = (self._resized,)

@@ -19,6 +19,7 @@ class Timings:
     Attributes:
         read: Grabbing and decoding, by the source; not part of the stages below.
         upload: Copying the input to the device.
+        queue: Between upload and network, while the GPU computes the frame before.
         network: The network; on a GPU measured by CUDA events.
         download: Copying the output from the device.
         groups: The parts of `network` by name: encoder, residual blocks, decoder.
@@ -41,6 +42,7 @@ class Timings:
     resize: float = 0.0
     copy: float = 0.0
     other: float = 0.0
+    queue: float = 0.0
 
     def __add__(self, other: Timings) -> Timings:
         """Add the times of every stage."""
@@ -69,14 +71,14 @@ class Timings:
 
     @property
     def engine(self) -> float:
-        """The time of the engine."""
+        """The time of the engine, but for the frame ahead."""
         network = self.upload + self.network + self.download
         return self.resize + network + self.blend + self.comparison
 
     @property
     def total(self) -> float:
         """The time of the engine's thread: everything but reading and waiting."""
-        return self.engine + self.copy + self.other
+        return self.engine + self.queue + self.copy + self.other
 
 
 @dataclass(frozen=True, slots=True)

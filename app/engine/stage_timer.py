@@ -10,22 +10,25 @@ import torch
 
 from app.engine.result import LatencyStats, Timings
 
-STAGES = ("upload", "network", "download", "resize", "blend")
+STAGES = ("upload", "queue", "network", "download", "resize", "blend")
 
 
 class Stopwatch:
     """Measures stages one after another: each `mark` ends the stage that began at the one before.
 
-    On a GPU, marks are CUDA events on the current stream, which do not wait for it; `read` does.
+    On a GPU, marks are CUDA events on the stream that is current at each, and do not wait for it;
+    `read` waits for the last.
 
     Args:
-        device: Where the stages run; the first stage begins now.
+        device: Where the stages run.
+        running: Whether the first stage begins now; else at the first mark, whatever its name.
     """
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(self, device: torch.device, *, running: bool = True) -> None:
         self._cuda = device.type == "cuda"
         self._marks: list[tuple[str, torch.cuda.Event | float]] = []
-        self.mark("start")
+        if running:
+            self.mark("start")
 
     def mark(self, name: str) -> None:
         """End a stage.
@@ -42,9 +45,9 @@ class Stopwatch:
             self._marks.append((name, time.perf_counter()))
 
     def read(self) -> Timings:
-        """Wait for the device and return the milliseconds of each stage."""
-        if self._cuda:
-            torch.cuda.synchronize()
+        """Wait for the last stage and return the milliseconds of each."""
+        if self._marks and isinstance(last := self._marks[-1][1], torch.cuda.Event):
+            last.synchronize()
         spent = dict.fromkeys(STAGES, 0.0)
         groups: dict[str, float] = {}
         for (_, begin), (name, end) in zip(self._marks, self._marks[1:], strict=False):

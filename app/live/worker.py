@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine.config import EngineConfig
-from app.engine.engine import Engine
+from app.engine.engine import Engine, Pending
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame, Timings
 from app.errors import Problem
@@ -21,6 +21,7 @@ from app.live.stream_metrics import StreamMetrics
 log = logging.getLogger(__name__)
 
 OVERHEAD_S = 0.5  # between updates of the engine's overhead
+LEAD = 2  # times that an upload takes, before the end of the frame ahead
 
 
 class LatestValue:
@@ -85,9 +86,28 @@ class PendingSources:
             source.close()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """A frame that the engine's thread took.
+
+    Attributes:
+        frame: As it was captured.
+        shown: What is styled: the frame, or its copy in the size of the display.
+        begun: When it was taken, as `time.perf_counter()`.
+        copied: When there was that copy.
+    """
+
+    frame: Frame
+    shown: Frame
+    begun: float
+    copied: float
+
+
 class Worker(QObject):
     """Reads, styles and delivers a frame per tick of a zero-interval timer. Commands arrive as
     queued signals and take effect between two ticks.
+
+    Where frames stay on a GPU, the next frame of a stream is uploaded while one is computed.
 
     If the source delivers no new frame (a picture, a pause), the last one is styled again when the
     config has changed, once more in better quality when nothing changes any more, and repeatedly
@@ -130,6 +150,8 @@ class Worker(QObject):
         self._status = ""
         self._position = 0.0
         self._overhead_at = 0.0
+        self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
+        self._due = 0.0  # when to read the next frame, at the earliest
         self._tick = QTimer(self, interval=0)
         self._tick.timeout.connect(self._step)
 
@@ -164,6 +186,7 @@ class Worker(QObject):
     def seek(self, position: float) -> None:
         """Go to a position of the source: seconds, or the index of a picture."""
         if self._source:
+            self._discard()
             self._source.seek(position)
             self._engine.reset_history()
 
@@ -171,6 +194,7 @@ class Worker(QObject):
     def step_source(self, count: int) -> None:
         """Go `count` frames or pictures forward; backward if negative."""
         if self._source:
+            self._discard()
             self._source.step(count)
             self._engine.reset_history()
 
@@ -210,6 +234,7 @@ class Worker(QObject):
     def close(self) -> None:
         """Close the source; called by the thread when it ends."""
         self._tick.stop()
+        self._discard()
         if self._source:
             self._source.close()
             self._source = None
@@ -227,8 +252,10 @@ class Worker(QObject):
         source = self._source
         if source is None:
             return
+        if self._under_way is not None and (early := self._due - time.perf_counter()) > 0:
+            time.sleep(early)  # a frame read later is younger when it is painted
         try:
-            frame = source.read()
+            frame = source.read() if self._under_way is None else source.read(timeout=0)
         except Exception as exc:
             log.info("source failed", exc_info=True)
             self.close()
@@ -245,6 +272,9 @@ class Worker(QObject):
         refine = False
         if frame is not None:
             self._frame = frame
+        elif self._under_way is not None:
+            self._complete_under_way()
+            return
         elif (refine := self._needs_reprocess(source)) is None or self._frame is None:
             return
         self._style(source, self._frame, refine)
@@ -272,25 +302,64 @@ class Worker(QObject):
         begun = time.perf_counter()
         self._report_overhead(begun)
         shown = for_display(frame, self._display) if streaming and not self._held else frame
-        copied = time.perf_counter()
+        taken = Taken(frame, shown, begun, time.perf_counter())
+        mode = _mode(source, refine)
         try:
-            inferred = self._engine.infer(shown, _mode(source, refine))
-            styled = self._engine.finish(inferred, self.wanted)
-            finished = time.perf_counter()
-            if shown is not frame:
-                styled = replace(styled, captured=frame)
-            styled = with_previews(styled)
-            styled = _timed(styled, begun, copied, finished)
+            pending = self._engine.begin(shown, mode, self.wanted) if streaming else None
+            before, self._under_way = self._under_way, pending and (taken, pending)
+            if before is not None:
+                self._complete(*before)
+            if pending is None:
+                inferred = self._engine.infer(shown, mode)
+                self._deliver(self._engine.finish(inferred, self.wanted), taken, refined=refine)
         except Exception as exc:
             log.info("frame failed", exc_info=True)
-            self._tick.stop()  # until the next config or source: every frame would fail the same
-            self.problem.emit(Problem.of(exc, doing="style this frame"))
+            self._fail(exc)
+
+    def _complete_under_way(self) -> None:
+        """Deliver the frame that is on the GPU, since no other follows it at once."""
+        before, self._under_way = self._under_way, None
+        if before is None:
             return
-        self._styled, self._refined = styled.config, refine
-        self._reduced = shown is not frame
+        try:
+            self._complete(*before)
+        except Exception as exc:
+            log.info("frame failed", exc_info=True)
+            self._fail(exc)
+
+    def _complete(self, taken: Taken, pending: Pending) -> None:
+        """Wait for a frame that is on the GPU and deliver its result."""
+        styled = self._engine.complete(pending)
+        spent = styled.timings
+        computed = spent.resize + spent.network + spent.blend
+        # Half of the frame that is computed now, or as long as the next one's upload takes.
+        lead = max(computed / 2, LEAD * spent.upload)
+        self._due = time.perf_counter() + max(0.0, computed - lead) / 1e3
+        self._deliver(styled, taken, refined=False)
+
+    def _deliver(self, styled: StyledFrame, taken: Taken, *, refined: bool) -> None:
+        finished = time.perf_counter()
+        reduced = taken.shown is not taken.frame
+        if reduced:
+            styled = replace(styled, captured=taken.frame)
+        styled = _timed(with_previews(styled), taken, finished)
+        self._styled, self._refined, self._reduced = styled.config, refined, reduced
         self._metrics.processed(styled, time.perf_counter())
         if self._latest.put(styled):
             self.ready.emit()
+
+    def _discard(self) -> None:
+        """Give up the frame that is on the GPU, if there is one."""
+        given_up, self._under_way = self._under_way, None
+        if given_up is not None:
+            self._engine.discard(given_up[1])
+
+    def _fail(self, error: Exception) -> None:
+        """Tell that a frame failed; nothing is styled until the next config or source, since every
+        frame would fail the same."""
+        self._tick.stop()
+        self._discard()
+        self.problem.emit(Problem.of(error, doing="style this frame"))
 
     def _report_overhead(self, now: float) -> None:
         """Update the overhead that the automatic size takes into account, every OVERHEAD_S."""
@@ -310,20 +379,19 @@ def _mode(source: FrameSource, refine: bool) -> ProcessMode:
     return ProcessMode.LIVE if source.live else ProcessMode.SINGLE
 
 
-def _timed(styled: StyledFrame, begun: float, copied: float, finished: float) -> StyledFrame:
+def _timed(styled: StyledFrame, taken: Taken, finished: float) -> StyledFrame:
     """Complete the timings of a result, so that they add up to the time since its capture.
 
     Args:
         styled: The result.
-        begun: When the engine's thread took the frame.
-        copied: When it had the copy in the size of the display.
+        taken: What it was made from.
         finished: When the engine was done; since then, copies of the result were made.
     """
     now = time.perf_counter()
     around = Timings(
-        wait=max(0.0, begun - styled.source.captured_at) * 1e3,
-        copy=(copied - begun + now - finished) * 1e3,
+        wait=max(0.0, taken.begun - styled.source.captured_at) * 1e3,
+        copy=(taken.copied - taken.begun + now - finished) * 1e3,
     )
     timings = styled.timings + around
-    other_ms = (now - begun) * 1e3 - timings.total
+    other_ms = (now - taken.begun) * 1e3 - timings.total
     return replace(styled, timings=timings + Timings(other=max(0.0, other_ms)), finished_at=now)

@@ -18,6 +18,7 @@ from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, is_broken
 from models.inference.two_resolution import join, shrink
 
+DEPTH = 2  # frames under way: one is copied while the other is computed
 MOST_PINNED = 3 * 3840 * 2160  # bytes of a picture
 
 
@@ -47,6 +48,9 @@ class FrameStyler:
     """Styles frames of one size with the plans for one or two input sizes. Not thread-safe; for
     inference mode.
 
+    While a frame is computed, on the stream that is current, the next can be uploaded and the one
+    before is downloaded, each on a stream of its own.
+
     Args:
         kernels: On the plans' GPU.
         frame: (height, width) of the frames.
@@ -64,18 +68,17 @@ class FrameStyler:
         self.frame, self.detail, self.strokes = frame, detail, strokes
         self._kernels = kernels
         size = detail.shape[1:]
-        with torch.inference_mode(False):
-            self._picture = torch.zeros(*frame, 3, dtype=torch.uint8, device=detail.device)
-            # A frame of the network's size is uploaded to where the network reads it.
-            same = frame == size
-            self._frame = detail.frames[0] if same else torch.zeros_like(self._picture)
+        with torch.inference_mode(False), torch.cuda.device(detail.device):
+            ranges = [plan.ranges for plan in self._plans]
+            self._slots = [_Slot(frame, ranges, detail.device) for _ in range(DEPTH)]
             self._slopes = kernels.new_slopes(*size, detail.device)
             self._history = kernels.new_history(*size, detail.device)
-        self._pinned = _pinned(self._picture)
-        self._ranges = [_pinned(plan.ranges) for plan in self._plans]
+            self._up, self._down = torch.cuda.Stream(), torch.cuda.Stream()
+        for stream in (self._up, self._down):  # the buffers are filled with zeros before
+            stream.wait_stream(torch.cuda.current_stream(detail.device))
+        self._next = 0
         self._result = detail.pictures[0]  # of the newest frame, before it was smoothed
         self._finished = self._result  # and after
-        self._smoothed = False
 
     @property
     def _plans(self) -> list[GraphPlan]:
@@ -85,24 +88,35 @@ class FrameStyler:
         """Do not smooth the next frame with earlier ones."""
         self._history.forget()
 
-    def style(self, pixels: Pixels, finish: Finish, mark: StageCallback) -> Pixels:
-        """Submit a frame: `wait` for the picture.
+    def submit(self, pixels: Pixels, finish: Finish, mark: StageCallback) -> Submission:
+        """Start styling a frame; DEPTH of them may be under way.
 
         Args:
             pixels: [H, W, 3] uint8, RGB.
             finish: What is made of the network's result.
-            mark: Called with "upload", "resize", the groups of layers, "blend" and "download" as
-                each has been submitted.
+            mark: Called with "start", "upload", "queue", "resize", the groups of layers, "blend"
+                and "download" as each has been submitted, with its stream as the current one.
 
-        Returns:
-            [H, W, 3] uint8, RGB, to be read after `wait`; its memory belongs to the caller.
+        Raises:
+            RuntimeError: DEPTH frames are under way.
         """
-        dense = np.ascontiguousarray(pixels)
-        self._pinned.copy_(_view(dense))  # on several threads, unlike numpy's
-        self._frame.copy_(self._pinned, non_blocking=True)
-        mark("upload")
-        if self._frame.data_ptr() != self.detail.frames.data_ptr():
-            self._kernels.resize(self._frame, self.detail.frames[0])
+        slot = self._slots[self._next]
+        if slot.in_flight:
+            raise RuntimeError(f"{DEPTH} frames are under way; wait for one first")
+        self._next = (self._next + 1) % DEPTH
+        with torch.cuda.stream(self._up):
+            mark("start")
+            dense = np.ascontiguousarray(pixels)
+            slot.pinned.copy_(_view(dense))  # on several threads, unlike numpy's
+            slot.frame.copy_(slot.pinned, non_blocking=True)
+            mark("upload")
+            slot.uploaded.record()
+        torch.cuda.current_stream(self.detail.device).wait_event(slot.uploaded)
+        mark("queue")
+        if self.frame == self.detail.shape[1:]:
+            self.detail.frames[0].copy_(slot.frame)
+        else:
+            self._kernels.resize(slot.frame, self.detail.frames[0])
         if self.strokes is not None:
             self.strokes.frames.copy_(shrink(self.detail.frames, *self.strokes.shape[1:]))
         mark("resize")
@@ -112,54 +126,22 @@ class FrameStyler:
         if self.strokes is not None:
             self._result = join(self.strokes.pictures, self.detail.pictures)[0]
         self._smooth(finish)
-        for plan, pinned in zip(self._plans, self._ranges, strict=True):
-            pinned.copy_(plan.ranges, non_blocking=True)
-        return self.finish(finish, mark)
+        for plan, ranges in zip(self._plans, slot.ranges, strict=True):
+            ranges.copy_(plan.ranges)
+        return self._display(slot, finish, mark)
 
-    def finish(self, finish: Finish, mark: StageCallback) -> Pixels:
-        """Submit the newest frame's picture once more with other options, but for smoothing.
+    def finish_again(self, submission: Submission, finish: Finish) -> Submission:
+        """Make the picture of a frame once more with other options, but for smoothing.
 
         Args:
+            submission: The frame submitted last, which has been waited for.
             finish: What is made of the network's result.
-            mark: Called with "blend" and "download".
-
-        Returns:
-            As of `style`.
         """
-        picture = self._finished
-        enlarges = picture.shape != self._picture.shape
-        if enlarges or finish.mixes:
-            slopes = None
-            if finish.guided and picture.numel() < self._picture.numel():
-                slopes = self._slopes
-                self._kernels.slopes(picture, self.detail.frames[0], slopes)
-            self._kernels.finish(
-                *(self._frame, picture, slopes, self._picture),
-                strength=finish.strength,
-                keep_colors=finish.keep_colors,
-            )
-            picture = self._picture
-        mark("blend")
-        # A new buffer, which the caller keeps. PyTorch's allocator recycles pinned memory, so
-        # that nothing is pinned anew after a few frames.
-        copied = _pinned(picture)
-        copied.copy_(picture, non_blocking=True)
-        mark("download")
-        return copied.numpy()
+        return self._display(submission.slot, finish, lambda _: None)
 
     def result(self) -> Pixels:
         """The network's output for the newest frame, [h, w, 3] uint8, RGB. Waits for it."""
         return self._result.cpu().numpy()
-
-    def wait(self) -> None:
-        """Wait for what was submitted."""
-        torch.cuda.current_stream(self.detail.device).synchronize()
-
-    @property
-    def broken(self) -> bool:
-        """Whether a network's output for the newest frame was not finite, or one constant; after
-        `wait`."""
-        return any(map(is_broken, self._ranges))
 
     def _smooth(self, finish: Finish) -> None:
         self._finished = self._result
@@ -168,6 +150,82 @@ class FrameStyler:
             return
         self._kernels.smooth(self._history, self.detail.frames[0], self._result, finish.smoothing)
         self._finished = self._history.smoothed
+
+    def _display(self, slot: _Slot, finish: Finish, mark: StageCallback) -> Submission:
+        """Submit what becomes of the network's newest result, and its download."""
+        picture = self._finished
+        enlarges = picture.shape != slot.picture.shape
+        if enlarges or finish.mixes:
+            slopes = None
+            if finish.guided and picture.numel() < slot.picture.numel():
+                slopes = self._slopes
+                self._kernels.slopes(picture, self.detail.frames[0], slopes)
+            self._kernels.finish(
+                *(slot.frame, picture, slopes, slot.picture),
+                strength=finish.strength,
+                keep_colors=finish.keep_colors,
+            )
+        else:
+            slot.picture.copy_(picture)  # the next frame is painted over this one
+        mark("blend")
+        slot.computed.record()
+        with torch.cuda.stream(self._down):
+            self._down.wait_event(slot.computed)
+            # A new buffer, which the caller keeps. PyTorch's allocator recycles pinned memory, so
+            # that nothing is pinned anew after a few frames.
+            copied = _pinned(slot.picture)
+            copied.copy_(slot.picture, non_blocking=True)
+            for host, ranges in zip(slot.host_ranges, slot.ranges, strict=True):
+                host.copy_(ranges, non_blocking=True)
+            mark("download")
+            slot.finished.record()
+        slot.in_flight = True
+        return Submission(slot, copied.numpy())
+
+
+class Submission:
+    """A frame that a FrameStyler was given.
+
+    Args:
+        slot: Its buffers.
+        pixels: Where the picture is downloaded to.
+    """
+
+    __slots__ = ("_pixels", "slot")
+
+    def __init__(self, slot: _Slot, pixels: Pixels) -> None:
+        self.slot, self._pixels = slot, pixels
+
+    def wait(self) -> tuple[Pixels, bool]:
+        """Wait for the picture, once.
+
+        Returns:
+            [H, W, 3] uint8, RGB, whose memory belongs to the caller; and whether a network's output
+            was not finite, or one constant.
+        """
+        self.slot.finished.synchronize()
+        self.slot.in_flight = False
+        return self._pixels, any(map(is_broken, self.slot.host_ranges))
+
+
+class _Slot:
+    """The buffers and events of one frame under way.
+
+    Args:
+        frame: (height, width) of the frames.
+        ranges: Those of the plans.
+        device: A CUDA device.
+    """
+
+    def __init__(self, frame: tuple[int, int], ranges: list[Tensor], device: torch.device) -> None:
+        self.frame = torch.zeros(*frame, 3, dtype=torch.uint8, device=device)
+        self.picture = torch.zeros_like(self.frame)
+        self.ranges = [torch.zeros_like(each) for each in ranges]
+        self.pinned = _pinned(self.frame)
+        self.host_ranges = [_pinned(each) for each in ranges]
+        self.uploaded, self.computed = torch.cuda.Event(), torch.cuda.Event()
+        self.finished = torch.cuda.Event()
+        self.in_flight = False
 
 
 def _view(pixels: Pixels) -> Tensor:

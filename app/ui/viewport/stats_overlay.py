@@ -75,6 +75,7 @@ ROWS: tuple[Row, ...] = (
     Row("Wait", lambda r, _: _ms(r.timings.wait)),
     Row("Resize", lambda r, _: _ms(r.timings.resize)),
     Row("Upload", lambda r, _: _ms(r.timings.upload)),
+    Row("Queue", lambda r, _: _ms(r.timings.queue)),
     Row("Network", lambda r, _: _ms(r.timings.network)),
     Row("Download", lambda r, _: _ms(r.timings.download)),
     Row("Blend", lambda r, _: _ms(r.timings.blend)),

@@ -3,7 +3,8 @@
     python -m tests.app.engine.measure_display_path
 
 Prints, for the animated scene at 1280x720 and 1920x1080 in FP16 and several controls, the frames a
-second of `Engine.process`, one frame after another, and the median milliseconds of its stages.
+second of `Engine.process`, one frame after another, the median milliseconds of its stages, and the
+frames a second of `Engine.begin` and `complete`, with which frames overlap.
 """
 
 from __future__ import annotations
@@ -55,9 +56,14 @@ def main() -> None:
             given = {"size": width, **chosen}
             config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16, **given)
             told = [_measured(library, config, frames)]
+            overlapping = _overlapping(library, config, frames)
             with patch.object(display_path, "frame_kernels", lambda _device: None):
                 told.append(_measured(library, config, frames))
-            _tell(f"{width}x{height}, {name}: on the GPU {told[0]}; with OpenCV {told[1]}")
+            _tell(
+                f"{width}x{height}, {name}: on the GPU {told[0]}, "
+                f"overlapping {overlapping:.0f} fps; "
+                f"with OpenCV {told[1]}"
+            )
 
 
 def _measured(library: Library, config: EngineConfig, frames: list[Frame]) -> str:
@@ -76,6 +82,21 @@ def _measured(library: Library, config: EngineConfig, frames: list[Frame]) -> st
         for stage in STAGES
     )
     return f"{fps:.0f} fps ({', '.join(stages)} ms)"
+
+
+def _overlapping(library: Library, config: EngineConfig, frames: list[Frame]) -> float:
+    engine, took, before = Engine(library), [], None
+    engine.configure(config)
+    for number in range(WARM_UP + FRAMES):
+        began = time.perf_counter()
+        pending = engine.begin(frames[number % len(frames)], ProcessMode.SEQUENCE)
+        if before is not None:
+            engine.complete(before)
+        before = pending
+        took.append(time.perf_counter() - began)
+    if before is not None:
+        engine.complete(before)
+    return 1 / statistics.median(took[WARM_UP:])
 
 
 def _tell(line: str) -> None:

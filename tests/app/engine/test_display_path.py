@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ import torch
 
 from app.engine import display_path
 from app.engine.config import EngineConfig
-from app.engine.display_path import DisplayPath, finish_of
-from app.engine.engine import Engine
+from app.engine.display_path import DisplayPath, Submitted, finish_of
+from app.engine.engine import Engine, Pending
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
 from app.frame import Frame
@@ -31,23 +31,30 @@ class FakeStyler:
     made: ClassVar[list[FakeStyler]] = []
 
     def __init__(self, kernels, frame, detail, strokes=None) -> None:
-        self.detail, self.strokes, self.broken = detail, strokes, False
+        self.detail, self.strokes = detail, strokes
         self.calls: list[object] = []
         FakeStyler.made.append(self)
 
     def forget(self) -> None:
         self.calls.append("forget")
 
-    def style(self, pixels, finish, mark):
+    def submit(self, pixels, finish, mark):
         self.calls.append(finish)
-        return pixels + 1
+        return FakeSubmission(pixels + 1)
 
-    def finish(self, finish, mark):
+    def finish_again(self, submission, finish):
         self.calls.append(("again", finish))
-        return FRAME + 2
+        return FakeSubmission(submission.pixels + 1)
 
-    def wait(self) -> None:
-        """Nothing is under way."""
+
+class FakeSubmission:
+    """A frame that is computed already."""
+
+    def __init__(self, pixels) -> None:
+        self.pixels = pixels
+
+    def wait(self):
+        return self.pixels, False
 
 
 class FakeNetwork:
@@ -71,9 +78,14 @@ def path(monkeypatch):
     return DisplayPath()
 
 
+def render_frame(path, network, frame, sizes, finish, weights):
+    submitted = path.submit(network, frame, sizes, finish, weights)
+    return path.collect(submitted)
+
+
 def test_a_frame_is_styled_with_what_the_config_makes_of_it(path):
     finish = Finish(strength=0.5)
-    rendering = path.render(FakeNetwork(), FRAME, SIZES, finish, "candy")
+    rendering = render_frame(path, FakeNetwork(), FRAME, SIZES, finish, "candy")
     assert (rendering.pixels == 1).all()
     assert (rendering.displayed, rendering.broken) == (finish, False)
     assert (path.finish(Finish()) == 2).all()
@@ -84,9 +96,9 @@ def test_a_frame_is_styled_with_what_the_config_makes_of_it(path):
 def test_the_history_ends_with_the_weights_the_network_and_a_reset(path):
     first, second = FakeNetwork(), FakeNetwork()
     for network, weights in [(first, "a"), (first, "a"), (first, "b"), (second, "b"), (first, "b")]:
-        path.render(network, FRAME, SIZES, Finish(), weights)
+        render_frame(path, network, FRAME, SIZES, Finish(), weights)
     path.reset_history()
-    path.render(first, FRAME, SIZES, Finish(), "b")
+    render_frame(path, first, FRAME, SIZES, Finish(), "b")
     mine, other = FakeStyler.made
     plain = Finish()
     assert mine.calls == ["forget", plain, plain, "forget", plain, "forget", plain, "forget", plain]
@@ -95,14 +107,14 @@ def test_the_history_ends_with_the_weights_the_network_and_a_reset(path):
 
 def test_another_plan_or_size_has_a_styler_of_its_own(path):
     network = FakeNetwork()
-    path.render(network, FRAME, SIZES, Finish(), "a")
-    path.render(network, FRAME, Sizes((24, 16), (12, 8)), Finish(), "a")
-    path.render(network, FRAME[:16], SIZES, Finish(), "a")
+    render_frame(path, network, FRAME, SIZES, Finish(), "a")
+    render_frame(path, network, FRAME, Sizes((24, 16), (12, 8)), Finish(), "a")
+    render_frame(path, network, FRAME[:16], SIZES, Finish(), "a")
     assert len(FakeStyler.made) == 3
-    path.render(network, FRAME[:16], SIZES, Finish(), "a")
+    render_frame(path, network, FRAME[:16], SIZES, Finish(), "a")
     assert len(FakeStyler.made) == 3
     network.plans.clear()
-    path.render(network, FRAME[:16], SIZES, Finish(), "a")
+    render_frame(path, network, FRAME[:16], SIZES, Finish(), "a")
     assert len(FakeStyler.made) == 4
     assert len(path._stylers) == display_path.STYLERS_KEPT
 
@@ -114,7 +126,7 @@ def test_without_a_plan_or_kernels_the_path_is_not_taken(missing, path, monkeypa
         monkeypatch.setattr(network, "plan", lambda _size: None)
     else:
         monkeypatch.setattr(display_path, "frame_kernels", lambda _device: None)
-    assert path.render(network, FRAME, SIZES, Finish(), "a") is None
+    assert path.submit(network, FRAME, SIZES, Finish(), "a") is None
     assert FakeStyler.made == []
 
 
@@ -193,3 +205,80 @@ def test_on_a_gpu_a_dragged_slider_acts_on_the_frame_that_was_computed(library, 
     assert (engine.finish(inferred).frame.pixels != frame.pixels).any()
     dragged = replace(config, strength=0.0)
     assert (engine.finish(inferred, dragged).frame.pixels == frame.pixels).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [320, 160], ids=["the frame's size", "half the size"])
+@pytest.mark.parametrize("chosen", CONFIGS.values(), ids=CONFIGS)
+def test_on_a_gpu_frames_that_overlap_are_the_same_bits(chosen, size, library, native_kernels):
+    config = EngineConfig(
+        style="candy", device="cuda", precision=Precision.fp16, size=size, network="full", **chosen
+    )
+    frames = [Frame(render(number / 25, 320, 180), number) for number in range(40)]
+    alone, overlapping = Engine(library), Engine(library)
+    for engine in (alone, overlapping):
+        engine.configure(config)
+    expected = [alone.process(frame, ProcessMode.SEQUENCE).frame.pixels for frame in frames]
+    results, before = [], None
+    for frame in frames:
+        pending = overlapping.begin(frame, ProcessMode.SEQUENCE)
+        assert pending is not None
+        if before is not None:
+            results.append(overlapping.complete(before))
+        before = pending
+    assert before is not None
+    results.append(overlapping.complete(before))
+    assert [styled.frame.index for styled in results] == list(range(40))
+    assert all(
+        (styled.frame.pixels == one).all() for styled, one in zip(results, expected, strict=True)
+    )
+    for styled in results:
+        timings = styled.timings
+        stages = timings.upload, timings.queue, timings.network, timings.download
+        assert min(*stages, timings.resize, timings.blend) >= 0
+        assert sum(ms for _, ms in timings.groups) == pytest.approx(timings.network)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_another_style_does_not_paint_over_the_frame_ahead(library, native_kernels):
+    config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16, size=320)
+    other = replace(config, style="mosaic")
+    frame, engine = Frame(render(0, 320, 180)), Engine(library)
+    expected = []
+    for each in (config, other):
+        engine.configure(each)
+        expected.append(engine.process(frame, ProcessMode.SEQUENCE).frame.pixels)
+    for _ in range(20):
+        engine.configure(config)
+        first = engine.begin(frame, ProcessMode.SEQUENCE)
+        engine.configure(other)
+        second = engine.begin(frame, ProcessMode.SEQUENCE)
+        assert first is not None
+        assert second is not None
+        assert (engine.complete(first).frame.pixels == expected[0]).all()
+        assert (engine.complete(second).frame.pixels == expected[1]).all()
+
+
+def test_off_the_gpu_and_in_comparisons_frames_do_not_overlap(engine, config):
+    engine.configure(config)
+    assert engine.begin(Frame(FRAME)) is None
+    engine._device = torch.device("cuda")
+    engine._config = replace(config, compare=True)
+    assert engine._submit(engine._chosen(Frame(FRAME), engine._config, ProcessMode.LIVE)) is None
+
+
+def test_a_broken_frame_that_overlapped_is_computed_again_in_a_safer_precision(
+    engine, config, notices, monkeypatch
+):
+    engine.configure(replace(config, precision=Precision.bf16, size=64))
+    frame = Frame(render(0, 96, 64))
+    inferred = engine.infer(frame)
+    broken = replace(inferred.rendering, broken=True)
+    renderings = {inferred.config.kernels: broken}
+    monkeypatch.setattr(engine, "_submit", lambda _inferred: None)
+    monkeypatch.setattr(
+        engine, "_collected", lambda _, __: replace(inferred, renderings=renderings)
+    )
+    styled = engine.complete(Pending(inferred, cast("Submitted", None)))
+    assert styled.running.precision is Precision.fp32
+    assert len(notices) == 1

@@ -22,7 +22,8 @@ from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
 
 FRAME = 96, 160  # height, width
 CONFIG = {"num_residual_blocks": 1, "widths": LITE.widths, "end_kernel": LITE.end_kernel}
-MARKS = ["upload", "resize", "encoder", "residual blocks", "decoder", "blend", "download"]
+GROUPS = ["encoder", "residual blocks", "decoder"]
+MARKS = ["start", "upload", "queue", "resize", *GROUPS, "blend", "download"]
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +36,42 @@ def kernels(host, eager, monkeypatch):
     monkeypatch.setattr(
         frame_styler, "_pinned", lambda like: torch.empty(like.shape, dtype=like.dtype)
     )
-    stream = contextlib.nullcontext()
-    stream.synchronize = lambda: None  # pyright: ignore[reportAttributeAccessIssue]
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda _device: stream)
+    compute = Stream()
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda _device: compute)
+    monkeypatch.setattr(torch.cuda, "Stream", Stream)
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    for name in ("device", "stream"):
+        monkeypatch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
     return EmulatedFrameKernels(host)
+
+
+class Stream:
+    """On which everything is done at once."""
+
+    def wait_event(self, event) -> None:
+        assert event.recorded, "what is waited for was submitted"
+
+    def wait_stream(self, stream) -> None:
+        """Everything is done."""
+
+
+class Event:
+    """On such a stream."""
+
+    recorded = False
+
+    def record(self) -> None:
+        self.recorded = True
+
+    def synchronize(self) -> None:
+        assert self.recorded, "what is waited for was submitted"
+
+
+def style(styler, frame, finish, mark=lambda _: None):
+    """Submit a frame and wait for its picture."""
+    picture, broken = styler.submit(frame, finish, mark).wait()
+    assert not broken
+    return picture
 
 
 def trained() -> dict[str, torch.Tensor]:
@@ -93,10 +126,8 @@ def test_a_stream_becomes_what_the_cpu_makes_of_it(config, size, kernels):
     smoothed = config.smoothing > 0
     for frame in frames(6):
         marks: list[str] = []
-        picture = styler.style(frame, finish_of(config, smoothed=smoothed), marks.append)
-        styler.wait()
+        picture = style(styler, frame, finish_of(config, smoothed=smoothed), marks.append)
         assert marks == MARKS
-        assert not styler.broken
         resized = fit_to(frame, (size[1], size[0]), np.empty((0, 0, 3), np.uint8))
         post.begin("candy", smoothed=smoothed)
         expected = post.apply("fused", styler.result(), resized, frame, config)
@@ -109,11 +140,40 @@ def test_a_stream_becomes_what_the_cpu_makes_of_it(config, size, kernels):
 def test_a_finished_frame_is_finished_again_with_other_options(kernels):
     styler = FrameStyler(kernels, FRAME, plan(48, 80))
     (frame,) = frames(1)
-    first = styler.style(frame, Finish(), lambda _: None)
+    submission = styler.submit(frame, Finish(), lambda _: None)
+    first, _ = submission.wait()
     kernels.launched.clear()
-    assert (styler.finish(Finish(strength=0.0), lambda _: None) == frame).all()
+    again, _ = styler.finish_again(submission, Finish(strength=0.0)).wait()
+    assert (again == frame).all()
     assert kernels.launched == ["frame_finish"]
-    assert (styler.finish(Finish(), lambda _: None) == first).all()
+    again, _ = styler.finish_again(submission, Finish()).wait()
+    assert (again == first).all()
+
+
+@torch.inference_mode()
+def test_frames_that_overlap_have_buffers_of_their_own(kernels):
+    finish = Finish(strength=0.5, guided=True)
+    alone = [style(FrameStyler(kernels, FRAME, plan(48, 80)), each, finish) for each in frames(5)]
+    styler, under_way, pictures = FrameStyler(kernels, FRAME, plan(48, 80)), [], []
+    for frame in frames(5):
+        under_way.append(styler.submit(frame, finish, lambda _: None))
+        if len(under_way) == frame_styler.DEPTH:
+            pictures.append(under_way.pop(0).wait()[0])
+    pictures += [submission.wait()[0] for submission in under_way]
+    assert all((a == b).all() for a, b in zip(alone, pictures, strict=True))
+
+
+@torch.inference_mode()
+def test_more_frames_than_there_are_buffers_for_are_refused(kernels):
+    styler = FrameStyler(kernels, FRAME, plan(*FRAME))
+    (frame,) = frames(1)
+    submissions = [
+        styler.submit(frame, Finish(), lambda _: None) for _ in range(frame_styler.DEPTH)
+    ]
+    with pytest.raises(RuntimeError, match="2 frames are under way"):
+        styler.submit(frame, Finish(), lambda _: None)
+    submissions[0].wait()
+    styler.submit(frame, Finish(), lambda _: None)
 
 
 @torch.inference_mode()
@@ -127,17 +187,17 @@ def test_only_what_is_asked_for_is_launched(kernels):
         (Finish(smoothing=0.5), ["frame_cells", "frame_noise", "frame_still", "frame_smooth"]),
     ):
         kernels.launched.clear()
-        styler.style(frame, finish, lambda _: None)
+        style(styler, frame, finish)
         assert kernels.launched == launched
 
 
 @torch.inference_mode()
 def test_the_pictures_of_frames_are_the_callers(kernels):
     styler = FrameStyler(kernels, FRAME, plan(48, 80))
-    pictures = [styler.style(frame, Finish(), lambda _: None) for frame in frames(2)]
+    pictures = [style(styler, frame, Finish()) for frame in frames(2)]
     copies = [picture.copy() for picture in pictures]
     for frame in frames(3):
-        styler.style(frame, Finish(strength=0.5), lambda _: None)
+        style(styler, frame, Finish(strength=0.5))
     assert all((a == b).all() for a, b in zip(pictures, copies, strict=True))
     assert (pictures[0] != pictures[1]).any()
 
@@ -147,8 +207,8 @@ def test_strokes_of_a_second_size_are_joined(kernels):
     styler = FrameStyler(kernels, FRAME, plan(48, 80), plan(24, 40))
     marks: list[str] = []
     (frame,) = frames(1)
-    assert styler.style(frame, Finish(), marks.append).shape == (*FRAME, 3)
-    assert marks[: len(MARKS) + 3] == [*MARKS[:5], *MARKS[2:]]
+    assert style(styler, frame, Finish(), marks.append).shape == (*FRAME, 3)
+    assert marks == [*MARKS[:-2], *GROUPS, *MARKS[-2:]]
 
 
 @torch.inference_mode()
@@ -158,8 +218,8 @@ def test_a_broken_output_is_told(kernels):
     broken.set_weights(weights)
     styler = FrameStyler(kernels, FRAME, broken)
     (frame,) = frames(1)
-    styler.style(frame, Finish(), lambda _: None)
-    assert styler.broken
+    _, told = styler.submit(frame, Finish(), lambda _: None).wait()
+    assert told
 
 
 def test_the_memory_of_large_pictures_is_not_pinned():
@@ -173,7 +233,7 @@ def test_the_memory_of_large_pictures_is_not_pinned():
 def test_a_frame_of_any_strides_is_read_before_its_copy_is_freed(kernels, monkeypatch):
     styler = FrameStyler(kernels, FRAME, plan(*FRAME))
     (frame,) = frames(1)
-    expected = styler.style(frame, Finish(), lambda _: None).copy()
+    expected = style(styler, frame, Finish()).copy()
 
     def copied(pixels):
         """As numpy's, in memory that is overwritten when the array is gone."""
@@ -184,4 +244,4 @@ def test_a_frame_of_any_strides_is_read_before_its_copy_is_freed(kernels, monkey
 
     monkeypatch.setattr(np, "ascontiguousarray", copied)
     by_columns = np.asfortranarray(frame)
-    assert (styler.style(by_columns, Finish(), lambda _: None) == expected).all()
+    assert (style(styler, by_columns, Finish()) == expected).all()

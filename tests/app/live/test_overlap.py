@@ -1,0 +1,173 @@
+"""Where frames stay on a GPU, the next one is begun before the one ahead is waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app.engine.engine import Engine, EngineError
+from app.engine.process_mode import ProcessMode
+from app.errors import Problem
+from app.frame import Frame, FrameSource, SourceInfo
+from app.live.stream_metrics import StreamMetrics
+from app.live.worker import LatestValue, Worker
+from tests.conftest import picture
+
+
+class Overlapping(Engine):
+    """An engine that has frames under way, as on a GPU; `log` is what it was asked for."""
+
+    def __init__(self, *given) -> None:
+        super().__init__(*given)
+        self.log: list[tuple[str, int]] = []
+        self.fails_at = -1
+
+    def begin(self, frame, mode=ProcessMode.LIVE, newest=None) -> Any:
+        self.log.append(("begin", frame.index))
+        return frame, mode
+
+    def complete(self, pending: Any):
+        frame, mode = pending
+        self.log.append(("complete", frame.index))
+        if frame.index == self.fails_at:
+            raise EngineError("out of memory")
+        return self.process(frame, mode)
+
+    def discard(self, pending: Any):
+        self.log.append(("discard", pending[0].index))
+
+
+class Given(FrameSource):
+    """Delivers the frames that a test gives it."""
+
+    kind = "camera"
+
+    def __init__(self) -> None:
+        self.info = SourceInfo("a test", 64, 48)
+        self.frames: list[Frame] = []
+        self.waits: list[float] = []
+
+    def read(self, timeout: float = 0.02) -> Frame | None:
+        self.waits.append(timeout)
+        return self.frames.pop(0) if self.frames else None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture
+def engine(library, native_kernels) -> Overlapping:
+    return Overlapping(library)
+
+
+@pytest.fixture
+def latest() -> LatestValue:
+    return LatestValue()
+
+
+@pytest.fixture
+def source() -> Given:
+    return Given()
+
+
+@pytest.fixture
+def worker(qtbot, engine, latest, config, source) -> Iterator[Worker]:
+    """On the test's own thread, which calls `_step` itself."""
+    worker = Worker(engine, latest, StreamMetrics())
+    worker.wanted = config
+    worker.configure(config)
+    worker.open(source)
+    worker._tick.stop()
+    yield worker
+    worker.close()
+
+
+def test_the_next_frame_is_begun_before_the_one_ahead_is_waited_for(worker, engine, source, latest):
+    source.frames = [Frame(picture(seed=n), n) for n in range(3)]
+    shown = []
+    for _ in range(4):
+        worker._step()
+        if (result := latest.take()) is not None:
+            shown.append(result.frame.index)
+    order = [("begin", 0), ("begin", 1), ("complete", 0), ("begin", 2), ("complete", 1)]
+    assert engine.log == [*order, ("complete", 2)]
+    assert shown == [0, 1, 2]
+
+
+def test_a_frame_that_no_other_follows_is_not_held_back(worker, engine, source, latest):
+    source.frames = [Frame(picture(), 0)]
+    worker._step()
+    assert latest.take() is None
+    worker._step()
+    assert latest.take() is not None
+    assert source.waits[1] == 0, "nothing is waited for while a frame is under way"
+    worker._step()
+    assert source.waits[2] > 0
+
+
+def test_its_times_add_up_to_the_time_since_its_capture(worker, source, latest):
+    source.frames = [Frame(picture(), 0)]
+    worker._step()
+    worker._step()
+    result = latest.take()
+    assert result is not None
+    spent = (result.finished_at - result.source.captured_at) * 1e3
+    assert result.timings.wait + result.timings.total == pytest.approx(spent, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "act", [lambda w: w.seek(1.0), lambda w: w.step_source(1), lambda w: w.open(Given())],
+    ids=["seek", "step", "another source"],
+)  # fmt: skip
+def test_a_frame_under_way_is_given_up_with_its_place_in_the_stream(
+    act, worker, engine, source, latest
+):
+    source.frames = [Frame(picture(), 7)]
+    worker._step()
+    act(worker)
+    assert engine.log == [("begin", 7), ("discard", 7)]
+    worker._tick.stop()
+    worker._step()
+    assert latest.take() is None
+
+
+def test_a_frame_that_fails_is_told_and_the_next_one_is_given_up(
+    worker, engine, source, latest, qtbot
+):
+    engine.fails_at = 0
+    source.frames = [Frame(picture(), 0), Frame(picture(), 1)]
+    worker._step()
+    with qtbot.waitSignal(worker.problem) as told:
+        worker._step()
+    assert isinstance(told.args[0], Problem)
+    assert engine.log[-1] == ("discard", 1)
+    assert latest.take() is None
+
+
+def test_while_paused_and_for_pictures_frames_do_not_overlap(worker, engine, source, latest):
+    worker.pause(True)
+    source.frames = [Frame(picture(), 0)]
+    worker._step()
+    assert latest.take() is not None
+    worker.pause(False)
+    source.live = False
+    source.frames = [Frame(picture(), 1)]
+    worker._step()
+    assert latest.take() is not None
+    assert engine.log == []
+
+
+def test_the_next_frame_is_read_late_enough_to_be_young_when_it_is_painted(
+    worker, source, monkeypatch
+):
+    slept = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    worker._under_way = object()
+    worker._due = time.perf_counter() + 0.5
+    monkeypatch.setattr(worker, "_complete_under_way", lambda: None)
+    worker._step()
+    assert slept == [pytest.approx(0.5, abs=0.2)]
+    worker._under_way = None
