@@ -20,7 +20,7 @@ from app.engine.network_pool import NetworkPool, Rendering
 from app.engine.post.blending import Pixels, PostProcessor, fit_to
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
-from app.engine.result import Comparison, RunInfo, StyledFrame, Timings
+from app.engine.result import Comparison, RunInfo, StyledFrame
 from app.engine.run_info import network_reason, run_info
 from app.engine.style_weights import ActiveWeights, StyleWeights
 from app.errors import StyleForgeError
@@ -352,10 +352,12 @@ class Engine:
             + blend_ms,
             lite=inferred.active.lite,
         )
-        timings = rendering.timings + Timings(
+        spent = rendering.timings
+        timings = replace(
+            spent,
             read=frame.read_ms,
-            resize=inferred.resize_ms,
-            blend=blend_ms,
+            resize=spent.resize + inferred.resize_ms,
+            blend=spent.blend + blend_ms,
             comparison=comparison_ms,
         )
         return StyledFrame(

@@ -25,7 +25,7 @@ class Stopwatch:
     """
 
     def __init__(self, device: torch.device, *, running: bool = True) -> None:
-        self._cuda = device.type == "cuda"
+        self._cuda, self._index = device.type == "cuda", device.index
         self._marks: list[tuple[str, torch.cuda.Event | float]] = []
         if running:
             self.mark("start")
@@ -39,7 +39,8 @@ class Stopwatch:
         """
         if self._cuda:
             event = torch.cuda.Event(enable_timing=True)
-            event.record()
+            # Without a number, PyTorch looks for the device at every call.
+            event.record(torch.cuda.current_stream(self._index))
             self._marks.append((name, event))
         else:
             self._marks.append((name, time.perf_counter()))

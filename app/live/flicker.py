@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 from statistics import fmean
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from app.engine.result import StyledFrame
 
 FRAMES = 30  # changes to average over
+APART_S = 1 / 100  # between measurements, at least: the eye sees no faster flicker
 STILL = 0.05  # levels (0-255); a source that changes less is still
 _SAMPLES = 96  # pixels sampled along the long side; more give the same figures
 
@@ -42,6 +44,7 @@ class FlickerMeter:
     def __init__(self) -> None:
         self._last: StyledFrame | None = None
         self._changes: deque[tuple[float, float]] = deque(maxlen=FRAMES)
+        self._measured = -math.inf  # when the newest was captured
 
     def add(self, styled: StyledFrame) -> None:
         """Add the next result of the stream."""
@@ -49,6 +52,9 @@ class FlickerMeter:
         if last is None or not _continues(styled, last):
             self._changes.clear()
             return
+        if 0 <= styled.source.captured_at - self._measured < APART_S:
+            return
+        self._measured = styled.source.captured_at
         self._changes.append(
             (
                 _change(styled.frame.pixels, last.frame.pixels),

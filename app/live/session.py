@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject, QThread, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 from app.background_jobs import Jobs
 from app.engine.config import EngineConfig, same_choice
@@ -30,6 +32,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Spec = str | Sequence[str]
 
+SHARE = 0.9  # of a screen's frame between two deliveries at least, since streams are not regular
+# Seconds until a thread that computes in Python lets another one in. The engine's thread needs that
+# some thirty times a frame; at Python's 5 ms it waited longer for the window than for a GPU.
+SWITCH_S = 0.0005
+
 
 class Session(QObject):
     """Lives in the GUI thread and owns the engine's thread.
@@ -48,6 +55,8 @@ class Session(QObject):
         metrics: Of the stream.
         engine: Used by the engine's thread only.
         studio: The controller of trainings.
+        refresh_rate: Of the screen, in Hz. Results that come faster are not given to the window:
+            it gets the newest when it can be seen; while held, every one.
     """
 
     styled = Signal(object)  # StyledFrame; the newest, of the choice in force (see same_choice)
@@ -88,12 +97,17 @@ class Session(QObject):
         super().__init__(parent)
         self.library = library
         self.metrics = StreamMetrics()
+        self.refresh_rate = 60.0
         self._config = config
         self._info: SourceInfo | None = None
         self._spec: Spec = ""
         self._live = False
         self._paused = False
         self._position = 0.0
+        self._held = False
+        self._deliver_at = 0.0
+        self._later = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
+        self._later.timeout.connect(self._deliver)
         self._opening = 0  # the number of the newest call of `open`, which supersedes the others
         self._jobs = Jobs(self)
         self._latest = LatestValue()
@@ -106,6 +120,7 @@ class Session(QObject):
         self._thread.finished.connect(self._worker.close)  # runs on the thread, before it ends
         self.studio = TrainingController(library, self)
         self.studio.finished.connect(self._trained)
+        sys.setswitchinterval(SWITCH_S)
         self._thread.start()
         self._worker.wanted = config
         self._configure.emit(config)
@@ -247,6 +262,7 @@ class Session(QObject):
     def hold(self, held: bool) -> None:
         """Keep the automatic size and network while `held` (a recording), and give results the
         frame's size."""
+        self._held = held
         self._hold.emit(held)
 
     def seek(self, position: float) -> None:
@@ -276,6 +292,11 @@ class Session(QObject):
 
     @Slot()
     def _deliver(self) -> None:
+        early = self._deliver_at - time.perf_counter()
+        if early > 0 and not self._held:  # the newest result waits for the screen
+            self._later.start(math.ceil(early * 1e3))
+            return
+        self._deliver_at = time.perf_counter() + SHARE / self.refresh_rate
         result = self._latest.take()
         if result is not None and same_choice(result.config, self._config):
             self.styled.emit(result)

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, Pending
 from app.engine.process_mode import ProcessMode
-from app.engine.result import StyledFrame, Timings
+from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.display_copy import for_display, with_preview, with_previews
@@ -388,10 +388,12 @@ def _timed(styled: StyledFrame, taken: Taken, finished: float) -> StyledFrame:
         finished: When the engine was done; since then, copies of the result were made.
     """
     now = time.perf_counter()
-    around = Timings(
+    copy_ms = (taken.copied - taken.begun + now - finished) * 1e3
+    other_ms = (now - taken.begun) * 1e3 - styled.timings.total - copy_ms
+    timings = replace(
+        styled.timings,
         wait=max(0.0, taken.begun - styled.source.captured_at) * 1e3,
-        copy=(taken.copied - taken.begun + now - finished) * 1e3,
+        copy=copy_ms,
+        other=max(0.0, other_ms),
     )
-    timings = styled.timings + around
-    other_ms = (now - taken.begun) * 1e3 - timings.total
-    return replace(styled, timings=timings + Timings(other=max(0.0, other_ms)), finished_at=now)
+    return replace(styled, timings=timings, finished_at=now)

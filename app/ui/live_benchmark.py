@@ -88,6 +88,14 @@ class SlowEngine(Engine):
         time.sleep(max(0.0, SLOWED_MS / 1e3 - (time.perf_counter() - start)))
         return inferred
 
+    def begin(
+        self,
+        frame: Frame,
+        mode: ProcessMode = ProcessMode.LIVE,
+        newest: EngineConfig | None = None,
+    ) -> None:
+        """Have every frame go through `infer`."""
+
 
 class Heartbeat(QObject):
     """A timer with an interval of 5 ms; `gaps` are the delays of its ticks in milliseconds."""
@@ -150,15 +158,20 @@ class Automatic:
 
 
 @contextmanager
-def window(config: EngineConfig, engine: type[Engine], fps: float) -> Iterator[MainWindow]:
-    """Open a real window that streams."""
+def window(
+    config: EngineConfig,
+    engine: type[Engine],
+    fps: float,
+    size: tuple[int, int] = (640, 480),
+) -> Iterator[MainWindow]:
+    """Open a real window that streams `fps` frames a second of `size` (width, height)."""
     library = Library.default()
     session = Session(library, config, engine=engine(library))
     settings = Settings(style=config.style, source="")
     shown = MainWindow(session, settings, lambda _: None)
     shown.resize(1280, 800)
     shown.show()
-    session.play(Metronome(fps))
+    session.play(Metronome(fps, *size))
     try:
         yield shown
     finally:

@@ -184,6 +184,7 @@ class MainWindow(QMainWindow):
         self.gallery.chosen.connect(self.mixer.choose_style)
         self.gallery.mixed.connect(self.mixer.toggle_mix)
         self.viewport.resized.connect(session.set_display_size)
+        self.viewport.resized.connect(self._follow_screen)
         self.workspace.panel_changed.connect(self._update_panel_action)
         for part in (self.viewport, self.overlay):
             self.messages.covered_height_changed.connect(part.set_covered_height)
@@ -256,6 +257,10 @@ class MainWindow(QMainWindow):
 
     def _trigger(self, key: str) -> None:
         self.actions_by_key[key].trigger()
+
+    def _follow_screen(self) -> None:
+        """Ask for as many results as the screen shows, which offscreen says nothing of."""
+        self.session.refresh_rate = self.screen().refreshRate() or 60.0
 
     # Signals of the session
 

@@ -33,6 +33,7 @@ class PlanCache:
         self._layers = layers
         # Kept, since collecting the weights takes as long as running the network.
         self._weights: Mapping[str, Tensor] | None = None
+        self._counted = False  # whether their changes are
         self._plans: dict[Hashable, tuple[Hashable, GraphPlan]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -72,10 +73,10 @@ class PlanCache:
         tf32 = dtype is torch.float32 and (half is not None or torch.backends.cudnn.allow_tf32)
         if self._weights is None:
             self._weights = weights()
-        # Tensors made in inference mode have no version counter: changes are not detectable.
+            # Tensors made in inference mode have no version counter: changes are not detectable.
+            self._counted = not any(w.is_inference() for w in self._weights.values())
         held = self._weights.values()
-        counted = not any(w.is_inference() for w in held)
-        version = tuple((w.data_ptr(), w._version) for w in held) if counted else None
+        version = tuple((w.data_ptr(), w._version) for w in held) if self._counted else None
         operations = None if native else layerwise.is_native(device)
         key = (shape, dtype, device, tf32, operations, None if native else half)
         made, plan = self._plans.pop(key, (None, None))

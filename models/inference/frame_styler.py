@@ -75,10 +75,14 @@ class FrameStyler:
             self._history = kernels.new_history(*size, detail.device)
             self._up, self._down = torch.cuda.Stream(), torch.cuda.Stream()
         for stream in (self._up, self._down):  # the buffers are filled with zeros before
-            stream.wait_stream(torch.cuda.current_stream(detail.device))
+            stream.wait_stream(self._compute)
         self._next = 0
         self._result = detail.pictures[0]  # of the newest frame, before it was smoothed
         self._finished = self._result  # and after
+
+    @property
+    def _compute(self) -> torch.cuda.Stream:
+        return torch.cuda.current_stream(self.detail.device.index)
 
     @property
     def _plans(self) -> list[GraphPlan]:
@@ -110,8 +114,8 @@ class FrameStyler:
             slot.pinned.copy_(_view(dense))  # on several threads, unlike numpy's
             slot.frame.copy_(slot.pinned, non_blocking=True)
             mark("upload")
-            slot.uploaded.record()
-        torch.cuda.current_stream(self.detail.device).wait_event(slot.uploaded)
+            slot.uploaded.record(self._up)
+        self._compute.wait_event(slot.uploaded)
         mark("queue")
         if self.frame == self.detail.shape[1:]:
             self.detail.frames[0].copy_(slot.frame)
@@ -168,7 +172,7 @@ class FrameStyler:
         else:
             slot.picture.copy_(picture)  # the next frame is painted over this one
         mark("blend")
-        slot.computed.record()
+        slot.computed.record(self._compute)
         with torch.cuda.stream(self._down):
             self._down.wait_event(slot.computed)
             # A new buffer, which the caller keeps. PyTorch's allocator recycles pinned memory, so
@@ -178,7 +182,7 @@ class FrameStyler:
             for host, ranges in zip(slot.host_ranges, slot.ranges, strict=True):
                 host.copy_(ranges, non_blocking=True)
             mark("download")
-            slot.finished.record()
+            slot.finished.record(self._down)
         slot.in_flight = True
         return Submission(slot, copied.numpy())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -13,11 +14,15 @@ from app.frame import Frame
 from app.live.flicker import FRAMES, Flicker, FlickerMeter
 from models.precision import Precision
 
+NUMBERS = count()
 
-def styled(source: int, result: int, **changes: object) -> StyledFrame:
+
+def styled(source: int, result: int, *, at: float | None = None, **changes: object) -> StyledFrame:
+    """A result of the next frame of a stream of 30 a second, or of one captured `at` that time."""
+    captured = next(NUMBERS) / 30 if at is None else at
     made = StyledFrame(
-        Frame(np.full((48, 64, 3), result, np.uint8)),
-        Frame(np.full((48, 64, 3), source, np.uint8)),
+        Frame(np.full((48, 64, 3), result, np.uint8), captured_at=captured),
+        Frame(np.full((48, 64, 3), source, np.uint8), captured_at=captured),
         EngineConfig(),
         Timings(),
         (64, 48),
@@ -80,3 +85,11 @@ def test_one_frame_says_nothing():
     meter = FlickerMeter()
     meter.add(styled(1, 1))
     assert meter.flicker is None
+
+
+def test_of_a_fast_stream_it_is_measured_between_neighbors_a_hundred_times_a_second():
+    meter = FlickerMeter()
+    for n in range(100):  # 1,000 frames a second, which change by 1 each
+        meter.add(styled(100, 50 + n, at=n / 1000))
+    assert len(meter._changes) == 10
+    assert {output for output, _ in meter._changes} == {1.0}

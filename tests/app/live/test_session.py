@@ -529,3 +529,26 @@ def test_a_kept_style_that_is_broken_gives_way_to_the_first(qtbot, library, conf
         assert session.config == EngineConfig(style=library.styles[0].key)
     finally:
         session.shutdown()
+
+
+def test_results_that_come_faster_than_the_screen_shows_wait_for_it(session, qtbot):
+    source = give(session, Clockwork())
+    first = styled_with(qtbot, session)
+    source.pause(True)
+    session._worker.ready.disconnect(session._deliver)
+    qtbot.wait(100)
+    session._latest.take()
+    session.refresh_rate, session._deliver_at = 2.0, 0.0
+    shown: list = []
+    session.styled.connect(lambda result: shown.append(result.frame.index))
+    results = [replace(first, frame=replace(first.frame, index=n)) for n in range(4)]
+    for result in results[:3]:
+        session._latest.put(result)
+        session._deliver()
+    assert shown == [0]
+    qtbot.waitUntil(lambda: len(shown) > 1, timeout=2000)
+    assert shown == [0, 2], "the newest of those that waited"
+    session.hold(True)
+    session._latest.put(results[3])
+    session._deliver()
+    assert shown == [0, 2, 3], "a recording gets every result"

@@ -60,7 +60,7 @@ class Event:
 
     recorded = False
 
-    def record(self) -> None:
+    def record(self, stream) -> None:
         self.recorded = True
 
     def synchronize(self) -> None:

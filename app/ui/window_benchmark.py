@@ -1,0 +1,141 @@
+"""Measures how many frames a second the real window styles, from a source that is never waited for.
+
+`python -m app.ui.window_benchmark FILE` stores the results as JSON. Without a display, the window
+is rendered offscreen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtWidgets import QApplication
+
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine
+from app.engine.result import StyledFrame
+from app.provenance import report_header
+from app.styles.library import Library
+from app.ui.live_benchmark import wait, window
+from kernels.ops.registry import prepare
+from models.precision import Precision
+from utils.devices import resolve
+from utils.files.atomic import atomic_write
+from utils.system import has_display
+
+SOURCE_FPS = 1000.0
+WARM_UP_S, SECONDS = 2.0, 3.0
+MIXED: dict[str, Any] = {"strength": 0.6, "keep_colors": True}
+SMALLER: dict[str, Any] = {"size": 640, "upsampling": "smooth"}
+GUIDED: dict[str, Any] = {"size": 640, "upsampling": "guided"}
+CASES: tuple[tuple[str, tuple[int, int], dict[str, Any]], ...] = (
+    ("plain", (1280, 720), {}),
+    ("strength", (1280, 720), {"strength": 0.6}),
+    ("keep colors", (1280, 720), {"keep_colors": True}),
+    ("smoothing", (1280, 720), {"smoothing": 0.5}),
+    ("input of 640", (1280, 720), SMALLER),
+    ("input of 640, sharpened to the frame", (1280, 720), GUIDED),
+    ("all four", (1280, 720), {**MIXED, "smoothing": 0.5, **GUIDED}),
+    ("plain", (1920, 1080), {}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """A stream of frames through the window.
+
+    Attributes:
+        controls: What differs from the plain stream.
+        size: (width, height) of the frames.
+        running: What ran, as the status line has it.
+        processed_fps: Frames a second that were styled.
+        displayed_fps: Frames a second that were painted.
+        latency_ms: Median time from capture to paint.
+        latency_p95_ms: Its 95th percentile.
+        engine_frames: The median of that time in frames of the engine, `latency_ms` over
+            `timings.engine`.
+        timings: The mean milliseconds of each stage.
+    """
+
+    controls: str
+    size: tuple[int, int]
+    running: str
+    processed_fps: float
+    displayed_fps: float
+    latency_ms: float
+    latency_p95_ms: float
+    engine_frames: float
+    timings: dict[str, Any]
+
+
+def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Streamed:
+    """Measure one case.
+
+    Args:
+        name: Of its controls.
+        size: (width, height) of the frames.
+        chosen: Fields of the config.
+    """
+    half = Precision.fp16 if resolve("auto").type == "cuda" else Precision.fp32
+    given = {"size": size[0], **chosen}
+    config = EngineConfig(style="candy", network="full", precision=half, **given)
+    newest: list[StyledFrame] = []
+    with window(config, Engine, SOURCE_FPS, size) as opened:
+        opened.session.styled.connect(lambda styled: newest.__setitem__(slice(None), [styled]))
+        wait(lambda: bool(newest), 60)
+        wait(lambda: False, WARM_UP_S + SECONDS)
+        reading = opened.session.metrics.stats(time.perf_counter())
+    return Streamed(
+        name,
+        size,
+        str(newest[-1].running),
+        reading.processed_fps,
+        reading.displayed_fps,
+        reading.latency_ms,
+        reading.latency_p95_ms,
+        reading.latency_ms / reading.timings.engine,
+        asdict(reading.timings),
+    )
+
+
+def measure(say: Callable[[str], object]) -> list[dict[str, Any]]:
+    """Run every case; returns JSON-serializable values."""
+    _application = QApplication.instance() or QApplication([])
+    results = []
+    for case in CASES:
+        found = streamed(*case)
+        say(
+            f"{found.size[0]}x{found.size[1]}, {found.controls}: {found.processed_fps:.0f} frames "
+            f"a second, {found.latency_ms:.2f} ms from capture to paint"
+        )
+        results.append(asdict(found))
+    return results
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure everything and store it; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m app.ui.window_benchmark")
+    parser.add_argument("file", type=Path, help="store the figures here, as JSON")
+    path: Path = parser.parse_args(argv).file
+    if not has_display():
+        sys.stderr.write("There is no display; the window is painted into memory instead\n")
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    prepare()
+    report = {
+        **report_header(resolve("auto"), Library.default().styles),
+        "source_fps": SOURCE_FPS,
+        "window": measure(lambda text: sys.stderr.write(f"{text}\n")),
+    }
+    atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
