@@ -22,8 +22,8 @@ class Frame:
         index: counts the frames the source produced, so a gap means dropped frames.
         captured_at: `time.perf_counter()` at capture, in seconds.
         read_ms: time to grab or decode the frame, in milliseconds.
-        preview: the same picture with fewer pixels, for display, where app.live.display_copy made
-            one.
+        preview: the same picture with fewer pixels, for display, where app.live.display_copy or
+            the GPU made one.
         alpha: [H, W] uint8 transparency of a picture that has any; its pixels are then composited
             over white. Results of the frame have the same alpha.
     """

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from app.engine.config import EngineConfig
-from app.engine.network_pool import Network, Rendering
+from app.engine.network_pool import Network, Rendering, Size
 from app.engine.post.blending import Pixels
 from app.engine.resolution import Sizes
 from app.engine.stage_timer import Stopwatch
@@ -50,7 +50,13 @@ class DisplayPath:
         self._newest = None
 
     def submit(
-        self, network: Network, frame: Pixels, sizes: Sizes, finish: Finish, weights: Hashable
+        self,
+        network: Network,
+        frame: Pixels,
+        sizes: Sizes,
+        finish: Finish,
+        weights: Hashable,
+        preview: Size | None = None,
     ) -> Submitted | None:
         """Start styling a frame.
 
@@ -60,6 +66,7 @@ class DisplayPath:
             sizes: Of the network's inputs.
             finish: What is made of the network's output.
             weights: Their key: another one ends the history that smoothing keeps.
+            preview: (width, height) of a smaller copy of the picture, for display.
 
         Returns:
             What `collect` takes; None where this path cannot be taken.
@@ -73,14 +80,21 @@ class DisplayPath:
             before = self._newest
             if before is None or styler is not before.styler or weights != self._weights:
                 styler.forget()
-            submission = styler.submit(frame, finish, clock.mark)
+            shown = None if preview is None else (preview[1], preview[0])
+            submission = styler.submit(frame, finish, clock.mark, shown)
         self._newest, self._weights = Submitted(styler, submission, clock, finish), weights
         return self._newest
 
     def collect(self, submitted: Submitted) -> Rendering:
         """Wait for the displayed picture of a frame, which is given with its timings."""
         pixels, broken = submitted.submission.wait()
-        return Rendering(pixels, submitted.clock.read(), broken, displayed=submitted.finish)
+        return Rendering(
+            pixels,
+            submitted.clock.read(),
+            broken,
+            displayed=submitted.finish,
+            preview=submitted.submission.preview,
+        )
 
     def finish(self, finish: Finish) -> Pixels:
         """Make the newest frame's picture once more, with other options but for smoothing."""

@@ -16,7 +16,7 @@ from app.engine.adaptation import Adaptation, PrecisionFallback, Variant
 from app.engine.comparison import Comparer
 from app.engine.config import EngineConfig, same_network
 from app.engine.display_path import DisplayPath, Submitted, finish_of
-from app.engine.network_pool import NetworkPool, Rendering
+from app.engine.network_pool import NetworkPool, Rendering, Size
 from app.engine.post.blending import Pixels, PostProcessor, fit_to
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
@@ -218,6 +218,7 @@ class Engine:
         frame: Frame,
         mode: ProcessMode = ProcessMode.LIVE,
         newest: EngineConfig | None = None,
+        preview: Size | None = None,
     ) -> Pending | None:
         """Start styling a frame on the GPU, where one more frame may be under way.
 
@@ -225,6 +226,7 @@ class Engine:
             frame: The input.
             mode: How much time it may take, and whether it continues the frame before it.
             newest: As of `finish`.
+            preview: (width, height) of a smaller copy of the result, for display.
 
         Returns:
             What `complete` takes. None where frames cannot overlap: off the GPU, in comparisons and
@@ -238,7 +240,7 @@ class Engine:
         self._takes(newest, self._config)
         with self._memory_errors(frame):
             inferred = self._chosen(frame, self._config, mode)
-            submitted = self._submit(inferred)
+            submitted = self._submit(inferred, preview)
         return None if submitted is None else Pending(inferred, submitted)
 
     def complete(self, pending: Pending) -> StyledFrame:
@@ -288,7 +290,7 @@ class Engine:
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
         return Inferred(frame, config, mode, precision, active, sizes, (), {}, 0.0)
 
-    def _submit(self, inferred: Inferred) -> Submitted | None:
+    def _submit(self, inferred: Inferred, preview: Size | None = None) -> Submitted | None:
         """Start computing a frame that stays on the GPU; None where none does."""
         config, active = inferred.config, inferred.active
         if self._device.type != "cuda" or config.compare:
@@ -296,7 +298,7 @@ class Engine:
         network = self._networks.get(config.kernels, inferred.precision, self._device, active)
         finish = finish_of(config, smoothed=inferred.smoothed)
         return self._display.submit(
-            network, inferred.frame.pixels, inferred.sizes, finish, active.key
+            network, inferred.frame.pixels, inferred.sizes, finish, active.key, preview
         )
 
     def _collected(self, inferred: Inferred, submitted: Submitted) -> Inferred:
@@ -360,8 +362,11 @@ class Engine:
             blend=spent.blend + blend_ms,
             comparison=comparison_ms,
         )
+        result = frame.with_pixels(pixels)
+        if rendering.preview is not None and pixels is rendering.pixels:
+            result = replace(result, preview=frame.with_pixels(rendering.preview))
         return StyledFrame(
-            frame.with_pixels(pixels),
+            result,
             frame,
             config,
             timings,

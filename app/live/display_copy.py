@@ -51,6 +51,24 @@ def for_display(frame: Frame, display: tuple[int, int]) -> Frame:
     return frame.with_pixels(np.asarray(copy, np.uint8))
 
 
+def preview_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | None:
+    """The size in which a display shows the whole of a frame, rounded down as Qt rounds.
+
+    Args:
+        frame: The frame.
+        display: (width, height) in pixels; (0, 0) if there is none.
+
+    Returns:
+        (width, height); None where the frame is not shown smaller than it is.
+    """
+    if min(display) < 1 or (display[0] >= frame.width and display[1] >= frame.height):
+        return None
+    across = display[1] * frame.width // frame.height
+    if across <= display[0]:
+        return across, display[1]
+    return display[0], max(1, display[0] * frame.height // frame.width)
+
+
 def full_size(styled: StyledFrame) -> Pixels:
     """Get the pixels of a result in the size of the captured frame, for a file.
 

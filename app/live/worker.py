@@ -15,7 +15,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
-from app.live.display_copy import for_display, with_preview, with_previews
+from app.live.display_copy import for_display, preview_size, with_preview, with_previews
 from app.live.stream_metrics import StreamMetrics
 
 log = logging.getLogger(__name__)
@@ -305,7 +305,8 @@ class Worker(QObject):
         taken = Taken(frame, shown, begun, time.perf_counter())
         mode = _mode(source, refine)
         try:
-            pending = self._engine.begin(shown, mode, self.wanted) if streaming else None
+            preview = preview_size(shown, self._display)
+            pending = self._engine.begin(shown, mode, self.wanted, preview) if streaming else None
             before, self._under_way = self._under_way, pending and (taken, pending)
             if before is not None:
                 self._complete(*before)

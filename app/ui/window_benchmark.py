@@ -59,6 +59,8 @@ class Streamed:
         displayed_fps: Frames a second that were painted.
         latency_ms: Median time from capture to paint.
         latency_p95_ms: Its 95th percentile.
+        deliver_ms: The mean of what of it the result waits for the window.
+        paint_ms: The mean of what painting takes.
         engine_frames: The median of that time in frames of the engine, `latency_ms` over
             `timings.engine`.
         timings: The mean milliseconds of each stage.
@@ -71,6 +73,8 @@ class Streamed:
     displayed_fps: float
     latency_ms: float
     latency_p95_ms: float
+    deliver_ms: float
+    paint_ms: float
     engine_frames: float
     timings: dict[str, Any]
 
@@ -100,6 +104,8 @@ def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Stream
         reading.displayed_fps,
         reading.latency_ms,
         reading.latency_p95_ms,
+        reading.deliver_ms,
+        reading.paint_ms,
         reading.latency_ms / reading.timings.engine,
         asdict(reading.timings),
     )

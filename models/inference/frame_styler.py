@@ -92,7 +92,13 @@ class FrameStyler:
         """Do not smooth the next frame with earlier ones."""
         self._history.forget()
 
-    def submit(self, pixels: Pixels, finish: Finish, mark: StageCallback) -> Submission:
+    def submit(
+        self,
+        pixels: Pixels,
+        finish: Finish,
+        mark: StageCallback,
+        preview: tuple[int, int] | None = None,
+    ) -> Submission:
         """Start styling a frame; DEPTH of them may be under way.
 
         Args:
@@ -100,6 +106,7 @@ class FrameStyler:
             finish: What is made of the network's result.
             mark: Called with "start", "upload", "queue", "resize", the groups of layers, "blend"
                 and "download" as each has been submitted, with its stream as the current one.
+            preview: (height, width) of a smaller copy of the picture, for display; None for none.
 
         Raises:
             RuntimeError: DEPTH frames are under way.
@@ -132,7 +139,7 @@ class FrameStyler:
         self._smooth(finish)
         for plan, ranges in zip(self._plans, slot.ranges, strict=True):
             ranges.copy_(plan.ranges)
-        return self._display(slot, finish, mark)
+        return self._display(slot, finish, mark, preview)
 
     def finish_again(self, submission: Submission, finish: Finish) -> Submission:
         """Make the picture of a frame once more with other options, but for smoothing.
@@ -155,7 +162,13 @@ class FrameStyler:
         self._kernels.smooth(self._history, self.detail.frames[0], self._result, finish.smoothing)
         self._finished = self._history.smoothed
 
-    def _display(self, slot: _Slot, finish: Finish, mark: StageCallback) -> Submission:
+    def _display(
+        self,
+        slot: _Slot,
+        finish: Finish,
+        mark: StageCallback,
+        preview: tuple[int, int] | None = None,
+    ) -> Submission:
         """Submit what becomes of the network's newest result, and its download."""
         picture = self._finished
         enlarges = picture.shape != slot.picture.shape
@@ -171,20 +184,23 @@ class FrameStyler:
             )
         else:
             slot.picture.copy_(picture)  # the next frame is painted over this one
+        small = None if preview is None else slot.preview_of(preview)
+        if small is not None:
+            self._kernels.resize(slot.picture, small)
         mark("blend")
         slot.computed.record(self._compute)
         with torch.cuda.stream(self._down):
             self._down.wait_event(slot.computed)
             # A new buffer, which the caller keeps. PyTorch's allocator recycles pinned memory, so
             # that nothing is pinned anew after a few frames.
-            copied = _pinned(slot.picture)
-            copied.copy_(slot.picture, non_blocking=True)
+            copied = _downloaded(slot.picture)
+            shown = None if small is None else _downloaded(small)
             for host, ranges in zip(slot.host_ranges, slot.ranges, strict=True):
                 host.copy_(ranges, non_blocking=True)
             mark("download")
             slot.finished.record(self._down)
         slot.in_flight = True
-        return Submission(slot, copied.numpy())
+        return Submission(slot, copied.numpy(), None if shown is None else shown.numpy())
 
 
 class Submission:
@@ -193,12 +209,16 @@ class Submission:
     Args:
         slot: Its buffers.
         pixels: Where the picture is downloaded to.
+        preview: Where its smaller copy is; None if none was asked for.
+
+    Attributes:
+        preview: The same, to be read after `wait`.
     """
 
-    __slots__ = ("_pixels", "slot")
+    __slots__ = ("_pixels", "preview", "slot")
 
-    def __init__(self, slot: _Slot, pixels: Pixels) -> None:
-        self.slot, self._pixels = slot, pixels
+    def __init__(self, slot: _Slot, pixels: Pixels, preview: Pixels | None = None) -> None:
+        self.slot, self._pixels, self.preview = slot, pixels, preview
 
     def wait(self) -> tuple[Pixels, bool]:
         """Wait for the picture, once.
@@ -230,6 +250,21 @@ class _Slot:
         self.uploaded, self.computed = torch.cuda.Event(), torch.cuda.Event()
         self.finished = torch.cuda.Event()
         self.in_flight = False
+        self._preview: Tensor | None = None
+
+    def preview_of(self, size: tuple[int, int]) -> Tensor:
+        """A buffer for the smaller copy, (height, width)."""
+        if self._preview is None or self._preview.shape[:2] != size:
+            with torch.inference_mode(False):
+                self._preview = self.picture.new_zeros(*size, 3)
+        return self._preview
+
+
+def _downloaded(picture: Tensor) -> Tensor:
+    """What a picture is copied to on the current stream."""
+    copied = _pinned(picture)
+    copied.copy_(picture, non_blocking=True)
+    return copied
 
 
 def _view(pixels: Pixels) -> Tensor:

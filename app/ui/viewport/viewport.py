@@ -351,6 +351,8 @@ def scale_frame(frame: Frame, width: int, height: int) -> Frame:
     if (frame.width, frame.height) == (width, height):
         return frame
     small = frame.preview
+    if small is not None and (small.width, small.height) == (width, height):
+        return small
     if small is not None and small.width >= width and small.height >= height:
         frame = small
     pixels = frame.pixels

@@ -38,7 +38,7 @@ class FakeStyler:
     def forget(self) -> None:
         self.calls.append("forget")
 
-    def submit(self, pixels, finish, mark):
+    def submit(self, pixels, finish, mark, preview=None):
         self.calls.append(finish)
         return FakeSubmission(pixels + 1)
 
@@ -49,6 +49,8 @@ class FakeStyler:
 
 class FakeSubmission:
     """A frame that is computed already."""
+
+    preview = None
 
     def __init__(self, pixels) -> None:
         self.pixels = pixels
@@ -275,7 +277,7 @@ def test_a_broken_frame_that_overlapped_is_computed_again_in_a_safer_precision(
     inferred = engine.infer(frame)
     broken = replace(inferred.rendering, broken=True)
     renderings = {inferred.config.kernels: broken}
-    monkeypatch.setattr(engine, "_submit", lambda _inferred: None)
+    monkeypatch.setattr(engine, "_submit", lambda _inferred, _preview=None: None)
     monkeypatch.setattr(
         engine, "_collected", lambda _, __: replace(inferred, renderings=renderings)
     )

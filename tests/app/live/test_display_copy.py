@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QSize, Qt
 
 from app.engine.config import EngineConfig
 from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
-from app.live.display_copy import MANY_PIXELS, with_preview, with_previews
+from app.live.display_copy import MANY_PIXELS, preview_size, with_preview, with_previews
 from app.ui.viewport.viewport import scale_frame
 from models.precision import Precision
 
@@ -69,3 +70,16 @@ def test_what_was_one_frame_stays_one():
     assert shown.frame is shown.comparison.fused
     assert shown.comparison.baseline.preview is not None
     assert shown.source is styled.source
+
+
+@pytest.mark.parametrize("display", [(1000, 760), (1024, 600), (300, 719), (333, 333), (1280, 719)])
+@pytest.mark.parametrize("size", [(1280, 720), (720, 1280), (641, 479)])
+def test_a_preview_has_the_size_in_which_the_window_shows_the_frame(size, display):
+    frame = Frame(np.zeros((size[1], size[0], 3), np.uint8))
+    shown = QSize(*size).scaled(*display, Qt.AspectRatioMode.KeepAspectRatio).toTuple()
+    expected = shown if shown[0] < size[0] else None
+    assert preview_size(frame, display) == expected
+
+
+def test_without_a_display_there_is_no_preview():
+    assert preview_size(Frame(np.zeros((480, 640, 3), np.uint8)), (0, 0)) is None

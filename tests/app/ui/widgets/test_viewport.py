@@ -90,6 +90,8 @@ def test_a_frame_of_the_right_size_is_not_copied():
     frame = plain(RED)
     assert scale_frame(frame, 64, 48) is frame
     assert scale_frame(frame, 32, 24).pixels.shape == (24, 32, 3)
+    small = Frame(np.zeros((24, 32, 3), np.uint8))
+    assert scale_frame(replace(frame, preview=small), 32, 24) is small
 
 
 def test_each_result_is_reported_once_after_its_first_paint(viewport, shown, qtbot):
