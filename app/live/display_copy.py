@@ -30,12 +30,14 @@ def with_preview(frame: Frame) -> Frame:
     return replace(frame, preview=Frame(small, frame.index, frame.captured_at))
 
 
-def for_display(frame: Frame, display: tuple[int, int]) -> Frame:
+def for_display(frame: Frame, display: tuple[int, int], size: int | None = None) -> Frame:
     """Scale a frame down to about the size of the display.
 
     Args:
         frame: The frame.
         display: (width, height) in pixels; (0, 0) if there is none.
+        size: The long side of the network's input, which the copy is not smaller than; None where
+            it follows the frame's.
 
     Returns:
         A copy that is smaller by an integer factor, with at most four times the pixels of the
@@ -44,6 +46,8 @@ def for_display(frame: Frame, display: tuple[int, int]) -> Frame:
     if min(display) < 1:
         return frame
     factor = int(max(frame.width / display[0], frame.height / display[1]))
+    if size is not None:
+        factor = min(factor, max(frame.width, frame.height) // size)
     width, height = round(frame.width / max(1, factor)), round(frame.height / max(1, factor))
     if factor < 2 or min(width, height) < 1:
         return frame

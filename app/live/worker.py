@@ -301,7 +301,9 @@ class Worker(QObject):
             self._frame = frame
         begun = time.perf_counter()
         self._report_overhead(begun)
-        shown = for_display(frame, self._display) if streaming and not self._held else frame
+        config = self._engine.config
+        size = None if config is None else config.size
+        shown = for_display(frame, self._display, size) if streaming and not self._held else frame
         taken = Taken(frame, shown, begun, time.perf_counter())
         mode = _mode(source, refine)
         try:
@@ -333,9 +335,10 @@ class Worker(QObject):
         styled = self._engine.complete(pending)
         spent = styled.timings
         computed = spent.resize + spent.network + spent.blend
-        # Half of the frame that is computed now, or as long as the next one's upload takes.
+        # Half of the frame that is computed now, or as long as the next one's upload takes; but a
+        # GPU that had to wait for its frame is not made to wait longer.
         lead = max(computed / 2, LEAD * spent.upload)
-        self._due = time.perf_counter() + max(0.0, computed - lead) / 1e3
+        self._due = time.perf_counter() + max(0.0, min(computed - lead, spent.queue)) / 1e3
         self._deliver(styled, taken, refined=False)
 
     def _deliver(self, styled: StyledFrame, taken: Taken, *, refined: bool) -> None:

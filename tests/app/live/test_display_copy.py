@@ -9,7 +9,13 @@ from PySide6.QtCore import QSize, Qt
 from app.engine.config import EngineConfig
 from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
-from app.live.display_copy import MANY_PIXELS, preview_size, with_preview, with_previews
+from app.live.display_copy import (
+    MANY_PIXELS,
+    for_display,
+    preview_size,
+    with_preview,
+    with_previews,
+)
 from app.ui.viewport.viewport import scale_frame
 from models.precision import Precision
 
@@ -76,10 +82,19 @@ def test_what_was_one_frame_stays_one():
 @pytest.mark.parametrize("size", [(1280, 720), (720, 1280), (641, 479)])
 def test_a_preview_has_the_size_in_which_the_window_shows_the_frame(size, display):
     frame = Frame(np.zeros((size[1], size[0], 3), np.uint8))
-    shown = QSize(*size).scaled(*display, Qt.AspectRatioMode.KeepAspectRatio).toTuple()
-    expected = shown if shown[0] < size[0] else None
+    shown = QSize(*size).scaled(QSize(*display), Qt.AspectRatioMode.KeepAspectRatio)
+    expected = (shown.width(), shown.height()) if shown.width() < size[0] else None
     assert preview_size(frame, display) == expected
 
 
 def test_without_a_display_there_is_no_preview():
     assert preview_size(Frame(np.zeros((480, 640, 3), np.uint8)), (0, 0)) is None
+
+
+def test_a_copy_for_display_is_not_smaller_than_the_networks_input():
+    frame = shaded(1920, 1080)
+    assert for_display(frame, (640, 400)).width == 640
+    assert for_display(frame, (640, 400), 640).width == 640
+    assert for_display(frame, (640, 400), 700).width == 960
+    assert for_display(frame, (640, 400), 1280) is frame
+    assert for_display(frame, (640, 400), 3000) is frame

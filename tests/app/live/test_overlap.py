@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from app.engine.engine import Engine, EngineError
 from app.engine.process_mode import ProcessMode
+from app.engine.result import Timings
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.stream_metrics import StreamMetrics
@@ -171,3 +173,23 @@ def test_the_next_frame_is_read_late_enough_to_be_young_when_it_is_painted(
     worker._step()
     assert slept == [pytest.approx(0.5, abs=0.2)]
     worker._under_way = None
+
+
+@pytest.mark.parametrize(
+    ("queue", "later"), [(0.0, 0.0), (100.0, 100.0), (900.0, 500.0)],
+    ids=["the GPU waited", "a short queue", "a long queue"],
+)  # fmt: skip
+def test_the_next_frame_is_due_when_half_of_the_one_under_way_is_computed(
+    queue, later, worker, engine, source, latest, monkeypatch
+):
+    complete = engine.complete
+
+    def slow(pending):
+        timings = Timings(upload=1.0, network=1000.0, queue=queue)
+        return replace(complete(pending), timings=timings)
+
+    monkeypatch.setattr(engine, "complete", slow)
+    source.frames = [Frame(picture(), 0)]
+    worker._step()
+    worker._step()
+    assert worker._due - time.perf_counter() == pytest.approx(later / 1e3, abs=0.05)
