@@ -110,6 +110,36 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [header, *lines]
 
 
+def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Format the streams through the window, from a source that is never waited for.
+
+    Args:
+        rows: As in a report of app.ui.window_benchmark, one per size and choice of controls.
+
+    Returns:
+        The header and a line per row.
+    """
+    header = (
+        *("frames", "controls", "styled a second", "painted a second"),
+        *("ms from capture to paint", "p95", "engine", "deliver", "paint"),
+    )
+    lines = [
+        (
+            "x".join(map(str, row["size"])),
+            row["controls"],
+            f"{row['processed_fps']:.0f}",
+            f"{row['displayed_fps']:.0f}",
+            f"{row['latency_ms']:.1f}",
+            f"{row['latency_p95_ms']:.1f}",
+            f"{row['latency_ms'] / row['engine_frames']:.2f}",
+            f"{row['deliver_ms']:.2f}",
+            f"{row['paint_ms']:.2f}",
+        )
+        for row in rows
+    ]
+    return [header, *lines]
+
+
 def where(report: Mapping[str, Any]) -> str:
     """Describe the machine, its software and the date of a report in one line."""
     machine, versions = report["machine"], report["versions"]
@@ -129,13 +159,16 @@ def markdown(report: Mapping[str, Any]) -> str:
     """Format a report of any kind.
 
     Args:
-        report: A stored report: of `bench`, `bench --frames`, `quality` or the live path.
+        report: A stored report: of `bench`, `bench --frames`, `quality`, the live path or the
+            window.
 
     Returns:
         A line about the machine, then the tables.
     """
     if "live" in report:
         return f"{where(report)}\n\n{_live(report['live'])}\n"
+    if "window" in report:
+        return f"{where(report)}\n\n{_markdown_table(window_table(report['window']))}\n"
     if "quality" in report:
         return f"{where(report)}\n\n{quality_markdown(report['quality'])}\n"
     if "frames" in report:

@@ -636,6 +636,24 @@ _AROUND_THE_NETWORK = (
         ),
     ),
     Mutant(
+        "a frame is held back although the GPU waits for it",
+        "app/live/worker.py",
+        "min(computed - lead, spent.queue)",
+        "computed - lead",
+        (
+            "tests/app/live/test_overlap.py::test_the_next_frame_is_due_when_half_of_the_one_under_way_is_computed",
+        ),
+    ),
+    Mutant(
+        "a third frame is uploaded over one that is computed",
+        "models/inference/frame_styler.py",
+        "if slot.in_flight:",
+        "if False:",
+        (
+            "tests/models/inference/test_frame_styler.py::test_more_frames_than_there_are_buffers_for_are_refused",
+        ),
+    ),
+    Mutant(
         "a frame of other strides is read where its copy was freed",
         "models/inference/frame_styler.py",
         "self._pinned.copy_(_view(dense))",
