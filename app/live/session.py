@@ -19,8 +19,9 @@ from app.engine.engine import Engine
 from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import FrameSource, SourceInfo
+from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
-from app.live.worker import LatestValue, Worker
+from app.live.worker import Worker
 from app.sources import describe, list_cameras, open_source
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style

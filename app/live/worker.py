@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from dataclasses import dataclass, replace
 
@@ -16,74 +15,14 @@ from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.display_copy import for_display, preview_size, with_preview, with_previews
+from app.live.latest_value import LatestValue
+from app.live.pending_sources import PendingSources
 from app.live.stream_metrics import StreamMetrics
 
 log = logging.getLogger(__name__)
 
 OVERHEAD_S = 0.5  # between updates of the engine's overhead
 LEAD = 2  # times that an upload takes, before the end of the frame ahead
-
-
-class LatestValue:
-    """Holds the newest result only: a slow reader skips results and never falls behind.
-    Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._value: StyledFrame | None = None
-
-    def put(self, value: StyledFrame) -> bool:
-        """Store a result, in place of one that was not taken.
-
-        Returns:
-            Whether the reader has to be notified: no result was waiting.
-        """
-        with self._lock:
-            was_empty = self._value is None
-            self._value = value
-        return was_empty
-
-    def take(self) -> StyledFrame | None:
-        """Remove and return the result; None if there is no new one."""
-        with self._lock:
-            value, self._value = self._value, None
-        return value
-
-
-class PendingSources:
-    """Sources that are open and not yet the worker's, so that the end of the session closes them.
-    Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._sources: list[FrameSource] = []
-        self._closed = False
-
-    def add(self, source: FrameSource) -> bool:
-        """Keep an open source until it is removed; after `close`, close it instead.
-
-        Returns:
-            Whether it is open.
-        """
-        with self._lock:
-            if not self._closed:
-                self._sources.append(source)
-                return True
-        source.close()
-        return False
-
-    def remove(self, source: FrameSource) -> None:
-        """Pass the responsibility for a source to the caller."""
-        with self._lock:
-            self._sources = [kept for kept in self._sources if kept is not source]
-
-    def close(self) -> None:
-        """Close every source that is left, and any that is added from now on."""
-        with self._lock:
-            self._closed = True
-            sources, self._sources = self._sources, []
-        for source in sources:
-            source.close()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

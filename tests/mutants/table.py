@@ -195,7 +195,7 @@ _LIVE = (
     ),
     Mutant(
         "the window gets the oldest result it has not taken instead of the newest",
-        "app/live/worker.py",
+        "app/live/latest_value.py",
         "self._value = value\n",
         "self._value = self._value or value\n",
         ("tests/app/live/test_worker.py::test_the_newest_value_wins_and_is_taken_once",),

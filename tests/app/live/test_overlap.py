@@ -14,8 +14,9 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import Timings
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
+from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
-from app.live.worker import LatestValue, Worker
+from app.live.worker import Worker
 from tests.conftest import picture
 
 

@@ -11,8 +11,9 @@ import pytest
 from app.engine.engine import Engine
 from app.engine.result import EngineConfig, StyledFrame
 from app.frame import Frame
+from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
-from app.live.worker import LatestValue, Worker
+from app.live.worker import Worker
 from app.sources.pictures import Pictures
 from app.styles.library import Library
 from tests.conftest import picture
