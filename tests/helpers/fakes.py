@@ -263,6 +263,9 @@ class Negative:
     def configure(self, config: EngineConfig) -> None:
         self.config = config
 
+    def begin(self, *_: object) -> None:
+        """Frames do not overlap."""
+
     def infer(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> Frame:
         return frame
 

@@ -611,8 +611,8 @@ _AROUND_THE_NETWORK = (
     Mutant(
         "a frame on the GPU is smoothed with frames of other weights",
         "app/engine/display_path.py",
-        "if styler is not self._newest or weights != self._weights:",
-        "if styler is not self._newest:",
+        "if before is None or styler is not before.styler or weights != self._weights:",
+        "if before is None or styler is not before.styler:",
         (
             "tests/app/engine/test_display_path.py::test_the_history_ends_with_the_weights_the_network_and_a_reset",
         ),
@@ -629,7 +629,7 @@ _AROUND_THE_NETWORK = (
     Mutant(
         "a result on the GPU is enlarged without the frame's detail",
         "models/inference/frame_styler.py",
-        "if finish.guided and picture.numel() < self._picture.numel():",
+        "if finish.guided and picture.numel() < slot.picture.numel():",
         "if False:",
         (
             "tests/models/inference/test_frame_styler.py::test_a_stream_becomes_what_the_cpu_makes_of_it",
@@ -656,8 +656,8 @@ _AROUND_THE_NETWORK = (
     Mutant(
         "a frame of other strides is read where its copy was freed",
         "models/inference/frame_styler.py",
-        "self._pinned.copy_(_view(dense))",
-        "dense = _view(dense); self._pinned.copy_(dense)",
+        "slot.pinned.copy_(_view(dense))",
+        "dense = _view(dense); slot.pinned.copy_(dense)",
         (
             "tests/models/inference/test_frame_styler.py::test_a_frame_of_any_strides_is_read_before_its_copy_is_freed",
         ),
