@@ -18,6 +18,10 @@ NEEDED = 12000  # CUDA 12.0, the first with cuLibraryLoadData; NVIDIA calls its 
 
 # Names as in cuda.h.
 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13  # kHz
+CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36  # kHz
+CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37  # bits
+CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38  # bytes
 CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4
 CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6
 
@@ -89,8 +93,24 @@ class Driver:
         self._get_kernel.argtypes = [POINTER(c_void_p), c_void_p, c_char_p]
         self._set_attribute = driver.cuKernelSetAttribute
         self._set_attribute.argtypes = [c_int, c_int, c_void_p, c_int]
+        self._driver = driver
         # Arguments of the launch are passed as they are: checking them would take longer.
         self.launch = driver.cuLaunchKernelEx
+
+    def attribute(self, attribute: int, device: int) -> int:
+        """A figure that the driver tells of a GPU.
+
+        Args:
+            attribute: A CU_DEVICE_ATTRIBUTE.
+            device: The driver's number of the GPU.
+
+        Raises:
+            BuildError: The driver does not tell it.
+        """
+        told = c_int()
+        if error := self._driver.cuDeviceGetAttribute(byref(told), attribute, device):
+            raise BuildError(_sentence(f"no attribute {attribute} of GPU {device}", error))
+        return told.value
 
     def load(self, image: bytes, name: str) -> c_void_p:
         """Load an image into every context there is or will be, once each needs it.

@@ -71,6 +71,10 @@ class PerDevice(Generic[T]):
                     found = self._made[index] = made
         return found
 
+    def made_by(self, make: Make[T]) -> PerDevice[T]:
+        """The same images, of which something else is made."""
+        return PerDevice(self._images, self._folder, make, self._driver)
+
 
 def register(name: str, make: Make[Any]) -> None:
     """Have the images of the library `name` found and loaded on a GPU by `make`.

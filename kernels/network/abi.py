@@ -275,6 +275,15 @@ def parse(told: Mapping[str, Any]) -> Abi:
         for name, layout in layouts.items()
     }
     check(structs, STRUCTURES, "kernels/network/abi.py")
+    return traits(told)
+
+
+def traits(told: Mapping[str, Any]) -> Abi:
+    """Read the layers of a description, without its structs, which only a launch needs.
+
+    Args:
+        told: Has "sm80" and "sm90" as `parse` takes them.
+    """
     return Abi(_sm80(told["sm80"]), _sm90(told["sm90"]))
 
 

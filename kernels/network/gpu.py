@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
+
+_limit: ContextVar[int | None] = ContextVar("multiprocessors of a part of the GPU", default=None)
 
 
 class _Properties(Protocol):
@@ -37,5 +42,20 @@ class Gpu:
         return cls(
             (found.major, found.minor),
             found.shared_memory_per_block_optin,
-            found.multi_processor_count,
+            _limit.get() or found.multi_processor_count,
         )
+
+
+@contextmanager
+def limited_to(multiprocessors: int) -> Generator[None]:
+    """Have plans made within the block for a part of a GPU, which is measured in place of a smaller
+    one; see tools/time_model/.
+
+    Args:
+        multiprocessors: Of the part.
+    """
+    token = _limit.set(multiprocessors)
+    try:
+        yield
+    finally:
+        _limit.reset(token)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from kernels.network import abi
-from kernels.network.abi import Sm80Conv, Sm80Edge
+from kernels.network.abi import Sm80, Sm80Conv, Sm80Edge
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
 from kernels.network.plan import EPS, NetworkPlan, norm_after
@@ -125,16 +125,10 @@ class Sm80Plan(NetworkPlan):
 
     def _conv(self, into: int, out: int, size: tuple[int, int]) -> Sm80Conv:
         """The layer for `into` to `out` channels and an input of `size`."""
-        convs, name = self._traits.convs, CONVS.get((into, out))
-        if name is not None:
-            return convs["down2_small" if name == "down2" and self._small else name]
-        if self._small:
-            return convs["same_small"]
-        # Where one wave of blocks covers the input, one block on a multiprocessor is faster;
-        # beyond that, two.
-        same = convs["same"]
-        tiles = -(-size[0] // same.tile_h) * -(-size[1] // same.tile_w) * self.samples
-        return convs["same_wide"] if tiles > self._blocks else same
+        name = conv_name(
+            self._traits, into, out, size, self.samples, self._blocks, small=self._small
+        )
+        return self._traits.convs[name]
 
     def _statistics(
         self, name: str, channels: int, size: tuple[int, int], tile: tuple[int, int], copies: int
@@ -155,6 +149,39 @@ class Sm80Plan(NetworkPlan):
         pointers = of_tiles.data_ptr(), of_groups.data_ptr(), tickets.data_ptr()
         tiling = abi.Tiling(*size, *tile, rows, columns, copies)
         return abi.Sm80StatisticsParams(*pointers, group), tiling
+
+
+def conv_name(
+    traits: Sm80,
+    into: int,
+    out: int,
+    size: tuple[int, int],
+    samples: int,
+    multiprocessors: int,
+    *,
+    small: bool,
+) -> str:
+    """Which of the 3x3 layers of the library runs, by its name there.
+
+    Args:
+        traits: What the library says of itself.
+        into: Input channels.
+        out: Output channels.
+        size: Height and width of the input, in pixels.
+        samples: Pictures at once.
+        multiprocessors: Of the GPU.
+        small: Whether to run the layers that need less shared memory.
+    """
+    name = CONVS.get((into, out))
+    if name is not None:
+        return "down2_small" if name == "down2" and small else name
+    if small:
+        return "same_small"
+    # Where one wave of blocks covers the input, one block on a multiprocessor is faster;
+    # beyond that, two.
+    same = traits.convs["same"]
+    tiles = -(-size[0] // same.tile_h) * -(-size[1] // same.tile_w) * samples
+    return "same_wide" if tiles > multiprocessors else "same"
 
 
 def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tensor:

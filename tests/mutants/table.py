@@ -673,6 +673,29 @@ _AROUND_THE_NETWORK = (
     ),
 )
 
+_FRAME_RATES = (
+    Mutant(
+        "a prediction leaves out the last round of tiles, which is not full",
+        "kernels/time_model/prediction.py",
+        "rounds = -(-launch.blocks // card.multiprocessors)",
+        "rounds = launch.blocks / card.multiprocessors",
+        (
+            "tests/kernels/time_model/test_prediction.py"
+            "::test_one_tile_more_than_the_multiprocessors_have_rounds_is_another_round",
+        ),
+    ),
+    Mutant(
+        "the model of time is checked against times that it was fitted to",
+        "tools/time_model/files.py",
+        'fit([one for row, one in rows if row["all"]], told)',
+        "fit([one for _, one in rows], told)",
+        (
+            "tests/tools/time_model/test_fit.py"
+            "::test_times_on_fewer_multiprocessors_take_no_part_in_the_fit",
+        ),
+    ),
+)
+
 MUTANTS = (
     *_COMPARISON,
     *_ENGINES,
@@ -683,4 +706,5 @@ MUTANTS = (
     *_WINDOW,
     *_PACKAGING,
     *_AROUND_THE_NETWORK,
+    *_FRAME_RATES,
 )

@@ -1,0 +1,147 @@
+"""NVIDIA's GPUs by what decides the network's time on them, from cards.toml or from the driver."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from kernels.driver.driver import (
+    CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+    CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
+    CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+    CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
+    Driver,
+)
+from kernels.network.gpu import Gpu
+
+FILE = Path(__file__).with_name("cards.toml")
+
+# For cards that the table lacks, by the major compute capability: dense FP16 multiply-adds with
+# FP32 accumulation, per clock and multiprocessor. GeForce's rate, where there are two.
+_TENSOR_RATES = {9: 2048}
+_LEAST_TENSOR_RATE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A kind of GPU; the figures are described in cards.toml.
+
+    Attributes:
+        name: As PyTorch reports it.
+        capability: Compute capability, such as (8, 6).
+        multiprocessors: How many it has.
+        clock_mhz: The boost clock.
+        bandwidth_gb_s: Of the memory.
+        l2_mb: Second-level cache.
+        shared_kb: The most shared memory that a block can have.
+        tensor_rate: Dense FP16 multiply-adds per clock and multiprocessor.
+        origin: Where the figures come from, in words.
+    """
+
+    name: str
+    capability: tuple[int, int]
+    multiprocessors: int
+    clock_mhz: float
+    bandwidth_gb_s: float
+    l2_mb: float
+    shared_kb: int
+    tensor_rate: int
+    origin: str = "NVIDIA's published specifications"
+
+    @property
+    def gpu(self) -> Gpu:
+        """What decides which backend runs the network."""
+        return Gpu(self.capability, self.shared_kb * 1024, self.multiprocessors)
+
+    @property
+    def short_name(self) -> str:
+        """The name without the maker and the brand: "RTX 3060"."""
+        return self.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+
+
+@cache
+def cards() -> tuple[Card, ...]:
+    """The cards of the table, in its order."""
+    rows = tomllib.loads(FILE.read_text("utf-8"))["card"]
+    return tuple(Card(**row | {"capability": _pair(row["capability"])}) for row in rows)
+
+
+def find(name: str) -> Card:
+    """Find a card of the table.
+
+    Args:
+        name: As PyTorch reports it, without regard to case; "NVIDIA" and "GeForce" can be left out.
+
+    Raises:
+        ValueError: The table lacks it; the message names similar ones.
+    """
+    wanted = name.strip().casefold()
+    for card in cards():
+        if wanted in (card.name.casefold(), card.short_name.casefold()):
+            return card
+    similar = [card.short_name for card in cards() if wanted and wanted in card.name.casefold()]
+    known = ", ".join(similar or [card.short_name for card in cards()])
+    raise ValueError(f"there is no card '{name}' in the table; it has {known}")
+
+
+def card_of(device: torch.device, driver: Driver | None = None) -> Card:
+    """The card of this machine that `device` names.
+
+    Multiprocessors and shared memory are the driver's, since cards of one name can differ. Without
+    a row in the table, clock and memory are the driver's as well, and the tensor cores' rate is
+    that of the compute capability; `origin` says so.
+
+    Args:
+        device: A CUDA device.
+        driver: What tells of a card that is not in the table; this machine's by default.
+
+    Raises:
+        ValueError: The card is not in the table, and the driver does not tell its clocks.
+        BuildError: There is no driver to ask.
+    """
+    gpu = Gpu.of(device)
+    name, shared_kb = torch.cuda.get_device_name(device), gpu.shared_bytes // 1024
+    for card in cards():
+        if (card.name, card.capability) != (name, gpu.capability):
+            continue
+        origin = card.origin
+        if card.multiprocessors != gpu.multiprocessors:
+            origin += f", with the driver's {gpu.multiprocessors} multiprocessors"
+        return replace(
+            card, multiprocessors=gpu.multiprocessors, shared_kb=shared_kb, origin=origin
+        )
+    driver = driver or Driver()
+    index = device.index if str(device) != device.type else torch.cuda.current_device()
+    khz, memory_khz, bus_bits, l2_bytes = (
+        driver.attribute(attribute, index)
+        for attribute in (
+            CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+            CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
+            CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
+            CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+        )
+    )
+    if not (khz and memory_khz and bus_bits):
+        raise ValueError(f"{name} is not in the table, and the driver does not tell its clocks")
+    rate = _TENSOR_RATES.get(gpu.capability[0], _LEAST_TENSOR_RATE)
+    return Card(
+        name,
+        gpu.capability,
+        gpu.multiprocessors,
+        khz / 1e3,
+        2 * memory_khz * bus_bits / 8 / 1e6,  # two transfers a clock
+        l2_bytes / 2**20,
+        shared_kb,
+        rate,
+        "what the driver tells, for the card is not in the table; "
+        f"{rate} multiply-adds per clock and multiprocessor are assumed",
+    )
+
+
+def _pair(text: str) -> tuple[int, int]:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)

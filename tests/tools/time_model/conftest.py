@@ -1,0 +1,65 @@
+"""A report without a GPU: times that the model makes of constants that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kernels.time_model.cards import find
+from kernels.time_model.prediction import Calibration, Constants, calibration, predict
+
+CONSTANTS = {
+    "general": Constants(2.0, 0.8, 300.0, 0.2, 0.9),
+    "hopper": Constants(4.0, 0.2, 80.0, 0.0, 0.9),
+}
+MakeReport = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def told() -> Calibration:
+    """The program's kernels with the constants that reports are made of."""
+    return replace(calibration(), constants=CONSTANTS)
+
+
+@pytest.fixture
+def make_report(told: Calibration) -> MakeReport:
+    """Makes a report of an H200; `held_out` is a factor of the times on fewer multiprocessors."""
+
+    def make(held_out: float = 1.0) -> dict[str, Any]:
+        return {
+            "taken": "2026-01-02",
+            "machine": {"gpu": "NVIDIA H200", "driver": "580.1"},
+            "versions": {"torch": "2.11.0", "python": "3.12.3"},
+            "commit": "0123456789ab",
+            "model": [
+                _row(told, backend, count, size, held_out if count < 132 else 1.0)
+                for backend in ("sm80", "sm80-small", "sm90")
+                for count in (132, 28)
+                for size in ((512, 512), (1280, 720))
+            ],
+        }
+
+    return make
+
+
+def _row(
+    told: Calibration, backend: str, count: int, size: tuple[int, int], factor: float
+) -> dict[str, Any]:
+    card = replace(find("H200"), multiprocessors=count)
+    shared_kb = 100 if backend == "sm80-small" else 0
+    made = predict(card, *size, backend=backend, shared_kb=shared_kb, told=told)
+    return {
+        "backend": backend,
+        "multiprocessors": count,
+        "shared_kb": shared_kb,
+        "width": size[0],
+        "height": size[1],
+        "ms": factor * made.ms,
+        "predicted_ms": 1.0,
+        "layers_ms": {name: factor * ms for name, ms in made.layers_ms.items()},
+        "predicted_layers_ms": {},
+        "all": count == 132,
+    }

@@ -1,0 +1,115 @@
+"""`python -m tools.time_model`: see docs/cards.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+
+from app.commands.argument_types import comma_separated
+from app.provenance import report_header
+from kernels.jit import build
+from kernels.jit.errors import BuildError
+from kernels.network.dispatch import BACKENDS
+from kernels.ops.registry import NETWORK
+from kernels.time_model.prediction import Calibration, calibration
+from models.network_config import FULL
+from tools.prebuild import cuda
+from tools.time_model import describe, files, page
+from tools.time_model.green_context import GreenContextError
+from tools.time_model.measure import MeasuringError, Wanted, measure
+
+PAGE = Path(__file__).parents[2] / "docs" / "cards.md"
+
+
+def main() -> None:
+    """Run the command that the command line names."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.time_model", description="The model of time per card."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    described = commands.add_parser("describe", help="take down the kernels; needs no GPU")
+    described.add_argument("--tools", type=Path, default=cuda.TOOLS, help=f"default: {cuda.TOOLS}")
+    taken = commands.add_parser("measure", help="measure on this GPU and store the report")
+    taken.add_argument("--json", type=Path, default=files.REPORT, help=f"default: {files.REPORT}")
+    taken.add_argument(
+        "--multiprocessors",
+        type=_numbers,
+        default=(96, 64, 28),
+        metavar="N,...",
+        help="numbers of them, besides all (default: 96,64,28)",
+    )
+    taken.add_argument(
+        "--shared-kb",
+        type=_numbers,
+        default=(100,),
+        metavar="KB,...",
+        help="shared memory of a multiprocessor for sm80-small; 0 for all (default: 100)",
+    )
+    names = tuple(backend.name for backend in BACKENDS)
+    taken.add_argument(
+        "--backends",
+        type=comma_separated(names),
+        default=names,
+        metavar="NAME,...",
+        help=f"only these of {', '.join(names)}",
+    )
+    fitted = commands.add_parser("fit", help="fit the constants to a stored report")
+    fitted.add_argument("--json", type=Path, default=files.REPORT, help=f"default: {files.REPORT}")
+    commands.add_parser("page", help="write the tables of docs/cards.md")
+    args = parser.parse_args()
+    try:
+        _run(args)
+    except (OSError, ValueError, BuildError, MeasuringError, GreenContextError) as error:
+        sys.exit(str(error))
+
+
+def _run(args: argparse.Namespace) -> None:
+    if args.command == "describe":
+        files.write_described(describe.described(args.tools))
+    elif args.command == "measure":
+        _measure(args)
+    elif args.command == "fit":
+        _tell_constants(files.refit(args.json))
+    else:
+        page.write(PAGE, calibration())
+
+
+def _measure(args: argparse.Namespace) -> None:
+    if not torch.cuda.is_available():
+        raise MeasuringError("the network is measured on a GPU, and there is none here")
+    device = torch.device("cuda", torch.cuda.current_device())
+    if not build.load(NETWORK):
+        raise MeasuringError(f"the native network does not run here: {build.reason(NETWORK)}")
+    generator = torch.Generator().manual_seed(0)
+    weights = {
+        name: torch.randn(shape, generator=generator) / max(1, shape[-1] * len(shape))
+        for name, shape in FULL.state_shapes().items()
+    }
+    wanted = Wanted(args.multiprocessors, args.shared_kb, args.backends)
+    rows = measure(weights, device, wanted, calibration(), _tell)
+    files.write_json(args.json, {**report_header(device), "model": rows})
+    _tell(f"stored in {args.json}")
+
+
+def _tell_constants(told: Calibration) -> None:
+    for path, constants in told.constants.items():
+        _tell(f"{path}: {constants}")
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers such as 96,64")
+    return tuple(int(part) for part in parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""The calibration and the stored measurement: read, fitted anew, and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kernels.time_model import prediction
+from kernels.time_model.cards import find
+from kernels.time_model.prediction import Calibration, to_json
+from tools.time_model.fit import Measured, fit, predicted
+from utils.files.atomic import atomic_write
+
+REPORT = Path(__file__).parents[2] / "benchmarks" / "model.json"
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file under a temporary name, then rename it."""
+    atomic_write(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def write_described(described: Mapping[str, Any], path: Path = prediction.FILE) -> None:
+    """Replace the kernels of the calibration, and keep its constants.
+
+    Args:
+        described: The entries "description" and "resources".
+        path: The calibration.
+    """
+    stored = json.loads(path.read_text("utf-8"))
+    write_json(path, {**stored, **described})
+
+
+def measured(report: Mapping[str, Any]) -> list[tuple[dict[str, Any], Measured]]:
+    """The rows of a report, and the same as the fit takes them.
+
+    Raises:
+        ValueError: The table lacks the card.
+    """
+    card = find(report["machine"]["gpu"])
+    return [
+        (
+            row,
+            Measured(
+                replace(card, multiprocessors=row["multiprocessors"]),
+                *(row["backend"], row["width"], row["height"], row["ms"], row["shared_kb"]),
+                row["layers_ms"],
+            ),
+        )
+        for row in report["model"]
+    ]
+
+
+def refit(path: Path, calibration: Path = prediction.FILE) -> Calibration:
+    """Fit the constants to a report, and write both: the constants, and what they predict.
+
+    Fitted are the rows of all multiprocessors; the others check what the model says of fewer.
+
+    Args:
+        path: The report.
+        calibration: The calibration.
+
+    Raises:
+        ValueError: The table lacks the card of the report.
+    """
+    report = json.loads(path.read_text("utf-8"))
+    stored = json.loads(calibration.read_text("utf-8"))
+    rows = measured(report)
+    told = Calibration.of(stored)
+    constants = fit([one for row, one in rows if row["all"]], told)
+    told = replace(told, constants=constants, source=source_of(report))
+    for row, one in rows:
+        expected = predicted(one, told)
+        row |= {"predicted_ms": expected.ms, "predicted_layers_ms": dict(expected.layers_ms)}
+    write_json(calibration, {**stored, "source": told.source, "constants": to_json(constants)})
+    write_json(path, report)
+    return told
+
+
+def source_of(report: Mapping[str, Any]) -> str:
+    """What a report was measured on, in words."""
+    machine, versions = report["machine"], report["versions"]
+    return (
+        f"times of the network and of its layers in FP16 on one {machine['gpu']} "
+        f"(driver {machine['driver']}, PyTorch {versions['torch']}, {report['taken']}, "
+        f"commit {report['commit']})"
+    )

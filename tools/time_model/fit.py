@@ -1,0 +1,136 @@
+"""Fits the constants of the model of time to measured times, by relative error.
+
+A pattern search: each constant in turn goes up or down by a factor that shrinks. A path has few
+constants and some dozens of times, so that nothing faster or of another package is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kernels.time_model.cards import Card
+from kernels.time_model.prediction import Calibration, Constants, Prediction, path_of, predict
+
+# NVIDIA's H200 copies at 4.3 of its 4.8 TB/s, see app/commands/bench/roofline.py. The network is
+# bound by bandwidth nowhere on that card, so that its times cannot tell this constant.
+BANDWIDTH_SHARE = 4.3 / 4.8
+
+# Where the search begins, and the bounds of each constant. The Hopper path has one block on a
+# multiprocessor, which hides nothing from another.
+STARTS = {
+    "general": Constants(3.0, 0.5, 100.0, 0.3, BANDWIDTH_SHARE),
+    "hopper": Constants(3.0, 0.1, 50.0, 0.0, BANDWIDTH_SHARE),
+}
+FREE = {
+    "general": ("launch_us", "product_clocks", "element_clocks", "overlap"),
+    "hopper": ("launch_us", "product_clocks", "element_clocks"),
+}
+BOUNDS = {
+    "launch_us": (0.1, 50.0),
+    "product_clocks": (1e-3, 10.0),
+    "element_clocks": (1e-1, 1e4),
+    "overlap": (1e-3, 1.0),
+}
+
+FIRST_FACTOR, LAST_FACTOR = 2.0, 1.0005
+ROUNDS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measured time of the network in FP16.
+
+    Attributes:
+        card: Where, with as many multiprocessors as were in use.
+        backend: The name of a row of BACKENDS.
+        width: Of the picture, in pixels.
+        height: Of the picture, in pixels.
+        ms: Of the network, in milliseconds.
+        shared_kb: Shared memory of a multiprocessor that blocks could share; 0 for all of it.
+        layers_ms: Of layers alone, by name.
+    """
+
+    card: Card
+    backend: str
+    width: int
+    height: int
+    ms: float
+    shared_kb: int
+    layers_ms: Mapping[str, float]
+
+
+def predicted(one: Measured, told: Calibration) -> Prediction:
+    """What the model says of a measured time."""
+    return predict(
+        one.card,
+        one.width,
+        one.height,
+        backend=one.backend,
+        shared_kb=one.shared_kb,
+        told=told,
+    )
+
+
+def fit(measured: Sequence[Measured], told: Calibration) -> dict[str, Constants]:
+    """Fit the constants of each path that was measured; of another, keep those there are.
+
+    Args:
+        measured: The times.
+        told: The kernels that were measured, and constants so far.
+
+    Returns:
+        By path.
+    """
+    found = dict(told.constants)
+    for path in STARTS:
+        if rows := [one for one in measured if path_of(one.backend) == path]:
+            found[path] = _fit_path(path, rows, told)
+    return found
+
+
+def squared_error(measured: Sequence[Measured], told: Calibration) -> float:
+    """Mean square of the logarithm of predicted over measured: networks count as all their layers.
+
+    Args:
+        measured: The times.
+        told: The calibration that predicts them.
+    """
+    errors: list[float] = []
+    weights: list[float] = []
+    for one in measured:
+        expected = predicted(one, told)
+        errors.append(math.log(expected.ms / one.ms) ** 2)
+        weights.append(1.0)
+        for name, ms in one.layers_ms.items():
+            errors.append(math.log(expected.layers_ms[name] / ms) ** 2)
+            weights.append(1 / len(one.layers_ms))
+    return math.fsum(map(math.prod, zip(errors, weights, strict=True))) / sum(weights)
+
+
+def _fit_path(path: str, measured: Sequence[Measured], told: Calibration) -> Constants:
+    def error(constants: Constants) -> float:
+        return squared_error(measured, replace(told, constants={**told.constants, path: constants}))
+
+    return _search(error, STARTS[path], FREE[path])
+
+
+def _search(
+    error: Callable[[Constants], float], start: Constants, names: Sequence[str]
+) -> Constants:
+    best, least, factor = start, error(start), FIRST_FACTOR
+    for _ in range(ROUNDS):
+        if factor < LAST_FACTOR:
+            return best
+        before = least
+        for name in names:
+            for step in (factor, 1 / factor):
+                low, high = BOUNDS[name]
+                value = min(high, max(low, getattr(best, name) * step))
+                tried = replace(best, **{name: value})
+                if (found := error(tried)) < least:
+                    best, least = tried, found
+        if least >= before:
+            factor = math.sqrt(factor)
+    return best
