@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from rich.console import Console
@@ -20,6 +21,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import app
+from app.errors import StyleForgeError
 from app.settings import settings_path
 from app.styles.library import Library, user_folder
 from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
@@ -28,6 +30,10 @@ from models.precision import Precision
 from utils.devices import cuda_unavailable_reason, devices, resolve, title
 from utils.files.writable import write_error
 from utils.system import WINDOW, has_display, missing, sentence
+
+# `kernels` is imported by what uses it: another package of that name is a finding, not a crash.
+if TYPE_CHECKING:
+    from kernels.time_model.cards import Card
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,6 +56,10 @@ PLATFORM_TEST = """
 from PySide6.QtGui import QGuiApplication
 print(QGuiApplication([]).platformName())
 """
+
+
+class DoctorError(StyleForgeError):
+    """What was asked of the doctor cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +85,64 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--no-build", action="store_true", help="do not compile, only report what is ready"
     )
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="measure this GPU's frame rates first, and keep them in place of the predicted ones",
+    )
+    others = parser.add_mutually_exclusive_group()
+    others.add_argument(
+        "--card", metavar="NAME", help='only predict frame rates of a card, such as "RTX 3060"'
+    )
+    others.add_argument(
+        "--cards", action="store_true", help="only predict frame rates of all known cards"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run all checks and print them; returns 1 if something cannot work, 0 otherwise."""
+    if args.card is not None or args.cards:
+        return _predict(args)
+    if args.measure:
+        from app.commands.card_rates import measure_rates
+
+        measure_rates(resolve("auto"))
     checks: dict[str, Callable[[], Iterator[Finding]]] = {
         "Program": check_program,
         "PyTorch": check_torch,
         "Packages": check_packages,
         "Kernels": lambda: check_kernels(build=not args.no_build),
         "Compiler": check_compiler,
+        "Speed": check_speed,
         "Cameras": check_cameras,
         "Window": check_window,
         "Folders": check_folders,
         "Styles": check_styles,
     }
     findings = {topic: run_check(check) for topic, check in checks.items()}
-    if args.json:
-        report = {
-            topic: [asdict(finding) for finding in found] for topic, found in findings.items()
-        }
-        sys.stdout.write(json.dumps(report, indent=2) + "\n")
-    else:
-        print_findings(findings)
+    _print(findings, in_json=args.json)
     faults = any(finding.state == FAULT for found in findings.values() for finding in found)
     return 1 if faults else 0
+
+
+def _predict(args: argparse.Namespace) -> int:
+    """Print what is predicted for cards that need not be here."""
+    from kernels.time_model.cards import cards, find
+
+    try:
+        chosen = cards() if args.cards else (find(args.card),)
+    except ValueError as exc:
+        raise DoctorError(str(exc)) from exc
+    _print({card.name: list(check_card(card)) for card in chosen}, in_json=args.json)
+    return 0
+
+
+def _print(findings: dict[str, list[Finding]], *, in_json: bool) -> None:
+    if not in_json:
+        print_findings(findings)
+        return
+    report = {topic: [asdict(finding) for finding in found] for topic, found in findings.items()}
+    sys.stdout.write(json.dumps(report, indent=2) + "\n")
 
 
 def run_check(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
@@ -260,6 +303,29 @@ def _backends(device: torch.device) -> Iterator[Finding]:
             OK if names else NOTE,
             f"network in {kind}: {f'backend {names[0]}' if names else 'layer by layer'}",
         )
+
+
+def check_speed() -> Iterator[Finding]:
+    """The frame rates of this machine's GPU: measured, or predicted until they are."""
+    device = resolve("auto")
+    if device.type != "cuda":
+        yield Finding(OK, "no NVIDIA GPU is used; `styleforge doctor --cards` predicts for others")
+        return
+    from app.commands.card_rates import rates_of
+
+    for told in rates_of(device):
+        yield Finding(NOTE if isinstance(told, str) else OK, str(told))
+
+
+def check_card(card: Card) -> Iterator[Finding]:
+    """The frame rates that are predicted for a card."""
+    from app.commands.card_rates import predicted_rates
+
+    try:
+        for rate in predicted_rates(card):
+            yield Finding(OK, str(rate))
+    except ValueError as exc:
+        yield Finding(NOTE, f"no prediction: {exc}")
 
 
 def check_cameras() -> Iterator[Finding]:

@@ -685,6 +685,26 @@ _FRAME_RATES = (
         ),
     ),
     Mutant(
+        "a measured frame rate counts with every driver",
+        "app/measured_rates.py",
+        "return cls(torch.cuda.get_device_name(device), driver_version(), styleforge_version())",
+        'return cls(torch.cuda.get_device_name(device), "", styleforge_version())',
+        (
+            "tests/app/test_measured_rates.py"
+            "::test_a_time_of_another_gpu_driver_or_version_does_not_count",
+        ),
+    ),
+    Mutant(
+        "a predicted frame rate is told although another was measured",
+        "app/commands/card_rates.py",
+        "if rate is not None:",
+        "if False:",
+        (
+            "tests/app/commands/test_card_rates.py"
+            "::test_a_measured_rate_takes_the_place_of_the_predicted_one",
+        ),
+    ),
+    Mutant(
         "the model of time is checked against times that it was fitted to",
         "tools/time_model/files.py",
         'fit([one for row, one in rows if row["all"]], told)',

@@ -22,6 +22,7 @@ from app.commands.bench.candidates import COMPILE_MODES
 from app.commands.bench.frames import measure_frames
 from app.commands.bench.math_modes import MATH_MODES, MathMode, supported_math_modes
 from app.commands.bench.network import BenchOptions, NetworkBench
+from app.commands.card_rates import remember
 from app.commands.common_flags import add_device, add_style
 from app.commands.memory_budget import free_bytes
 from app.errors import StyleForgeError
@@ -29,6 +30,8 @@ from app.provenance import report_header
 from app.styles.library import Library
 from kernels.ops.registry import prepare, statuses
 from models.checkpoints import load_checkpoint
+from models.network_config import FULL, network_config
+from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
@@ -150,6 +153,8 @@ def run(args: argparse.Namespace) -> int:
     for width, height in args.sizes:
         size = _measure(NetworkBench(state, device, width, height), wanted)
         report["sizes"].append({"width": width, "height": height, **size})
+        if device.type == "cuda" and network_config(state) == FULL:
+            _remember(device, (width, height), size["rows"])
         console.print()
         console.print(_table(f"{width}x{height}", size["rows"], console.width), crop=False)
         for note in notes(size["rows"]):
@@ -185,6 +190,14 @@ def _measure(bench: NetworkBench, wanted: BenchOptions) -> dict[str, Any]:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
         return {"rows": bench.measure(wanted, partial(progress.update, task))}
+
+
+def _remember(device: torch.device, size: tuple[int, int], rows: list[dict[str, Any]]) -> None:
+    """Keep the time of the network that the program runs, for `doctor` to tell."""
+    for row in rows:
+        is_ours = (row["kernels"], row["precision"]) == ("fused", Precision.fp16.title)
+        if is_ours and "median_ms" in row:
+            remember(device, {size: row["median_ms"]})
 
 
 def _run_frames(

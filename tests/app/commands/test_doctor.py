@@ -38,6 +38,7 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
         "Packages",
         "Kernels",
         "Compiler",
+        "Speed",
         "Cameras",
         "Window",
         "Folders",

@@ -1,0 +1,146 @@
+"""The network's times that were measured on this machine's GPUs, kept in the user's folder.
+
+A time counts for the GPU, the driver and the version of StyleForge that it was measured with; with
+another one, it is not found. `styleforge bench` and `styleforge doctor --measure` store them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import platformdirs
+import torch
+
+from app.settings import APP_NAME
+from app.version import styleforge_version
+from kernels.driver.version import driver_version
+from utils.files.atomic import atomic_write
+from utils.files.regular import read_regular
+
+MAX_BYTES = 1 << 20  # size limit of the file; a row takes 200 bytes
+SIZES = ((512, 512), (1280, 720), (1920, 1080))  # width and height, that `doctor` tells of
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a measured time depends on.
+
+    Attributes:
+        gpu: As PyTorch reports it.
+        driver: The NVIDIA driver's version; empty where it does not say.
+        styleforge: The version of StyleForge.
+    """
+
+    gpu: str
+    driver: str
+    styleforge: str
+
+    @classmethod
+    def of(cls, device: torch.device) -> Machine:
+        """This machine with the GPU that `device` names."""
+        return cls(torch.cuda.get_device_name(device), driver_version(), styleforge_version())
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRate:
+    """A measured time of the full network in FP16, for one picture.
+
+    Attributes:
+        machine: Where.
+        width: Of the picture, in pixels.
+        height: Of the picture, in pixels.
+        ms: The median, in milliseconds.
+        taken: The date, such as "2026-11-22".
+    """
+
+    machine: Machine
+    width: int
+    height: int
+    ms: float
+    taken: str
+
+    @property
+    def fps(self) -> float:
+        """Pictures a second, of the network alone."""
+        return 1e3 / self.ms
+
+
+def rates_path() -> Path:
+    """Path of this user's file; its folder may not exist yet."""
+    return platformdirs.user_data_path(APP_NAME, appauthor=False) / "measured.json"
+
+
+def load_rates(path: Path) -> list[MeasuredRate]:
+    """Read the measured times.
+
+    Args:
+        path: The file, which need not exist.
+
+    Raises:
+        ValueError: It cannot be read or is damaged; the message names it.
+    """
+    try:
+        rows = json.loads(read_regular(path, MAX_BYTES).decode("utf-8"))["rates"]
+        return [_rate(row) for row in rows]
+    except FileNotFoundError:
+        return []
+    except OSError as exc:
+        raise ValueError(f"the measured times in {path} are unreadable: {exc.strerror}") from exc
+    except (ValueError, TypeError, LookupError, RecursionError) as exc:
+        raise ValueError(f"the measured times in {path} are damaged") from exc
+
+
+def store_rates(path: Path, device: torch.device, ms_by_size: dict[tuple[int, int], float]) -> None:
+    """Store times measured now, in place of those of the same machine and size.
+
+    What a damaged file held is lost.
+
+    Args:
+        path: The file; its folder is made if it does not exist.
+        device: The GPU.
+        ms_by_size: Milliseconds by width and height.
+
+    Raises:
+        OSError: The file cannot be written; it is left as it was.
+    """
+    machine, taken = Machine.of(device), datetime.now(UTC).date().isoformat()
+    new = [MeasuredRate(machine, *size, ms, taken) for size, ms in ms_by_size.items()]
+    try:
+        before = load_rates(path)
+    except ValueError:
+        before = []
+    replaced = {_key(rate) for rate in new}
+    kept = [rate for rate in before if _key(rate) not in replaced]
+    rows = [asdict(rate) for rate in (*kept, *new)]
+    atomic_write(path, (json.dumps({"rates": rows}, indent=2) + "\n").encode())
+
+
+def find_rate(
+    rates: Iterable[MeasuredRate], machine: Machine, size: tuple[int, int]
+) -> MeasuredRate | None:
+    """The time of a machine at a width and a height; None if there is none."""
+    return next((rate for rate in rates if _key(rate) == (machine, *size)), None)
+
+
+def _key(rate: MeasuredRate) -> tuple[Machine, int, int]:
+    return rate.machine, rate.width, rate.height
+
+
+def _rate(row: dict[str, object]) -> MeasuredRate:
+    machine = row["machine"]
+    if not isinstance(machine, dict):
+        raise TypeError("no machine")
+    rate = MeasuredRate(**{**row, "machine": Machine(**machine)})  # type: ignore[arg-type]
+    texts = (*asdict(rate.machine).values(), rate.taken)
+    if not (
+        all(isinstance(text, str) for text in texts)
+        and type(rate.width) is type(rate.height) is int
+        and isinstance(rate.ms, float)
+        and 0 < rate.ms < float("inf")
+    ):
+        raise ValueError("a value has another type")
+    return rate

@@ -1,0 +1,167 @@
+"""The doctor tells frame rates: measured where they were, else predicted, and says which."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from app import measured_rates
+from app.cli import main
+from app.commands import card_rates, doctor
+from app.commands.bench import command as bench
+from app.commands.card_rates import CardRatesError, measure_rates, rates_of, remember
+from app.measured_rates import SIZES, rates_path
+from kernels.network.gpu import Gpu
+from kernels.time_model.cards import cards, find
+from kernels.time_model.prediction import predict
+
+DEVICE = torch.device("cuda", 0)
+
+
+@pytest.fixture
+def rtx_3060(monkeypatch):
+    """An RTX 3060 that PyTorch tells of."""
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "NVIDIA GeForce RTX 3060")
+    monkeypatch.setattr(Gpu, "of", lambda _: Gpu((8, 6), 101_376, 28))
+    monkeypatch.setattr(measured_rates, "driver_version", lambda: "580.1")
+    monkeypatch.setattr(doctor, "resolve", lambda _: DEVICE)
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, list[dict[str, str]]]:
+    assert main(["doctor", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def speed() -> list[str]:
+    return [f"{found.state}: {found.says}" for found in doctor.run_check(doctor.check_speed)]
+
+
+def test_a_card_of_the_table_is_predicted_anywhere(capsys):
+    found = told(capsys, "--card", "rtx 3060")
+    assert list(found) == ["NVIDIA GeForce RTX 3060"]
+    lines = [finding["says"] for finding in found["NVIDIA GeForce RTX 3060"]]
+    assert lines == [
+        f"{width}x{height}: predicted {predict(find('RTX 3060'), width, height).fps:.0f} frames "
+        "a second (sm80-small, from NVIDIA's published specifications)"
+        for width, height in SIZES
+    ]
+
+
+def test_all_cards_are_told_and_those_without_a_prediction_say_why(capsys):
+    found = told(capsys, "--cards")
+    assert list(found) == [card.name for card in cards()]
+    (finding,) = found["Tesla T4"]
+    assert finding["state"] == "note"
+    assert finding["says"].startswith("no prediction: the native kernels need a GPU of compute")
+
+
+def test_an_unknown_card_is_one_sentence(capsys):
+    assert main(["doctor", "--card", "RTX 1"]) != 0
+    assert "there is no card 'RTX 1' in the table" in capsys.readouterr().err
+
+
+def test_without_a_gpu_the_doctor_says_where_predictions_are(monkeypatch):
+    monkeypatch.setattr(doctor, "resolve", lambda _: torch.device("cpu"))
+    (line,) = speed()
+    assert line.startswith("ok: no NVIDIA GPU is used; `styleforge doctor --cards`")
+
+
+def test_a_gpu_that_was_not_measured_is_predicted_and_says_so(rtx_3060):
+    note, *lines = speed()
+    assert note.startswith("note: predicted is what was not measured here")
+    assert "`styleforge doctor --measure` measures it" in note
+    assert len(lines) == 3
+    assert all(": predicted " in line and "measured" not in line for line in lines)
+
+
+def test_a_measured_rate_takes_the_place_of_the_predicted_one(rtx_3060):
+    remember(DEVICE, {(1280, 720): 8.0})
+    note, small, middle, large = speed()
+    assert note.startswith("note: predicted is what was not measured here")
+    assert middle.startswith("ok: 1280x720: measured 125 frames a second (on ")
+    assert middle.endswith(", driver 580.1)")
+    assert ": predicted " in small
+    assert ": predicted " in large
+
+
+def test_where_everything_was_measured_nothing_is_predicted(rtx_3060):
+    remember(DEVICE, dict.fromkeys(SIZES, 8.0))
+    assert [line.partition(" 125 ")[0] for line in speed()] == [
+        f"ok: {width}x{height}: measured" for width, height in SIZES
+    ]
+
+
+def test_a_damaged_file_is_told_and_the_rates_are_predicted(rtx_3060):
+    rates_path().parent.mkdir(parents=True)
+    rates_path().write_text("{")
+    damaged, *_, last = speed()
+    assert damaged.startswith(f"note: the measured times in {rates_path()} are damaged; ")
+    assert ": predicted " in last
+
+
+def test_a_gpu_that_cannot_be_predicted_says_why(rtx_3060, monkeypatch):
+    monkeypatch.setattr(Gpu, "of", lambda _: Gpu((7, 5), 65_536, 40))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
+    (line,) = rates_of(DEVICE)
+    assert isinstance(line, str)
+    assert line.startswith("no prediction for Tesla T4: the native kernels need")
+    assert line.endswith("`styleforge doctor --measure` measures it")
+
+
+def test_measuring_without_a_gpu_is_one_sentence(monkeypatch):
+    with pytest.raises(CardRatesError, match=r"^frame rates are measured on an NVIDIA GPU"):
+        measure_rates(torch.device("cpu"))
+
+
+def test_measuring_times_every_size_and_keeps_it(rtx_3060, monkeypatch):
+    sizes: list[tuple[int, int]] = []
+    network = SimpleNamespace()
+    for name in ("to", "requires_grad_", "eval"):
+        setattr(network, name, lambda *_: network)
+
+    def call(_: object, size: tuple[int, int]) -> Any:
+        sizes.append(size)
+        return lambda: None
+
+    timed = {"network": SimpleNamespace(median_ms=5.0)}
+    monkeypatch.setattr(card_rates, "prepare", lambda: ())
+    monkeypatch.setattr(card_rates, "TransformerNetFused", lambda: network)
+    monkeypatch.setattr(card_rates, "_picture_call", call)
+    monkeypatch.setattr(card_rates, "interleave", lambda *_: timed)
+    measure_rates(DEVICE)
+    assert sizes == list(SIZES)
+    assert all(" measured 200 frames a second" in line for line in speed())
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(rtx_3060):
+    rates_path().parent.parent.mkdir(parents=True, exist_ok=True)
+    rates_path().parent.write_text("a file where a folder should be")
+    with pytest.raises(
+        CardRatesError, match=r"^the measured times could not be stored in .*json: "
+    ):
+        remember(DEVICE, {(512, 512): 1.0})
+
+
+def test_the_benchmark_keeps_the_time_of_the_network_that_the_program_runs(rtx_3060):
+    rows = [
+        {"kernels": "baseline", "precision": "FP16", "median_ms": 50.0},
+        {"kernels": "fused", "precision": "FP32", "median_ms": 20.0},
+        {"kernels": "fused", "precision": "FP16", "median_ms": 4.0},
+    ]
+    bench._remember(DEVICE, (512, 512), rows)
+    (line,) = (line for line in speed() if "512x512" in line)
+    assert "measured 250 frames a second" in line
+    bench._remember(DEVICE, (1280, 720), [{**rows[2], "median_ms": 1.0} | {"kernels": "lite"}])
+    assert "1280x720: predicted" in "\n".join(speed())
+
+
+@pytest.mark.gpu
+def test_this_gpu_is_measured_and_the_doctor_tells_it(native_kernels, capsys):
+    main(["doctor", "--measure", "--json"])
+    lines = [finding["says"] for finding in json.loads(capsys.readouterr().out)["Speed"]]
+    assert len(lines) == len(SIZES)
+    assert all(": measured " in line for line in lines)
