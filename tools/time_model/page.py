@@ -9,11 +9,12 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from kernels.time_model.cards import Card, cards
-from kernels.time_model.prediction import Calibration, predict
+from kernels.time_model.prediction import Calibration, backend_for, predict
 from tools.time_model.files import REPORT
 from utils.files.atomic import atomic_write
 from utils.tables import where
@@ -95,12 +96,10 @@ def _apart(row: Mapping[str, Any]) -> float:
 
 def _line(card: Card, told: Calibration) -> tuple[str, ...]:
     capability = ".".join(map(str, card.capability))
-    try:
-        found = [predict(card, *size, told=told) for size in SIZES]
-    except ValueError:
-        path, figures = "layer by layer", ("-",) * len(SIZES)
-    else:
-        path, figures = found[0].backend, tuple(f"{one.fps:.0f}" for one in found)
+    path, figures = "layer by layer", ("-",) * len(SIZES)
+    with suppress(ValueError):  # no backend runs there, or one that the model does not know
+        path = backend_for(card, told)
+        figures = tuple(f"{predict(card, *size, told=told).fps:.0f}" for size in SIZES)
     return card.short_name, capability, str(card.multiprocessors), path, *figures
 
 
