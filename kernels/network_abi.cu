@@ -17,45 +17,42 @@ namespace {
 
 std::string common_structs() {
     using N = NormParams;
+    using S = StatisticsParams;
     return object(
         {{"NormParams", layout(sizeof(N), {OFFSET(N, groups), OFFSET(N, gamma), OFFSET(N, beta),
-                                           OFFSET(N, count), OFFSET(N, eps)})}});
+                                           OFFSET(N, count), OFFSET(N, eps)})},
+         {"StatisticsParams", layout(sizeof(S), {OFFSET(S, entries), OFFSET(S, groups),
+                                                 OFFSET(S, tickets), OFFSET(S, group)})}});
 }
 
 std::string sm80_structs() {
     using T = sm80::Tiling;
-    using S = sm80::StatisticsParams;
     using C = sm80::ConvParams;
     using F = sm80::FirstLayerParams;
     using L = sm80::LastLayerParams;
     return object({
-        {"Tiling", layout(sizeof(T), {OFFSET(T, height), OFFSET(T, width), OFFSET(T, tile_h),
-                                      OFFSET(T, tile_w), OFFSET(T, rows), OFFSET(T, columns),
-                                      OFFSET(T, copies)})},
-        {"StatisticsParams", layout(sizeof(S), {OFFSET(S, tiles), OFFSET(S, groups),
-                                                OFFSET(S, tickets), OFFSET(S, group)})},
-        {"ConvParams", layout(sizeof(C), {OFFSET(C, x), OFFSET(C, norm), OFFSET(C, residual),
-                                          OFFSET(C, activated), OFFSET(C, weight), OFFSET(C, y),
-                                          OFFSET(C, statistics), OFFSET(C, tiling),
-                                          OFFSET(C, height), OFFSET(C, width), OFFSET(C, relu)})},
+        {"Tiling", layout(sizeof(T), {OFFSET(T, height), OFFSET(T, width), OFFSET(T, rows),
+                                      OFFSET(T, columns)})},
+        {"ConvParams",
+         layout(sizeof(C), {OFFSET(C, x), OFFSET(C, norm), OFFSET(C, residual),
+                            OFFSET(C, activated), OFFSET(C, weight), OFFSET(C, y),
+                            OFFSET(C, statistics), OFFSET(C, tiling), OFFSET(C, height),
+                            OFFSET(C, width)})},
         {"FirstLayerParams",
          layout(sizeof(F),
                 {OFFSET(F, x), OFFSET(F, weight), OFFSET(F, y), OFFSET(F, statistics),
                  OFFSET(F, tiling), OFFSET(F, height), OFFSET(F, width), OFFSET(F, range)})},
         {"LastLayerParams",
          layout(sizeof(L), {OFFSET(L, x), OFFSET(L, norm), OFFSET(L, weight), OFFSET(L, bias),
-                            OFFSET(L, y), OFFSET(L, height), OFFSET(L, width), OFFSET(L, padded_h),
+                            OFFSET(L, y), OFFSET(L, tiling), OFFSET(L, padded_h),
                             OFFSET(L, padded_w), OFFSET(L, range)})},
     });
 }
 
 std::string sm90_structs() {
-    using S = sm90::StatisticsParams;
     using C = sm90::ConvParams;
     using E = sm90::EdgeConvParams;
     return object({
-        {"StatisticsParams", layout(sizeof(S), {OFFSET(S, entries), OFFSET(S, groups),
-                                                OFFSET(S, tickets), OFFSET(S, group)})},
         {"ConvParams",
          layout(sizeof(C),
                 {OFFSET(C, x), OFFSET(C, norm), OFFSET(C, residual), OFFSET(C, activated),
@@ -99,22 +96,22 @@ std::string sm80_conv(const char* name, int kind) {
     return object({{"kind", number(kind)},
                    {"tile_h", number(S::kTileH)},
                    {"tile_w", number(S::kTileW)},
-                   {"block_k", number(S::kBlockK)},
-                   {"taps", number(S::kKernel * S::kKernel)},
-                   {"phases", number(S::kUpsample ? 4 : 1)},
+                   {"block_k", number(S::kChunk)},
+                   {"taps", number(S::kTaps)},
+                   {"phases", number(S::kPhases)},
                    {"threads", number(S::kThreads)},
+                   {"blocks", number(S::kBlocks)},
                    {"shared_bytes", number(S::kSharedBytes)},
+                   {"occupied_bytes", number(S::kOccupiedBytes)},
                    {"kernels", object({SM80_DTYPES(KERNELS)})}});
 #undef KERNELS
 }
 
-// `name` is that of the kernel, `traits` that of the traits S where they are not its default.
+// `name` is that of the kernel, `traits` that of the traits S.
 template <typename S>
-std::string sm80_edge(const std::string& name, const char* traits = nullptr) {
+std::string sm80_edge(const std::string& name, const std::string& traits) {
     const auto one = [&](const char* type, const char* stored) {
-        const std::string kernel_name = "styleforge::sm80::" + name;
-        if (traits == nullptr) return kernel(kernel_name, {type, stored});
-        return kernel(kernel_name, {type, stored, "styleforge::sm80::" + std::string(traits)});
+        return kernel("styleforge::sm80::" + name, {type, stored, "styleforge::sm80::" + traits});
     };
     const auto of = [&](const char* type) {
         return object({{"values", one(type, type)}, {"bytes", one(type, "unsigned char")}});
@@ -126,25 +123,30 @@ std::string sm80_edge(const std::string& name, const char* traits = nullptr) {
                    {"rows", number(S::kWeightRows)},
                    {"weight_order", quoted(S::kWeightOrder)},
                    {"threads", number(S::kThreads)},
+                   {"blocks", number(S::kBlocks)},
                    {"shared_bytes", number(S::kSharedBytes)},
+                   {"occupied_bytes", number(S::kOccupiedBytes)},
                    {"kernels", object({SM80_DTYPES(KERNELS)})}});
 #undef KERNELS
 }
 
+#define EDGE(name, traits) sm80_edge<sm80::traits>(name, #traits)
 #define CONV(key, name) {key, sm80_conv<sm80::name>(#name, sm80::k##name)}
 
 std::string sm80_full() {
     using namespace sm80;
     return object({
         {"number", number(0)},
-        {"widths", widths<FirstLayerTraits, Down1, Down2>()},
-        {"end_kernel", number(FirstLayerTraits::kKernel)},
+        {"widths", widths<FirstLayer, Down1, Down2>()},
+        {"end_kernel", number(FirstLayer::kKernel)},
         {"convs",
-         object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same), CONV("up1", Up1),
-                 CONV("up2", Up2), CONV("same_wide", SameWide), CONV("down2_small", Down2Small),
-                 CONV("same_small", SameSmall)})},
-        {"first", sm80_edge<FirstLayerTraits>("first_layer")},
-        {"last", sm80_edge<LastLayerTraits>("last_layer")},
+         object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same),
+                 CONV("same_wide", SameWide), CONV("up1", Up1), CONV("up2", Up2),
+                 CONV("down1_small", Down1Small), CONV("same_small", SameSmall),
+                 CONV("same_wide_small", SameWideSmall), CONV("up2_small", Up2Small)})},
+        {"first", EDGE("first_layer", FirstLayer)},
+        {"last", EDGE("last_layer", LastLayer)},
+        {"last_small", EDGE("last_layer", LastLayerSmall)},
         {"required_shared_bytes", number(kRequiredSharedBytes)},
         {"required_shared_bytes_small", number(kRequiredSharedBytesSmall)},
     });
@@ -158,16 +160,18 @@ std::string sm80_lite() {
         {"widths", widths<LiteFirstLayer, LiteDown1, LiteDown2>()},
         {"end_kernel", number(LiteFirstLayer::kKernel)},
         {"convs", object({CONV("down1", LiteDown1), CONV("down2", LiteDown2),
-                          CONV("same", LiteSame), CONV("up1", LiteUp1), CONV("up2", LiteUp2),
-                          CONV("same_wide", LiteSameWide)})},
-        {"first", sm80_edge<LiteFirstLayer>("first_layer", "LiteFirstLayer")},
-        {"last", sm80_edge<LiteLastLayer>("last_layer", "LiteLastLayer")},
+                          CONV("same", LiteSame), CONV("same_wide", LiteSameWide),
+                          CONV("up1", LiteUp1), CONV("up2", LiteUp2)})},
+        {"first", EDGE("first_layer", LiteFirstLayer)},
+        {"last", EDGE("last_layer", LiteLastLayer)},
+        {"last_small", EDGE("last_layer", LiteLastLayer)},
         {"required_shared_bytes", number(kLiteRequiredSharedBytes)},
         {"required_shared_bytes_small", number(kLiteRequiredSharedBytes)},
     });
 }
 
 #undef CONV
+#undef EDGE
 
 std::string sm80_kernels() {
     using namespace sm80;
@@ -177,6 +181,7 @@ std::string sm80_kernels() {
         {"target", quoted(kTarget)},
         {"dtypes", object({SM80_DTYPES(NUMBERS)})},
         {"weight_order", quoted(kWeightOrder)},
+        {"max_groups", number(kMaxGroups)},
         {"networks", object({{"full", sm80_full()}, {"lite", sm80_lite()}})},
     });
 #undef NUMBERS

@@ -12,6 +12,7 @@ class _Properties(Protocol):
     major: int
     minor: int
     shared_memory_per_block_optin: int
+    shared_memory_per_multiprocessor: int
     multi_processor_count: int
 
 
@@ -22,11 +23,13 @@ class Gpu:
     Attributes:
         capability: Its compute capability, such as (9, 0).
         shared_bytes: The most shared memory that a block can have, in bytes.
+        shared_bytes_of_multiprocessor: What the blocks of a multiprocessor have together.
         multiprocessors: How many it has.
     """
 
     capability: tuple[int, int]
     shared_bytes: int
+    shared_bytes_of_multiprocessor: int
     multiprocessors: int
 
     @classmethod
@@ -37,5 +40,6 @@ class Gpu:
         return cls(
             (found.major, found.minor),
             found.shared_memory_per_block_optin,
+            found.shared_memory_per_multiprocessor,
             found.multi_processor_count,
         )

@@ -70,21 +70,25 @@ class Network:
             for conv in row.convs.values()
         }
 
-    # sm80: a block for each tile
+    # sm80 and sm90: as many persistent blocks as the plan says
 
     def styleforge_sm80_conv(
-        self, kind: int, dtype: int, params: abi.Sm80ConvParams, samples: int, stream: c_void_p
+        self,
+        kind: int,
+        dtype: int,
+        params: abi.Sm80ConvParams,
+        blocks: int,
+        samples: int,
+        stream: c_void_p,
     ) -> int:
-        """A 3x3 layer: a block for each tile."""
+        """A 3x3 layer."""
         conv = self._sm80_convs.get(kind)
         if conv is None:
             return INVALID_VALUE
         # What it activates, a layer of sm80 stores without a kernel of its own.
         variant = abi.variant(residual=bool(params.residual), activated=False)
         name = conv.kernels[self._dtypes[dtype]].get(variant)
-        tiling = params.tiling
-        grid = (tiling.rows * tiling.columns, tiling.copies, samples)
-        return self._launch(self._sm80.source, name, conv, grid, stream, params)
+        return self._launch(self._sm80.source, name, conv, (blocks, 1, samples), stream, params)
 
     def styleforge_sm80_first(
         self,
@@ -92,6 +96,7 @@ class Network:
         dtype: int,
         in_bytes: int,
         params: abi.FirstLayerParams,
+        blocks: int,
         samples: int,
         stream: c_void_p,
     ) -> int:
@@ -99,30 +104,28 @@ class Network:
         row = self._networks.get(network)
         if row is None:
             return INVALID_VALUE
-        first, tiling = row.first, params.tiling
-        name = first.kernels[self._dtypes[dtype]][_stored(in_bytes)]
-        grid = (tiling.rows * tiling.columns, 1, samples)
-        return self._launch(self._sm80.source, name, first, grid, stream, params)
+        name = row.first.kernels[self._dtypes[dtype]][_stored(in_bytes)]
+        grid = (blocks, 1, samples)
+        return self._launch(self._sm80.source, name, row.first, grid, stream, params)
 
     def styleforge_sm80_last(
         self,
         network: int,
+        small: int,
         dtype: int,
         in_bytes: int,
         params: abi.LastLayerParams,
+        blocks: int,
         samples: int,
         stream: c_void_p,
     ) -> int:
-        """The last layer."""
+        """The last layer, with `small` the one that needs less shared memory."""
         row = self._networks.get(network)
         if row is None:
             return INVALID_VALUE
-        last = row.last
+        last = row.last_small if small else row.last
         name = last.kernels[self._dtypes[dtype]][_stored(in_bytes)]
-        grid = (-(-params.width // last.tile_w), -(-params.height // last.tile_h), samples)
-        return self._launch(self._sm80.source, name, last, grid, stream, params)
-
-    # sm90: as many persistent blocks as the plan says
+        return self._launch(self._sm80.source, name, last, (blocks, 1, samples), stream, params)
 
     def styleforge_sm90_conv(
         self,

@@ -1,8 +1,7 @@
-"""The plan for any GPU of compute capability 8.0 or more: a block per tile, network_sm80.cu."""
+"""The plan for any GPU of compute capability 8.0 or more: network_sm80.cu."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 
@@ -19,9 +18,16 @@ from kernels.weight_transforms import as_matrix, phase_weight
 
 DTYPES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
 
+# A tile of 16x16 of a layer that keeps its size takes as long as this many of 8x16; on an H200, 27
+# and 18 us.
+COST_OF_WIDE_TILE = 1.5
+# What the layers that need less shared memory are made for: a multiprocessor of compute capability
+# 8.6, 8.9 or 12.0.
+SMALL_SHARED_BYTES = 100 * 1024
+
 
 class Sm80Plan(NetworkPlan):
-    """The network in FP16 or BF16, a block of threads for each tile.
+    """The network in FP16 or BF16, as blocks of threads that take tiles turn by turn.
 
     Args:
         weights: This and the next four arguments are those of NetworkPlan.
@@ -47,8 +53,9 @@ class Sm80Plan(NetworkPlan):
         self._traits = sm80.networks[name_of(network)]
         self._library = library
         self._weight_order = sm80.weight_order
+        self._max_groups = sm80.max_groups
         self._code = sm80.dtypes[DTYPES[dtype]]
-        self._blocks = Gpu.of(device).multiprocessors
+        self._gpu = Gpu.of(device)
         self._small = small
         self._norms: dict[str, abi.NormParams] = {}
         super().__init__(weights, network, shape, dtype, device)
@@ -58,8 +65,9 @@ class Sm80Plan(NetworkPlan):
         pack = partial(first_weight, layer=traits)
         size_of_weight = traits.rows, traits.depth
         weight = self._filled("conv1.conv2d.weight", pack, size_of_weight, self.dtype)
-        tile = traits.tile_h, traits.tile_w
-        statistics, tiling = self._statistics("in1", y.shape[-1], padded, tile, 1)
+        tiling = _tiling(padded, traits)
+        blocks = self._blocks(tiling, traits)
+        statistics = self._statistics("in1", y.shape[-1], blocks)
         arguments = [
             abi.FirstLayerParams(
                 x.data_ptr(), weight.data_ptr(), y.data_ptr(), statistics, tiling, *size,
@@ -67,11 +75,11 @@ class Sm80Plan(NetworkPlan):
             )
             for x in (self._x, self.frames)
         ]  # fmt: skip
-        launch, dtype, samples = self._library.styleforge_sm80_first, self._code, self.samples
-        network = self._traits.number
+        launch, samples = self._library.styleforge_sm80_first, self.samples
+        network, dtype = self._traits.number, self._code
         self._launch(
             lambda stream, in_bytes: launch(
-                network, dtype, in_bytes, arguments[in_bytes], samples, stream
+                network, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
             )
         )
 
@@ -92,8 +100,8 @@ class Sm80Plan(NetworkPlan):
         pack = partial(layer_weight, conv=traits, order=self._weight_order)
         elements = traits.phases * traits.taps * into * out
         weight = self._filled(f"{conv}.conv2d.weight", pack, (elements,), self.dtype)
-        tile = traits.tile_h, traits.tile_w
-        statistics, tiling = self._statistics(norm_after(conv), out, tiled, tile, traits.phases)
+        tiling = _tiling(tiled, traits)
+        blocks = self._blocks(tiling, traits)
         arguments = abi.Sm80ConvParams(
             x.data_ptr(),
             self._norms[norm],
@@ -101,66 +109,81 @@ class Sm80Plan(NetworkPlan):
             None if activated is None else activated.data_ptr(),
             weight.data_ptr(),
             y.data_ptr(),
-            statistics,
+            self._statistics(norm_after(conv), out, blocks),
             tiling,
             *size,
-            int(residual is None),
         )
-        launch, dtype, samples = self._library.styleforge_sm80_conv, self._code, self.samples
-        kind = traits.kind
-        self._launch(lambda stream, _: launch(kind, dtype, arguments, samples, stream))
+        launch, samples = self._library.styleforge_sm80_conv, self.samples
+        kind, dtype = traits.kind, self._code
+        self._launch(lambda stream, _: launch(kind, dtype, arguments, blocks, samples, stream))
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
-        traits = self._traits.last
+        traits = self._traits.last_small if self._small else self._traits.last
         pack = partial(last_weight, layer=traits)
         size_of_weight = traits.rows, traits.depth
         weight = self._filled("deconv3.conv2d.weight", pack, size_of_weight, self.dtype)
         bias = self._filled("deconv3.conv2d.bias", lambda b: b, (3,))
+        tiling = _tiling(size, traits)
+        blocks = self._blocks(tiling, traits)
         arguments = [
             abi.LastLayerParams(x.data_ptr(), self._norms[norm], weight.data_ptr(), bias.data_ptr(),
-                  y.data_ptr(), *size, x.shape[1], x.shape[2], self.ranges.data_ptr())
+                  y.data_ptr(), tiling, x.shape[1], x.shape[2], self.ranges.data_ptr())
             for y in (self._y, self.pictures)
         ]  # fmt: skip
-        launch, dtype, samples = self._library.styleforge_sm80_last, self._code, self.samples
-        network = self._traits.number
+        launch, samples = self._library.styleforge_sm80_last, self.samples
+        network, small, dtype = self._traits.number, int(self._small), self._code
         self._launch(
             lambda stream, in_bytes: launch(
-                network, dtype, in_bytes, arguments[in_bytes], samples, stream
+                network, small, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
             )
         )
 
     def _conv(self, role: str, size: tuple[int, int]) -> Sm80Conv:
         """The layer of a role, see `role_of`, for an input of `size`."""
-        convs = self._traits.convs
-        if self._small and f"{role}_small" in convs:
-            return convs[f"{role}_small"]
         if role != "same":
-            return convs[role]
-        # Where one wave of blocks covers the input, the most blocks are faster; beyond that, those
-        # that share a multiprocessor well.
-        same = convs["same"]
-        tiles = -(-size[0] // same.tile_h) * -(-size[1] // same.tile_w) * self.samples
-        return convs["same_wide"] if tiles > self._blocks else same
+            return self._variant(role)
+        same, wide = self._variant("same"), self._variant("same_wide")
 
-    def _statistics(
-        self, name: str, channels: int, size: tuple[int, int], tile: tuple[int, int], copies: int
-    ) -> tuple[abi.Sm80StatisticsParams, abi.Tiling]:
-        rows, columns = -(-size[0] // tile[0]), -(-size[1] // tile[1])
-        tiles = rows * columns * copies
-        group = math.ceil(math.sqrt(tiles))
-        groups, n, device = -(-tiles // group), self.samples, self.device
-        of_tiles = self._keep(torch.zeros(n, tiles, channels, 2, device=device))
-        of_groups = self._keep(torch.zeros(n, groups, channels, 4, device=device))
-        tickets = self._keep(torch.zeros(n, groups, dtype=torch.int32, device=device))
+        def rounds(conv: Sm80Conv) -> int:
+            tiling = _tiling(size, conv)
+            return -(-tiling.rows * tiling.columns * self.samples // self._gpu.multiprocessors)
+
+        return wide if rounds(wide) * COST_OF_WIDE_TILE < rounds(same) else same
+
+    def _variant(self, name: str) -> Sm80Conv:
+        convs = self._traits.convs
+        return convs.get(f"{name}_small", convs[name]) if self._small else convs[name]
+
+    def _blocks(self, tiling: abi.Tiling, layer: Sm80Conv | Sm80Edge) -> int:
+        """The blocks of a layer for each sample: all that the GPU runs at once, evenly loaded."""
+        available = self._gpu.shared_bytes_of_multiprocessor
+        if self._small:
+            available = min(available, SMALL_SHARED_BYTES)
+        at_once = max(1, min(layer.blocks, available // layer.occupied_bytes))
+        slots = max(1, self._gpu.multiprocessors * at_once // self.samples)
+        tiles = tiling.rows * tiling.columns
+        return -(-tiles // -(-tiles // slots))
+
+    def _statistics(self, name: str, channels: int, blocks: int) -> abi.StatisticsParams:
+        group = -(-blocks // self._max_groups)
+        groups, n = -(-blocks // group), self.samples
+        entries = self._keep(torch.zeros(n, blocks, channels, 4, device=self.device))
+        merged = self._keep(torch.zeros(n, groups, channels, 4, device=self.device))
+        tickets = self._keep(torch.zeros(n, groups, dtype=torch.int32, device=self.device))
         gamma, beta = (
             self._filled(f"{name}.{part}", lambda w: w, (channels,)) for part in ("weight", "bias")
         )
         self._norms[name] = abi.NormParams(
-            of_groups.data_ptr(), gamma.data_ptr(), beta.data_ptr(), groups, EPS
+            merged.data_ptr(), gamma.data_ptr(), beta.data_ptr(), groups, EPS
         )
-        pointers = of_tiles.data_ptr(), of_groups.data_ptr(), tickets.data_ptr()
-        tiling = abi.Tiling(*size, *tile, rows, columns, copies)
-        return abi.Sm80StatisticsParams(*pointers, group), tiling
+        return abi.StatisticsParams(
+            entries.data_ptr(), merged.data_ptr(), tickets.data_ptr(), group
+        )
+
+
+def _tiling(size: tuple[int, int], layer: Sm80Conv | Sm80Edge) -> abi.Tiling:
+    height, width = size
+    return abi.Tiling(height, width, -(-height // layer.tile_h), -(-width // layer.tile_w))
 
 
 def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tensor:
@@ -169,7 +192,7 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tens
     Args:
         weight: [Cout, Cin, 3, 3].
         conv: The layer.
-        order: The axes phase, tap, block, out and channel, outermost first.
+        order: The axes block, tap, phase, out and channel, outermost first.
 
     Returns:
         One dimension for each axis, dense.

@@ -115,7 +115,7 @@ class Sm90Plan(NetworkPlan):
         arguments = [
             abi.EdgeConvParams(
                 x.data_ptr(), self._norms[norm], weight.data_ptr(), bias.data_ptr(), y.data_ptr(),
-                abi.Sm90StatisticsParams(), self.ranges.data_ptr(), *size, x.shape[1], x.shape[2],
+                abi.StatisticsParams(), self.ranges.data_ptr(), *size, x.shape[1], x.shape[2],
                 strips.count, strips.rows,
             )
             for y in (self._y, self.pictures)
@@ -136,7 +136,7 @@ class Sm90Plan(NetworkPlan):
         elements = traits.kernel_rows * traits.weight_rows * traits.weight_depth
         return self._weight(conv, packed, elements * precision.operand_copies)
 
-    def _statistics(self, name: str, channels: int, blocks: int) -> abi.Sm90StatisticsParams:
+    def _statistics(self, name: str, channels: int, blocks: int) -> abi.StatisticsParams:
         group = -(-blocks // self._traits.max_groups)
         groups, n = -(-blocks // group), self.samples
         entries = self._keep(torch.zeros(n, blocks, 128, 4, device=self.device))
@@ -148,6 +148,6 @@ class Sm90Plan(NetworkPlan):
         self._norms[name] = abi.NormParams(
             merged.data_ptr(), gamma.data_ptr(), beta.data_ptr(), groups, EPS
         )
-        return abi.Sm90StatisticsParams(
+        return abi.StatisticsParams(
             entries.data_ptr(), merged.data_ptr(), tickets.data_ptr(), group
         )

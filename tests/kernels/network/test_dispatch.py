@@ -16,11 +16,11 @@ from kernels.network.dispatch import BACKENDS, Gpu
 from kernels.ops.registry import NETWORK
 from models.network_config import FULL, LITE, NetworkConfig
 
-T4 = Gpu((7, 5), 65_536, 40)
-A100 = Gpu((8, 0), 166_912, 108)
-RTX_4090 = Gpu((8, 9), 101_376, 128)
-TINY = Gpu((8, 9), 65_536, 128)
-H200 = Gpu((9, 0), 232_448, 132)
+T4 = Gpu((7, 5), 65_536, 65_536, 40)
+A100 = Gpu((8, 0), 166_912, 167_936, 108)
+RTX_4090 = Gpu((8, 9), 101_376, 102_400, 128)
+TINY = Gpu((8, 9), 65_536, 65_536, 128)
+H200 = Gpu((9, 0), 232_448, 233_472, 132)
 OTHER = NetworkConfig(widths=(16, 32, 64))
 FP16, BF16, FP32, FP64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
 

@@ -12,10 +12,12 @@ from kernels.network import sm80
 from kernels.network.abi import ProductAxes
 from kernels.network.shapes import WITH_KERNELS
 
-FULL = ["down1", "down2", "same", "same_wide", "down2_small", "same_small"]
+SMALL = ["down1_small", "same_small", "same_wide_small"]
+FULL = ["down1", "down2", "same", "same_wide", *SMALL]
 NINE_TAPS = [("full", name) for name in FULL]
 NINE_TAPS += [("lite", name) for name in ("down1", "down2", "same", "same_wide")]
 PHASES = [(network, name) for network in WITH_KERNELS for name in ("up1", "up2")]
+PHASES += [("full", "up2_small")]
 
 
 @pytest.mark.parametrize(("network", "name"), NINE_TAPS)
@@ -23,10 +25,10 @@ def test_a_layer_of_nine_taps_keeps_its_weights(network, name, described):
     conv = described.sm80.networks[network].convs[name]
     weight = torch.randn(24, 2 * conv.block_k, 3, 3)
     packed = sm80.layer_weight(weight, conv, described.sm80.weight_order)
-    # As conv3x3.cuh reads them: phase, tap, block of channels, output, channel.
-    phases, taps, blocks, outputs, channels = packed.shape
-    assert (phases, taps, blocks, outputs, channels) == (1, 9, 2, 24, conv.block_k)
-    assert torch.equal(packed[0].permute(2, 1, 3, 0).reshape(weight.shape), weight)
+    # As conv3x3.cuh reads them: block of channels, tap, phase, output, channel.
+    blocks, taps, phases, outputs, channels = packed.shape
+    assert (blocks, taps, phases, outputs, channels) == (2, 9, 1, 24, conv.block_k)
+    assert torch.equal(packed[:, :, 0].permute(2, 0, 3, 1).reshape(weight.shape), weight)
 
 
 @pytest.mark.parametrize(("network", "name"), PHASES)
@@ -41,7 +43,7 @@ def test_phases_are_the_enlarged_convolution(network, name, described):
     patch = F.pad(x, (1, 1, 1, 1), mode="replicate")
     for phase in range(4):
         a, b = divmod(phase, 2)
-        taps = packed[phase].permute(2, 1, 3, 0).reshape(8, conv.block_k, 2, 2)
+        taps = packed[:, :, phase].permute(2, 0, 3, 1).reshape(8, conv.block_k, 2, 2)
         actual[..., a::2, b::2] = F.conv2d(patch, taps)[..., a : a + 5, b : b + 6]
     assert torch.allclose(actual, expected, atol=1e-4)
 
