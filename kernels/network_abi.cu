@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "include/common/describe.h"
+#include "include/sm80/lite_traits.cuh"
 #include "include/sm80/params.cuh"
 #include "include/sm80/traits.cuh"
 #include "include/sm90/params.cuh"
@@ -83,32 +84,40 @@ std::string sm80_conv_kernels(const std::string& name, const char* type) {
     return object({{"plain", conv3x3("false")}});
 }
 
-std::string sm80_conv(const char* name, int kind) {
-    std::string text;
-    sm80::with_conv_traits(kind, [&](auto traits) {
-        using S = decltype(traits);
-#define KERNELS(dtype, number, type) {dtype, sm80_conv_kernels<S>(name, type)}
-        text = object({{"kind", number(kind)},
-                       {"tile_h", number(S::kTileH)},
-                       {"tile_w", number(S::kTileW)},
-                       {"block_k", number(S::kBlockK)},
-                       {"taps", number(S::kKernel * S::kKernel)},
-                       {"phases", number(S::kUpsample ? 4 : 1)},
-                       {"threads", number(S::kThreads)},
-                       {"shared_bytes", number(S::kSharedBytes)},
-                       {"kernels", object({SM80_DTYPES(KERNELS)})}});
-#undef KERNELS
-        return 0;
-    });
-    return text;
+// The channels at full, half and quarter size, between spaces.
+template <typename First, typename Down1, typename Down2>
+std::string widths() {
+    static_assert(First::kCout == Down1::kCin && Down1::kCout == Down2::kCin);
+    const std::string outer = number(First::kCout), middle = number(Down1::kCout);
+    return quoted((outer + " " + middle + " " + number(Down2::kCout)).c_str());
 }
 
-// `name` is that of the kernel.
+// `name` is that of the traits S.
 template <typename S>
-std::string sm80_edge(const std::string& name) {
+std::string sm80_conv(const char* name, int kind) {
+#define KERNELS(dtype, number, type) {dtype, sm80_conv_kernels<S>(name, type)}
+    return object({{"kind", number(kind)},
+                   {"tile_h", number(S::kTileH)},
+                   {"tile_w", number(S::kTileW)},
+                   {"block_k", number(S::kBlockK)},
+                   {"taps", number(S::kKernel * S::kKernel)},
+                   {"phases", number(S::kUpsample ? 4 : 1)},
+                   {"threads", number(S::kThreads)},
+                   {"shared_bytes", number(S::kSharedBytes)},
+                   {"kernels", object({SM80_DTYPES(KERNELS)})}});
+#undef KERNELS
+}
+
+// `name` is that of the kernel, `traits` that of the traits S where they are not its default.
+template <typename S>
+std::string sm80_edge(const std::string& name, const char* traits = nullptr) {
+    const auto one = [&](const char* type, const char* stored) {
+        const std::string kernel_name = "styleforge::sm80::" + name;
+        if (traits == nullptr) return kernel(kernel_name, {type, stored});
+        return kernel(kernel_name, {type, stored, "styleforge::sm80::" + std::string(traits)});
+    };
     const auto of = [&](const char* type) {
-        return object({{"values", kernel("styleforge::sm80::" + name, {type, type})},
-                       {"bytes", kernel("styleforge::sm80::" + name, {type, "unsigned char"})}});
+        return object({{"values", one(type, type)}, {"bytes", one(type, "unsigned char")}});
     };
 #define KERNELS(dtype, number, type) {dtype, of(type)}
     return object({{"tile_h", number(S::kTileH)},
@@ -122,25 +131,54 @@ std::string sm80_edge(const std::string& name) {
 #undef KERNELS
 }
 
-std::string sm80_kernels() {
+#define CONV(key, name) {key, sm80_conv<sm80::name>(#name, sm80::k##name)}
+
+std::string sm80_full() {
     using namespace sm80;
-#define NUMBERS(dtype, code, type) {dtype, number(code)}
-#define CONV(key, name) {key, sm80_conv(#name, k##name)}
     return object({
-        {"source", quoted("network_sm80.cu")},
-        {"target", quoted(kTarget)},
-        {"dtypes", object({SM80_DTYPES(NUMBERS)})},
+        {"number", number(0)},
+        {"widths", widths<FirstLayerTraits, Down1, Down2>()},
+        {"end_kernel", number(FirstLayerTraits::kKernel)},
         {"convs",
          object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same), CONV("up1", Up1),
                  CONV("up2", Up2), CONV("same_wide", SameWide), CONV("down2_small", Down2Small),
                  CONV("same_small", SameSmall)})},
-        {"weight_order", quoted(kWeightOrder)},
         {"first", sm80_edge<FirstLayerTraits>("first_layer")},
         {"last", sm80_edge<LastLayerTraits>("last_layer")},
         {"required_shared_bytes", number(kRequiredSharedBytes)},
         {"required_shared_bytes_small", number(kRequiredSharedBytesSmall)},
     });
+}
+
+// None of its layers needs another one on a GPU with less shared memory.
+std::string sm80_lite() {
+    using namespace sm80;
+    return object({
+        {"number", number(1)},
+        {"widths", widths<LiteFirstLayer, LiteDown1, LiteDown2>()},
+        {"end_kernel", number(LiteFirstLayer::kKernel)},
+        {"convs", object({CONV("down1", LiteDown1), CONV("down2", LiteDown2),
+                          CONV("same", LiteSame), CONV("up1", LiteUp1), CONV("up2", LiteUp2),
+                          CONV("same_wide", LiteSameWide)})},
+        {"first", sm80_edge<LiteFirstLayer>("first_layer", "LiteFirstLayer")},
+        {"last", sm80_edge<LiteLastLayer>("last_layer", "LiteLastLayer")},
+        {"required_shared_bytes", number(kLiteRequiredSharedBytes)},
+        {"required_shared_bytes_small", number(kLiteRequiredSharedBytes)},
+    });
+}
+
 #undef CONV
+
+std::string sm80_kernels() {
+    using namespace sm80;
+#define NUMBERS(dtype, code, type) {dtype, number(code)}
+    return object({
+        {"source", quoted("network_sm80.cu")},
+        {"target", quoted(kTarget)},
+        {"dtypes", object({SM80_DTYPES(NUMBERS)})},
+        {"weight_order", quoted(kWeightOrder)},
+        {"networks", object({{"full", sm80_full()}, {"lite", sm80_lite()}})},
+    });
 #undef NUMBERS
 }
 

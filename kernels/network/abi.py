@@ -182,18 +182,28 @@ class Sm80Edge:
 
 
 @dataclass(frozen=True, slots=True)
+class Sm80Network:
+    """The layers of one network of network_sm80.cu; shared memory in bytes, of a block."""
+
+    number: int
+    widths: tuple[int, ...]  # channels at full, half and quarter size
+    end_kernel: int
+    convs: Mapping[str, Sm80Conv]
+    first: Sm80Edge
+    last: Sm80Edge
+    required_shared_bytes: int
+    required_shared_bytes_small: int  # by the layers that need less; the same where none does
+
+
+@dataclass(frozen=True, slots=True)
 class Sm80:
     """Everything network_sm80.cu says of itself."""
 
     source: str  # relative to `kernels/`
     target: str  # the least architecture, as CUDA calls it
     dtypes: Mapping[str, int]
-    convs: Mapping[str, Sm80Conv]
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
-    first: Sm80Edge
-    last: Sm80Edge
-    required_shared_bytes: int
-    required_shared_bytes_small: int
+    networks: Mapping[str, Sm80Network]  # by the names of kernels/network/shapes.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +299,17 @@ def _sm80(told: Mapping[str, Any]) -> Sm80:
         source=told["source"],
         target=told["target"],
         dtypes=told["dtypes"],
-        convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
         weight_order=tuple(told["weight_order"].split()),
+        networks={name: _sm80_network(network) for name, network in told["networks"].items()},
+    )
+
+
+def _sm80_network(told: Mapping[str, Any]) -> Sm80Network:
+    return Sm80Network(
+        number=told["number"],
+        widths=tuple(map(int, told["widths"].split())),
+        end_kernel=told["end_kernel"],
+        convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
         first=_sm80_edge(told["first"]),
         last=_sm80_edge(told["last"]),
         required_shared_bytes=told["required_shared_bytes"],

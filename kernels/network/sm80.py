@@ -13,13 +13,11 @@ from kernels.network import abi
 from kernels.network.abi import Sm80Conv, Sm80Edge
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
-from kernels.network.plan import EPS, NetworkPlan, norm_after
+from kernels.network.plan import EPS, NetworkPlan, norm_after, role_of
+from kernels.network.shapes import Dimensions, name_of
 from kernels.weight_transforms import as_matrix, phase_weight
 
 DTYPES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
-
-# The layers by input and output channels; those of 128 channels depend on the size.
-CONVS = {(32, 64): "down1", (64, 128): "down2", (128, 64): "up1", (64, 32): "up2"}
 
 
 class Sm80Plan(NetworkPlan):
@@ -27,7 +25,7 @@ class Sm80Plan(NetworkPlan):
 
     Args:
         weights: This and the next four arguments are those of NetworkPlan.
-        num_residual_blocks: Of the network.
+        network: Its dimensions, of one that has kernels.
         shape: N, H, W of the pictures.
         dtype: torch.float16 or torch.bfloat16.
         device: A CUDA device.
@@ -38,20 +36,22 @@ class Sm80Plan(NetworkPlan):
     def __init__(
         self,
         weights: Mapping[str, Tensor],
-        num_residual_blocks: int,
+        network: Dimensions,
         shape: tuple[int, int, int],
         dtype: torch.dtype,
         device: torch.device,
         library: Network,
         small: bool = False,
     ) -> None:
-        self._traits = library.abi.sm80
+        sm80 = library.abi.sm80
+        self._traits = sm80.networks[name_of(network)]
         self._library = library
-        self._code = self._traits.dtypes[DTYPES[dtype]]
+        self._weight_order = sm80.weight_order
+        self._code = sm80.dtypes[DTYPES[dtype]]
         self._blocks = Gpu.of(device).multiprocessors
         self._small = small
         self._norms: dict[str, abi.NormParams] = {}
-        super().__init__(weights, num_residual_blocks, shape, dtype, device)
+        super().__init__(weights, network, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
         traits = self._traits.first
@@ -59,7 +59,7 @@ class Sm80Plan(NetworkPlan):
         size_of_weight = traits.rows, traits.depth
         weight = self._filled("conv1.conv2d.weight", pack, size_of_weight, self.dtype)
         tile = traits.tile_h, traits.tile_w
-        statistics, tiling = self._statistics("in1", 32, padded, tile, 1)
+        statistics, tiling = self._statistics("in1", y.shape[-1], padded, tile, 1)
         arguments = [
             abi.FirstLayerParams(
                 x.data_ptr(), weight.data_ptr(), y.data_ptr(), statistics, tiling, *size,
@@ -68,8 +68,11 @@ class Sm80Plan(NetworkPlan):
             for x in (self._x, self.frames)
         ]  # fmt: skip
         launch, dtype, samples = self._library.styleforge_sm80_first, self._code, self.samples
+        network = self._traits.number
         self._launch(
-            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
+            lambda stream, in_bytes: launch(
+                network, dtype, in_bytes, arguments[in_bytes], samples, stream
+            )
         )
 
     def _layer(
@@ -85,8 +88,8 @@ class Sm80Plan(NetworkPlan):
     ) -> None:
         into, out = x.shape[-1], y.shape[-1]
         size, tiled = (x.shape[1], x.shape[2]), (x.shape[1] // stride, x.shape[2] // stride)
-        traits = self._conv(into, out, size)
-        pack = partial(layer_weight, conv=traits, order=self._traits.weight_order)
+        traits = self._conv(role_of(conv), size)
+        pack = partial(layer_weight, conv=traits, order=self._weight_order)
         elements = traits.phases * traits.taps * into * out
         weight = self._filled(f"{conv}.conv2d.weight", pack, (elements,), self.dtype)
         tile = traits.tile_h, traits.tile_w
@@ -119,19 +122,22 @@ class Sm80Plan(NetworkPlan):
             for y in (self._y, self.pictures)
         ]  # fmt: skip
         launch, dtype, samples = self._library.styleforge_sm80_last, self._code, self.samples
+        network = self._traits.number
         self._launch(
-            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
+            lambda stream, in_bytes: launch(
+                network, dtype, in_bytes, arguments[in_bytes], samples, stream
+            )
         )
 
-    def _conv(self, into: int, out: int, size: tuple[int, int]) -> Sm80Conv:
-        """The layer for `into` to `out` channels and an input of `size`."""
-        convs, name = self._traits.convs, CONVS.get((into, out))
-        if name is not None:
-            return convs["down2_small" if name == "down2" and self._small else name]
-        if self._small:
-            return convs["same_small"]
-        # Where one wave of blocks covers the input, one block on a multiprocessor is faster;
-        # beyond that, two.
+    def _conv(self, role: str, size: tuple[int, int]) -> Sm80Conv:
+        """The layer of a role, see `role_of`, for an input of `size`."""
+        convs = self._traits.convs
+        if self._small and f"{role}_small" in convs:
+            return convs[f"{role}_small"]
+        if role != "same":
+            return convs[role]
+        # Where one wave of blocks covers the input, the most blocks are faster; beyond that, those
+        # that share a multiprocessor well.
         same = convs["same"]
         tiles = -(-size[0] // same.tile_h) * -(-size[1] // same.tile_w) * self.samples
         return convs["same_wide"] if tiles > self._blocks else same
@@ -177,7 +183,7 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tens
 
 
 def first_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
-    """Reorder the weights of the first layer, [32, 3, 9, 9], as its kernel reads them.
+    """Reorder the weights of the first layer, [C, 3, k, k], as its kernel reads them.
 
     Returns:
         [layer.rows, layer.depth].
@@ -186,7 +192,7 @@ def first_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
 
 
 def last_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
-    """Reorder the weights of the last layer, [3, 32, 9, 9], as its kernel reads them.
+    """Reorder the weights of the last layer, [3, C, k, k], as its kernel reads them.
 
     Returns:
         [layer.rows, layer.depth].

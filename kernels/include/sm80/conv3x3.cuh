@@ -19,7 +19,7 @@ __device__ __forceinline__ void load_patch(const ConvParams& p, unsigned char* p
                                            int sample) {
     constexpr int kParts = S::kCin / 8, kPitch = S::kThreads / kParts;
     constexpr int kPatch = S::kPatchH * S::kPatchW, kIterations = (kPatch + kPitch - 1) / kPitch;
-    const int part = threadIdx.x % kParts, first = threadIdx.x / kParts;
+    const int part = threadIdx.x % kParts, first = first_pixel<kParts, S::kThreads>(kPatch);
     const size_t plane = static_cast<size_t>(sample) * p.height * p.width * kParts;
     const uint4* x = static_cast<const uint4*>(p.x) + plane + part;
     const uint4* residual = static_cast<const uint4*>(p.residual) + plane + part;
@@ -63,7 +63,8 @@ __device__ __forceinline__ void store_activated(const ConvParams& p, const unsig
     const size_t plane = static_cast<size_t>(sample) * p.height * p.width;
     const int part = threadIdx.x % kParts;
 #pragma unroll 4
-    for (int q = threadIdx.x / kParts; q < S::kPixels; q += S::kThreads / kParts) {
+    for (int q = first_pixel<kParts, S::kThreads>(S::kPixels); q < S::kPixels;
+         q += S::kThreads / kParts) {
         const int i = q / S::kTileW, j = q % S::kTileW;
         if (i < rows && j < columns)
             static_cast<uint4*>(
@@ -140,25 +141,37 @@ __global__ void __launch_bounds__(S::kThreads) conv3x3(const ConvParams p) {
         for (int j = 0; j < S::kTilesN / 2; ++j)
             ldmatrix_x4(b[to][j], b_step + j * 16 * S::kRowBytes);
     };
+    const auto multiply = [&](int from) {
+#pragma unroll
+        for (int i = 0; i < S::kTilesM; ++i)
+#pragma unroll
+            for (int j = 0; j < S::kTilesN; ++j)
+                mma_m16n8k16<T>(acc[i][j], a[from][i], b[from][j / 2][j % 2 * 2],
+                                b[from][j / 2][j % 2 * 2 + 1]);
+    };
     load(0, 0, 0);
-    for (int step = 0; step < S::kSteps; ++step) {
+    if constexpr (S::kResident) {  // the weights arrived with the patch: no step waits
 #pragma unroll
-        for (int k = 0; k < kStepsK; ++k) {
-            // Load the next fragments while these are multiplied.
-            if (k == kStepsK - 1) {
-                fetch(step + S::kPrefetch);
-                cp_async_wait<S::kPrefetch - 1>();
-                __syncthreads();
-                if (step + 1 < S::kSteps) load(step + 1, 0, (k + 1) % 2);
-            } else {
-                load(step, k + 1, (k + 1) % 2);
+        for (int i = 0; i < S::kSteps * kStepsK; ++i) {
+            if (i + 1 < S::kSteps * kStepsK)
+                load((i + 1) / kStepsK, (i + 1) % kStepsK, (i + 1) % 2);
+            multiply(i % 2);
+        }
+    } else {
+        for (int step = 0; step < S::kSteps; ++step) {
+#pragma unroll
+            for (int k = 0; k < kStepsK; ++k) {
+                // Load the next fragments while these are multiplied.
+                if (k == kStepsK - 1) {
+                    fetch(step + S::kPrefetch);
+                    cp_async_wait<S::kPrefetch - 1>();
+                    __syncthreads();
+                    if (step + 1 < S::kSteps) load(step + 1, 0, (k + 1) % 2);
+                } else {
+                    load(step, k + 1, (k + 1) % 2);
+                }
+                multiply(k % 2);
             }
-#pragma unroll
-            for (int i = 0; i < S::kTilesM; ++i)
-#pragma unroll
-                for (int j = 0; j < S::kTilesN; ++j)
-                    mma_m16n8k16<T>(acc[i][j], a[k % 2][i], b[k % 2][j / 2][j % 2 * 2],
-                                    b[k % 2][j / 2][j % 2 * 2 + 1]);
         }
     }
     cp_async_wait<0>();

@@ -1,6 +1,6 @@
-// The first layer: 9x9 from the three colors of a frame, which is read as it is and padded by
-// reflection. Two taps lie side by side in 16 bytes, so that ldmatrix can load them; pixels at odd
-// columns read a second copy that is shifted by one pixel.
+// The first layer: 9x9 (5x5 in the lite network) from the three colors of a frame, which is read as
+// it is and padded by reflection. Two taps lie side by side in 16 bytes, so that ldmatrix can load
+// them; pixels at odd columns read a second copy that is shifted by one pixel.
 #pragma once
 
 #include "../common/border.cuh"
@@ -11,10 +11,8 @@
 
 namespace styleforge::sm80 {
 
-template <typename T, typename In>
-__global__ void __launch_bounds__(FirstLayerTraits::kThreads)
-    first_layer(const FirstLayerParams p) {
-    using S = FirstLayerTraits;
+template <typename T, typename In, typename S = FirstLayerTraits>
+__global__ void __launch_bounds__(S::kThreads) first_layer(const FirstLayerParams p) {
     extern __shared__ __align__(128) unsigned char shared[];
     unsigned char* weights = shared + S::kPatchBytes;
     const int sample = blockIdx.z;
@@ -34,10 +32,10 @@ __global__ void __launch_bounds__(FirstLayerTraits::kThreads)
         static_cast<const In*>(p.x) + static_cast<size_t>(sample) * p.height * p.width * 3;
     for (int q = threadIdx.x; q < S::kPatchH * S::kPatchW; q += S::kThreads) {
         // Reflected twice: at the border of the padded picture, then at that of the frame.
-        const int iy =
-            reflect_index(reflect_index(tile_y - 4 + q / S::kPatchW, p.tiling.height), p.height);
-        const int ix =
-            reflect_index(reflect_index(tile_x - 4 + q % S::kPatchW, p.tiling.width), p.width);
+        const int row = tile_y - S::kBorder + q / S::kPatchW;
+        const int column = tile_x - S::kBorder + q % S::kPatchW;
+        const int iy = reflect_index(reflect_index(row, p.tiling.height), p.height);
+        const int ix = reflect_index(reflect_index(column, p.tiling.width), p.width);
         const In* from = x + (static_cast<size_t>(iy) * p.width + ix) * 3;
         const uint2 value = {Pair<T>::pack(to_float(from[0]), to_float(from[1])),
                              Pair<T>::pack(to_float(from[2]), 0)};
@@ -63,8 +61,11 @@ __global__ void __launch_bounds__(FirstLayerTraits::kThreads)
     const uint32_t b_from =
         smem_address(weights) + (lane / 16 * 8 + lane % 8) * S::kRowBytes + lane / 8 % 2 * 16;
     float acc[S::kTilesM][S::kTilesN][4] = {};
-    // Pair q of taps lies in row q / 5 of the kernel; the 46th is all zeros in the weights.
-    const auto offset = [](int q) { return q < 45 ? (q / 5 * S::kPatchW + q % 5 * 2) * 8 : 0; };
+    // Where pair q of taps lies; one beyond the last is all zeros in the weights.
+    const auto offset = [](int q) {
+        if (q >= S::kPairs) return 0;
+        return (q / S::kPairsOfRow * S::kPatchW + q % S::kPairsOfRow * 2) * 8;
+    };
 #pragma unroll
     for (int k = 0; k < S::kDepth / 16; ++k) {
         const uint32_t step = lane / 16 ? offset(2 * k + 1) : offset(2 * k);

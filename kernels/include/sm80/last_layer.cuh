@@ -1,6 +1,6 @@
-// The last layer: 9x9 to three colors. Three columns would waste most of a tensor core's eight, so
-// the nine kernel columns times three colors are computed for every pixel of a row, summed over the
-// kernel's rows, and then added along the row, each shifted by its kernel column.
+// The last layer: 9x9 (5x5 in the lite network) to three colors. Three columns would waste most of a
+// tensor core's eight, so the kernel's columns times three colors are computed for every pixel of a
+// row, summed over the kernel's rows, and then added along the row, each shifted by its column.
 #pragma once
 
 #include "../common/border.cuh"
@@ -11,26 +11,25 @@
 
 namespace styleforge::sm80 {
 
-template <typename T, typename Out>
-__global__ void __launch_bounds__(LastLayerTraits::kThreads) last_layer(const LastLayerParams p) {
-    using S = LastLayerTraits;
+template <typename T, typename Out, typename S = LastLayerTraits>
+__global__ void __launch_bounds__(S::kThreads) last_layer(const LastLayerParams p) {
     extern __shared__ __align__(128) unsigned char shared[];
     unsigned char* weights = shared + S::kPatchBytes;
     const int sample = blockIdx.z, tile_y = blockIdx.y * S::kTileH, tile_x = blockIdx.x * S::kTileW;
     constexpr int kChunks = S::kDepth / 8;
-    for (int i = threadIdx.x; i < 32 * kChunks; i += S::kThreads)
+    for (int i = threadIdx.x; i < S::kWeightRows * kChunks; i += S::kThreads)
         cp_async_16B(smem_address(weights) + i / kChunks * S::kRowBytes + i % kChunks * 16,
                      static_cast<const uint4*>(p.weight) + i);
     cp_async_commit();
 
     constexpr int kParts = S::kCin / 8, kPitch = S::kThreads / kParts;
     constexpr int kPatch = S::kPatchH * S::kPatchW, kIterations = kPatch / kPitch;
-    static_assert(kPatch % kPitch == 0);
+    static_assert(S::kThreads % kParts == 0 && kPatch % kPitch == 0);
     __shared__ int patch_offsets[S::kPatchH + S::kPatchW];
     __shared__ float2 affine[S::kCin];
     compute_patch_offsets<S::kPatchH, S::kPatchW, S::kThreads>(patch_offsets, [&](int i, bool row) {
-        return row ? reflect_index(tile_y - 4 + i, p.padded_h)
-                   : reflect_index(tile_x - 4 + i, p.padded_w);
+        return row ? reflect_index(tile_y - S::kBorder + i, p.padded_h)
+                   : reflect_index(tile_x - S::kBorder + i, p.padded_w);
     });
     pdl_wait();
     const int part = threadIdx.x % kParts, first = threadIdx.x / kParts;
@@ -68,9 +67,10 @@ __global__ void __launch_bounds__(LastLayerTraits::kThreads) last_layer(const La
     const uint32_t b_from =
         smem_address(weights) + (lane / 16 * 8 + lane % 8) * S::kRowBytes + lane / 8 % 2 * 16;
     float acc[S::kTilesM][S::kTilesN][4] = {};
+    constexpr int kBlocks = S::kCin / 16;  // of channels, in a row of the kernel
 #pragma unroll 6
     for (int k = 0; k < S::kDepth / 16; ++k) {
-        const uint32_t step = k / 2 * S::kPatchW * S::kPixelBytes + k % 2 * 32;
+        const uint32_t step = k / kBlocks * S::kPatchW * S::kPixelBytes + k % kBlocks * 32;
         uint32_t a[S::kTilesM][4], b[S::kTilesN / 2][4];
 #pragma unroll
         for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[i], a_from[i] + step);
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(LastLayerTraits::kThreads) last_layer(const La
         if (tile_y + i >= p.height || tile_x + j >= p.width) continue;
         float sum = p.bias[color];
 #pragma unroll
-        for (int tap = 0; tap < 9; ++tap)
+        for (int tap = 0; tap < S::kKernel; ++tap)
             sum += sums[(i * S::kWideW + j + tap) * S::kSumPitch + tap * 3 + color];
         span.add(sum);
         Out* to = y + (static_cast<size_t>(tile_y + i) * p.width + tile_x + j) * 3 + color;

@@ -45,8 +45,8 @@ struct ConvParams {
 
 struct FirstLayerParams {
     const void* x;       // [N, H, W, 3], uint8 or T
-    const void* weight;  // [32][368]: row of the kernel, column padded to 10, color padded to 4
-    void* y;             // [N, H', W', 32] raw
+    const void* weight;  // [kWeightRows][kDepth], see kWeightOrder
+    void* y;             // [N, H', W', Cout] raw
     StatisticsParams statistics;
     Tiling tiling;  // H' and W' are H and W rounded up to multiples of 4
     int height, width;
@@ -54,9 +54,9 @@ struct FirstLayerParams {
 };
 
 struct LastLayerParams {
-    const void* x;       // [N, H', W', 32] raw
+    const void* x;       // [N, H', W', Cin] raw
     NormParams norm;     // of x
-    const void* weight;  // [32][288]: column of the kernel times 3 plus color; row, channel
+    const void* weight;  // [kWeightRows][kDepth], see kWeightOrder
     const float* bias;   // [3]
     void* y;             // [N, H, W, 3], uint8 (rounded, 0-255) or T
     int height, width;   // H, W of the picture

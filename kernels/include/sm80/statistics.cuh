@@ -12,11 +12,11 @@ namespace styleforge::sm80 {
 
 // The moments of items [0, count), for each channel: threads divide the items among themselves and
 // merge their results in order. `load(i, c)` gives item i as (count, mean, M2, -); `done(c, m)` is
-// called by one thread for each channel.
+// called by one thread for each channel. Threads beyond kShares of each channel get no items.
 template <int kChannels, int kThreads, typename Load, typename Done>
 __device__ void merge_items(int count, Load load, Done done) {
     constexpr int kShares = kThreads / kChannels;
-    static_assert(kThreads % kChannels == 0);
+    static_assert(kShares > 0);
     __shared__ WelfordFp32 shares[kThreads];
     const int c = threadIdx.x % kChannels, share = threadIdx.x / kChannels;
     const int each = (count + kShares - 1) / kShares;

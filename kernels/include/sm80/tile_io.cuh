@@ -18,6 +18,17 @@ __device__ __forceinline__ void compute_patch_offsets(int (&patch_offsets)[kPatc
     __syncthreads();
 }
 
+// Threads take kParts parts of 16 bytes of each pixel, thread t part t % kParts, of as many pixels
+// at once as there are whole groups of kParts threads: the first pixel of a thread, or `none` where
+// it belongs to no such group.
+template <int kParts, int kThreads>
+__device__ __forceinline__ int first_pixel(int none) {
+    const int pixel = threadIdx.x / kParts;
+    if constexpr (kThreads % kParts != 0)
+        if (pixel == kThreads / kParts) return none;
+    return pixel;
+}
+
 // Eight channels: norm, ReLU and residual in FP32, rounded once.
 template <typename T, bool kAdd>
 __device__ __forceinline__ uint4 normalize_activate(const uint4& raw, const float2 (&affine)[8],
@@ -120,7 +131,8 @@ template <typename S, typename Place>
 __device__ __forceinline__ void store_tile(const unsigned char* out, void* y, int rows, int columns,
                                            Place place) {
     constexpr int kParts = S::kCout / 8;
-    for (int q = threadIdx.x / kParts; q < S::kPixels; q += S::kThreads / kParts) {
+    for (int q = first_pixel<kParts, S::kThreads>(S::kPixels); q < S::kPixels;
+         q += S::kThreads / kParts) {
         const int i = q / S::kTileW, j = q % S::kTileW, part = threadIdx.x % kParts;
         if (i < rows && j < columns)
             static_cast<uint4*>(y)[place(i, j) * kParts + part] =

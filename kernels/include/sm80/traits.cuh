@@ -1,8 +1,6 @@
 // Tile shapes, threads, stages and shared memory of every layer, and the numbering of layers and
-// dtypes. Stated here once: network_abi.cu tells Python.
+// dtypes. Stated here once, for the lite network in lite_traits.cuh: network_abi.cu tells Python.
 #pragma once
-
-#include <cuda_runtime.h>
 
 namespace styleforge::sm80 {
 
@@ -15,7 +13,7 @@ enum Dtype { kFp16, kBf16 };
 // The `kind` of styleforge_sm80_conv: 32-64 and 64-128 with stride 2; 128-128 for few tiles; 128-64
 // and 64-32 after nearest-neighbor upsampling by two; 128-128 for many tiles; 64-128 and 128-128
 // with less shared memory.
-enum ConvKind { kDown1, kDown2, kSame, kUp1, kUp2, kSameWide, kDown2Small, kSameSmall };
+enum ConvKind { kDown1, kDown2, kSame, kUp1, kUp2, kSameWide, kDown2Small, kSameSmall, kConvKinds };
 
 // The axes of a 3x3 layer's weights in memory, outermost first: a step reads one tap of one block
 // of kBlockK input channels, for all output channels.
@@ -27,7 +25,8 @@ template <int kCin_, int kCout_, int kKernel_, int kStride_, bool kUpsample_, in
 struct ConvTraits {
     static constexpr int kCin = kCin_, kCout = kCout_, kKernel = kKernel_, kStride = kStride_;
     static constexpr bool kUpsample = kUpsample_;
-    static constexpr bool kTakesResidual = kCin == 128;  // else the residual has to be null
+    // A layer without it needs a null residual; it is added at a quarter of the picture's size.
+    static constexpr bool kTakesResidual = kCin == 128 || kCin == 48;
     static constexpr int kTileH = kTileH_, kTileW = kTileW_, kPixels = kTileH * kTileW;
     static constexpr int kWarpsM = kWarpsM_, kWarpsN = kWarpsN_;
     static constexpr int kThreads = kWarpsM * kWarpsN * 32;
@@ -40,47 +39,72 @@ struct ConvTraits {
     static constexpr int kPixelBytes = kCin * 2 + 16, kRowBytes = kBlockK * 2 + 16;
     static constexpr int kPatchBytes = kPatchH * kPatchW * kPixelBytes;
     static constexpr int kStageBytes = kCout * kRowBytes;
-    static constexpr int kPrefetch = kStages - 1;  // steps fetched ahead
+    static constexpr int kSteps = kKernel * kKernel * (kCin / kBlockK);
+    static constexpr bool kResident = kStages == kSteps;  // a stage for every step, filled once
+    static constexpr int kPrefetch = kResident ? kSteps : kStages - 1;  // steps fetched ahead
     static constexpr int kOutBytes = kPixels * (kCout * 2 + 16);
     static constexpr int kWorkBytes = kPatchBytes + kStages * kStageBytes;
     static constexpr int kSharedBytes = kWorkBytes > kOutBytes ? kWorkBytes : kOutBytes;
-    static constexpr int kSteps = kKernel * kKernel * (kCin / kBlockK);
     static_assert(kRowsOfWarp % 16 == 0 && kColumnsOfWarp % 16 == 0 && kBlockK % 16 == 0);
-    static_assert(kBlockK % 32 == 0, "fragments are double-buffered in pairs");
-    static_assert(kThreads % kCin == 0 && kThreads % kCout == 0);
+    static_assert(kPixels % kWarpsM == 0 && kCout % kWarpsN == 0 && kCin % kBlockK == 0);
+    static_assert(kStages <= kSteps);
+    static_assert(kResident || kBlockK % 32 == 0, "fragments are double-buffered in pairs");
+    static_assert(kThreads >= kCin && kThreads >= kCout, "threads merge the statistics");
 };
 
-struct FirstLayerTraits {
-    // The axes of the weights in memory, outermost first, each with the size it is padded to: rows
-    // of the matrix product | its depth. Both are padded again, to kWeightRows and kDepth.
-    static constexpr const char* kWeightOrder = "out:32 | row:9 column:10 color:4";
-    static constexpr int kWeightRows = 32;
-    static constexpr int kCout = 32, kTileH = 8, kTileW = 32, kPixels = kTileH * kTileW;
+// The first layer, from three colors to kCout channels. Weights are rows of the product | its depth:
+// "out | row column color", each axis padded to what a layer states, and both sides once more, to
+// kWeightRows and kDepth.
+template <int kCout_, int kKernel_, int kTileH_>
+struct FirstConvTraits {
+    static constexpr int kCout = kCout_, kKernel = kKernel_, kBorder = kKernel / 2;
+    static constexpr int kTileH = kTileH_, kTileW = 32, kPixels = kTileH * kTileW;
     static constexpr int kWarpsM = 8, kWarpsN = 1, kThreads = 256;
-    static constexpr int kRowsOfWarp = 32, kColumnsOfWarp = 32, kTilesM = 2, kTilesN = 4;
-    static constexpr int kPatchH = kTileH + 8, kPatchW = kTileW + 10, kDepth = 368;
-    static constexpr int kCopyBytes = kPatchH * kPatchW * 8, kSecond = kCopyBytes + 64;
+    static constexpr int kRowsOfWarp = kPixels / kWarpsM, kColumnsOfWarp = kCout;
+    static constexpr int kTilesM = kRowsOfWarp / 16, kTilesN = kColumnsOfWarp / 8;
+    static constexpr int kWeightRows = kCout;
+    static constexpr int kPairsOfRow = (kKernel + 1) / 2, kPairs = kKernel * kPairsOfRow;  // of taps
+    static constexpr int kDepth = (kPairs * 8 + 15) / 16 * 16;
+    static constexpr int kPatchH = kTileH + kKernel - 1, kPatchW = kTileW + kKernel + 1;
+    // The second copy lies half a cycle of banks on.
+    static constexpr int kCopyBytes = (kPatchH * kPatchW * 8 + 127) / 128 * 128;
+    static constexpr int kSecond = kCopyBytes + 64;
     static constexpr int kRowBytes = kDepth * 2 + 16;
     static constexpr int kPatchBytes = (kSecond + kCopyBytes + 127) / 128 * 128;
     static constexpr int kWorkBytes = kPatchBytes + kCout * kRowBytes;
     static constexpr int kOutBytes = kPixels * (kCout * 2 + 16);
     static constexpr int kSharedBytes = kWorkBytes > kOutBytes ? kWorkBytes : kOutBytes;
-    static_assert(kCopyBytes % 128 == 0, "the second copy lies half a cycle of banks on");
+    static_assert(kKernel % 2 == 1 && kRowsOfWarp % 16 == 0 && kColumnsOfWarp % 16 == 0);
+    static_assert(kRowBytes / 16 % 2 == 1, "eight rows of weights lie on different banks");
 };
 
-struct LastLayerTraits {
-    // As for the first layer. A column of the kernel has outputs of its own, which are added up.
-    static constexpr const char* kWeightOrder = "column:9 color:3 | row:9 channel:32";
-    static constexpr int kWeightRows = 32;
-    static constexpr int kCin = 32, kTileH = 8, kTileW = 32, kWideW = kTileW + 8;
-    static constexpr int kPatchH = kTileH + 8, kPatchW = kWideW;
-    static constexpr int kThreads = 320, kWarps = 10, kTilesM = 2, kTilesN = 4;
-    static constexpr int kPixelBytes = kCin * 2 + 16, kDepth = 288, kRowBytes = kDepth * 2 + 16;
+// The last layer, from kCin channels to three colors, with weights "column color | row channel". A
+// column of the kernel has outputs of its own, which are added up.
+template <int kCin_, int kKernel_, int kTileH_, int kWarps_>
+struct LastConvTraits {
+    static constexpr int kCin = kCin_, kKernel = kKernel_, kBorder = kKernel / 2;
+    static constexpr int kTileH = kTileH_, kTileW = 32, kWideW = kTileW + kKernel - 1;
+    static constexpr int kPatchH = kTileH + kKernel - 1, kPatchW = kWideW;
+    static constexpr int kWarps = kWarps_, kThreads = kWarps * 32;
+    static constexpr int kWeightRows = (kKernel * 3 + 15) / 16 * 16;
+    static constexpr int kTilesM = kTileH * kWideW / 16 / kWarps, kTilesN = kWeightRows / 8;
+    static constexpr int kDepth = kKernel * kCin;
+    static constexpr int kPixelBytes = kCin * 2 + 16, kRowBytes = kDepth * 2 + 16;
     static constexpr int kPatchBytes = kPatchH * kPatchW * kPixelBytes;
-    static constexpr int kSumPitch = 33;
+    static constexpr int kWorkBytes = kPatchBytes + kWeightRows * kRowBytes;
+    static constexpr int kSumPitch = kWeightRows + 1;
     static constexpr int kSumBytes = kTileH * kWideW * kSumPitch * 4;
-    static constexpr int kSharedBytes = kPatchBytes + 32 * kRowBytes;
-    static_assert(kSumBytes <= kPatchBytes);
+    static constexpr int kSharedBytes = kWorkBytes > kSumBytes ? kWorkBytes : kSumBytes;
+    static_assert(kKernel % 2 == 1 && kCin % 16 == 0);
+    static_assert(kTilesM * kWarps * 16 == kTileH * kWideW);
+    static_assert(kRowBytes / 16 % 2 == 1, "eight rows of weights lie on different banks");
+};
+
+struct FirstLayerTraits : FirstConvTraits<32, 9, 8> {
+    static constexpr const char* kWeightOrder = "out:32 | row:9 column:10 color:4";
+};
+struct LastLayerTraits : LastConvTraits<32, 9, 8, 10> {
+    static constexpr const char* kWeightOrder = "column:9 color:3 | row:9 channel:32";
 };
 
 //                          Cin Cout  k  s  up     tile   warps  BlockK stages
@@ -96,23 +120,7 @@ using Up1 = ConvTraits<128, 64, 2, 1, true, 8, 16, 4, 2, 64, 3>;
 using Up2 = ConvTraits<64, 32, 2, 1, true, 8, 16, 4, 1, 64, 3>;
 
 // Shared memory, in bytes, that a GPU must offer a block for all layers, and for the layers with
-// less of it; beside these kSharedBytes stand up to 7 KB of statistics.
+// less of it; beside these kSharedBytes stand up to 9 KB of statistics.
 constexpr int kRequiredSharedBytes = 150000, kRequiredSharedBytesSmall = 101000;
-
-// Calls `call` with a value of the traits that a number stands for.
-template <typename Call>
-int with_conv_traits(int kind, Call call) {
-    switch (kind) {
-        case kDown1: return call(Down1{});
-        case kDown2: return call(Down2{});
-        case kSame: return call(Same{});
-        case kUp1: return call(Up1{});
-        case kUp2: return call(Up2{});
-        case kSameWide: return call(SameWide{});
-        case kDown2Small: return call(Down2Small{});
-        case kSameSmall: return call(SameSmall{});
-    }
-    return cudaErrorInvalidValue;
-}
 
 }  // namespace styleforge::sm80

@@ -31,28 +31,34 @@ class Call(NamedTuple):
 
 def calls(told: abi.Abi) -> Iterator[Call]:
     """Every layer, dtype, precision and variant, and numbers that no layer has."""
-    yield from _sm80(told.sm80)
+    networks = told.sm80.networks
+    yield from _sm80(told.sm80, networks["full"])
     yield from _sm90(told.sm90)
+    yield from _sm80(told.sm80, networks["lite"])
+    first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
+    yield Call("styleforge_sm80_first", (len(networks), 0, False, first, 1))
+    yield Call("styleforge_sm80_last", (len(networks), 0, False, last, 1))
 
 
-def _sm80(told: abi.Sm80) -> Iterator[Call]:
+def _sm80(told: abi.Sm80, network: abi.Sm80Network) -> Iterator[Call]:
     sizes = list(itertools.product(SIZES, (1, 2)))
     for conv, dtype, residual, activated, (size, samples) in itertools.product(
-        told.convs.values(), told.dtypes.values(), (None, 8), (None, 16), sizes
+        network.convs.values(), told.dtypes.values(), (None, 8), (None, 16), sizes
     ):
         params = filled(abi.Sm80ConvParams())
         params.residual, params.activated = residual, activated
         params.tiling = _tiling(size, conv, conv.phases)
         yield Call("styleforge_sm80_conv", (conv.kind, dtype, params, samples))
-    yield Call("styleforge_sm80_conv", (len(told.convs), 0, filled(abi.Sm80ConvParams()), 1))
+    kinds = sum(len(each.convs) for each in told.networks.values())
+    yield Call("styleforge_sm80_conv", (kinds, 0, filled(abi.Sm80ConvParams()), 1))
     for dtype, in_bytes, (size, samples) in itertools.product(
         told.dtypes.values(), (False, True), sizes
     ):
         first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
-        first.tiling = _tiling(size, told.first, 1)
+        first.tiling = _tiling(size, network.first, 1)
         last.height, last.width = size
-        yield Call("styleforge_sm80_first", (dtype, in_bytes, first, samples))
-        yield Call("styleforge_sm80_last", (dtype, in_bytes, last, samples))
+        yield Call("styleforge_sm80_first", (network.number, dtype, in_bytes, first, samples))
+        yield Call("styleforge_sm80_last", (network.number, dtype, in_bytes, last, samples))
 
 
 def _sm90(told: abi.Sm90) -> Iterator[Call]:
