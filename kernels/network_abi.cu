@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "include/common/describe.h"
+#include "include/sm80/lite_traits.cuh"
 #include "include/sm80/params.cuh"
 #include "include/sm80/traits.cuh"
 #include "include/sm90/params.cuh"
@@ -16,45 +17,42 @@ namespace {
 
 std::string common_structs() {
     using N = NormParams;
+    using S = StatisticsParams;
     return object(
         {{"NormParams", layout(sizeof(N), {OFFSET(N, groups), OFFSET(N, gamma), OFFSET(N, beta),
-                                           OFFSET(N, count), OFFSET(N, eps)})}});
+                                           OFFSET(N, count), OFFSET(N, eps)})},
+         {"StatisticsParams", layout(sizeof(S), {OFFSET(S, entries), OFFSET(S, groups),
+                                                 OFFSET(S, tickets), OFFSET(S, group)})}});
 }
 
 std::string sm80_structs() {
     using T = sm80::Tiling;
-    using S = sm80::StatisticsParams;
     using C = sm80::ConvParams;
     using F = sm80::FirstLayerParams;
     using L = sm80::LastLayerParams;
     return object({
-        {"Tiling", layout(sizeof(T), {OFFSET(T, height), OFFSET(T, width), OFFSET(T, tile_h),
-                                      OFFSET(T, tile_w), OFFSET(T, rows), OFFSET(T, columns),
-                                      OFFSET(T, copies)})},
-        {"StatisticsParams", layout(sizeof(S), {OFFSET(S, tiles), OFFSET(S, groups),
-                                                OFFSET(S, tickets), OFFSET(S, group)})},
-        {"ConvParams", layout(sizeof(C), {OFFSET(C, x), OFFSET(C, norm), OFFSET(C, residual),
-                                          OFFSET(C, activated), OFFSET(C, weight), OFFSET(C, y),
-                                          OFFSET(C, statistics), OFFSET(C, tiling),
-                                          OFFSET(C, height), OFFSET(C, width), OFFSET(C, relu)})},
+        {"Tiling", layout(sizeof(T), {OFFSET(T, height), OFFSET(T, width), OFFSET(T, rows),
+                                      OFFSET(T, columns)})},
+        {"ConvParams",
+         layout(sizeof(C), {OFFSET(C, x), OFFSET(C, norm), OFFSET(C, residual),
+                            OFFSET(C, activated), OFFSET(C, weight), OFFSET(C, y),
+                            OFFSET(C, statistics), OFFSET(C, tiling), OFFSET(C, height),
+                            OFFSET(C, width)})},
         {"FirstLayerParams",
          layout(sizeof(F),
                 {OFFSET(F, x), OFFSET(F, weight), OFFSET(F, y), OFFSET(F, statistics),
                  OFFSET(F, tiling), OFFSET(F, height), OFFSET(F, width), OFFSET(F, range)})},
         {"LastLayerParams",
          layout(sizeof(L), {OFFSET(L, x), OFFSET(L, norm), OFFSET(L, weight), OFFSET(L, bias),
-                            OFFSET(L, y), OFFSET(L, height), OFFSET(L, width), OFFSET(L, padded_h),
+                            OFFSET(L, y), OFFSET(L, tiling), OFFSET(L, padded_h),
                             OFFSET(L, padded_w), OFFSET(L, range)})},
     });
 }
 
 std::string sm90_structs() {
-    using S = sm90::StatisticsParams;
     using C = sm90::ConvParams;
     using E = sm90::EdgeConvParams;
     return object({
-        {"StatisticsParams", layout(sizeof(S), {OFFSET(S, entries), OFFSET(S, groups),
-                                                OFFSET(S, tickets), OFFSET(S, group)})},
         {"ConvParams",
          layout(sizeof(C),
                 {OFFSET(C, x), OFFSET(C, norm), OFFSET(C, residual), OFFSET(C, activated),
@@ -83,32 +81,40 @@ std::string sm80_conv_kernels(const std::string& name, const char* type) {
     return object({{"plain", conv3x3("false")}});
 }
 
-std::string sm80_conv(const char* name, int kind) {
-    std::string text;
-    sm80::with_conv_traits(kind, [&](auto traits) {
-        using S = decltype(traits);
-#define KERNELS(dtype, number, type) {dtype, sm80_conv_kernels<S>(name, type)}
-        text = object({{"kind", number(kind)},
-                       {"tile_h", number(S::kTileH)},
-                       {"tile_w", number(S::kTileW)},
-                       {"block_k", number(S::kBlockK)},
-                       {"taps", number(S::kKernel * S::kKernel)},
-                       {"phases", number(S::kUpsample ? 4 : 1)},
-                       {"threads", number(S::kThreads)},
-                       {"shared_bytes", number(S::kSharedBytes)},
-                       {"kernels", object({SM80_DTYPES(KERNELS)})}});
-#undef KERNELS
-        return 0;
-    });
-    return text;
+// The channels at full, half and quarter size, between spaces.
+template <typename First, typename Down1, typename Down2>
+std::string widths() {
+    static_assert(First::kCout == Down1::kCin && Down1::kCout == Down2::kCin);
+    const std::string outer = number(First::kCout), middle = number(Down1::kCout);
+    return quoted((outer + " " + middle + " " + number(Down2::kCout)).c_str());
 }
 
-// `name` is that of the kernel.
+// `name` is that of the traits S.
 template <typename S>
-std::string sm80_edge(const std::string& name) {
+std::string sm80_conv(const char* name, int kind) {
+#define KERNELS(dtype, number, type) {dtype, sm80_conv_kernels<S>(name, type)}
+    return object({{"kind", number(kind)},
+                   {"tile_h", number(S::kTileH)},
+                   {"tile_w", number(S::kTileW)},
+                   {"block_k", number(S::kChunk)},
+                   {"taps", number(S::kTaps)},
+                   {"phases", number(S::kPhases)},
+                   {"threads", number(S::kThreads)},
+                   {"blocks", number(S::kBlocks)},
+                   {"shared_bytes", number(S::kSharedBytes)},
+                   {"occupied_bytes", number(S::kOccupiedBytes)},
+                   {"kernels", object({SM80_DTYPES(KERNELS)})}});
+#undef KERNELS
+}
+
+// `name` is that of the kernel, `traits` that of the traits S.
+template <typename S>
+std::string sm80_edge(const std::string& name, const std::string& traits) {
+    const auto one = [&](const char* type, const char* stored) {
+        return kernel("styleforge::sm80::" + name, {type, stored, "styleforge::sm80::" + traits});
+    };
     const auto of = [&](const char* type) {
-        return object({{"values", kernel("styleforge::sm80::" + name, {type, type})},
-                       {"bytes", kernel("styleforge::sm80::" + name, {type, "unsigned char"})}});
+        return object({{"values", one(type, type)}, {"bytes", one(type, "unsigned char")}});
     };
 #define KERNELS(dtype, number, type) {dtype, of(type)}
     return object({{"tile_h", number(S::kTileH)},
@@ -117,30 +123,67 @@ std::string sm80_edge(const std::string& name) {
                    {"rows", number(S::kWeightRows)},
                    {"weight_order", quoted(S::kWeightOrder)},
                    {"threads", number(S::kThreads)},
+                   {"blocks", number(S::kBlocks)},
                    {"shared_bytes", number(S::kSharedBytes)},
+                   {"occupied_bytes", number(S::kOccupiedBytes)},
                    {"kernels", object({SM80_DTYPES(KERNELS)})}});
 #undef KERNELS
 }
 
+#define EDGE(name, traits) sm80_edge<sm80::traits>(name, #traits)
+#define CONV(key, name) {key, sm80_conv<sm80::name>(#name, sm80::k##name)}
+
+std::string sm80_full() {
+    using namespace sm80;
+    return object({
+        {"number", number(0)},
+        {"widths", widths<FirstLayer, Down1, Down2>()},
+        {"end_kernel", number(FirstLayer::kKernel)},
+        {"convs",
+         object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same),
+                 CONV("same_wide", SameWide), CONV("up1", Up1), CONV("up2", Up2),
+                 CONV("down1_small", Down1Small), CONV("same_small", SameSmall),
+                 CONV("same_wide_small", SameWideSmall), CONV("up2_small", Up2Small)})},
+        {"first", EDGE("first_layer", FirstLayer)},
+        {"last", EDGE("last_layer", LastLayer)},
+        {"last_small", EDGE("last_layer", LastLayerSmall)},
+        {"required_shared_bytes", number(kRequiredSharedBytes)},
+        {"required_shared_bytes_small", number(kRequiredSharedBytesSmall)},
+    });
+}
+
+// None of its layers needs another one on a GPU with less shared memory.
+std::string sm80_lite() {
+    using namespace sm80;
+    return object({
+        {"number", number(1)},
+        {"widths", widths<LiteFirstLayer, LiteDown1, LiteDown2>()},
+        {"end_kernel", number(LiteFirstLayer::kKernel)},
+        {"convs", object({CONV("down1", LiteDown1), CONV("down2", LiteDown2),
+                          CONV("same", LiteSame), CONV("same_wide", LiteSameWide),
+                          CONV("up1", LiteUp1), CONV("up2", LiteUp2)})},
+        {"first", EDGE("first_layer", LiteFirstLayer)},
+        {"last", EDGE("last_layer", LiteLastLayer)},
+        {"last_small", EDGE("last_layer", LiteLastLayer)},
+        {"required_shared_bytes", number(kLiteRequiredSharedBytes)},
+        {"required_shared_bytes_small", number(kLiteRequiredSharedBytes)},
+    });
+}
+
+#undef CONV
+#undef EDGE
+
 std::string sm80_kernels() {
     using namespace sm80;
 #define NUMBERS(dtype, code, type) {dtype, number(code)}
-#define CONV(key, name) {key, sm80_conv(#name, k##name)}
     return object({
         {"source", quoted("network_sm80.cu")},
         {"target", quoted(kTarget)},
         {"dtypes", object({SM80_DTYPES(NUMBERS)})},
-        {"convs",
-         object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same), CONV("up1", Up1),
-                 CONV("up2", Up2), CONV("same_wide", SameWide), CONV("down2_small", Down2Small),
-                 CONV("same_small", SameSmall)})},
         {"weight_order", quoted(kWeightOrder)},
-        {"first", sm80_edge<FirstLayerTraits>("first_layer")},
-        {"last", sm80_edge<LastLayerTraits>("last_layer")},
-        {"required_shared_bytes", number(kRequiredSharedBytes)},
-        {"required_shared_bytes_small", number(kRequiredSharedBytesSmall)},
+        {"max_groups", number(kMaxGroups)},
+        {"networks", object({{"full", sm80_full()}, {"lite", sm80_lite()}})},
     });
-#undef CONV
 #undef NUMBERS
 }
 

@@ -8,3 +8,4 @@
 #include "include/sm80/conv3x3.cuh"
 #include "include/sm80/first_layer.cuh"
 #include "include/sm80/last_layer.cuh"
+#include "include/sm80/lite_traits.cuh"

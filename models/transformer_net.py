@@ -16,12 +16,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
+from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from kernels.ops.registry import OPS, statuses
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.inference import layerwise
 from models.inference.cpu import CpuExecutor
-from models.inference.cuda import PlanCache, unavailable_reason
+from models.inference.cuda import PlanCache
 from models.layers import ConvLayer, ResidualBlock, UpsampleConvLayer
 from models.network_config import FULL, NetworkConfig, network_config
 from models.precision import compute_dtype

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -26,6 +27,7 @@ from app.settings import settings_path
 from app.styles.library import Library, user_folder
 from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
 from app.version import styleforge_version
+from models.network_config import CONFIGS
 from models.precision import Precision
 from utils.devices import cuda_unavailable_reason, devices, resolve, title
 from utils.files.writable import write_error
@@ -291,17 +293,18 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _backends(device: torch.device) -> Iterator[Finding]:
-    """The backend of the whole network on a GPU, for each dtype."""
+    """The backend of the whole network on a GPU, for each network and dtype."""
     from kernels.network.dispatch import BACKENDS, available
 
     if device.type != "cuda":
         return
-    for dtype in dict.fromkeys(dtype for backend in BACKENDS for dtype in backend.dtypes):
-        names = [backend.name for backend in available(device, dtype)]
+    dtypes = dict.fromkeys(dtype for backend in BACKENDS for dtype in backend.dtypes)
+    for (name, network), dtype in itertools.product(CONFIGS.items(), dtypes):
+        names = [backend.name for backend in available(network, device, dtype)]
         kind = str(dtype).removeprefix("torch.")
         yield Finding(
             OK if names else NOTE,
-            f"network in {kind}: {f'backend {names[0]}' if names else 'layer by layer'}",
+            f"{name} network in {kind}: {f'backend {names[0]}' if names else 'layer by layer'}",
         )
 
 

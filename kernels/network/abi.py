@@ -25,22 +25,19 @@ class NormParams(Structure):
     ]
 
 
+class StatisticsParams(Structure):
+    """Mirror of StatisticsParams in include/common/welford.cuh."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("entries", "groups", "tickets")),
+        ("group", c_int),
+    ]
+
+
 class Tiling(Structure):
     """Mirror of sm80::Tiling."""
 
-    _fields_ = [
-        (name, c_int)
-        for name in ("height", "width", "tile_h", "tile_w", "rows", "columns", "copies")
-    ]
-
-
-class Sm80StatisticsParams(Structure):
-    """Mirror of sm80::StatisticsParams."""
-
-    _fields_ = [
-        *((name, c_void_p) for name in ("tiles", "groups", "tickets")),
-        ("group", c_int),
-    ]
+    _fields_ = [(name, c_int) for name in ("height", "width", "rows", "columns")]
 
 
 class Sm80ConvParams(Structure):
@@ -50,9 +47,9 @@ class Sm80ConvParams(Structure):
         ("x", c_void_p),
         ("norm", NormParams),
         *((name, c_void_p) for name in ("residual", "activated", "weight", "y")),
-        ("statistics", Sm80StatisticsParams),
+        ("statistics", StatisticsParams),
         ("tiling", Tiling),
-        *((name, c_int) for name in ("height", "width", "relu")),
+        *((name, c_int) for name in ("height", "width")),
     ]
 
 
@@ -61,7 +58,7 @@ class FirstLayerParams(Structure):
 
     _fields_ = [
         *((name, c_void_p) for name in ("x", "weight", "y")),
-        ("statistics", Sm80StatisticsParams),
+        ("statistics", StatisticsParams),
         ("tiling", Tiling),
         *((name, c_int) for name in ("height", "width")),
         ("range", c_void_p),
@@ -75,17 +72,9 @@ class LastLayerParams(Structure):
         ("x", c_void_p),
         ("norm", NormParams),
         *((name, c_void_p) for name in ("weight", "bias", "y")),
-        *((name, c_int) for name in ("height", "width", "padded_h", "padded_w")),
+        ("tiling", Tiling),
+        *((name, c_int) for name in ("padded_h", "padded_w")),
         ("range", c_void_p),
-    ]
-
-
-class Sm90StatisticsParams(Structure):
-    """Mirror of sm90::StatisticsParams."""
-
-    _fields_ = [
-        *((name, c_void_p) for name in ("entries", "groups", "tickets")),
-        ("group", c_int),
     ]
 
 
@@ -96,7 +85,7 @@ class Sm90ConvParams(Structure):
         ("x", c_void_p),
         ("norm", NormParams),
         *((name, c_void_p) for name in ("residual", "activated", "weight", "y")),
-        ("statistics", Sm90StatisticsParams),
+        ("statistics", StatisticsParams),
         *((name, c_int) for name in ("height", "width", "out_height", "out_width")),
         *((name, c_int) for name in ("tiles_long", "tiles_short", "across")),
     ]
@@ -109,7 +98,7 @@ class EdgeConvParams(Structure):
         ("x", c_void_p),
         ("norm", NormParams),
         *((name, c_void_p) for name in ("weight", "bias", "y")),
-        ("statistics", Sm90StatisticsParams),
+        ("statistics", StatisticsParams),
         ("range", c_void_p),
         *((name, c_int) for name in ("height", "width", "padded_height", "padded_width")),
         *((name, c_int) for name in ("strips", "rows")),
@@ -119,12 +108,11 @@ class EdgeConvParams(Structure):
 # By the library's name for a struct.
 STRUCTURES: dict[str, type[Structure]] = {
     "common.NormParams": NormParams,
+    "common.StatisticsParams": StatisticsParams,
     "sm80.Tiling": Tiling,
-    "sm80.StatisticsParams": Sm80StatisticsParams,
     "sm80.ConvParams": Sm80ConvParams,
     "sm80.FirstLayerParams": FirstLayerParams,
     "sm80.LastLayerParams": LastLayerParams,
-    "sm90.StatisticsParams": Sm90StatisticsParams,
     "sm90.ConvParams": Sm90ConvParams,
     "sm90.EdgeConvParams": EdgeConvParams,
 }
@@ -163,7 +151,9 @@ class Sm80Conv:
     taps: int
     phases: int  # 4 after upsampling
     threads: int
+    blocks: int  # on a multiprocessor, where its shared memory allows
     shared_bytes: int
+    occupied_bytes: int  # of the multiprocessor's, with what CUDA keeps
     kernels: Mapping[str, Mapping[str, str]]  # in C++, by dtype and variant, see `variant`
 
 
@@ -177,8 +167,25 @@ class Sm80Edge:
     rows: int  # of the product, padded
     weight_order: ProductAxes  # of the weights in memory
     threads: int
+    blocks: int
     shared_bytes: int
+    occupied_bytes: int
     kernels: Mapping[str, Mapping[str, str]]  # by dtype, and "values" or "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Sm80Network:
+    """The layers of one network of network_sm80.cu; shared memory in bytes, of a block."""
+
+    number: int
+    widths: tuple[int, ...]  # channels at full, half and quarter size
+    end_kernel: int
+    convs: Mapping[str, Sm80Conv]
+    first: Sm80Edge
+    last: Sm80Edge
+    last_small: Sm80Edge  # with less shared memory; the same where it needs little
+    required_shared_bytes: int
+    required_shared_bytes_small: int  # by the layers that need less; the same where none does
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +195,9 @@ class Sm80:
     source: str  # relative to `kernels/`
     target: str  # the least architecture, as CUDA calls it
     dtypes: Mapping[str, int]
-    convs: Mapping[str, Sm80Conv]
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
-    first: Sm80Edge
-    last: Sm80Edge
-    required_shared_bytes: int
-    required_shared_bytes_small: int
+    max_groups: int  # of blocks, whose statistics the next layer merges
+    networks: Mapping[str, Sm80Network]  # by the names of kernels/network/shapes.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,10 +302,21 @@ def _sm80(told: Mapping[str, Any]) -> Sm80:
         source=told["source"],
         target=told["target"],
         dtypes=told["dtypes"],
-        convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
         weight_order=tuple(told["weight_order"].split()),
+        max_groups=told["max_groups"],
+        networks={name: _sm80_network(network) for name, network in told["networks"].items()},
+    )
+
+
+def _sm80_network(told: Mapping[str, Any]) -> Sm80Network:
+    return Sm80Network(
+        number=told["number"],
+        widths=tuple(map(int, told["widths"].split())),
+        end_kernel=told["end_kernel"],
+        convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
         first=_sm80_edge(told["first"]),
         last=_sm80_edge(told["last"]),
+        last_small=_sm80_edge(told["last_small"]),
         required_shared_bytes=told["required_shared_bytes"],
         required_shared_bytes_small=told["required_shared_bytes_small"],
     )

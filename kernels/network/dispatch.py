@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from kernels.network import abi
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
 from kernels.network.plan import NetworkPlan
+from kernels.network.shapes import Dimensions, name_of
 from kernels.network.sm80 import DTYPES, Sm80Plan
 from kernels.network.sm90 import Sm90Plan
 from kernels.ops.registry import NETWORK
@@ -23,12 +25,12 @@ HOPPER = (9, 0)  # network_sm90.cu uses instructions that only this compute capa
 LAYER_BY_LAYER = "; runs layer by layer"
 
 
-# From (weights, num_residual_blocks, shape, dtype, device, library) and whether FP32 may be
-# multiplied as TF32, as `plan_for` describes them.
+# From (weights, network, shape, dtype, device, library) and whether FP32 may be multiplied as TF32,
+# as `plan_for` describes them.
 PlanFactory = Callable[
     [
         Mapping[str, Tensor],
-        int,
+        Dimensions,
         tuple[int, int, int],
         torch.dtype,
         torch.device,
@@ -49,8 +51,8 @@ class Backend:
         target: The least architecture as CUDA calls it; with "a", the only one, which is compiled
             for with its own instructions. The source states the same.
         dtypes: Of weights and activations.
-        reason: Why a GPU cannot run a dtype with it, in words; empty if it can. Without an Abi,
-            nothing is built yet and shared memory is not considered.
+        reason: Why a GPU cannot run a network in a dtype with it, in words; empty if it can.
+            Without an Abi, nothing is built yet and shared memory is not considered.
         plan: Makes its plan.
     """
 
@@ -58,30 +60,40 @@ class Backend:
     source: str
     target: str
     dtypes: tuple[torch.dtype, ...]
-    reason: Callable[[Gpu, torch.dtype, abi.Abi | None], str]
+    reason: Callable[[Gpu, Dimensions, torch.dtype, abi.Abi | None], str]
     plan: PlanFactory
 
 
-def _why_not_sm90(gpu: Gpu, dtype: torch.dtype, _: abi.Abi | None) -> str:
+def _why_not_sm90(gpu: Gpu, network: Dimensions, dtype: torch.dtype, _: abi.Abi | None) -> str:
     if gpu.capability != HOPPER:
         return "needs a Hopper GPU"
+    if name_of(network) != "full":
+        return "its layers are as wide as those of the full network"
     return "" if dtype in (*DTYPES, torch.float32) else _no_network_in(dtype)
 
 
 def _why_not_sm80(
-    gpu: Gpu,
-    dtype: torch.dtype,
-    required_shared_bytes: Callable[[abi.Sm80], int],
-    told: abi.Abi | None,
+    gpu: Gpu, network: Dimensions, dtype: torch.dtype, told: abi.Abi | None, *, small: bool
 ) -> str:
+    name = name_of(network)
+    if not name:
+        return f"the native kernels are for the widths of full and lite networks{LAYER_BY_LAYER}"
     if gpu.capability < (8, 0):
         return f"the native kernels need a GPU of compute capability 8.0{LAYER_BY_LAYER}"
     if dtype is torch.float32:
-        return f"the native kernels for FP32 need a Hopper GPU{LAYER_BY_LAYER}"
+        if name == "full":
+            return f"the native kernels for FP32 need a Hopper GPU{LAYER_BY_LAYER}"
+        return f"the {name} network has native kernels in FP16 and BF16 alone{LAYER_BY_LAYER}"
     if dtype not in DTYPES:
         return _no_network_in(dtype)
-    if told is not None and gpu.shared_bytes < required_shared_bytes(told.sm80):
+    if told is None:
+        return ""
+    layers = told.sm80.networks[name]
+    required = layers.required_shared_bytes_small if small else layers.required_shared_bytes
+    if gpu.shared_bytes < required:
         return f"this GPU has too little shared memory for the native kernels{LAYER_BY_LAYER}"
+    if small and required == layers.required_shared_bytes:
+        return "no layer of this network needs less shared memory"
     return ""
 
 
@@ -90,8 +102,8 @@ def _no_network_in(dtype: torch.dtype) -> str:
 
 
 def _sm80_plan(*, small: bool) -> PlanFactory:
-    return lambda weights, blocks, shape, dtype, device, library, _tf32: Sm80Plan(
-        weights, blocks, shape, dtype, device, library, small
+    return lambda weights, network, shape, dtype, device, library, _tf32: Sm80Plan(
+        weights, network, shape, dtype, device, library, small
     )
 
 
@@ -110,9 +122,7 @@ BACKENDS = (
         "network_sm80.cu",
         "80",
         (*DTYPES,),
-        lambda gpu, dtype, told: _why_not_sm80(
-            gpu, dtype, lambda sm80: sm80.required_shared_bytes, told
-        ),
+        partial(_why_not_sm80, small=False),
         _sm80_plan(small=False),
     ),
     Backend(
@@ -120,26 +130,28 @@ BACKENDS = (
         "network_sm80.cu",
         "80",
         (*DTYPES,),
-        lambda gpu, dtype, told: _why_not_sm80(
-            gpu, dtype, lambda sm80: sm80.required_shared_bytes_small, told
-        ),
+        partial(_why_not_sm80, small=True),
         _sm80_plan(small=True),
     ),
 )
 
 
 def available(
-    device: torch.device, dtype: torch.dtype, library: Network | None = None
+    network: Dimensions,
+    device: torch.device,
+    dtype: torch.dtype,
+    library: Network | None = None,
 ) -> tuple[Backend, ...]:
-    """The backends that can run `dtype` on a CUDA device, the fastest first.
+    """The backends that can run a network in `dtype` on a CUDA device, the fastest first.
 
     Args:
+        network: Its dimensions.
         device: A CUDA device.
         dtype: Of weights and activations.
         library: The network on that GPU; without it, shared memory is not considered.
     """
     gpu, told = Gpu.of(device), None if library is None else library.abi
-    return tuple(backend for backend in BACKENDS if not backend.reason(gpu, dtype, told))
+    return tuple(row for row in BACKENDS if not row.reason(gpu, network, dtype, told))
 
 
 def loaded(device: torch.device) -> Network:
@@ -151,13 +163,19 @@ def loaded(device: torch.device) -> Network:
     return build.handle(NETWORK).on(device)
 
 
-def unavailable_reason(device: torch.device, dtype: torch.dtype) -> str:
-    """Why the native network does not run there, in words; empty if it does. Builds nothing."""
-    return unsupported(device, dtype) or build.reason(NETWORK)
+def unavailable_reason(network: Dimensions, device: torch.device, dtype: torch.dtype) -> str:
+    """Why a network's native kernels do not run there, in words; empty if they do. Builds nothing.
+
+    Args:
+        network: Its dimensions.
+        device: Where it is to run.
+        dtype: Of weights and activations.
+    """
+    return unsupported(network, device, dtype) or build.reason(NETWORK)
 
 
-def unsupported(device: torch.device, dtype: torch.dtype) -> str:
-    """Why the native network cannot run there, built or not, in words; empty if it can."""
+def unsupported(network: Dimensions, device: torch.device, dtype: torch.dtype) -> str:
+    """Why they cannot run there, built or not, in words; empty if they can."""
     if device.type != "cuda":
         return f"no native network for the {device.type.upper()}"
     gpu, told = Gpu.of(device), None
@@ -166,13 +184,13 @@ def unsupported(device: torch.device, dtype: torch.dtype) -> str:
             told = loaded(device).abi
         except BuildError as error:
             return str(error)
-    reasons = [backend.reason(gpu, dtype, told) for backend in BACKENDS]
+    reasons = [backend.reason(gpu, network, dtype, told) for backend in BACKENDS]
     return "" if "" in reasons else reasons[-1]
 
 
 def plan_for(
     weights: Mapping[str, Tensor],
-    num_residual_blocks: int,
+    network: Dimensions,
     shape: tuple[int, int, int],
     dtype: torch.dtype,
     device: torch.device,
@@ -185,7 +203,7 @@ def plan_for(
 
     Args:
         weights: A published state dict, on any device.
-        num_residual_blocks: Of the network.
+        network: Its dimensions.
         shape: N, H, W of the pictures.
         dtype: Of activations in memory.
         device: A CUDA device.
@@ -198,7 +216,7 @@ def plan_for(
         BuildError: The library does not match this program.
     """
     library = library or loaded(device)
-    for row in available(device, dtype, library):
+    for row in available(network, device, dtype, library):
         if backend in ("", row.name):
-            return row.plan(weights, num_residual_blocks, shape, dtype, device, library, tf32)
+            return row.plan(weights, network, shape, dtype, device, library, tf32)
     raise ValueError(f"no backend {backend or 'of the network'} runs {dtype} on {device}")

@@ -17,6 +17,7 @@ class _Properties(Protocol):
     major: int
     minor: int
     shared_memory_per_block_optin: int
+    shared_memory_per_multiprocessor: int
     multi_processor_count: int
 
 
@@ -27,11 +28,13 @@ class Gpu:
     Attributes:
         capability: Its compute capability, such as (9, 0).
         shared_bytes: The most shared memory that a block can have, in bytes.
+        shared_bytes_of_multiprocessor: What the blocks of a multiprocessor have together.
         multiprocessors: How many it has.
     """
 
     capability: tuple[int, int]
     shared_bytes: int
+    shared_bytes_of_multiprocessor: int
     multiprocessors: int
 
     @classmethod
@@ -42,6 +45,7 @@ class Gpu:
         return cls(
             (found.major, found.minor),
             found.shared_memory_per_block_optin,
+            found.shared_memory_per_multiprocessor,
             _limit.get() or found.multi_processor_count,
         )
 

@@ -23,9 +23,9 @@ INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 class Network:
     """The network's layers on one GPU, which plans launch.
 
-    A launcher returns an error as a number, a CUresult, 0 for success. `dtype`, `kind` and
-    `precision` are the numbers of the description; with `in_bytes`, frames are read or pictures
-    written as uint8; `blocks` are those for each of the samples.
+    A launcher returns an error as a number, a CUresult, 0 for success. `dtype`, `kind`, `network`
+    and `precision` are the numbers of the description; with `in_bytes`, frames are read or
+    pictures written as uint8; `blocks` are those for each of the samples.
 
     Attributes:
         abi: What the library says of itself.
@@ -57,7 +57,12 @@ class Network:
         self.abi = told = abi.parse(images.description)
         self._sm80, self._sm90 = told.sm80, told.sm90
         self._dtypes = {number: name for name, number in told.sm80.dtypes.items()}
-        self._sm80_convs = {conv.kind: conv for conv in told.sm80.convs.values()}
+        self._networks = {network.number: network for network in told.sm80.networks.values()}
+        self._sm80_convs = {
+            conv.kind: conv
+            for network in self._networks.values()
+            for conv in network.convs.values()
+        }
         self._precisions = {row.number: row for row in told.sm90.precisions.values()}
         self._sm90_convs = {
             (row.number, conv.kind): conv
@@ -65,46 +70,62 @@ class Network:
             for conv in row.convs.values()
         }
 
-    # sm80: a block for each tile
+    # sm80 and sm90: as many persistent blocks as the plan says
 
     def styleforge_sm80_conv(
-        self, kind: int, dtype: int, params: abi.Sm80ConvParams, samples: int, stream: c_void_p
+        self,
+        kind: int,
+        dtype: int,
+        params: abi.Sm80ConvParams,
+        blocks: int,
+        samples: int,
+        stream: c_void_p,
     ) -> int:
-        """A 3x3 layer: a block for each tile."""
+        """A 3x3 layer."""
         conv = self._sm80_convs.get(kind)
         if conv is None:
             return INVALID_VALUE
         # What it activates, a layer of sm80 stores without a kernel of its own.
         variant = abi.variant(residual=bool(params.residual), activated=False)
         name = conv.kernels[self._dtypes[dtype]].get(variant)
-        tiling = params.tiling
-        grid = (tiling.rows * tiling.columns, tiling.copies, samples)
-        return self._launch(self._sm80.source, name, conv, grid, stream, params)
+        return self._launch(self._sm80.source, name, conv, (blocks, 1, samples), stream, params)
 
     def styleforge_sm80_first(
         self,
+        network: int,
         dtype: int,
         in_bytes: int,
         params: abi.FirstLayerParams,
+        blocks: int,
         samples: int,
         stream: c_void_p,
     ) -> int:
         """The first layer."""
-        first, tiling = self._sm80.first, params.tiling
-        name = first.kernels[self._dtypes[dtype]][_stored(in_bytes)]
-        grid = (tiling.rows * tiling.columns, 1, samples)
-        return self._launch(self._sm80.source, name, first, grid, stream, params)
+        row = self._networks.get(network)
+        if row is None:
+            return INVALID_VALUE
+        name = row.first.kernels[self._dtypes[dtype]][_stored(in_bytes)]
+        grid = (blocks, 1, samples)
+        return self._launch(self._sm80.source, name, row.first, grid, stream, params)
 
     def styleforge_sm80_last(
-        self, dtype: int, in_bytes: int, params: abi.LastLayerParams, samples: int, stream: c_void_p
+        self,
+        network: int,
+        small: int,
+        dtype: int,
+        in_bytes: int,
+        params: abi.LastLayerParams,
+        blocks: int,
+        samples: int,
+        stream: c_void_p,
     ) -> int:
-        """The last layer."""
-        last = self._sm80.last
+        """The last layer, with `small` the one that needs less shared memory."""
+        row = self._networks.get(network)
+        if row is None:
+            return INVALID_VALUE
+        last = row.last_small if small else row.last
         name = last.kernels[self._dtypes[dtype]][_stored(in_bytes)]
-        grid = (-(-params.width // last.tile_w), -(-params.height // last.tile_h), samples)
-        return self._launch(self._sm80.source, name, last, grid, stream, params)
-
-    # sm90: as many persistent blocks as the plan says
+        return self._launch(self._sm80.source, name, last, (blocks, 1, samples), stream, params)
 
     def styleforge_sm90_conv(
         self,

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from kernels.network.graph_plan import GraphPlan
+from kernels.network.shapes import Dimensions
 
 EPS = 1e-5
 # Launches a layer on a stream; True where frames and pictures are bytes.
@@ -25,7 +26,7 @@ class NetworkPlan(GraphPlan):
 
     Args:
         weights: A published state dict, on any device.
-        num_residual_blocks: Of the network.
+        network: Its dimensions.
         shape: N, H, W of the pictures.
         dtype: Of activations in memory.
         device: A CUDA device.
@@ -34,7 +35,7 @@ class NetworkPlan(GraphPlan):
     def __init__(
         self,
         weights: Mapping[str, Tensor],
-        num_residual_blocks: int,
+        network: Dimensions,
         shape: tuple[int, int, int],  # N, H, W
         dtype: torch.dtype,
         device: torch.device,
@@ -44,7 +45,7 @@ class NetworkPlan(GraphPlan):
         self._refill: list[Callable[[Mapping[str, Tensor]], None]] = []
         self._groups: dict[str, list[Step]] = {}
         with torch.cuda.device(device):
-            self._lay_out(num_residual_blocks, *shape[1:])
+            self._lay_out(network, *shape[1:])
             self.set_weights(weights)
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
@@ -63,12 +64,13 @@ class NetworkPlan(GraphPlan):
 
     # Layout
 
-    def _lay_out(self, blocks: int, height: int, width: int) -> None:
+    def _lay_out(self, network: Dimensions, height: int, width: int) -> None:
+        outer, between, inner = network.widths
         size, full = (height, width), (-(-height // 4) * 4, -(-width // 4) * 4)
         half, quarter = (full[0] // 2, full[1] // 2), (full[0] // 4, full[1] // 4)
-        large, middle = self._buffer(full, 32), self._buffer(half, 64)
-        small, inside, outside = (self._buffer(quarter, 128) for _ in range(3))
-        sums = [self._buffer(quarter, 128) for _ in range(2)]
+        large, middle = self._buffer(full, outer), self._buffer(half, between)
+        small, inside, outside = (self._buffer(quarter, inner) for _ in range(3))
+        sums = [self._buffer(quarter, inner) for _ in range(2)]
 
         self._begin("encoder")
         self._first(large, size, full)
@@ -77,7 +79,7 @@ class NetworkPlan(GraphPlan):
 
         self._begin("residual blocks")
         x, norm, residual = small, "in3", None
-        for number in range(1, blocks + 1):
+        for number in range(1, network.num_residual_blocks + 1):
             keep, name = sums[number % 2], f"res{number}"
             # The first block's input has passed a ReLU; the later ones are sums, without.
             self._layer(f"{name}.conv1", norm, x, inside, residual=residual, activated=keep)
@@ -157,6 +159,12 @@ class NetworkPlan(GraphPlan):
                 step(stream, in_bytes)
 
         return submit
+
+
+def role_of(conv: str) -> str:
+    """What a 3x3 convolution does, as the libraries name their layers."""
+    roles = {"conv2": "down1", "conv3": "down2", "deconv1": "up1", "deconv2": "up2"}
+    return roles.get(conv, "same")
 
 
 def norm_after(conv: str) -> str:

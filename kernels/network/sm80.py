@@ -1,8 +1,7 @@
-"""The plan for any GPU of compute capability 8.0 or more: a block per tile, network_sm80.cu."""
+"""The plan for any GPU of compute capability 8.0 or more: network_sm80.cu."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 
@@ -10,24 +9,29 @@ import torch
 from torch import Tensor
 
 from kernels.network import abi
-from kernels.network.abi import Sm80, Sm80Conv, Sm80Edge
+from kernels.network.abi import Sm80Conv, Sm80Edge, Sm80Network
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
-from kernels.network.plan import EPS, NetworkPlan, norm_after
+from kernels.network.plan import EPS, NetworkPlan, norm_after, role_of
+from kernels.network.shapes import Dimensions, name_of
 from kernels.weight_transforms import as_matrix, phase_weight
 
 DTYPES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
 
-# The layers by input and output channels; those of 128 channels depend on the size.
-CONVS = {(32, 64): "down1", (64, 128): "down2", (128, 64): "up1", (64, 32): "up2"}
+# A tile of 16x16 of a layer that keeps its size takes as long as this many of 8x16; on an H200, 27
+# and 18 us.
+COST_OF_WIDE_TILE = 1.5
+# What the layers that need less shared memory are made for: a multiprocessor of compute capability
+# 8.6, 8.9 or 12.0.
+SMALL_SHARED_BYTES = 100 * 1024
 
 
 class Sm80Plan(NetworkPlan):
-    """The network in FP16 or BF16, a block of threads for each tile.
+    """The network in FP16 or BF16, as blocks of threads that take tiles turn by turn.
 
     Args:
         weights: This and the next four arguments are those of NetworkPlan.
-        num_residual_blocks: Of the network.
+        network: Its dimensions, of one that has kernels.
         shape: N, H, W of the pictures.
         dtype: torch.float16 or torch.bfloat16.
         device: A CUDA device.
@@ -38,28 +42,32 @@ class Sm80Plan(NetworkPlan):
     def __init__(
         self,
         weights: Mapping[str, Tensor],
-        num_residual_blocks: int,
+        network: Dimensions,
         shape: tuple[int, int, int],
         dtype: torch.dtype,
         device: torch.device,
         library: Network,
         small: bool = False,
     ) -> None:
-        self._traits = library.abi.sm80
+        sm80 = library.abi.sm80
+        self._traits = sm80.networks[name_of(network)]
         self._library = library
-        self._code = self._traits.dtypes[DTYPES[dtype]]
-        self._blocks = Gpu.of(device).multiprocessors
+        self._weight_order = sm80.weight_order
+        self._max_groups = sm80.max_groups
+        self._code = sm80.dtypes[DTYPES[dtype]]
+        self._gpu = Gpu.of(device)
         self._small = small
         self._norms: dict[str, abi.NormParams] = {}
-        super().__init__(weights, num_residual_blocks, shape, dtype, device)
+        super().__init__(weights, network, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
         traits = self._traits.first
         pack = partial(first_weight, layer=traits)
         size_of_weight = traits.rows, traits.depth
         weight = self._filled("conv1.conv2d.weight", pack, size_of_weight, self.dtype)
-        tile = traits.tile_h, traits.tile_w
-        statistics, tiling = self._statistics("in1", 32, padded, tile, 1)
+        tiling = _tiling(padded, traits)
+        blocks = self._blocks(tiling, traits)
+        statistics = self._statistics("in1", y.shape[-1], blocks)
         arguments = [
             abi.FirstLayerParams(
                 x.data_ptr(), weight.data_ptr(), y.data_ptr(), statistics, tiling, *size,
@@ -67,9 +75,12 @@ class Sm80Plan(NetworkPlan):
             )
             for x in (self._x, self.frames)
         ]  # fmt: skip
-        launch, dtype, samples = self._library.styleforge_sm80_first, self._code, self.samples
+        launch, samples = self._library.styleforge_sm80_first, self.samples
+        network, dtype = self._traits.number, self._code
         self._launch(
-            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
+            lambda stream, in_bytes: launch(
+                network, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
+            )
         )
 
     def _layer(
@@ -85,12 +96,12 @@ class Sm80Plan(NetworkPlan):
     ) -> None:
         into, out = x.shape[-1], y.shape[-1]
         size, tiled = (x.shape[1], x.shape[2]), (x.shape[1] // stride, x.shape[2] // stride)
-        traits = self._conv(into, out, size)
-        pack = partial(layer_weight, conv=traits, order=self._traits.weight_order)
+        traits = self._conv(role_of(conv), size)
+        pack = partial(layer_weight, conv=traits, order=self._weight_order)
         elements = traits.phases * traits.taps * into * out
         weight = self._filled(f"{conv}.conv2d.weight", pack, (elements,), self.dtype)
-        tile = traits.tile_h, traits.tile_w
-        statistics, tiling = self._statistics(norm_after(conv), out, tiled, tile, traits.phases)
+        tiling = _tiling(tiled, traits)
+        blocks = self._blocks(tiling, traits)
         arguments = abi.Sm80ConvParams(
             x.data_ptr(),
             self._norms[norm],
@@ -98,90 +109,116 @@ class Sm80Plan(NetworkPlan):
             None if activated is None else activated.data_ptr(),
             weight.data_ptr(),
             y.data_ptr(),
-            statistics,
+            self._statistics(norm_after(conv), out, blocks),
             tiling,
             *size,
-            int(residual is None),
         )
-        launch, dtype, samples = self._library.styleforge_sm80_conv, self._code, self.samples
-        kind = traits.kind
-        self._launch(lambda stream, _: launch(kind, dtype, arguments, samples, stream))
+        launch, samples = self._library.styleforge_sm80_conv, self.samples
+        kind, dtype = traits.kind, self._code
+        self._launch(lambda stream, _: launch(kind, dtype, arguments, blocks, samples, stream))
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
-        traits = self._traits.last
+        traits = self._traits.last_small if self._small else self._traits.last
         pack = partial(last_weight, layer=traits)
         size_of_weight = traits.rows, traits.depth
         weight = self._filled("deconv3.conv2d.weight", pack, size_of_weight, self.dtype)
         bias = self._filled("deconv3.conv2d.bias", lambda b: b, (3,))
+        tiling = _tiling(size, traits)
+        blocks = self._blocks(tiling, traits)
         arguments = [
             abi.LastLayerParams(x.data_ptr(), self._norms[norm], weight.data_ptr(), bias.data_ptr(),
-                  y.data_ptr(), *size, x.shape[1], x.shape[2], self.ranges.data_ptr())
+                  y.data_ptr(), tiling, x.shape[1], x.shape[2], self.ranges.data_ptr())
             for y in (self._y, self.pictures)
         ]  # fmt: skip
-        launch, dtype, samples = self._library.styleforge_sm80_last, self._code, self.samples
+        launch, samples = self._library.styleforge_sm80_last, self.samples
+        network, small, dtype = self._traits.number, int(self._small), self._code
         self._launch(
-            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
+            lambda stream, in_bytes: launch(
+                network, small, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
+            )
         )
 
-    def _conv(self, into: int, out: int, size: tuple[int, int]) -> Sm80Conv:
-        """The layer for `into` to `out` channels and an input of `size`."""
-        name = conv_name(
-            self._traits, into, out, size, self.samples, self._blocks, small=self._small
-        )
+    def _conv(self, role: str, size: tuple[int, int]) -> Sm80Conv:
+        name = conv_name(self._traits, role, size, self._gpu, self.samples, small=self._small)
         return self._traits.convs[name]
 
-    def _statistics(
-        self, name: str, channels: int, size: tuple[int, int], tile: tuple[int, int], copies: int
-    ) -> tuple[abi.Sm80StatisticsParams, abi.Tiling]:
-        rows, columns = -(-size[0] // tile[0]), -(-size[1] // tile[1])
-        tiles = rows * columns * copies
-        group = math.ceil(math.sqrt(tiles))
-        groups, n, device = -(-tiles // group), self.samples, self.device
-        of_tiles = self._keep(torch.zeros(n, tiles, channels, 2, device=device))
-        of_groups = self._keep(torch.zeros(n, groups, channels, 4, device=device))
-        tickets = self._keep(torch.zeros(n, groups, dtype=torch.int32, device=device))
+    def _blocks(self, tiling: abi.Tiling, layer: Sm80Conv | Sm80Edge) -> int:
+        tiles = tiling.rows * tiling.columns
+        return blocks_of(layer, tiles, self._gpu, self.samples, small=self._small)
+
+    def _statistics(self, name: str, channels: int, blocks: int) -> abi.StatisticsParams:
+        group = -(-blocks // self._max_groups)
+        groups, n = -(-blocks // group), self.samples
+        entries = self._keep(torch.zeros(n, blocks, channels, 4, device=self.device))
+        merged = self._keep(torch.zeros(n, groups, channels, 4, device=self.device))
+        tickets = self._keep(torch.zeros(n, groups, dtype=torch.int32, device=self.device))
         gamma, beta = (
             self._filled(f"{name}.{part}", lambda w: w, (channels,)) for part in ("weight", "bias")
         )
         self._norms[name] = abi.NormParams(
-            of_groups.data_ptr(), gamma.data_ptr(), beta.data_ptr(), groups, EPS
+            merged.data_ptr(), gamma.data_ptr(), beta.data_ptr(), groups, EPS
         )
-        pointers = of_tiles.data_ptr(), of_groups.data_ptr(), tickets.data_ptr()
-        tiling = abi.Tiling(*size, *tile, rows, columns, copies)
-        return abi.Sm80StatisticsParams(*pointers, group), tiling
+        return abi.StatisticsParams(
+            entries.data_ptr(), merged.data_ptr(), tickets.data_ptr(), group
+        )
 
 
 def conv_name(
-    traits: Sm80,
-    into: int,
-    out: int,
+    layers: Sm80Network,
+    role: str,
     size: tuple[int, int],
-    samples: int,
-    multiprocessors: int,
+    gpu: Gpu,
+    samples: int = 1,
     *,
     small: bool,
 ) -> str:
-    """Which of the 3x3 layers of the library runs, by its name there.
+    """Which 3x3 layer of the library runs, by its name there.
 
     Args:
-        traits: What the library says of itself.
-        into: Input channels.
-        out: Output channels.
-        size: Height and width of the input, in pixels.
+        layers: What the library says of the network's layers.
+        role: What the layer does, see `role_of`.
+        size: Height and width of its input, in pixels.
+        gpu: Where it runs.
         samples: Pictures at once.
-        multiprocessors: Of the GPU.
         small: Whether to run the layers that need less shared memory.
     """
-    name = CONVS.get((into, out))
-    if name is not None:
-        return "down2_small" if name == "down2" and small else name
+
+    def variant(name: str) -> str:
+        return f"{name}_small" if small and f"{name}_small" in layers.convs else name
+
+    def rounds(name: str) -> int:
+        tiling = _tiling(size, layers.convs[name])
+        return -(-tiling.rows * tiling.columns * samples // gpu.multiprocessors)
+
+    if role != "same":
+        return variant(role)
+    same, wide = variant("same"), variant("same_wide")
+    return wide if rounds(wide) * COST_OF_WIDE_TILE < rounds(same) else same
+
+
+def blocks_of(
+    layer: Sm80Conv | Sm80Edge, tiles: int, gpu: Gpu, samples: int = 1, *, small: bool
+) -> int:
+    """The blocks of a layer for each sample: all that the GPU runs at once, evenly loaded.
+
+    Args:
+        layer: What the library says of it.
+        tiles: Of a sample.
+        gpu: Where it runs.
+        samples: Pictures at once.
+        small: Whether to use no more shared memory than a GPU that needs the smaller layers has.
+    """
+    available = gpu.shared_bytes_of_multiprocessor
     if small:
-        return "same_small"
-    # Where one wave of blocks covers the input, one block on a multiprocessor is faster;
-    # beyond that, two.
-    same = traits.convs["same"]
-    tiles = -(-size[0] // same.tile_h) * -(-size[1] // same.tile_w) * samples
-    return "same_wide" if tiles > multiprocessors else "same"
+        available = min(available, SMALL_SHARED_BYTES)
+    at_once = max(1, min(layer.blocks, available // layer.occupied_bytes))
+    slots = max(1, gpu.multiprocessors * at_once // samples)
+    return -(-tiles // -(-tiles // slots))
+
+
+def _tiling(size: tuple[int, int], layer: Sm80Conv | Sm80Edge) -> abi.Tiling:
+    height, width = size
+    return abi.Tiling(height, width, -(-height // layer.tile_h), -(-width // layer.tile_w))
 
 
 def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tensor:
@@ -190,7 +227,7 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tens
     Args:
         weight: [Cout, Cin, 3, 3].
         conv: The layer.
-        order: The axes phase, tap, block, out and channel, outermost first.
+        order: The axes block, tap, phase, out and channel, outermost first.
 
     Returns:
         One dimension for each axis, dense.
@@ -204,7 +241,7 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tens
 
 
 def first_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
-    """Reorder the weights of the first layer, [32, 3, 9, 9], as its kernel reads them.
+    """Reorder the weights of the first layer, [C, 3, k, k], as its kernel reads them.
 
     Returns:
         [layer.rows, layer.depth].
@@ -213,7 +250,7 @@ def first_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
 
 
 def last_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
-    """Reorder the weights of the last layer, [3, 32, 9, 9], as its kernel reads them.
+    """Reorder the weights of the last layer, [3, C, k, k], as its kernel reads them.
 
     Returns:
         [layer.rows, layer.depth].

@@ -12,10 +12,8 @@ from kernels.network import abi
 from kernels.network import sm90_layout as layout
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
-from kernels.network.plan import EPS, NetworkPlan, norm_after
-
-# The layers by input and output channels; those of 128 channels depend on the size.
-CONVS = {(32, 64): "down1", (64, 128): "down2", (128, 64): "up1", (64, 32): "up2"}
+from kernels.network.plan import EPS, NetworkPlan, norm_after, role_of
+from kernels.network.shapes import Dimensions
 
 
 class Sm90Plan(NetworkPlan):
@@ -23,7 +21,7 @@ class Sm90Plan(NetworkPlan):
 
     Args:
         weights: This and the next four arguments are those of NetworkPlan.
-        num_residual_blocks: Of the network.
+        network: Its dimensions, of one as wide as the full network.
         shape: N, H, W of the pictures.
         dtype: torch.float16, torch.bfloat16 or torch.float32.
         device: A CUDA device of compute capability 9.0.
@@ -34,7 +32,7 @@ class Sm90Plan(NetworkPlan):
     def __init__(
         self,
         weights: Mapping[str, Tensor],
-        num_residual_blocks: int,
+        network: Dimensions,
         shape: tuple[int, int, int],
         dtype: torch.dtype,
         device: torch.device,
@@ -51,12 +49,12 @@ class Sm90Plan(NetworkPlan):
         self._precision = self._traits.precisions[name]
         self._blocks = Gpu.of(device).multiprocessors
         self._norms: dict[str, abi.NormParams] = {}
-        super().__init__(weights, num_residual_blocks, shape, dtype, device)
+        super().__init__(weights, network, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
         strips = layout.Strips.of(padded, self._precision.first.width, self._blocks)
         weight = self._edge_weight("conv1", layout.first_weight)
-        statistics = self._statistics("in1", 32, strips.blocks)
+        statistics = self._statistics("in1", y.shape[-1], strips.blocks)
         launch, samples = self._library.styleforge_sm90_first, self.samples
         number = self._precision.number
         sources = self._x.data_ptr(), self.frames.data_ptr()
@@ -86,11 +84,11 @@ class Sm90Plan(NetworkPlan):
     ) -> None:
         into, out = x.shape[-1], y.shape[-1]
         size, tiled = (x.shape[1], x.shape[2]), (x.shape[1] // stride, x.shape[2] // stride)
-        name, precision = CONVS.get((into, out)), self._precision
-        if name is None:
+        role, precision = role_of(conv), self._precision
+        if role == "same":  # depends on the size
             traits = layout.residual_conv(size, self._blocks, precision)
         else:
-            traits = precision.convs[name]
+            traits = precision.convs[role]
         tiles = layout.Tiles.of(tiled, traits.tile_long, self._blocks)
         order = self._traits.weight_order
         pack = partial(layout.layer_weight, conv=traits, precision=precision, order=order)
@@ -117,7 +115,7 @@ class Sm90Plan(NetworkPlan):
         arguments = [
             abi.EdgeConvParams(
                 x.data_ptr(), self._norms[norm], weight.data_ptr(), bias.data_ptr(), y.data_ptr(),
-                abi.Sm90StatisticsParams(), self.ranges.data_ptr(), *size, x.shape[1], x.shape[2],
+                abi.StatisticsParams(), self.ranges.data_ptr(), *size, x.shape[1], x.shape[2],
                 strips.count, strips.rows,
             )
             for y in (self._y, self.pictures)
@@ -138,7 +136,7 @@ class Sm90Plan(NetworkPlan):
         elements = traits.kernel_rows * traits.weight_rows * traits.weight_depth
         return self._weight(conv, packed, elements * precision.operand_copies)
 
-    def _statistics(self, name: str, channels: int, blocks: int) -> abi.Sm90StatisticsParams:
+    def _statistics(self, name: str, channels: int, blocks: int) -> abi.StatisticsParams:
         group = -(-blocks // self._traits.max_groups)
         groups, n = -(-blocks // group), self.samples
         entries = self._keep(torch.zeros(n, blocks, 128, 4, device=self.device))
@@ -150,6 +148,6 @@ class Sm90Plan(NetworkPlan):
         self._norms[name] = abi.NormParams(
             merged.data_ptr(), gamma.data_ptr(), beta.data_ptr(), groups, EPS
         )
-        return abi.Sm90StatisticsParams(
+        return abi.StatisticsParams(
             entries.data_ptr(), merged.data_ptr(), tickets.data_ptr(), group
         )

@@ -13,7 +13,7 @@ from kernels.network.graph_plan import GraphPlan
 from kernels.ops.registry import NETWORK, use_native
 from models.inference import layerwise
 from models.inference.layerwise_plan import LayerwisePlan, LoadableNetwork
-from models.network_config import FULL, NetworkConfig
+from models.network_config import NetworkConfig
 
 PLANS_KEPT = 2  # input sizes; each plan holds its buffers
 
@@ -65,8 +65,7 @@ class PlanCache:
         half = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
         native = (
             half in (None, torch.float16)
-            and not _other_shape(network)
-            and not dispatch.unsupported(device, dtype)
+            and not dispatch.unsupported(network, device, dtype)
             and use_native(NETWORK)
         )
         # Autocast's FP16 factors have the 11 bits of TF32; only stored values have fewer.
@@ -86,8 +85,7 @@ class PlanCache:
                 layers = self._layers(network, device, dtype)
                 plan = LayerwisePlan(layers, self._weights, shape, dtype, device, native=operations)
             elif plan is None:
-                blocks = network.num_residual_blocks
-                plan = dispatch.plan_for(self._weights, blocks, shape, dtype, device, tf32=tf32)
+                plan = dispatch.plan_for(self._weights, network, shape, dtype, device, tf32=tf32)
             elif version is None or made != version:
                 plan.set_weights(self._weights)
         self._plans[key] = version, plan
@@ -98,20 +96,3 @@ class PlanCache:
     def forget_weights(self) -> None:
         """Collect the weights again for the next plan: their tensors may have been replaced."""
         self._weights = None
-
-
-def unavailable_reason(network: NetworkConfig, device: torch.device, dtype: torch.dtype) -> str:
-    """Say why the native network cannot run; "" if it can.
-
-    Args:
-        network: The dimensions of the network.
-        device: Where it is to run.
-        dtype: Of its weights.
-    """
-    return _other_shape(network) or dispatch.unavailable_reason(device, dtype)
-
-
-def _other_shape(network: NetworkConfig) -> str:
-    if (network.widths, network.end_kernel) == (FULL.widths, FULL.end_kernel):
-        return ""
-    return "the native kernels are for networks as wide as the full one; runs layer by layer"

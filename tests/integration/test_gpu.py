@@ -14,9 +14,10 @@ from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from app.styles.library import BUILTIN
 from kernels.network.dispatch import HOPPER, plan_for, unavailable_reason
+from kernels.network.plan import NetworkPlan
 from models.checkpoints import load_checkpoint
 from models.inference.frame_pipeline import PipelinedRunner, SingleFrameRunner, is_broken
-from models.network_config import network_config
+from models.network_config import FULL, LITE, network_config
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
@@ -89,7 +90,7 @@ def test_what_runs_names_the_gpu_and_why_nothing_faster_does(engine, gpu, native
         engine.configure(replace(gpu, precision=precision))
         running = engine.process(Frame(picture())).running
         assert torch.cuda.get_device_name(0) in running.device
-        reason = unavailable_reason(torch.device("cuda:0"), precision.value.dtype)
+        reason = unavailable_reason(FULL, torch.device("cuda:0"), precision.value.dtype)
         assert running.limitations == ((reason,) if reason else ())
 
 
@@ -124,17 +125,24 @@ def pictures(count, height, width):
     return torch.stack(stack).permute(0, 3, 1, 2).cuda()
 
 
+WEIGHTS = ["weights", "lite"]  # files of a style: its full and its lite network
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize(
     "shape", [(1, 16, 16), (1, 17, 35), (3, 64, 96), (1, 131, 199), (1, 480, 640)], ids=str
 )
-def test_the_native_network_is_as_near_to_float64_as_pytorch(candy, native_kernels, shape, dtype):
-    x = pictures(*shape)
+def test_the_native_network_is_as_near_to_float64_as_pytorch(
+    candy, native_kernels, shape, dtype, weights
+):
+    x, fused = pictures(*shape), candy("fused", dtype, weights)
     with torch.inference_mode():
-        exact = candy("baseline", torch.float64)(x.double())
-        theirs = candy("baseline", dtype)(x.to(dtype)).double()
-        ours = candy("fused", dtype)(x.to(dtype).contiguous(memory_format=torch.channels_last))
-    assert unavailable_reason(x.device, dtype) == ""
+        exact = candy("baseline", torch.float64, weights)(x.double())
+        theirs = candy("baseline", dtype, weights)(x.to(dtype)).double()
+        ours = fused(x.to(dtype).contiguous(memory_format=torch.channels_last))
+        assert isinstance(fused.plan(shape, x.device), NetworkPlan)
+    assert unavailable_reason(fused.shape, x.device, dtype) == ""
     assert ours.shape == exact.shape
     ours = ours.double()
     assert (ours - exact).abs().max() <= 2 * (theirs - exact).abs().max() + 1e-3
@@ -153,12 +161,12 @@ def test_in_fp32_every_value_is_within_its_bound(style, native_kernels, monkeypa
     assert (actual - expected).abs().max() <= bound * expected.abs().max()
 
 
-# With every style that ships, against float64 on 0-255. Lite networks run on PyTorch around the
-# native norm, and so do full ones where a GPU has no native network in that precision.
+# With every style that ships, against float64 on 0-255. Where a GPU has no native network in that
+# precision, it runs layer by layer; lite networks do so in FP32.
 
 
 @pytest.mark.parametrize("size", [(240, 320), (203, 331)], ids=str)
-@pytest.mark.parametrize("weights", ["weights", "lite"])
+@pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("style", STYLES)
 def test_every_style_is_right_end_to_end(style, weights, size, native_kernels, full_precision):
     x = pictures(1, *size)
@@ -175,15 +183,31 @@ def test_every_style_is_right_end_to_end(style, weights, size, native_kernels, f
         assert 10 * np.log10(255**2 / error) >= least_db, dtype
 
 
-PLANS = {"fastest": {}, "sm80": {"backend": "sm80"}, "sm80-small": {"backend": "sm80-small"}}
+# The file of the weights, and the backend: by default the fastest.
+PLANS = {
+    "fastest": ("weights", ""),
+    "sm80": ("weights", "sm80"),
+    "sm80-small": ("weights", "sm80-small"),
+    "lite": ("lite", ""),
+}
+
+
+def state_of(plan):
+    return load_checkpoint(BUILTIN / "candy" / f"{PLANS[plan][0]}.safetensors")
+
+
+def made(plan, shape, dtype=torch.float16, state=None):
+    """A plan of Candy, or of another state dict for the same network."""
+    state = state or state_of(plan)
+    network, device, backend = network_config(state), torch.device("cuda:0"), PLANS[plan][1]
+    return plan_for(state, network, shape, dtype, device, backend=backend)
 
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_bytes_are_the_rounded_picture(native_kernels, plan):
-    state = load_checkpoint(BUILTIN / "candy" / "weights.safetensors")
-    device, x = torch.device("cuda:0"), pictures(2, 131, 199)
+    x = pictures(2, 131, 199)
     with torch.inference_mode():
-        plan = plan_for(state, 5, (2, 131, 199), torch.float16, device, **PLANS[plan])
+        plan = made(plan, (2, 131, 199))
         expected = plan(x.half()).permute(0, 2, 3, 1).float().clamp(0, 255)
         plan.frames.copy_(x.permute(0, 2, 3, 1))
         plan.replay()
@@ -194,13 +218,13 @@ def test_bytes_are_the_rounded_picture(native_kernels, plan):
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0.0])
 def test_a_broken_picture_is_told_from_its_range(native_kernels, plan, bad):
-    state = dict(load_checkpoint(BUILTIN / "candy" / "weights.safetensors"))
+    state = dict(state_of(plan))
     for part in ("weight", "bias"):  # zero makes one constant of the whole picture
         name = f"deconv3.conv2d.{part}"
         state[name] = torch.full_like(state[name], bad)
     with torch.inference_mode():
-        shape, device = (1, 64, 96), torch.device("cuda:0")
-        plan = plan_for(state, 5, shape, torch.float16, device, **PLANS[plan])
+        shape = 1, 64, 96
+        plan = made(plan, shape, state=state)
         plan.frames.copy_(pictures(*shape).permute(0, 2, 3, 1))
         plan.replay()
     assert is_broken(plan.ranges.cpu())
@@ -212,20 +236,20 @@ def test_a_broken_picture_is_told_from_its_range(native_kernels, plan, bad):
 def test_the_sm80_network_is_as_near_to_float64_as_pytorch(
     candy, native_kernels, plan, shape, dtype
 ):
-    state, x = candy("baseline", torch.float32).state_dict(), pictures(*shape)
+    x = pictures(*shape)
     with torch.inference_mode():
         exact = candy("baseline", torch.float64)(x.double())
         theirs = candy("baseline", dtype)(x.to(dtype)).double()
-        ours = plan_for(state, 5, shape, dtype, x.device, **PLANS[plan])(x.to(dtype)).double()
+        ours = made(plan, shape, dtype)(x.to(dtype)).double()
     assert (ours - exact).abs().max() <= 2 * (theirs - exact).abs().max() + 1e-3
     assert (ours - exact).square().mean() <= 2 * (theirs - exact).square().mean()
 
 
-def test_overlapped_frames_are_those_of_one_after_another(native_kernels):
-    state = load_checkpoint(BUILTIN / "candy" / "weights.safetensors")
+@pytest.mark.parametrize("plan", ["fastest", "lite"])
+def test_overlapped_frames_are_those_of_one_after_another(native_kernels, plan):
     frames = [picture(200, 120, seed) for seed in range(12)]
     with torch.inference_mode():
-        plan = plan_for(state, 5, (1, 120, 200), torch.float16, torch.device("cuda:0"))
+        plan = made(plan, (1, 120, 200))
         path = SingleFrameRunner(plan)
         expected = [path.style(frame).pixels for frame in frames]
         overlapped = [result.pixels.copy() for result in PipelinedRunner(plan).styled(frames)]
@@ -234,23 +258,30 @@ def test_overlapped_frames_are_those_of_one_after_another(native_kernels):
         assert np.array_equal(one, other)
 
 
-DTYPES = [torch.float16, torch.bfloat16, pytest.param(torch.float32, marks=HOPPER_ONLY)]
+DTYPES = [
+    ("weights", torch.float16),
+    ("weights", torch.bfloat16),
+    pytest.param("weights", torch.float32, marks=HOPPER_ONLY),
+    ("lite", torch.float16),
+    ("lite", torch.bfloat16),
+]
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_two_runs_are_bit_equal(candy, native_kernels, dtype):
-    network, x = candy("fused", dtype), pictures(1, 200, 312).to(dtype)
+@pytest.mark.parametrize(("weights", "dtype"), DTYPES, ids=str)
+def test_two_runs_are_bit_equal(candy, native_kernels, weights, dtype):
+    network, x = candy("fused", dtype, weights), pictures(1, 200, 312).to(dtype)
     with torch.inference_mode():
         first = network(x).clone()
         assert all(torch.equal(first, network(x)) for _ in range(20))
 
 
-def test_the_native_network_follows_its_weights(candy, native_kernels):
-    network, x = candy("fused", torch.float16), pictures(1, 64, 64).half()
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_the_native_network_follows_its_weights(candy, native_kernels, weights):
+    network, x = candy("fused", torch.float16, weights), pictures(1, 64, 64).half()
     with torch.inference_mode():
         before = network(x)
     network.load_state_dict({k: v * 0.9 for k, v in network.state_dict().items()})
-    other = VARIANTS["baseline"]().cuda().half()
+    other = VARIANTS["baseline"](**asdict(network.shape)).cuda().half()
     other.load_state_dict(network.state_dict())
     with torch.inference_mode():
         after, expected = network(x), other(x)
@@ -258,11 +289,13 @@ def test_the_native_network_follows_its_weights(candy, native_kernels):
     assert (after - expected).abs().max() < 2
 
 
+@pytest.mark.parametrize("network", [FULL, LITE], ids=["full", "lite"])
 @pytest.mark.parametrize("blocks", [1, 2, 7])
-def test_the_native_network_has_any_number_of_residual_blocks(native_kernels, blocks):
+def test_the_native_network_has_any_number_of_residual_blocks(native_kernels, blocks, network):
     torch.manual_seed(blocks)
-    baseline = VARIANTS["baseline"](blocks).requires_grad_(False).cuda().half()
-    fused = VARIANTS["fused"](blocks).requires_grad_(False).cuda().half()
+    config = asdict(replace(network, num_residual_blocks=blocks))
+    baseline = VARIANTS["baseline"](**config).requires_grad_(False).cuda().half()
+    fused = VARIANTS["fused"](**config).requires_grad_(False).cuda().half()
     fused.load_state_dict(baseline.state_dict())
     x = pictures(1, 72, 104).half()
     with torch.inference_mode():

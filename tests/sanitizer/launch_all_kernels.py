@@ -15,19 +15,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from ctypes import c_void_p
+from dataclasses import replace
+from functools import partial
 from unittest.mock import patch
 
 import torch
 from torch import Tensor
 
 from kernels.frames.launchers import frame_kernels
-from kernels.network import dispatch, sm90
-from kernels.network.abi import Sm90Conv, Sm90Precision
+from kernels.network import dispatch, sm80, sm90
+from kernels.network.abi import Sm80Conv, Sm90Conv, Sm90Precision
 from kernels.network.dispatch import BACKENDS, available, plan_for
 from kernels.network.plan import NetworkPlan
+from kernels.network.shapes import WITH_KERNELS
 from kernels.ops.registry import OPS, prepare
 from kernels.self_test.frames import self_test
-from models.transformer_net import TransformerNetBaseline
+from kernels.self_test.network import random_weights
 
 SHAPE = 2, 37, 54  # pictures, height, width: nothing is a multiple of a tile
 BLOCKS = 2
@@ -49,24 +52,35 @@ def operations() -> int:
 
 
 def plans() -> Iterator[NetworkPlan]:
-    """Every backend of this GPU in each of its precisions; on Hopper also with the tiles that only
-    large pictures have."""
-    torch.manual_seed(0)
-    weights = TransformerNetBaseline(num_residual_blocks=BLOCKS).state_dict()
+    """Every network by every backend of this GPU in each of its precisions, with the tiles of small
+    and of large pictures."""
     device = torch.device("cuda")
     library = dispatch.loaded(device)
-    precisions = [
-        (backend.name, dtype, tf32)
-        for dtype in dict.fromkeys(dtype for backend in BACKENDS for dtype in backend.dtypes)
-        for backend in available(device, dtype, library)
-        for tf32 in ((False, True) if dtype is torch.float32 else (False,))
-    ]
-    for name, dtype, tf32 in precisions:
-        yield plan_for(weights, BLOCKS, SHAPE, dtype, device, tf32=tf32, backend=name)
-    with patch.object(sm90.layout, "residual_conv", _large_tiles):
+    for known in WITH_KERNELS.values():
+        network = replace(known, num_residual_blocks=BLOCKS)
+        weights = random_weights(network, torch.Generator().manual_seed(0))
+        precisions = [
+            (backend.name, dtype, tf32)
+            for dtype in dict.fromkeys(dtype for backend in BACKENDS for dtype in backend.dtypes)
+            for backend in available(network, device, dtype, library)
+            for tf32 in ((False, True) if dtype is torch.float32 else (False,))
+        ]
         for name, dtype, tf32 in precisions:
-            if name == "sm90":
-                yield plan_for(weights, BLOCKS, SHAPE, dtype, device, tf32=tf32, backend=name)
+            make = partial(plan_for, weights, network, SHAPE, dtype, device, tf32=tf32)
+            yield make(backend=name)
+            with (
+                patch.object(sm90.layout, "residual_conv", _large_tiles),
+                patch.object(sm80.Sm80Plan, "_conv", _wide_tiles),
+            ):
+                yield make(backend=name)
+
+
+_chosen = sm80.Sm80Plan._conv
+
+
+def _wide_tiles(plan: sm80.Sm80Plan, role: str, size: tuple[int, int]) -> Sm80Conv:
+    chosen = _chosen(plan, role, size)
+    return plan._traits.convs["same_wide"] if chosen == plan._traits.convs["same"] else chosen
 
 
 def _large_tiles(_size: tuple[int, int], _blocks: int, precision: Sm90Precision) -> Sm90Conv:

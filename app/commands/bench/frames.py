@@ -13,7 +13,7 @@ from torch import Tensor
 from app.sources.scene import render
 from kernels.network.dispatch import plan_for, unavailable_reason
 from models.inference.frame_pipeline import DEPTH, PipelinedRunner, Pixels, SingleFrameRunner
-from models.network_config import num_residual_blocks
+from models.network_config import network_config
 from models.precision import Precision
 from utils.benchmark import Benchmark
 
@@ -39,13 +39,13 @@ def measure_frames(
         ValueError: the native network cannot run here; the message is one sentence.
     """
     precision = Precision.fp16
-    if reason := unavailable_reason(device, precision.value.dtype):
+    network = network_config(state)
+    if reason := unavailable_reason(network, device, precision.value.dtype):
         raise ValueError(f"frame to frame is measured on the native network: {reason}")
     rows = []
     with torch.inference_mode():
         for width, height in sizes:
-            blocks = num_residual_blocks(state)
-            plan = plan_for(state, blocks, (1, height, width), precision.value.dtype, device)
+            plan = plan_for(state, network, (1, height, width), precision.value.dtype, device)
             # Contiguous rows, as from a camera.
             frame = np.ascontiguousarray(render(1.0, width, height))
             figures = measure_runners(SingleFrameRunner(plan), PipelinedRunner(plan), frame)

@@ -46,6 +46,16 @@ struct Pair<__half> {
         const __half2 pair = __floats2half2_rn(a, b);
         return reinterpret_cast<const uint32_t&>(pair);
     }
+    // Negative numbers become zero.
+    static __device__ __forceinline__ uint32_t pack_relu(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+        uint32_t word;
+        asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(b), "f"(a));
+        return word;
+#else
+        return pack(fmaxf(a, 0.f), fmaxf(b, 0.f));
+#endif
+    }
 };
 
 template <>
@@ -56,6 +66,15 @@ struct Pair<__nv_bfloat16> {
     static __device__ __forceinline__ uint32_t pack(float a, float b) {
         const __nv_bfloat162 pair = __floats2bfloat162_rn(a, b);
         return reinterpret_cast<const uint32_t&>(pair);
+    }
+    static __device__ __forceinline__ uint32_t pack_relu(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+        uint32_t word;
+        asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(b), "f"(a));
+        return word;
+#else
+        return pack(fmaxf(a, 0.f), fmaxf(b, 0.f));
+#endif
     }
 };
 

@@ -1,4 +1,5 @@
-// Count, mean and M2 (sum of squared deviations) of a set of values, and how two sets are merged.
+// Count, mean and M2 (sum of squared deviations) of a set of values, how two sets are merged, and
+// where the network's layers leave them for one another.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,6 +16,16 @@ struct NormParams {
     float eps;
 };
 
+// Where a layer leaves its statistics, for one sample after another. Each block writes entries when
+// it ends; the last block of a group merges the group's.
+struct StatisticsParams {
+    float4* entries;    // [N, blocks, entries of a block, C] count, mean, M2, -
+    float4* groups;     // [N, groups, C] the same of each group of blocks
+    unsigned* tickets;  // [N, groups], zero before and after every launch
+    int group;          // blocks in a group
+};
+
+constexpr int kMaxGroups = 12;     // of blocks, whose statistics the next layer merges
 constexpr int kLoadsInFlight = 8;  // while merging
 
 struct WelfordFp32 {

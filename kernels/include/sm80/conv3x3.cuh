@@ -1,178 +1,268 @@
-// The 3x3 layers: stride 1 or 2, or after upsampling, as four phases of 2x2. A patch of x stays in
-// shared memory while the weights pass through a ring of stages.
+// The 3x3 layers: stride 1 or 2, or after upsampling, as four phases of 2x2. Blocks are persistent.
+// The channels of a tile pass through two slots of shared memory in chunks: while one chunk is
+// multiplied, the next is copied to the other slot, then normalized there. Weights pass through a
+// ring of stages, or stay where they fit.
 #pragma once
 
 #include <math.h>
 #include "../common/border.cuh"
 #include "../common/pdl.cuh"
-#include "tile_io.cuh"
+#include "../common/ptx.cuh"
+#include "activate.cuh"
+#include "epilogue.cuh"
+#include "statistics.cuh"
 #include "traits.cuh"
 
 namespace styleforge::sm80 {
 
-// Copies a patch of x into shared memory, all of it in flight at once; the thread that copied an
-// element then applies norm, ReLU and residual in place.
-template <typename T, typename S, bool kAdd>
-__device__ __forceinline__ void load_patch(const ConvParams& p, unsigned char* patch,
-                                           float2 (&affine)[S::kCin],
-                                           const int (&patch_offsets)[S::kPatchH + S::kPatchW],
-                                           int sample) {
-    constexpr int kParts = S::kCin / 8, kPitch = S::kThreads / kParts;
-    constexpr int kPatch = S::kPatchH * S::kPatchW, kIterations = (kPatch + kPitch - 1) / kPitch;
-    const int part = threadIdx.x % kParts, first = threadIdx.x / kParts;
-    const size_t plane = static_cast<size_t>(sample) * p.height * p.width * kParts;
-    const uint4* x = static_cast<const uint4*>(p.x) + plane + part;
-    const uint4* residual = static_cast<const uint4*>(p.residual) + plane + part;
-    unsigned char* to = patch + part * 16;
-    uint4 add[kAdd ? kIterations : 1];
-#pragma unroll
-    for (int k = 0; k < kIterations; ++k) {
-        const int q = first + k * kPitch;
-        if (q < kPatch) {
-            const int at = (patch_offsets[q / S::kPatchW] * p.width +
-                            patch_offsets[S::kPatchH + q % S::kPatchW]) *
-                           kParts;
-            cp_async_16B(smem_address(to + q * S::kPixelBytes), x + at);
-            if (kAdd) add[k] = __ldcg(residual + at);
-        }
-    }
-    cp_async_commit();
-    load_norm_affine<S::kCin, S::kThreads>(p.norm, sample, affine);
-    float2 own[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) own[i] = affine[part * 8 + i];
-    const float floor = p.relu ? 0.f : -INFINITY;
-    cp_async_wait<0>();
-#pragma unroll
-    for (int k = 0; k < kIterations; ++k) {
-        const int q = first + k * kPitch;
-        if (q < kPatch) {
-            auto* value = reinterpret_cast<uint4*>(to + q * S::kPixelBytes);
-            *value = normalize_activate<T, kAdd>(*value, own, floor, add[kAdd ? k : 0]);
-        }
-    }
-    __syncthreads();
-}
-
-// Stores the interior of a normalized patch (stride 1): each pixel is interior to one patch.
+// What a thread does of every chunk of a patch: it copies and normalizes the same 16-byte pieces,
+// eight channels of a pixel each, in one column of pixels.
 template <typename S>
-__device__ __forceinline__ void store_activated(const ConvParams& p, const unsigned char* patch,
-                                                int sample, int tile_y, int tile_x, int rows,
-                                                int columns) {
-    constexpr int kParts = S::kCin / 8;
-    const size_t plane = static_cast<size_t>(sample) * p.height * p.width;
-    const int part = threadIdx.x % kParts;
-#pragma unroll 4
-    for (int q = threadIdx.x / kParts; q < S::kPixels; q += S::kThreads / kParts) {
-        const int i = q / S::kTileW, j = q % S::kTileW;
-        if (i < rows && j < columns)
-            static_cast<uint4*>(
-                p.activated)[(plane + (tile_y + i) * p.width + tile_x + j) * kParts + part] =
-                *reinterpret_cast<const uint4*>(
-                    patch + ((i + 1) * S::kPatchW + j + 1) * S::kPixelBytes + part * 16);
+struct PatchPieces {
+    static constexpr int kParts = S::kChunk / 8, kLanes = S::kPatchW * kParts;
+    static constexpr int kRows = S::kThreads / kLanes;  // at once
+    static constexpr int kCount = (S::kPatchH + kRows - 1) / kRows;
+    static_assert(kRows > 0);
+
+    int row, column, part, offset;  // of the first piece; where it lies in a slot
+    bool active;
+
+    __device__ __forceinline__ PatchPieces() {
+        const int lane = threadIdx.x % kLanes;
+        row = threadIdx.x / kLanes, column = lane / kParts, part = lane % kParts;
+        active = row < kRows;
+        // Columns that a stride of two skips lie apart.
+        const int at = S::kStride == 2 ? column % 2 * S::kHalfW + column / 2 : column;
+        offset = (row * S::kSlotW + at) * S::kPixelBytes + part * 16;
     }
+    __device__ __forceinline__ bool has(int k) const {
+        return active && (S::kPatchH % kRows == 0 || row + k * kRows < S::kPatchH);
+    }
+    static __device__ __forceinline__ int place(int k) {
+        return k * (kRows * S::kSlotW * S::kPixelBytes);
+    }
+};
+
+// A chunk of the channels of a tile's patch.
+template <typename T, typename S, bool kAdd>
+struct PatchChunk {
+    using Pieces = PatchPieces<S>;
+    int y, x, chunk;  // of the tile's first output; of the channels
+
+    // Where piece k lies in x, in pieces.
+    __device__ __forceinline__ int source(const ConvParams& p, const Pieces& own, int k) const {
+        int i = y * S::kStride - 1 + own.row + k * Pieces::kRows;
+        int j = x * S::kStride - 1 + own.column;
+        i = S::kUpsample ? clamp_index(i, p.height) : reflect_index(i, p.height);
+        j = S::kUpsample ? clamp_index(j, p.width) : reflect_index(j, p.width);
+        return (i * p.width + j) * (S::kCin / 8) + chunk * Pieces::kParts + own.part;
+    }
+    __device__ __forceinline__ void copy(const ConvParams& p, const Pieces& own,
+                                         const uint4* plane, uint32_t slot) const {
+#pragma unroll
+        for (int k = 0; k < Pieces::kCount; ++k)
+            if (own.has(k))
+                cp_async_16B(slot + own.offset + Pieces::place(k), plane + source(p, own, k));
+    }
+    __device__ __forceinline__ uint4 residual(const ConvParams& p, const Pieces& own, size_t plane,
+                                              int k) const {
+        if (!kAdd || !own.has(k)) return {};
+        return __ldcg(static_cast<const uint4*>(p.residual) + plane + source(p, own, k));
+    }
+    __device__ __forceinline__ void load_affine(const Pieces& own, const float2* all,
+                                                float4 (&affine)[4]) const {
+        const auto* from =
+            reinterpret_cast<const float4*>(all + chunk * S::kChunk + own.part * 8);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) affine[i] = from[i];
+    }
+    __device__ __forceinline__ void normalize(const ConvParams& p, const Pieces& own, size_t plane,
+                                              unsigned char* slot, const float4 (&affine)[4],
+                                              int k, const uint4& add) const {
+        if (!own.has(k)) return;
+        auto* value = reinterpret_cast<uint4*>(slot + own.offset + Pieces::place(k));
+        const uint4 result = normalize_activate<T, kAdd>(*value, affine, add);
+        *value = result;
+        if (S::kKeepsActivated && p.activated) {  // each pixel is interior to one patch
+            const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
+            if (i >= 0 && i < S::kTileH && j >= 0 && j < S::kTileW && y + i < p.height &&
+                x + j < p.width)
+                static_cast<uint4*>(p.activated)[plane + source(p, own, k)] = result;
+        }
+    }
+};
+
+// Where 16-byte piece `i` of a step's weights, [taps][outputs][channels], lies in its stage. Rows
+// are put in the order of the products' columns (see OutputColumns), and their pieces turned so
+// that eight rows lie on different banks.
+template <typename S>
+__device__ __forceinline__ uint32_t weight_offset(int i) {
+    constexpr int kPieces = S::kChunk / 8;
+    const int row = i / kPieces, piece = i % kPieces, column = OutputColumns<S>::column_of(row);
+    return column * S::kRowBytes + (piece ^ column % 8 / (8 / kPieces)) * 16;
 }
 
 template <typename T, typename S, bool kAdd>
-__global__ void __launch_bounds__(S::kThreads) conv3x3(const ConvParams p) {
+__global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvParams p) {
+    using Chunk = PatchChunk<T, S, kAdd>;
+    using Pieces = PatchPieces<S>;
     extern __shared__ __align__(128) unsigned char shared[];
-    __shared__ float2 affine[S::kCin];
-    __shared__ int patch_offsets[S::kPatchH + S::kPatchW];
-    unsigned char* patch = shared;
-    unsigned char* stages = shared + S::kPatchBytes;
-    const int phase = blockIdx.y, sample = blockIdx.z;
-    const int tile_y = blockIdx.x / p.tiling.columns * S::kTileH;
-    const int tile_x = blockIdx.x % p.tiling.columns * S::kTileW;
-    const int rows = min(S::kTileH, p.tiling.height - tile_y);
-    const int columns = min(S::kTileW, p.tiling.width - tile_x);
+    __shared__ __align__(16) float2 affine[S::kCin];
+    unsigned char* const slots = shared + S::kWeightBytes;
+    const int sample = blockIdx.z, tiles = p.tiling.rows * p.tiling.columns;
+    const size_t plane = static_cast<size_t>(sample) * p.height * p.width * (S::kCin / 8);
+    const uint4* const x = static_cast<const uint4*>(p.x) + plane;
 
-    const auto* weight = static_cast<const unsigned char*>(p.weight) +
-                         static_cast<size_t>(phase) * S::kSteps * S::kCout * S::kBlockK * 2;
-    const auto fetch = [&](int step) {
-        constexpr int kChunks = S::kBlockK / 8;
-        if (step < S::kSteps) {
-            const auto* from = weight + static_cast<size_t>(step) * S::kCout * S::kBlockK * 2;
-            const uint32_t to = smem_address(stages + step % S::kStages * S::kStageBytes);
-            for (int i = threadIdx.x; i < S::kCout * kChunks; i += S::kThreads)
-                cp_async_16B(to + i / kChunks * S::kRowBytes + i % kChunks * 16, from + i * 16);
-        }
-        cp_async_commit();
-    };
+    const uint32_t weights_to = smem_address(shared) + weight_offset<S>(threadIdx.x);
+    const auto fetch = [&](int step, int stage) {
+        const auto* from =
+            static_cast<const uint4*>(p.weight) + step * (S::kStageBytes / 16) + threadIdx.x;
+        const uint32_t to = weights_to + stage * S::kStageBytes;
+        static_assert(S::kThreads / (S::kChunk / 8) % 32 == 0, "the order repeats every 32 rows");
 #pragma unroll
-    for (int step = 0; step < S::kPrefetch; ++step) fetch(step);
-
-    const int shift_y = S::kUpsample ? phase / 2 : 0, shift_x = S::kUpsample ? phase % 2 : 0;
-    compute_patch_offsets<S::kPatchH, S::kPatchW, S::kThreads>(patch_offsets, [&](int i, bool row) {
-        const int at = (row ? tile_y : tile_x) * S::kStride - 1 + (row ? shift_y : shift_x) + i;
-        const int size = row ? p.height : p.width;
-        return S::kUpsample ? clamp_index(at, size) : reflect_index(at, size);
-    });
+        for (int k = 0; k < (S::kStageBytes / 16 + S::kThreads - 1) / S::kThreads; ++k)
+            if (S::kStageBytes / 16 % S::kThreads == 0 ||
+                threadIdx.x + k * S::kThreads < S::kStageBytes / 16)
+                cp_async_16B(to + k * S::kThreads * 16, from + k * S::kThreads);
+    };
+    if constexpr (S::kResident) {
+#pragma unroll 1
+        for (int step = 0; step < S::kSteps; ++step) fetch(step, step);
+    } else {
+#pragma unroll
+        for (int step = 0; step < S::kPrefetch; ++step) fetch(step, step);
+    }
+    const auto place = [&](int tile, int chunk) {
+        return Chunk{tile / p.tiling.columns * S::kTileH, tile % p.tiling.columns * S::kTileW,
+                     chunk};
+    };
+    int tile = blockIdx.x, slot = 0;
+    const Pieces own;
     pdl_wait();
-    load_patch<T, S, kAdd>(p, patch, affine, patch_offsets, sample);
-    pdl_launch_dependents();
-    if (S::kStride == 1 && !S::kUpsample && p.activated)
-        store_activated<S>(p, patch, sample, tile_y, tile_x, rows, columns);
+    {
+        const Chunk now = place(tile, 0);
+        now.copy(p, own, x, smem_address(slots));
+        cp_async_commit();
+        uint4 add[kAdd ? Pieces::kCount : 1];
+#pragma unroll
+        for (int k = 0; k < (kAdd ? Pieces::kCount : 0); ++k)
+            add[k] = now.residual(p, own, plane, k);
+        load_norm_affine<S::kCin, S::kThreads>(p.norm, sample, affine);
+        cp_async_wait<0>();
+        __syncthreads();
+        float4 scales[4];
+        now.load_affine(own, affine, scales);
+#pragma unroll
+        for (int k = 0; k < Pieces::kCount; ++k)
+            now.normalize(p, own, plane, slots, scales, k, add[kAdd ? k : 0]);
+        __syncthreads();
+    }
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warp_m = warp % S::kWarpsM, warp_n = warp / S::kWarpsM;
-    float acc[S::kTilesM][S::kTilesN][4] = {};
-    constexpr int kBlocksK = S::kCin / S::kBlockK, kStepsK = S::kBlockK / 16;
+    const int phase = warp_n * S::kColumnsOfWarp / S::kCout;
     uint32_t a_from[S::kTilesM];
 #pragma unroll
     for (int i = 0; i < S::kTilesM; ++i) {
         const int q = warp_m * S::kRowsOfWarp + i * 16 + lane % 16;
-        const int at = q / S::kTileW * S::kStride * S::kPatchW + q % S::kTileW * S::kStride;
-        a_from[i] = smem_address(patch) + at * S::kPixelBytes + lane / 16 * 16;
+        const int row = q / S::kTileW * S::kStride + phase / 2, column = q % S::kTileW + phase % 2;
+        a_from[i] = smem_address(slots) + (row * S::kSlotW + column) * S::kPixelBytes +
+                    lane / 16 * 16;
     }
-    const uint32_t b_from = smem_address(stages) +
-                            (warp_n * S::kColumnsOfWarp + lane / 16 * 8 + lane % 8) * S::kRowBytes +
-                            lane / 8 % 2 * 16;
-    uint32_t a[2][S::kTilesM][4], b[2][S::kTilesN / 2][4];
-    const auto load = [&](int step, int k, int to) {
-        const int tap = step / kBlocksK, slice = step % kBlocksK;
-        const uint32_t a_step =
-            ((tap / S::kKernel) * S::kPatchW + tap % S::kKernel) * S::kPixelBytes +
-            slice * S::kBlockK * 2 + k * 32;
-        const uint32_t b_step = b_from + step % S::kStages * S::kStageBytes + k * 32;
-#pragma unroll
-        for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[to][i], a_from[i] + a_step);
-#pragma unroll
-        for (int j = 0; j < S::kTilesN / 2; ++j)
-            ldmatrix_x4(b[to][j], b_step + j * 16 * S::kRowBytes);
-    };
-    load(0, 0, 0);
-    for (int step = 0; step < S::kSteps; ++step) {
-#pragma unroll
-        for (int k = 0; k < kStepsK; ++k) {
-            // Load the next fragments while these are multiplied.
-            if (k == kStepsK - 1) {
-                fetch(step + S::kPrefetch);
-                cp_async_wait<S::kPrefetch - 1>();
-                __syncthreads();
-                if (step + 1 < S::kSteps) load(step + 1, 0, (k + 1) % 2);
-            } else {
-                load(step, k + 1, (k + 1) % 2);
-            }
-#pragma unroll
-            for (int i = 0; i < S::kTilesM; ++i)
-#pragma unroll
-                for (int j = 0; j < S::kTilesN; ++j)
-                    mma_m16n8k16<T>(acc[i][j], a[k % 2][i], b[k % 2][j / 2][j % 2 * 2],
-                                    b[k % 2][j / 2][j % 2 * 2 + 1]);
-        }
-    }
-    cp_async_wait<0>();
-    __syncthreads();
+    const uint32_t b_row = warp_n * S::kColumnsOfWarp + lane / 16 * 8 + lane % 8;
+    const uint32_t b_turn = lane % 8 / (8 / (S::kChunk / 8));
 
-    const int tile = phase * p.tiling.rows * p.tiling.columns + blockIdx.x;
-    write_tile_statistics<T, S>(acc, shared, p.statistics, p.tiling, sample, tile, rows, columns);
-    constexpr int kScale = S::kUpsample ? 2 : 1;
-    const int high = p.tiling.height * kScale, wide = p.tiling.width * kScale;
-    store_tile<S>(shared, p.y, rows, columns, [&](int i, int j) {
-        const int oy = (tile_y + i) * kScale + shift_y, ox = (tile_x + j) * kScale + shift_x;
-        return (static_cast<size_t>(sample) * high + oy) * wide + ox;
-    });
-    finish_statistics<S::kCout, S::kThreads>(p.statistics, p.tiling, sample, tile);
+    BlockMoments<S> moments;
+    int fetched = S::kPrefetch;  // steps
+    const int steps = ((tiles - tile - 1) / static_cast<int>(gridDim.x) + 1) * S::kSteps;
+    for (; tile < tiles; tile += gridDim.x) {
+        float acc[S::kTilesM][S::kTilesN][4] = {};
+        if (tile + static_cast<int>(gridDim.x) >= tiles) pdl_launch_dependents();
+#pragma unroll 1
+        for (int chunk = 0; chunk < S::kChunks; ++chunk) {
+            const bool ends = chunk + 1 == S::kChunks;
+            const Chunk next = place(ends ? tile + gridDim.x : tile, ends ? 0 : chunk + 1);
+            const bool more = !ends || tile + static_cast<int>(gridDim.x) < tiles;
+            unsigned char* const next_slot = slots + (1 - slot) * S::kSlotBytes;
+            uint32_t a[2][S::kTilesM][4], b[2][S::kTilesN / 2][4];
+            const auto load = [&](int n, int to) {  // product n of the chunk
+                const int tap = n / (S::kChunk / 16), k = n % (S::kChunk / 16);
+                const int ty = tap / S::kKernel, tx = tap % S::kKernel;
+                const int column = S::kStride == 2 ? tx % 2 * S::kHalfW + tx / 2 : tx;
+                const uint32_t a_step =
+                    slot * S::kSlotBytes + (ty * S::kSlotW + column) * S::kPixelBytes + k * 32;
+                const int step = tap / S::kTapsOfStep;
+                const uint32_t b_step =
+                    smem_address(shared) +
+                    (S::kResident ? chunk * S::kStepsOfChunk + step : step % S::kStages) *
+                        S::kStageBytes +
+                    (tap % S::kTapsOfStep * S::kColumns + b_row) * S::kRowBytes +
+                    ((k * 2 + lane / 8 % 2) ^ b_turn) * 16;
+#pragma unroll
+                for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[to][i], a_from[i] + a_step);
+#pragma unroll
+                for (int j = 0; j < S::kTilesN / 2; ++j)
+                    ldmatrix_x4(b[to][j], b_step + j * 16 * S::kRowBytes);
+            };
+            uint4 add[kAdd ? Pieces::kCount : 1] = {};
+            load(0, 0);
+#pragma unroll
+            for (int n = 0; n < S::kProductsOfChunk; ++n) {
+                                const int step = n / S::kProductsOfStep;
+                const bool begins = n % S::kProductsOfStep == 0, finishes = n % S::kProductsOfStep == S::kProductsOfStep - 1;
+                if (n == 0) {
+                    if (more) next.copy(p, own, x, smem_address(next_slot));
+                    if (S::kResident) cp_async_commit();
+                }
+                if (!S::kResident && finishes) {
+                    if (fetched < steps) fetch(fetched % S::kSteps, (step + S::kPrefetch) % S::kStages);
+                    ++fetched;
+                    cp_async_commit();
+                    cp_async_wait<S::kPrefetch - 1>();
+                    __syncthreads();
+                }
+                if (S::kResident && begins && step == S::kReady) cp_async_wait<0>();
+                if (n + 1 < S::kProductsOfChunk) load(n + 1, (n + 1) % 2);
+#pragma unroll
+                for (int i = 0; i < S::kTilesM; ++i)
+#pragma unroll
+                    for (int j = 0; j < S::kTilesN; ++j)
+                        mma_m16n8k16<T>(acc[i][j], a[n % 2][i], b[n % 2][j / 2][j % 2 * 2],
+                                        b[n % 2][j / 2][j % 2 * 2 + 1]);
+                // The pieces of the next chunk are normalized a few in each step.
+                // Pieces are normalized a few together: each time costs the latency of shared memory.
+                constexpr int kSpread = S::kStepsOfChunk - S::kReady;
+                constexpr int kEach = Pieces::kCount <= 3 * kSpread
+                                          ? 3
+                                          : (Pieces::kCount + kSpread - 1) / kSpread;
+                constexpr int kTimes = (Pieces::kCount + kEach - 1) / kEach;
+                constexpr int kEvery = kSpread / kTimes;
+                const int time = (step - S::kReady) / kEvery, soon = (step + 1 - S::kReady) / kEvery;
+                if (begins && more) {
+                    if (kAdd && step + 1 >= S::kReady && (step + 1 - S::kReady) % kEvery == 0) {
+#pragma unroll
+                        for (int k = 0; k < kEach; ++k)
+                            if (const int at = soon * kEach + k; at < Pieces::kCount)
+                                add[at] = next.residual(p, own, plane, at);
+                    }
+                    if (step >= S::kReady && (step - S::kReady) % kEvery == 0 && time < kTimes) {
+                        float4 scales[4];
+                        next.load_affine(own, affine, scales);
+#pragma unroll
+                        for (int k = 0; k < kEach; ++k)
+                            if (const int at = time * kEach + k; at < Pieces::kCount)
+                                next.normalize(p, own, plane, next_slot, scales, at,
+                                               add[kAdd ? at : 0]);
+                    }
+                }
+            }
+            // Otherwise the last step's barrier stands behind all that was read and written.
+            if (S::kResident || S::kProductsOfStep == 1) __syncthreads();
+            slot = 1 - slot;
+        }
+        store_tile<T, S>(acc, p, tile, sample, moments);
+    }
+    moments.write(p.statistics, sample, shared);
 }
 
 }  // namespace styleforge::sm80

@@ -1,55 +1,72 @@
-// The first layer: 9x9 from the three colors of a frame, which is read as it is and padded by
+// The first layer: from the three colors of a frame, which is read as it is and padded by
 // reflection. Two taps lie side by side in 16 bytes, so that ldmatrix can load them; pixels at odd
-// columns read a second copy that is shifted by one pixel.
+// columns read a second copy that is shifted by one pixel. Blocks are persistent: weights stay, and
+// the next tile's colors are on their way while one is multiplied.
 #pragma once
 
 #include "../common/border.cuh"
 #include "../common/pdl.cuh"
+#include "../common/ptx.cuh"
 #include "../common/range.cuh"
-#include "tile_io.cuh"
+#include "epilogue.cuh"
 #include "traits.cuh"
 
 namespace styleforge::sm80 {
 
-template <typename T, typename In>
-__global__ void __launch_bounds__(FirstLayerTraits::kThreads)
-    first_layer(const FirstLayerParams p) {
-    using S = FirstLayerTraits;
+template <typename T, typename In, typename S>
+__global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const FirstLayerParams p) {
     extern __shared__ __align__(128) unsigned char shared[];
-    unsigned char* weights = shared + S::kPatchBytes;
-    const int sample = blockIdx.z;
-    const int tile_y = blockIdx.x / p.tiling.columns * S::kTileH;
-    const int tile_x = blockIdx.x % p.tiling.columns * S::kTileW;
-    const int rows = min(S::kTileH, p.tiling.height - tile_y);
-    const int columns = min(S::kTileW, p.tiling.width - tile_x);
-    constexpr int kChunks = S::kDepth / 8;
-    for (int i = threadIdx.x; i < S::kCout * kChunks; i += S::kThreads)
-        cp_async_16B(smem_address(weights) + i / kChunks * S::kRowBytes + i % kChunks * 16,
+    unsigned char* const weights = shared + 2 * S::kPatchBytes;
+    const int sample = blockIdx.z, tiles = p.tiling.rows * p.tiling.columns;
+    constexpr int kPieces = S::kDepth / 8;
+    for (int i = threadIdx.x; i < S::kWeightRows * kPieces; i += S::kThreads)
+        cp_async_16B(smem_address(weights) + OutputColumns<S>::column_of(i / kPieces) * S::kRowBytes +
+                         i % kPieces * 16,
                      static_cast<const uint4*>(p.weight) + i);
     cp_async_commit();
     pdl_wait();
     if (blockIdx.x == 0 && threadIdx.x == 0) OutputRange::clear(p.range + sample * 3);
 
-    const auto* x =
+    // A thread reads pixels of one column.
+    constexpr int kRows = S::kThreads / S::kPatchW, kCount = (S::kPatchH + kRows - 1) / kRows;
+    static_assert(kRows > 0);
+    const int row = threadIdx.x / S::kPatchW, column = threadIdx.x % S::kPatchW;
+    const auto has = [&](int k) { return row < kRows && row + k * kRows < S::kPatchH; };
+    const In* const x =
         static_cast<const In*>(p.x) + static_cast<size_t>(sample) * p.height * p.width * 3;
-    for (int q = threadIdx.x; q < S::kPatchH * S::kPatchW; q += S::kThreads) {
+    In color[kCount][3];
+    const auto load = [&](int tile) {
+        const int y0 = tile / p.tiling.columns * S::kTileH - S::kBorder + row;
+        const int x0 = tile % p.tiling.columns * S::kTileW - S::kBorder + column;
         // Reflected twice: at the border of the padded picture, then at that of the frame.
-        const int iy =
-            reflect_index(reflect_index(tile_y - 4 + q / S::kPatchW, p.tiling.height), p.height);
-        const int ix =
-            reflect_index(reflect_index(tile_x - 4 + q % S::kPatchW, p.tiling.width), p.width);
-        const In* from = x + (static_cast<size_t>(iy) * p.width + ix) * 3;
-        const uint2 value = {Pair<T>::pack(to_float(from[0]), to_float(from[1])),
-                             Pair<T>::pack(to_float(from[2]), 0)};
-        *reinterpret_cast<uint2*>(shared + q * 8) = value;
-        if (q % S::kPatchW)
-            *reinterpret_cast<uint2*>(shared + S::kSecond + (q - 1) * 8) = value;
-        else
-            *reinterpret_cast<uint2*>(shared + S::kSecond + (q + S::kPatchW - 1) * 8) = uint2{0, 0};
-    }
+        const int j = reflect_index(reflect_index(x0, p.tiling.width), p.width);
+#pragma unroll
+        for (int k = 0; k < kCount; ++k)
+            if (has(k)) {
+                const int i =
+                    reflect_index(reflect_index(y0 + k * kRows, p.tiling.height), p.height);
+                const In* from = x + (static_cast<size_t>(i) * p.width + j) * 3;
+#pragma unroll
+                for (int c = 0; c < 3; ++c) color[k][c] = from[c];
+            }
+    };
+    const auto store = [&](unsigned char* patch) {
+        unsigned char* const to = patch + (row * S::kPatchW + column) * 8;
+        unsigned char* const second = to + S::kSecond + (column ? -8 : (S::kPatchW - 1) * 8);
+#pragma unroll
+        for (int k = 0; k < kCount; ++k)
+            if (has(k)) {
+                const uint2 value = {Pair<T>::pack(to_float(color[k][0]), to_float(color[k][1])),
+                                     Pair<T>::pack(to_float(color[k][2]), 0)};
+                *reinterpret_cast<uint2*>(to + k * kRows * S::kPatchW * 8) = value;
+                *reinterpret_cast<uint2*>(second + k * kRows * S::kPatchW * 8) =
+                    column ? value : uint2{0, 0};
+            }
+    };
+    load(blockIdx.x);
+    store(shared);
     cp_async_wait<0>();
     __syncthreads();
-    pdl_launch_dependents();
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint32_t a_from[S::kTilesM];
@@ -62,32 +79,42 @@ __global__ void __launch_bounds__(FirstLayerTraits::kThreads)
     }
     const uint32_t b_from =
         smem_address(weights) + (lane / 16 * 8 + lane % 8) * S::kRowBytes + lane / 8 % 2 * 16;
-    float acc[S::kTilesM][S::kTilesN][4] = {};
-    // Pair q of taps lies in row q / 5 of the kernel; the 46th is all zeros in the weights.
-    const auto offset = [](int q) { return q < 45 ? (q / 5 * S::kPatchW + q % 5 * 2) * 8 : 0; };
+    // Where pair q of taps lies; one beyond the last is all zeros in the weights.
+    const auto offset = [](int q) {
+        if (q >= S::kPairs) return 0;
+        return (q / S::kPairsOfRow * S::kPatchW + q % S::kPairsOfRow * 2) * 8;
+    };
+    BlockMoments<S> moments;
+    int slot = 0;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        const int next = tile + gridDim.x;
+        if (next < tiles)
+            load(next);
+        else
+            pdl_launch_dependents();
+        float acc[S::kTilesM][S::kTilesN][4] = {};
 #pragma unroll
-    for (int k = 0; k < S::kDepth / 16; ++k) {
-        const uint32_t step = lane / 16 ? offset(2 * k + 1) : offset(2 * k);
-        uint32_t a[S::kTilesM][4], b[S::kTilesN / 2][4];
+        for (int k = 0; k < S::kDepth / 16; ++k) {
+            const uint32_t step =
+                (lane / 16 ? offset(2 * k + 1) : offset(2 * k)) + slot * S::kPatchBytes;
+            uint32_t a[S::kTilesM][4], b[S::kTilesN / 2][4];
 #pragma unroll
-        for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[i], a_from[i] + step);
+            for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[i], a_from[i] + step);
 #pragma unroll
-        for (int j = 0; j < S::kTilesN / 2; ++j)
-            ldmatrix_x4(b[j], b_from + j * 16 * S::kRowBytes + k * 32);
+            for (int j = 0; j < S::kTilesN / 2; ++j)
+                ldmatrix_x4(b[j], b_from + j * 16 * S::kRowBytes + k * 32);
 #pragma unroll
-        for (int i = 0; i < S::kTilesM; ++i)
+            for (int i = 0; i < S::kTilesM; ++i)
 #pragma unroll
-            for (int j = 0; j < S::kTilesN; ++j)
-                mma_m16n8k16<T>(acc[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+                for (int j = 0; j < S::kTilesN; ++j)
+                    mma_m16n8k16<T>(acc[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+        }
+        slot = 1 - slot;
+        if (next < tiles) store(shared + slot * S::kPatchBytes);
+        store_tile<T, S>(acc, p, tile, sample, moments);
+        __syncthreads();
     }
-    __syncthreads();
-    write_tile_statistics<T, S>(acc, shared, p.statistics, p.tiling, sample, blockIdx.x, rows,
-                                columns);
-    store_tile<S>(shared, p.y, rows, columns, [&](int i, int j) {
-        return (static_cast<size_t>(sample) * p.tiling.height + tile_y + i) * p.tiling.width +
-               tile_x + j;
-    });
-    finish_statistics<S::kCout, S::kThreads>(p.statistics, p.tiling, sample, blockIdx.x);
+    moments.write(p.statistics, sample, shared);
 }
 
 }  // namespace styleforge::sm80

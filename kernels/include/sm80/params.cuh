@@ -6,47 +6,28 @@
 
 namespace styleforge::sm80 {
 
-// How an output is cut into tiles. Every channel of a tile belongs to one block.
+// How an output is cut into tiles, which the blocks of a launch take turn by turn.
 struct Tiling {
-    int height, width;   // of what is tiled
-    int tile_h, tile_w;  // of a tile
-    int rows, columns;   // of tiles
-    int copies;          // phases, whose tiles cover the same area
-
-    __host__ __device__ int tiles() const { return rows * columns * copies; }
-#ifdef __CUDACC__  // network_abi.cu, as plain C++, has no `min`
-    __device__ int count(int tile) const {
-        const int t = tile % (rows * columns), y = t / columns, x = t % columns;
-        return min(tile_h, height - y * tile_h) * min(tile_w, width - x * tile_w);
-    }
-#endif
-};
-
-// Where a layer leaves its statistics, for one sample after another.
-struct StatisticsParams {
-    float2* tiles;      // [N, tiles, C] mean and M2 of each tile
-    float4* groups;     // [N, groups, C] count, mean and M2 of each group of tiles
-    unsigned* tickets;  // [N, groups], zero before and after every launch
-    int group;          // tiles in a group
+    int height, width;  // of what is tiled: of y, or of x where that is enlarged
+    int rows, columns;  // of tiles
 };
 
 struct ConvParams {
     const void* x;         // [N, H, W, Cin] raw
     NormParams norm;       // of x
-    const void* residual;  // [N, H, W, Cin], or null: added after norm and ReLU
+    const void* residual;  // [N, H, W, Cin], or null: added after norm, with no ReLU then
     void* activated;       // [N, H, W, Cin], or null: where what was loaded is kept
-    const void* weight;    // [phases][taps][Cin / kBlockK][Cout][kBlockK]
+    const void* weight;    // see kWeightOrder
     void* y;               // [N, H', W', Cout] raw
     StatisticsParams statistics;
-    Tiling tiling;      // of the output, before phases are interleaved
+    Tiling tiling;
     int height, width;  // of x
-    int relu;
 };
 
 struct FirstLayerParams {
     const void* x;       // [N, H, W, 3], uint8 or T
-    const void* weight;  // [32][368]: row of the kernel, column padded to 10, color padded to 4
-    void* y;             // [N, H', W', 32] raw
+    const void* weight;  // [kWeightRows][kDepth], see kWeightOrder
+    void* y;             // [N, H', W', Cout] raw
     StatisticsParams statistics;
     Tiling tiling;  // H' and W' are H and W rounded up to multiples of 4
     int height, width;
@@ -54,12 +35,12 @@ struct FirstLayerParams {
 };
 
 struct LastLayerParams {
-    const void* x;       // [N, H', W', 32] raw
+    const void* x;       // [N, H', W', Cin] raw
     NormParams norm;     // of x
-    const void* weight;  // [32][288]: column of the kernel times 3 plus color; row, channel
+    const void* weight;  // [kWeightRows][kDepth], see kWeightOrder
     const float* bias;   // [3]
     void* y;             // [N, H, W, 3], uint8 (rounded, 0-255) or T
-    int height, width;   // H, W of the picture
+    Tiling tiling;       // of the picture
     int padded_h, padded_w;
     int* range;  // [N, 3] of the picture, see OutputRange
 };

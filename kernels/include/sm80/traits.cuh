@@ -1,8 +1,6 @@
 // Tile shapes, threads, stages and shared memory of every layer, and the numbering of layers and
-// dtypes. Stated here once: network_abi.cu tells Python.
+// dtypes. Stated here once, for the lite network in lite_traits.cuh: network_abi.cu tells Python.
 #pragma once
-
-#include <cuda_runtime.h>
 
 namespace styleforge::sm80 {
 
@@ -12,107 +10,168 @@ constexpr const char* kTarget = "80";
 // The `dtype` of the launchers.
 enum Dtype { kFp16, kBf16 };
 
-// The `kind` of styleforge_sm80_conv: 32-64 and 64-128 with stride 2; 128-128 for few tiles; 128-64
-// and 64-32 after nearest-neighbor upsampling by two; 128-128 for many tiles; 64-128 and 128-128
-// with less shared memory.
-enum ConvKind { kDown1, kDown2, kSame, kUp1, kUp2, kSameWide, kDown2Small, kSameSmall };
+// The `kind` of styleforge_sm80_conv: 32-64 and 64-128 with stride 2; 128-128 with small tiles, for
+// small inputs, and with wide ones; 128-64 and 64-32 after nearest-neighbor upsampling by two; and
+// those that need less shared memory.
+enum ConvKind {
+    kDown1,
+    kDown2,
+    kSame,
+    kSameWide,
+    kUp1,
+    kUp2,
+    kDown1Small,
+    kSameSmall,
+    kSameWideSmall,
+    kUp2Small,
+    kConvKinds
+};
 
-// The axes of a 3x3 layer's weights in memory, outermost first: a step reads one tap of one block
-// of kBlockK input channels, for all output channels.
-constexpr const char* kWeightOrder = "phase tap block out channel";
+// The axes of a 3x3 layer's weights in memory, outermost first: a step reads kTapsOfStep taps of
+// one block of kChunk input channels, for all output channels of all phases.
+constexpr const char* kWeightOrder = "block tap phase out channel";
 
-// A 3x3 layer: a block computes kTileH x kTileW outputs of all kCout channels.
-template <int kCin_, int kCout_, int kKernel_, int kStride_, bool kUpsample_, int kTileH_,
-          int kTileW_, int kWarpsM_, int kWarpsN_, int kBlockK_, int kStages_>
+// What CUDA keeps for itself of every block's shared memory.
+constexpr int kReservedBytes = 1024;
+
+// A 3x3 layer: a block computes tiles of kTileH x kTileW outputs of all kCout channels, one after
+// another; after upsampling, four phases of them. The channels of a tile pass through shared memory
+// in chunks. In a step, all warps multiply by the weights of kTapsOfStep taps of a chunk, which
+// pass through kStages stages; with none, all weights stay.
+template <int kCin_, int kCout_, int kStride_, bool kUpsample_, int kTileH_, int kTileW_,
+          int kWarpsM_, int kWarpsN_, int kChunk_, int kTapsOfStep_, int kStages_, int kBlocks_,
+          bool kTakesResidual_ = kCin_ == kCout_>
 struct ConvTraits {
-    static constexpr int kCin = kCin_, kCout = kCout_, kKernel = kKernel_, kStride = kStride_;
-    static constexpr bool kUpsample = kUpsample_;
-    static constexpr bool kTakesResidual = kCin == 128;  // else the residual has to be null
+    static constexpr int kCin = kCin_, kCout = kCout_, kStride = kStride_;
+    static constexpr bool kUpsample = kUpsample_, kResident = kStages_ == 0;
+    static constexpr bool kKeepsActivated = kCin == kCout;
+    static constexpr bool kTakesResidual = kTakesResidual_;  // else it has to be null
+    static constexpr int kKernel = kUpsample ? 2 : 3, kTaps = kKernel * kKernel;
+    static constexpr int kPhases = kUpsample ? 4 : 1, kColumns = kCout * kPhases;
     static constexpr int kTileH = kTileH_, kTileW = kTileW_, kPixels = kTileH * kTileW;
     static constexpr int kWarpsM = kWarpsM_, kWarpsN = kWarpsN_;
     static constexpr int kThreads = kWarpsM * kWarpsN * 32;
-    static constexpr int kRowsOfWarp = kPixels / kWarpsM, kColumnsOfWarp = kCout / kWarpsN;
+    static constexpr int kBlocks = kBlocks_;  // on a multiprocessor, where memory allows
+    static constexpr int kRowsOfWarp = kPixels / kWarpsM, kColumnsOfWarp = kColumns / kWarpsN;
     static constexpr int kTilesM = kRowsOfWarp / 16, kTilesN = kColumnsOfWarp / 8;
-    static constexpr int kBlockK = kBlockK_, kStages = kStages_;
-    static constexpr int kPatchH = (kTileH - 1) * kStride + kKernel;
-    static constexpr int kPatchW = (kTileW - 1) * kStride + kKernel;
+    static constexpr int kChunk = kChunk_, kChunks = kCin / kChunk, kTapsOfStep = kTapsOfStep_;
+    static constexpr int kStepsOfChunk = kTaps / kTapsOfStep, kSteps = kStepsOfChunk * kChunks;
+    static constexpr int kProductsOfChunk = kTaps * (kChunk / 16);
+    static constexpr int kProductsOfStep = kProductsOfChunk / kStepsOfChunk;
+    static constexpr int kStages = kResident ? kSteps : kStages_;
+    static constexpr int kPrefetch = kResident ? 0 : kStages - 1;  // steps fetched ahead
+    // The step in which the next chunk has arrived and is normalized from.
+    static constexpr int kReady = kResident ? kStepsOfChunk / 2 : kPrefetch;
+    static constexpr int kPatchH = (kTileH - 1) * kStride + 3;
+    static constexpr int kPatchW = (kTileW - 1) * kStride + 3;
+    // With a stride of two, even and odd columns lie apart, so that neighbors of a product do not.
+    static constexpr int kHalfW = kTileW + 1, kSlotW = kStride == 2 ? 2 * kHalfW : kPatchW;
     // 16 bytes of padding per pixel keep eight neighbors on different banks.
-    static constexpr int kPixelBytes = kCin * 2 + 16, kRowBytes = kBlockK * 2 + 16;
-    static constexpr int kPatchBytes = kPatchH * kPatchW * kPixelBytes;
-    static constexpr int kStageBytes = kCout * kRowBytes;
-    static constexpr int kPrefetch = kStages - 1;  // steps fetched ahead
-    static constexpr int kOutBytes = kPixels * (kCout * 2 + 16);
-    static constexpr int kWorkBytes = kPatchBytes + kStages * kStageBytes;
-    static constexpr int kSharedBytes = kWorkBytes > kOutBytes ? kWorkBytes : kOutBytes;
-    static constexpr int kSteps = kKernel * kKernel * (kCin / kBlockK);
-    static_assert(kRowsOfWarp % 16 == 0 && kColumnsOfWarp % 16 == 0 && kBlockK % 16 == 0);
-    static_assert(kBlockK % 32 == 0, "fragments are double-buffered in pairs");
-    static_assert(kThreads % kCin == 0 && kThreads % kCout == 0);
+    static constexpr int kPixelBytes = kChunk * 2 + 16, kRowBytes = kChunk * 2;
+    static constexpr int kSlotBytes = kPatchH * kSlotW * kPixelBytes;
+    static constexpr int kStageBytes = kTapsOfStep * kColumns * kRowBytes;
+    static constexpr int kWeightBytes = kStages * kStageBytes;
+    static constexpr int kSharedBytes = kWeightBytes + 2 * kSlotBytes;
+    // What a block takes of its multiprocessor's, with the norm and what CUDA keeps.
+    static constexpr int kOccupiedBytes = kSharedBytes + kCin * 8 + 128 + kReservedBytes;
+    static_assert(kCin % kChunk == 0 && kTaps % kTapsOfStep == 0);
+    static_assert(kChunk == 16 || kChunk == 32, "rows of weights are put on banks for these");
+    static_assert(kRowsOfWarp % 16 == 0 && kColumnsOfWarp % 16 == 0);
+    static_assert(kColumnsOfWarp <= kCout && kCout % kColumnsOfWarp == 0, "a warp has one phase");
+    static_assert(kResident || kStepsOfChunk % kStages == 0, "a step knows its stage");
+    static_assert(kReady > 0 && kReady < kStepsOfChunk);
+    static_assert(kThreads >= kCout && kWarpsM * kColumns * 16 <= kSharedBytes);
 };
 
-struct FirstLayerTraits {
+// The first layer, from three colors to kCout channels, with weights "out | row column color": two
+// taps side by side, of four colors each, are 16 bytes.
+template <int kCout_, int kKernel_, int kTileH_, int kTileW_, int kWarps_, int kBlocks_>
+struct FirstConvTraits {
+    static constexpr bool kUpsample = false;
+    static constexpr int kCout = kCout_, kColumns = kCout, kKernel = kKernel_;
+    static constexpr int kBorder = kKernel / 2;
+    static constexpr int kTileH = kTileH_, kTileW = kTileW_, kPixels = kTileH * kTileW;
+    static constexpr int kWarpsM = kWarps_, kWarpsN = 1, kThreads = kWarpsM * 32;
+    static constexpr int kBlocks = kBlocks_;
+    static constexpr int kRowsOfWarp = kPixels / kWarpsM, kColumnsOfWarp = kCout;
+    static constexpr int kTilesM = kRowsOfWarp / 16, kTilesN = kCout / 8;
+    static constexpr int kPairsOfRow = (kKernel + 1) / 2, kPairs = kKernel * kPairsOfRow;
+    static constexpr int kDepth = (kPairs * 8 + 15) / 16 * 16, kWeightRows = kCout;
+    static constexpr int kPatchH = kTileH + kKernel - 1, kPatchW = kTileW + kPairsOfRow * 2;
+    // The second copy lies half a cycle of banks on.
+    static constexpr int kCopyBytes = (kPatchH * kPatchW * 8 + 127) / 128 * 128;
+    static constexpr int kSecond = kCopyBytes + 64;
+    static constexpr int kPatchBytes = (kSecond + kCopyBytes + 127) / 128 * 128;
+    static constexpr int kRowBytes = kDepth * 2 + 16;
+    static constexpr int kSharedBytes = 2 * kPatchBytes + kWeightRows * kRowBytes;
+    static constexpr int kOccupiedBytes = kSharedBytes + 128 + kReservedBytes;
+    static_assert(kKernel % 2 == 1 && kRowsOfWarp % 16 == 0 && kColumnsOfWarp % 16 == 0);
+    static_assert(kRowBytes / 16 % 2 == 1, "eight rows of weights lie on different banks");
+};
+
+// The last layer, from kCin channels to three colors, with weights "column color | row channel". A
+// column of the kernel has outputs of its own, which are added up.
+template <int kCin_, int kKernel_, int kTileH_, int kTileW_, int kWarps_, int kBlocks_>
+struct LastConvTraits {
+    static constexpr int kCin = kCin_, kKernel = kKernel_, kBorder = kKernel / 2;
+    static constexpr int kTileH = kTileH_, kTileW = kTileW_, kWideW = kTileW + kKernel - 1;
+    static constexpr int kPatchH = kTileH + kKernel - 1, kPatchW = kWideW;
+    static constexpr int kThreads = kWarps_ * 32, kBlocks = kBlocks_;
+    static constexpr int kWeightRows = (kKernel * 3 + 15) / 16 * 16;
+    static constexpr int kTilesM = kTileH * kWideW / 16 / kWarps_, kTilesN = kWeightRows / 8;
+    static constexpr int kDepth = kKernel * kCin;
+    static constexpr int kPixelBytes = kCin * 2 + 16, kRowBytes = kDepth * 2 + 16;
+    // Neighboring pixels of one color lie three banks apart, so that a warp reads from 32.
+    static constexpr int kSumPitch = kWeightRows + 3;
+    static constexpr int kSumBytes = (kTileH * kWideW * kSumPitch * 4 + 127) / 128 * 128;
+    static constexpr int kPixelsBytes = kPatchH * kPatchW * kPixelBytes;
+    static constexpr int kPatchBytes = kPixelsBytes > kSumBytes ? kPixelsBytes : kSumBytes;
+    static constexpr int kSharedBytes = kPatchBytes + kWeightRows * kRowBytes;
+    static constexpr int kOccupiedBytes = kSharedBytes + kCin * 8 + 128 + kReservedBytes;
+    static_assert(kKernel % 2 == 1 && kCin % 16 == 0);
+    static_assert(kTilesM * kThreads / 2 == kTileH * kWideW);
+    static_assert(kRowBytes / 16 % 2 == 1, "eight rows of weights lie on different banks");
+};
+
+struct FirstLayer : FirstConvTraits<32, 9, 16, 32, 8, 2> {
     // The axes of the weights in memory, outermost first, each with the size it is padded to: rows
     // of the matrix product | its depth. Both are padded again, to kWeightRows and kDepth.
     static constexpr const char* kWeightOrder = "out:32 | row:9 column:10 color:4";
-    static constexpr int kWeightRows = 32;
-    static constexpr int kCout = 32, kTileH = 8, kTileW = 32, kPixels = kTileH * kTileW;
-    static constexpr int kWarpsM = 8, kWarpsN = 1, kThreads = 256;
-    static constexpr int kRowsOfWarp = 32, kColumnsOfWarp = 32, kTilesM = 2, kTilesN = 4;
-    static constexpr int kPatchH = kTileH + 8, kPatchW = kTileW + 10, kDepth = 368;
-    static constexpr int kCopyBytes = kPatchH * kPatchW * 8, kSecond = kCopyBytes + 64;
-    static constexpr int kRowBytes = kDepth * 2 + 16;
-    static constexpr int kPatchBytes = (kSecond + kCopyBytes + 127) / 128 * 128;
-    static constexpr int kWorkBytes = kPatchBytes + kCout * kRowBytes;
-    static constexpr int kOutBytes = kPixels * (kCout * 2 + 16);
-    static constexpr int kSharedBytes = kWorkBytes > kOutBytes ? kWorkBytes : kOutBytes;
-    static_assert(kCopyBytes % 128 == 0, "the second copy lies half a cycle of banks on");
 };
-
-struct LastLayerTraits {
-    // As for the first layer. A column of the kernel has outputs of its own, which are added up.
+struct LastLayer : LastConvTraits<32, 9, 16, 32, 10, 2> {
     static constexpr const char* kWeightOrder = "column:9 color:3 | row:9 channel:32";
-    static constexpr int kWeightRows = 32;
-    static constexpr int kCin = 32, kTileH = 8, kTileW = 32, kWideW = kTileW + 8;
-    static constexpr int kPatchH = kTileH + 8, kPatchW = kWideW;
-    static constexpr int kThreads = 320, kWarps = 10, kTilesM = 2, kTilesN = 4;
-    static constexpr int kPixelBytes = kCin * 2 + 16, kDepth = 288, kRowBytes = kDepth * 2 + 16;
-    static constexpr int kPatchBytes = kPatchH * kPatchW * kPixelBytes;
-    static constexpr int kSumPitch = 33;
-    static constexpr int kSumBytes = kTileH * kWideW * kSumPitch * 4;
-    static constexpr int kSharedBytes = kPatchBytes + 32 * kRowBytes;
-    static_assert(kSumBytes <= kPatchBytes);
+};
+struct LastLayerSmall : LastConvTraits<32, 9, 8, 32, 10, 2> {
+    static constexpr const char* kWeightOrder = LastLayer::kWeightOrder;
 };
 
-//                          Cin Cout  k  s  up     tile   warps  BlockK stages
-using Down1 = ConvTraits<32, 64, 3, 2, false, 8, 16, 4, 2, 32, 4>;
-using Down2 = ConvTraits<64, 128, 3, 2, false, 8, 16, 2, 4, 64, 3>;
-using Same = ConvTraits<128, 128, 3, 1, false, 8, 16, 2, 4, 64, 3>;
-using SameWide = ConvTraits<128, 128, 3, 1, false, 8, 16, 2, 2, 64, 3>;
+//                         Cin Cout stride up  tile   warps chunk taps stages blocks
+using Down1 = ConvTraits<32, 64, 2, false, 16, 8, 4, 2, 32, 1, 0, 1>;
+using Down2 = ConvTraits<64, 128, 2, false, 8, 16, 2, 4, 16, 3, 3, 2>;
+using Same = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 3, 3, 1>;
+using SameWide = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 3, 3, 1>;
+using Up1 = ConvTraits<128, 64, 1, true, 8, 16, 2, 4, 32, 1, 4, 1, true>;
+using Up2 = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 0, 1>;
 // For GPUs with 99 KB of shared memory for a block.
-using Down2Small = ConvTraits<64, 128, 3, 2, false, 8, 8, 2, 4, 32, 4>;
-using SameSmall = ConvTraits<128, 128, 3, 1, false, 8, 16, 2, 4, 32, 4>;
-static_assert(Down2Small::kSharedBytes < 94000 && SameSmall::kSharedBytes < 94000);
-using Up1 = ConvTraits<128, 64, 2, 1, true, 8, 16, 4, 2, 64, 3>;
-using Up2 = ConvTraits<64, 32, 2, 1, true, 8, 16, 4, 1, 64, 3>;
+using Down1Small = ConvTraits<32, 64, 2, false, 4, 16, 2, 4, 32, 1, 0, 1>;
+using SameSmall = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 1, 3, 1>;
+using SameWideSmall = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 1, 3, 1>;
+using Up2Small = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 4, 1>;
 
 // Shared memory, in bytes, that a GPU must offer a block for all layers, and for the layers with
-// less of it; beside these kSharedBytes stand up to 7 KB of statistics.
-constexpr int kRequiredSharedBytes = 150000, kRequiredSharedBytesSmall = 101000;
-
-// Calls `call` with a value of the traits that a number stands for.
-template <typename Call>
-int with_conv_traits(int kind, Call call) {
-    switch (kind) {
-        case kDown1: return call(Down1{});
-        case kDown2: return call(Down2{});
-        case kSame: return call(Same{});
-        case kUp1: return call(Up1{});
-        case kUp2: return call(Up2{});
-        case kSameWide: return call(SameWide{});
-        case kDown2Small: return call(Down2Small{});
-        case kSameSmall: return call(SameSmall{});
-    }
-    return cudaErrorInvalidValue;
-}
+// less of it.
+constexpr int kRequiredSharedBytes = 134000, kRequiredSharedBytesSmall = 101000;
+static_assert(Down1::kOccupiedBytes <= kRequiredSharedBytes &&
+              SameWide::kOccupiedBytes <= kRequiredSharedBytes &&
+              Up2::kOccupiedBytes <= kRequiredSharedBytes &&
+              LastLayer::kOccupiedBytes <= kRequiredSharedBytes);
+static_assert(Down1Small::kOccupiedBytes <= kRequiredSharedBytesSmall &&
+              Down2::kOccupiedBytes <= kRequiredSharedBytesSmall &&
+              SameSmall::kOccupiedBytes <= kRequiredSharedBytesSmall &&
+              SameWideSmall::kOccupiedBytes <= kRequiredSharedBytesSmall &&
+              Up1::kOccupiedBytes <= kRequiredSharedBytesSmall &&
+              Up2Small::kOccupiedBytes <= kRequiredSharedBytesSmall &&
+              FirstLayer::kOccupiedBytes <= kRequiredSharedBytesSmall &&
+              LastLayerSmall::kOccupiedBytes <= kRequiredSharedBytesSmall);
 
 }  // namespace styleforge::sm80

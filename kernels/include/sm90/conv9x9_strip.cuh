@@ -184,7 +184,7 @@ __device__ __forceinline__ void produce_normalized_rows(const EdgeConvParams& p,
         }
     };
     load(0);
-    if (thread < 32) affine[thread] = load_norm_affine<32>(p.norm, blockIdx.z, thread);
+    if (thread < 32) affine[thread] = norm_affine<32>(p.norm, blockIdx.z, thread);
     named_barrier_sync<kStripProducers>(kProducerBarrier);
     float2 own[8];
 #pragma unroll

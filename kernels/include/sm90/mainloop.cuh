@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(F::kThreads, 1) conv3x3_persistent(const ConvP
         // Consumers compute the input's norm while the producers load the first pixels.
         if (threadIdx.x < F::kCin) {
             pdl_wait();
-            affine[threadIdx.x] = load_norm_affine<F::kCin>(p.norm, blockIdx.z, threadIdx.x);
+            affine[threadIdx.x] = norm_affine<F::kCin>(p.norm, blockIdx.z, threadIdx.x);
             named_barrier_arrive<F::kCin + F::kPixelProducers>(kNormReadyBarrier);
         }
         consume_tiles<F>(p, shared, weight_stages, barriers);

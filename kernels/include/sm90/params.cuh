@@ -6,14 +6,6 @@
 
 namespace styleforge::sm90 {
 
-// Where a layer leaves its statistics, for one sample after another.
-struct StatisticsParams {
-    float4* entries;    // [N, blocks, 128 / C, C] count, mean and M2
-    float4* groups;     // [N, groups, C] count, mean and M2 of each group of blocks
-    unsigned* tickets;  // [N, groups], zero before and after every launch
-    int group;          // blocks in a group
-};
-
 struct ConvParams {
     const void* x;         // [N, H, W, Cin] raw
     NormParams norm;       // of x

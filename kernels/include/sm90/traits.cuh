@@ -11,7 +11,6 @@ namespace styleforge::sm90 {
 constexpr int kConsumers = 256;          // consumer threads: two warpgroups
 constexpr int kStripProducers = 256;     // producer threads of the first and the last layer
 constexpr int kKernelRows = 10;          // 9 rows of a kernel serve two rows of pixels
-constexpr int kMaxGroups = 12;           // groups of blocks whose statistics a layer merges
 constexpr int kStagingBytes = 9216;      // per warpgroup, where accumulators wait to be stored
 constexpr int kMaxSharedBytes = 232448;  // that a block can have
 

@@ -2,13 +2,13 @@
 
     python -m tests.kernels.network.measure_images
 
-Prints the milliseconds that loading takes and, for each size, precision and plan, the milliseconds
-of a frame and the microseconds of a launch from Python.
+Prints the milliseconds that loading takes and, for each network, size, precision and plan, the
+milliseconds of a frame and the microseconds of a launch from Python.
 """
 
 from __future__ import annotations
 
-import math
+import itertools
 import statistics
 import sys
 import time
@@ -21,8 +21,9 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
 from kernels.network.dispatch import available, plan_for
 from kernels.network.plan import NetworkPlan
+from kernels.network.shapes import WITH_KERNELS
 from kernels.ops.registry import NETWORK
-from kernels.self_test.network import _shapes
+from kernels.self_test.network import random_weights
 
 SIZES = [(1, 512, 512), (1, 720, 1280), (1, 1080, 1920)]
 PRECISIONS = {
@@ -44,19 +45,18 @@ def main() -> None:
     except BuildError as error:
         sys.exit(str(error))
     _tell(f"images loaded in {(time.perf_counter() - began) * 1e3:.1f} ms")
-    weights = {
-        name: torch.randn(shape) / math.sqrt(math.prod(shape[1:]) or 1)
-        for name, shape in _shapes(5).items()
-    }
     with torch.inference_mode():
-        for shape in SIZES:
+        for (title, network), shape in itertools.product(WITH_KERNELS.items(), SIZES):
+            weights = random_weights(network, torch.Generator().manual_seed(0))
             for name, (dtype, tf32) in PRECISIONS.items():
-                for backend in available(device, dtype, library):
+                for backend in available(network, device, dtype, library):
                     plan = plan_for(
-                        weights, 5, shape, dtype, device, library, tf32=tf32, backend=backend.name
+                        *(weights, network, shape, dtype, device, library),
+                        tf32=tf32,
+                        backend=backend.name,
                     )
                     _tell(
-                        f"{shape[2]}x{shape[1]} {name} {backend.name}: "
+                        f"{title} {shape[2]}x{shape[1]} {name} {backend.name}: "
                         f"frame {_frame_ms(plan):.4f} ms, launch {_launch_us(plan):.2f} us"
                     )
 

@@ -14,7 +14,7 @@ from tests.kernels.driver.launches import Told, launch
 
 FILE = Path(__file__).with_name("launches.txt")
 WHAT = "Launches of the network's layers"
-SIZES = [(8, 16), (37, 54), (180, 320)]  # height and width of what is tiled
+BLOCKS = (7, 132)
 STREAM = c_void_p(0x1234)
 
 
@@ -31,32 +31,36 @@ class Call(NamedTuple):
 
 def calls(told: abi.Abi) -> Iterator[Call]:
     """Every layer, dtype, precision and variant, and numbers that no layer has."""
-    yield from _sm80(told.sm80)
+    networks = told.sm80.networks
+    yield from _sm80(told.sm80, networks["full"])
     yield from _sm90(told.sm90)
+    yield from _sm80(told.sm80, networks["lite"])
+    first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
+    yield Call("styleforge_sm80_first", (len(networks), 0, False, first, 7, 1))
+    yield Call("styleforge_sm80_last", (len(networks), False, 0, False, last, 7, 1))
 
 
-def _sm80(told: abi.Sm80) -> Iterator[Call]:
-    sizes = list(itertools.product(SIZES, (1, 2)))
-    for conv, dtype, residual, activated, (size, samples) in itertools.product(
-        told.convs.values(), told.dtypes.values(), (None, 8), (None, 16), sizes
+def _sm80(told: abi.Sm80, network: abi.Sm80Network) -> Iterator[Call]:
+    grids = list(itertools.product(BLOCKS, (1, 2)))  # blocks and samples
+    for conv, dtype, residual, activated, grid in itertools.product(
+        network.convs.values(), told.dtypes.values(), (None, 8), (None, 16), grids
     ):
         params = filled(abi.Sm80ConvParams())
         params.residual, params.activated = residual, activated
-        params.tiling = _tiling(size, conv, conv.phases)
-        yield Call("styleforge_sm80_conv", (conv.kind, dtype, params, samples))
-    yield Call("styleforge_sm80_conv", (len(told.convs), 0, filled(abi.Sm80ConvParams()), 1))
-    for dtype, in_bytes, (size, samples) in itertools.product(
-        told.dtypes.values(), (False, True), sizes
-    ):
+        yield Call("styleforge_sm80_conv", (conv.kind, dtype, params, *grid))
+    kinds = sum(len(each.convs) for each in told.networks.values())
+    yield Call("styleforge_sm80_conv", (kinds, 0, filled(abi.Sm80ConvParams()), 7, 1))
+    for dtype, in_bytes, grid in itertools.product(told.dtypes.values(), (False, True), grids):
         first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
-        first.tiling = _tiling(size, told.first, 1)
-        last.height, last.width = size
-        yield Call("styleforge_sm80_first", (dtype, in_bytes, first, samples))
-        yield Call("styleforge_sm80_last", (dtype, in_bytes, last, samples))
+        yield Call("styleforge_sm80_first", (network.number, dtype, in_bytes, first, *grid))
+        for small in (False, True):
+            yield Call(
+                "styleforge_sm80_last", (network.number, small, dtype, in_bytes, last, *grid)
+            )
 
 
 def _sm90(told: abi.Sm90) -> Iterator[Call]:
-    grids = list(itertools.product((7, 132), (1, 2)))  # blocks and samples
+    grids = list(itertools.product(BLOCKS, (1, 2)))  # blocks and samples
     numbers = [row.number for row in told.precisions.values()]
     kinds = {conv.kind for row in told.precisions.values() for conv in row.convs.values()}
     for kind, precision, residual, activated, grid in itertools.product(
@@ -78,11 +82,6 @@ def filled(params: Any) -> Any:
     """`params` with another number in each of its bytes, so that a swapped field is seen."""
     size = ctypes.sizeof(params)
     return type(params).from_buffer_copy(bytes(1 + i % 250 for i in range(size)))
-
-
-def _tiling(size: tuple[int, int], layer: abi.Sm80Conv | abi.Sm80Edge, copies: int) -> abi.Tiling:
-    rows, columns = -(-size[0] // layer.tile_h), -(-size[1] // layer.tile_w)
-    return abi.Tiling(*size, layer.tile_h, layer.tile_w, rows, columns, copies)
 
 
 def told(library: Any, stub: Any, made: Iterator[Call]) -> Iterator[Told]:

@@ -10,8 +10,9 @@ import pytest
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
 from kernels.network import abi
+from kernels.network.shapes import WITH_KERNELS
+from models.network_config import CONFIGS
 
-STATIC_SHARED_BYTES = 7_000  # at most, beside the dynamic shared memory of a layer of sm_80
 PARAMS = ["include/common/welford.cuh", "include/sm80/params.cuh", "include/sm90/params.cuh"]
 
 
@@ -48,7 +49,7 @@ def test_a_struct_of_another_size_is_refused(description, monkeypatch):
     fields = [*abi.Tiling._fields_, ("more", ctypes.c_int)]
     longer = type("Longer", (ctypes.Structure,), {"_fields_": fields})
     monkeypatch.setitem(abi.STRUCTURES, "sm80.Tiling", longer)
-    with pytest.raises(BuildError, match=r"sm80.Tiling has 28 bytes.* has 32; .*: more"):
+    with pytest.raises(BuildError, match=r"sm80.Tiling has 16 bytes.* has 20; .*: more"):
         abi.parse(description)
 
 
@@ -59,22 +60,29 @@ def test_a_struct_without_a_mirror_is_refused(description, monkeypatch):
 
 
 def test_layers_have_numbers_of_their_own(described):
-    kinds = [conv.kind for conv in described.sm80.convs.values()]
+    networks = described.sm80.networks.values()
+    assert sorted(network.number for network in networks) == list(range(len(networks)))
+    kinds = [conv.kind for network in networks for conv in network.convs.values()]
     assert sorted(kinds) == list(range(len(kinds)))
     for precision in described.sm90.precisions.values():
         kinds = [conv.kind for conv in precision.convs.values()]
         assert sorted(kinds) == list(range(len(kinds)))
 
 
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_library_has_the_networks_that_users_choose(name, described):
+    layers, config, shape = described.sm80.networks[name], CONFIGS[name], WITH_KERNELS[name]
+    assert layers.widths == config.widths == shape.widths
+    assert layers.end_kernel == config.end_kernel == shape.end_kernel
+
+
 def test_the_layers_fit_into_the_shared_memory_that_is_required(described):
-    sm80 = described.sm80
-    edges = max(sm80.first.shared_bytes, sm80.last.shared_bytes)
-    small = [
-        conv for name, conv in sm80.convs.items() if name not in ("down2", "same", "same_wide")
-    ]
-    for convs, required in (
-        (sm80.convs.values(), sm80.required_shared_bytes),
-        (small, sm80.required_shared_bytes_small),
-    ):
-        most = max(edges, *(conv.shared_bytes for conv in convs))
-        assert most + STATIC_SHARED_BYTES <= required
+    for network in described.sm80.networks.values():
+        convs = network.convs
+        small = [convs.get(f"{role}_small", conv) for role, conv in convs.items()]
+        for layers, required in (
+            ([network.first, network.last, *convs.values()], network.required_shared_bytes),
+            ([network.first, network.last_small, *small], network.required_shared_bytes_small),
+        ):
+            assert max(layer.occupied_bytes for layer in layers) <= required
+            assert all(layer.shared_bytes < layer.occupied_bytes for layer in layers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,12 +14,14 @@ from kernels.jit.libraries import LIBRARIES
 from kernels.network import dispatch
 from kernels.network.dispatch import BACKENDS, Gpu
 from kernels.ops.registry import NETWORK
+from models.network_config import FULL, LITE, NetworkConfig
 
-T4 = Gpu((7, 5), 65_536, 40)
-A100 = Gpu((8, 0), 166_912, 108)
-RTX_4090 = Gpu((8, 9), 101_376, 128)
-TINY = Gpu((8, 9), 65_536, 128)
-H200 = Gpu((9, 0), 232_448, 132)
+T4 = Gpu((7, 5), 65_536, 65_536, 40)
+A100 = Gpu((8, 0), 166_912, 167_936, 108)
+RTX_4090 = Gpu((8, 9), 101_376, 102_400, 128)
+TINY = Gpu((8, 9), 65_536, 65_536, 128)
+H200 = Gpu((9, 0), 232_448, 233_472, 132)
+OTHER = NetworkConfig(widths=(16, 32, 64))
 FP16, BF16, FP32, FP64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
 
 
@@ -38,47 +41,63 @@ def library(described):
 
 
 @pytest.mark.parametrize(
-    ("found", "dtype", "names"),
+    ("found", "network", "dtype", "names"),
     [
-        (H200, FP16, ["sm90", "sm80", "sm80-small"]),
-        (H200, FP32, ["sm90"]),
-        (A100, BF16, ["sm80", "sm80-small"]),
-        (A100, FP32, []),
-        (RTX_4090, FP16, ["sm80-small"]),
-        (TINY, FP16, []),
-        (T4, FP16, []),
-        (H200, FP64, []),
+        (H200, FULL, FP16, ["sm90", "sm80", "sm80-small"]),
+        (H200, FULL, FP32, ["sm90"]),
+        (A100, FULL, BF16, ["sm80", "sm80-small"]),
+        (A100, FULL, FP32, []),
+        (RTX_4090, FULL, FP16, ["sm80-small"]),
+        (TINY, FULL, FP16, []),
+        (T4, FULL, FP16, []),
+        (H200, FULL, FP64, []),
+        (H200, LITE, FP16, ["sm80"]),
+        (A100, LITE, BF16, ["sm80"]),
+        (RTX_4090, LITE, FP16, ["sm80"]),
+        (H200, LITE, FP32, []),
+        (TINY, LITE, FP16, []),
+        (T4, LITE, FP16, []),
+        (H200, OTHER, FP16, []),
+        (H200, replace(LITE, end_kernel=9), FP16, []),
+        (H200, replace(LITE, num_residual_blocks=1), FP16, ["sm80"]),
     ],
     ids=str,
 )
-def test_a_gpu_gets_the_backends_it_can_run(gpu, library, found, dtype, names):
-    ready = dispatch.available(gpu(found), dtype, library)
+def test_a_gpu_gets_the_backends_it_can_run(gpu, library, found, network, dtype, names):
+    ready = dispatch.available(network, gpu(found), dtype, library)
     assert [backend.name for backend in ready] == names
 
 
 @pytest.mark.parametrize(
-    ("found", "dtype", "reason"),
+    ("found", "network", "dtype", "reason"),
     [
-        (H200, FP16, ""),
-        (A100, FP32, "FP32 need a Hopper GPU"),
-        (TINY, FP16, "too little shared memory"),
-        (T4, FP16, "compute capability 8.0"),
-        (H200, FP64, "no native network in float64"),
+        (H200, FULL, FP16, ""),
+        (A100, FULL, FP32, "FP32 need a Hopper GPU"),
+        (TINY, FULL, FP16, "too little shared memory"),
+        (T4, FULL, FP16, "compute capability 8.0"),
+        (H200, FULL, FP64, "no native network in float64"),
+        (RTX_4090, LITE, FP16, ""),
+        (H200, LITE, FP32, "the lite network has native kernels in FP16 and BF16 alone"),
+        (TINY, LITE, FP16, "too little shared memory"),
+        (T4, LITE, FP16, "compute capability 8.0"),
+        (H200, OTHER, FP16, "for the widths of full and lite networks; runs layer by layer"),
     ],
     ids=str,
 )
-def test_a_gpu_that_cannot_run_it_is_told_why(gpu, library, monkeypatch, found, dtype, reason):
+def test_a_gpu_that_cannot_run_it_is_told_why(
+    gpu, library, monkeypatch, found, network, dtype, reason
+):
     monkeypatch.setattr(build, "reason", lambda _name: "")
     monkeypatch.setattr(build, "handle", lambda _name: SimpleNamespace(on=lambda _device: library))
-    said = dispatch.unavailable_reason(gpu(found), dtype)
+    said = dispatch.unavailable_reason(network, gpu(found), dtype)
     assert reason in said
     assert bool(said) == bool(reason)
 
 
 def test_what_is_not_built_yet_is_the_reason_where_a_backend_could_run(gpu, monkeypatch):
     monkeypatch.setattr(build, "reason", lambda _name: "not built yet")
-    assert dispatch.unavailable_reason(gpu(H200), FP16) == "not built yet"
-    assert "compute capability 8.0" in dispatch.unavailable_reason(gpu(T4), FP16)
+    assert dispatch.unavailable_reason(FULL, gpu(H200), FP16) == "not built yet"
+    assert "compute capability 8.0" in dispatch.unavailable_reason(FULL, gpu(T4), FP16)
 
 
 def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch):
@@ -87,11 +106,11 @@ def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch):
 
     monkeypatch.setattr(build, "reason", lambda _name: "")
     monkeypatch.setattr(build, "handle", lambda _name: SimpleNamespace(on=mismatch))
-    assert dispatch.unavailable_reason(gpu(H200), FP16) == "the library's struct differs"
+    assert dispatch.unavailable_reason(FULL, gpu(H200), FP16) == "the library's struct differs"
 
 
 def test_a_backend_that_cannot_run_is_refused_by_name(gpu, library):
-    arguments = {}, 5, (1, 16, 16), FP32, gpu(H200), library
+    arguments = {}, FULL, (1, 16, 16), FP32, gpu(H200), library
     with pytest.raises(ValueError, match=r"no backend sm80 runs torch\.float32"):
         dispatch.plan_for(*arguments, backend="sm80")
 

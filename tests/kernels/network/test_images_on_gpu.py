@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
@@ -11,8 +9,9 @@ from kernels.jit import build, prebuilt
 from kernels.jit.libraries import LIBRARIES
 from kernels.network import dispatch
 from kernels.network.dispatch import BACKENDS, available, plan_for
+from kernels.network.shapes import WITH_KERNELS
 from kernels.ops.registry import NETWORK
-from kernels.self_test.network import _shapes, self_test
+from kernels.self_test.network import random_weights, self_test
 
 pytestmark = pytest.mark.gpu
 
@@ -48,31 +47,26 @@ def images(device):
     return image.load().on(device)
 
 
-@pytest.fixture(scope="module")
-def weights():
-    generator = torch.Generator().manual_seed(0)
-    return {
-        name: torch.randn(shape, generator=generator) / math.sqrt(math.prod(shape[1:]) or 1)
-        for name, shape in _shapes(5).items()
-    }
-
-
 @pytest.mark.parametrize("backend", [backend.name for backend in BACKENDS])
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", SIZES, ids=str)
+@pytest.mark.parametrize("network", WITH_KERNELS)
 def test_images_paint_what_is_compiled_here(
-    shape, precision, backend, weights, device, compiled, images
+    network, shape, precision, backend, device, compiled, images
 ):
-    dtype, tf32 = PRECISIONS[precision]
-    if backend not in [row.name for row in available(device, dtype, compiled)]:
+    (dtype, tf32), network = PRECISIONS[precision], WITH_KERNELS[network]
+    if backend not in [row.name for row in available(network, device, dtype, compiled)]:
         pytest.skip(f"{backend} does not run {precision} here")
     generator = torch.Generator().manual_seed(1)
+    weights = random_weights(network, generator)
     frames = torch.randint(0, 256, (*shape, 3), dtype=torch.uint8, generator=generator)
     x = frames.to(device).permute(0, 3, 1, 2).to(dtype)
     made = []
     with torch.inference_mode():
         for library in (compiled, images):
-            plan = plan_for(weights, 5, shape, dtype, device, library, tf32=tf32, backend=backend)
+            plan = plan_for(
+                weights, network, shape, dtype, device, library, tf32=tf32, backend=backend
+            )
             values = plan(x)
             plan.frames.copy_(frames)
             plan.replay()
@@ -97,4 +91,5 @@ def test_the_images_are_used_once_they_were_tested_in_a_process_of_their_own(
     assert build.reason(NETWORK) == build.NOT_TESTED
     assert build.load(NETWORK), build.reason(NETWORK)
     assert build.origin(NETWORK).startswith("image sm_")
-    assert dispatch.unavailable_reason(torch.device("cuda"), torch.float16) == ""
+    for network in WITH_KERNELS.values():
+        assert dispatch.unavailable_reason(network, torch.device("cuda"), torch.float16) == ""

@@ -10,24 +10,30 @@ import torch.nn.functional as F
 
 from kernels.network import sm80
 from kernels.network.abi import ProductAxes
+from kernels.network.shapes import WITH_KERNELS
+
+SMALL = ["down1_small", "same_small", "same_wide_small"]
+FULL = ["down1", "down2", "same", "same_wide", *SMALL]
+NINE_TAPS = [("full", name) for name in FULL]
+NINE_TAPS += [("lite", name) for name in ("down1", "down2", "same", "same_wide")]
+PHASES = [(network, name) for network in WITH_KERNELS for name in ("up1", "up2")]
+PHASES += [("full", "up2_small")]
 
 
-@pytest.mark.parametrize(
-    "name", ["down1", "down2", "same", "same_wide", "down2_small", "same_small"]
-)
-def test_a_layer_of_nine_taps_keeps_its_weights(name, described):
-    conv = described.sm80.convs[name]
+@pytest.mark.parametrize(("network", "name"), NINE_TAPS)
+def test_a_layer_of_nine_taps_keeps_its_weights(network, name, described):
+    conv = described.sm80.networks[network].convs[name]
     weight = torch.randn(24, 2 * conv.block_k, 3, 3)
     packed = sm80.layer_weight(weight, conv, described.sm80.weight_order)
-    # As conv3x3.cuh reads them: phase, tap, block of channels, output, channel.
-    phases, taps, blocks, outputs, channels = packed.shape
-    assert (phases, taps, blocks, outputs, channels) == (1, 9, 2, 24, conv.block_k)
-    assert torch.equal(packed[0].permute(2, 1, 3, 0).reshape(weight.shape), weight)
+    # As conv3x3.cuh reads them: block of channels, tap, phase, output, channel.
+    blocks, taps, phases, outputs, channels = packed.shape
+    assert (blocks, taps, phases, outputs, channels) == (2, 9, 1, 24, conv.block_k)
+    assert torch.equal(packed[:, :, 0].permute(2, 0, 3, 1).reshape(weight.shape), weight)
 
 
-@pytest.mark.parametrize("name", ["up1", "up2"])
-def test_phases_are_the_enlarged_convolution(name, described):
-    conv = described.sm80.convs[name]
+@pytest.mark.parametrize(("network", "name"), PHASES)
+def test_phases_are_the_enlarged_convolution(network, name, described):
+    conv = described.sm80.networks[network].convs[name]
     weight = torch.randn(8, conv.block_k, 3, 3)
     x = torch.randn(1, conv.block_k, 5, 6, dtype=torch.float64)
     packed = sm80.layer_weight(weight, conv, described.sm80.weight_order).double()
@@ -37,32 +43,38 @@ def test_phases_are_the_enlarged_convolution(name, described):
     patch = F.pad(x, (1, 1, 1, 1), mode="replicate")
     for phase in range(4):
         a, b = divmod(phase, 2)
-        taps = packed[phase].permute(2, 1, 3, 0).reshape(8, conv.block_k, 2, 2)
+        taps = packed[:, :, phase].permute(2, 0, 3, 1).reshape(8, conv.block_k, 2, 2)
         actual[..., a::2, b::2] = F.conv2d(patch, taps)[..., a : a + 5, b : b + 6]
     assert torch.allclose(actual, expected, atol=1e-4)
 
 
-def test_the_first_layer_has_two_taps_in_sixteen_bytes(described):
-    weight, depth = torch.randn(32, 3, 9, 9), described.sm80.first.depth
-    packed = sm80.first_weight(weight, described.sm80.first)
-    assert packed.shape == (32, depth)
-    assert depth % 16 == 0
-    taps = packed[:, :360].view(32, 9, 10, 4)
-    assert torch.equal(taps[:, :, :9, :3].permute(0, 3, 1, 2), weight)
+@pytest.mark.parametrize("network", WITH_KERNELS)
+def test_the_first_layer_has_two_taps_in_sixteen_bytes(network, described):
+    first, shape = described.sm80.networks[network].first, WITH_KERNELS[network]
+    outer, side = shape.widths[0], shape.end_kernel
+    weight = torch.randn(outer, 3, side, side)
+    packed = sm80.first_weight(weight, first)
+    assert packed.shape == (outer, first.depth)
+    assert first.depth % 16 == 0
+    taps = packed[:, : side * (side + 1) * 4].view(outer, side, side + 1, 4)
+    assert torch.equal(taps[:, :, :side, :3].permute(0, 3, 1, 2), weight)
     assert packed.count_nonzero() == weight.count_nonzero()
 
 
-def test_the_last_layer_has_its_columns_as_outputs(described):
-    weight = torch.randn(3, 32, 9, 9)
-    packed = sm80.last_weight(weight, described.sm80.last)
-    assert packed.shape == (32, described.sm80.last.depth) == (32, 9 * 32)
-    taps = packed[:27].view(9, 3, 9, 32)  # column, color, row, channel
+@pytest.mark.parametrize("network", WITH_KERNELS)
+def test_the_last_layer_has_its_columns_as_outputs(network, described):
+    last, shape = described.sm80.networks[network].last, WITH_KERNELS[network]
+    outer, side = shape.widths[0], shape.end_kernel
+    weight = torch.randn(3, outer, side, side)
+    packed = sm80.last_weight(weight, last)
+    assert packed.shape == (last.rows, last.depth) == (-(-side * 3 // 16) * 16, side * outer)
+    taps = packed[: side * 3].view(side, 3, side, outer)  # column, color, row, channel
     assert torch.equal(taps.permute(1, 3, 2, 0), weight)
-    assert packed[27:].count_nonzero() == 0
+    assert packed[side * 3 :].count_nonzero() == 0
 
 
 def test_the_library_decides_the_order_of_the_first_and_the_last_layers_weights(described):
-    last, weight = described.sm80.last, torch.randn(3, 32, 9, 9)
+    last, weight = described.sm80.networks["full"].last, torch.randn(3, 32, 9, 9)
     turned = replace(last, weight_order=ProductAxes.parse("color:3 column:9 | channel:32 row:9"))
     rows = sm80.last_weight(weight, turned)[:27].view(3, 9, 32, 9)
     assert torch.equal(rows.permute(0, 2, 3, 1), weight)

@@ -1,0 +1,41 @@
+// The layers of the lite network: 16, 32 and 48 channels, and 5x5 at both ends. Its layers are
+// bound by memory and latency, not by products, so all weights stay in
+// shared memory, and several blocks share a multiprocessor.
+#pragma once
+
+#include "traits.cuh"
+
+namespace styleforge::sm80 {
+
+// The `kind` of styleforge_sm80_conv, after those of the full network: 16-32 and 32-48 with stride
+// 2; 48-48 with small tiles and with wide ones; 48-32 and 32-16 after nearest-neighbor upsampling
+// by two.
+enum LiteConvKind {
+    kLiteDown1 = kConvKinds,
+    kLiteDown2,
+    kLiteSame,
+    kLiteSameWide,
+    kLiteUp1,
+    kLiteUp2
+};
+
+struct LiteFirstLayer : FirstConvTraits<16, 5, 16, 32, 8, 3> {
+    static constexpr const char* kWeightOrder = "out:16 | row:5 column:6 color:4";
+};
+struct LiteLastLayer : LastConvTraits<16, 5, 16, 32, 9, 3> {
+    static constexpr const char* kWeightOrder = "column:5 color:3 | row:5 channel:16";
+};
+
+//                             Cin Cout stride up  tile   warps chunk taps stages blocks
+using LiteDown1 = ConvTraits<16, 32, 2, false, 8, 16, 4, 2, 16, 1, 0, 3>;
+using LiteDown2 = ConvTraits<32, 48, 2, false, 8, 8, 4, 1, 16, 1, 0, 3>;
+using LiteSame = ConvTraits<48, 48, 1, false, 8, 16, 4, 1, 16, 1, 0, 3>;
+using LiteSameWide = ConvTraits<48, 48, 1, false, 16, 16, 8, 1, 16, 1, 0, 2>;
+using LiteUp1 = ConvTraits<48, 32, 1, true, 8, 16, 2, 4, 16, 1, 0, 2, true>;
+using LiteUp2 = ConvTraits<32, 16, 1, true, 8, 16, 2, 4, 32, 1, 0, 2>;
+
+// Shared memory, in bytes, that a GPU must offer a block for all layers: any of compute capability
+// 8.0 or more does.
+constexpr int kLiteRequiredSharedBytes = kRequiredSharedBytesSmall;
+
+}  // namespace styleforge::sm80

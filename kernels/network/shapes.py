@@ -1,0 +1,48 @@
+"""The dimensions of a network, and of those networks that have kernels of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Dimensions(Protocol):
+    """What decides which kernels run a network, and how often.
+
+    Attributes:
+        num_residual_blocks: Of the network.
+        widths: Channels at full, half and quarter size.
+        end_kernel: Side of the first and the last layer's kernel.
+    """
+
+    @property
+    def num_residual_blocks(self) -> int: ...  # noqa: D102
+
+    @property
+    def widths(self) -> tuple[int, int, int]: ...  # noqa: D102
+
+    @property
+    def end_kernel(self) -> int: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkShape:
+    """Dimensions, see above."""
+
+    widths: tuple[int, int, int]
+    end_kernel: int
+    num_residual_blocks: int = 5
+
+
+FULL, LITE = NetworkShape((32, 64, 128), 9), NetworkShape((16, 32, 48), 5)
+
+# By the names that the library knows them by.
+WITH_KERNELS = {"full": FULL, "lite": LITE}
+
+
+def name_of(network: Dimensions) -> str:
+    """The name of the kernels that run a network, with any number of blocks; "" if none do."""
+    for name, shape in WITH_KERNELS.items():
+        if (network.widths, network.end_kernel) == (shape.widths, shape.end_kernel):
+            return name
+    return ""
