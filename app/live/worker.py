@@ -157,6 +157,13 @@ class Worker(QObject):
         if not compiling:
             self._styled = None
 
+    @Slot(bool)
+    def time_layers(self, on: bool) -> None:
+        """Time every layer of the network, or not. The last frame is styled again, so that a
+        picture or a pause is timed too."""
+        self._engine.time_layers(on)
+        self._styled = None
+
     @Slot(int, int)
     def set_display_size(self, width: int, height: int) -> None:
         """Process the frames of streams in about the size of the display, in pixels; (0, 0) for

@@ -69,7 +69,8 @@ class Sm80Plan(NetworkPlan):
         ]  # fmt: skip
         launch, dtype, samples = self._library.styleforge_sm80_first, self._code, self.samples
         self._launch(
-            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
+            "conv1",
+            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream),
         )
 
     def _layer(
@@ -105,7 +106,7 @@ class Sm80Plan(NetworkPlan):
         )
         launch, dtype, samples = self._library.styleforge_sm80_conv, self._code, self.samples
         kind = traits.kind
-        self._launch(lambda stream, _: launch(kind, dtype, arguments, samples, stream))
+        self._launch(conv, lambda stream, _: launch(kind, dtype, arguments, samples, stream))
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
         traits = self._traits.last
@@ -120,7 +121,8 @@ class Sm80Plan(NetworkPlan):
         ]  # fmt: skip
         launch, dtype, samples = self._library.styleforge_sm80_last, self._code, self.samples
         self._launch(
-            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream)
+            "deconv3",
+            lambda stream, in_bytes: launch(dtype, in_bytes, arguments[in_bytes], samples, stream),
         )
 
     def _conv(self, into: int, out: int, size: tuple[int, int]) -> Sm80Conv:
