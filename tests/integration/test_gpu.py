@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from app.engine.engine import Engine
+from app.engine.post.blending import peak_difference
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from app.styles.library import BUILTIN
@@ -73,6 +74,25 @@ def test_baseline_and_fused_agree_within_the_stated_bound(engine, gpu, precision
     engine.configure(replace(gpu, precision=precision, compare=True))
     comparison = engine.process(Frame(picture(320, 240))).comparison
     assert comparison.agrees, (comparison.difference, comparison.psnr, comparison.bound)
+
+
+@pytest.mark.parametrize("network", ["full", "lite"])
+def test_a_difference_is_measured_on_the_gpu_and_is_that_of_the_cpu(
+    engine, gpu, network, monkeypatch
+):
+    compared: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def watched(a: torch.Tensor, b: torch.Tensor) -> tuple[float, float]:
+        compared.append((a, b))
+        return peak_difference(a, b)
+
+    monkeypatch.setattr("app.engine.comparison.peak_difference", watched)
+    engine.configure(replace(gpu, network=network, precision=Precision.fp16, compare=True))
+    comparison = engine.process(Frame(picture(640, 480))).comparison
+    assert all(each.is_cuda for pair in compared for each in pair)
+    on_the_cpu = [peak_difference(a.cpu(), b.cpu()) for a, b in compared]
+    assert comparison.difference == max(largest for largest, _ in on_the_cpu)
+    assert comparison.psnr == pytest.approx(min(psnr for _, psnr in on_the_cpu), rel=1e-5)
 
 
 def test_the_groups_come_from_events_and_add_up_to_the_network(engine, gpu):
