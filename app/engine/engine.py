@@ -223,7 +223,7 @@ class Engine:
         frame: Frame,
         mode: ProcessMode = ProcessMode.LIVE,
         newest: EngineConfig | None = None,
-        preview: Size | None = None,
+        screen: Size | None = None,
     ) -> Pending | None:
         """Start styling a frame on the GPU, where one more frame may be under way.
 
@@ -231,7 +231,7 @@ class Engine:
             frame: The input.
             mode: How much time it may take, and whether it continues the frame before it.
             newest: As of `finish`.
-            preview: (width, height) of a smaller copy of the result, for display.
+            screen: (width, height) of a copy of the result that a window paints.
 
         Returns:
             What `complete` takes. None where frames cannot overlap: off the GPU, in comparisons and
@@ -245,7 +245,7 @@ class Engine:
         self._takes(newest, self._config)
         with self._memory_errors(frame):
             inferred = self._chosen(frame, self._config, mode)
-            submitted = self._submit(inferred, preview)
+            submitted = self._submit(inferred, screen)
         return None if submitted is None else Pending(inferred, submitted)
 
     def complete(self, pending: Pending) -> StyledFrame:
@@ -295,7 +295,7 @@ class Engine:
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
         return Inferred(frame, config, mode, precision, active, sizes, (), {}, 0.0)
 
-    def _submit(self, inferred: Inferred, preview: Size | None = None) -> Submitted | None:
+    def _submit(self, inferred: Inferred, screen: Size | None = None) -> Submitted | None:
         """Start computing a frame that stays on the GPU; None where none does."""
         config, active = inferred.config, inferred.active
         if self._device.type != "cuda" or config.compare:
@@ -303,7 +303,7 @@ class Engine:
         network = self._network(inferred, config.kernels)
         finish = finish_of(config, smoothed=inferred.smoothed)
         return self._display.submit(
-            network, inferred.frame.pixels, inferred.sizes, finish, active.key, preview
+            network, inferred.frame.pixels, inferred.sizes, finish, active.key, screen
         )
 
     def _network(self, inferred: Inferred, kernels: str) -> Network:
@@ -373,8 +373,8 @@ class Engine:
             comparison=comparison_ms,
         )
         result = frame.with_pixels(pixels)
-        if rendering.preview is not None and pixels is rendering.pixels:
-            result = replace(result, preview=frame.with_pixels(rendering.preview))
+        if pixels is rendering.pixels:
+            result = replace(result, screen=rendering.screen)
         return StyledFrame(
             result,
             frame,

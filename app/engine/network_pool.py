@@ -40,7 +40,8 @@ class Rendering:
             network gave uint8 only.
         displayed: What was made of the output on the GPU: `pixels` is then the displayed picture,
             and the timings have scaling and blending. None for the output itself.
-        preview: A smaller copy of the displayed picture, where one was asked for.
+        screen: The copy of the displayed picture that a window paints, where one was asked for:
+            see `Frame.screen`.
     """
 
     pixels: Pixels
@@ -48,7 +49,7 @@ class Rendering:
     broken: bool
     raws: tuple[Tensor, ...] = ()
     displayed: Finish | None = None
-    preview: Pixels | None = None
+    screen: Pixels | None = None
 
     @property
     def network_ms(self) -> float:

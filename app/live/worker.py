@@ -14,7 +14,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
-from app.live.display_copy import for_display, preview_size, with_preview, with_previews
+from app.live.display_copy import for_display, screen_size, with_preview, with_previews
 from app.live.latest_value import LatestValue
 from app.live.pending_sources import PendingSources
 from app.live.stream_metrics import StreamMetrics
@@ -253,8 +253,8 @@ class Worker(QObject):
         taken = Taken(frame, shown, begun, time.perf_counter())
         mode = _mode(source, refine)
         try:
-            preview = preview_size(shown, self._display)
-            pending = self._engine.begin(shown, mode, self.wanted, preview) if streaming else None
+            screen = screen_size(shown, self._display)
+            pending = self._engine.begin(shown, mode, self.wanted, screen) if streaming else None
             before, self._under_way = self._under_way, pending and (taken, pending)
             if before is not None:
                 self._complete(*before)

@@ -116,6 +116,16 @@ _ENGINES = (
         (f"{_ENGINE}::test_a_network_computes_in_the_precision_that_was_chosen",),
     ),
     Mutant(
+        "a window paints the picture from before a slider was dragged",
+        "app/engine/engine.py",
+        "if pixels is rendering.pixels:",
+        "if True:",
+        (
+            "tests/app/engine/test_display_path.py::"
+            "test_what_a_window_paints_is_of_the_picture_that_is_shown",
+        ),
+    ),
+    Mutant(
         "a network keeps the weights of the first style",
         "app/engine/network_pool.py",
         "if active.key != self._loaded:",
