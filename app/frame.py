@@ -15,15 +15,17 @@ class Frame:
     """An RGB image, read-only so that threads may share it.
 
     Use `with_pixels`, not dataclasses.replace, to change the pixels: `replace` would keep the
-    `preview` of the old ones.
+    `preview` and the `screen` of the old ones.
 
     Attributes:
         pixels: [H, W, 3] uint8 RGB.
         index: counts the frames the source produced, so a gap means dropped frames.
         captured_at: `time.perf_counter()` at capture, in seconds.
         read_ms: time to grab or decode the frame, in milliseconds.
-        preview: the same picture with fewer pixels, for display, where app.live.display_copy or
-            the GPU made one.
+        preview: the same picture with fewer pixels, for display, where app.live.display_copy made
+            one.
+        screen: [h, w, 4] uint8 of B, G, R and 255, the same picture as a window paints it, in the
+            size in which it is shown, where a GPU made one.
         alpha: [H, W] uint8 transparency of a picture that has any; its pixels are then composited
             over white. Results of the frame have the same alpha.
     """
@@ -34,6 +36,7 @@ class Frame:
     read_ms: float = 0.0
     preview: Frame | None = None
     alpha: NDArray[np.uint8] | None = None
+    screen: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
         if self.pixels.ndim != 3 or self.pixels.shape[2] != 3 or self.pixels.dtype != np.uint8:
@@ -51,7 +54,7 @@ class Frame:
     def with_pixels(self, pixels: NDArray[np.uint8]) -> Frame:
         """Return a frame of the same moment with other pixels, [H, W, 3] uint8 RGB.
 
-        It has no preview. The alpha channel is kept only if the size stays the same.
+        It has no preview and no screen. The alpha channel is kept only if the size stays the same.
         """
         alpha = self.alpha if pixels.shape == self.pixels.shape else None
         return Frame(pixels, self.index, self.captured_at, self.read_ms, alpha=alpha)

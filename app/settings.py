@@ -42,6 +42,8 @@ class Settings(Parameters):
         budget_ms: limit of the capture-to-paint time for the automatic size, in milliseconds.
         view: "styled", "split" or "compare".
         split: position of the divider, 0 to 1.
+        overlay: whether the figures are shown over the picture.
+        layers: whether they tell the time of every layer of the network.
         theme: "system", "light" or "dark".
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
@@ -59,6 +61,7 @@ class Settings(Parameters):
     view: str = "styled"
     split: float = 0.5
     overlay: bool = True
+    layers: bool = False
     theme: str = "system"
     show_gallery: bool = True
     show_panel: bool = True

@@ -60,6 +60,13 @@ extern "C" __global__ void frame_resize(const styleforge::ResizeParams p) {
           styleforge::resized(frame, row, column, p.small_height, p.small_width));
 }
 
+extern "C" __global__ void frame_screen(const styleforge::ScreenParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (column >= p.screen_width) return;
+    p.screen[1ll * row * p.screen_width + column] = styleforge::screen_color(styleforge::resized(
+        {p.picture, p.height, p.width}, row, column, p.screen_height, p.screen_width));
+}
+
 extern "C" __global__ void frame_slopes(const styleforge::SlopesParams p) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
     if (column >= p.width) return;

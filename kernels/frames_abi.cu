@@ -10,6 +10,7 @@ namespace {
 
 std::string structs() {
     using R = ResizeParams;
+    using C = ScreenParams;
     using S = SlopesParams;
     using F = FinishParams;
     using T = SmoothParams;
@@ -17,6 +18,9 @@ std::string structs() {
         {"ResizeParams",
          layout(sizeof(R), {OFFSET(R, frame), OFFSET(R, small), OFFSET(R, height), OFFSET(R, width),
                             OFFSET(R, small_height), OFFSET(R, small_width)})},
+        {"ScreenParams",
+         layout(sizeof(C), {OFFSET(C, picture), OFFSET(C, screen), OFFSET(C, height),
+                            OFFSET(C, width), OFFSET(C, screen_height), OFFSET(C, screen_width)})},
         {"SlopesParams", layout(sizeof(S), {OFFSET(S, result), OFFSET(S, small), OFFSET(S, slopes),
                                             OFFSET(S, height), OFFSET(S, width)})},
         {"FinishParams",
@@ -36,8 +40,8 @@ std::string structs() {
 
 std::string kernels() {
 #define KERNEL(name) {#name, quoted("frame_" #name)}
-    return object({KERNEL(resize), KERNEL(slopes), KERNEL(finish), KERNEL(cells), KERNEL(noise),
-                   KERNEL(still), KERNEL(smooth)});
+    return object({KERNEL(resize), KERNEL(screen), KERNEL(slopes), KERNEL(finish), KERNEL(cells),
+                   KERNEL(noise), KERNEL(still), KERNEL(smooth)});
 #undef KERNEL
 }
 

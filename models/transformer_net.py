@@ -32,6 +32,15 @@ from utils.text import printable
 MIN_SIDE = 16  # pixels; at a quarter of less, reflection padding is wider than the picture
 
 
+def _unmarked(_layer: str) -> None:
+    """For layers that are not timed."""
+
+
+def _below(group: str, mark: StageCallback | None) -> StageCallback:
+    """What marks the layers of a group by `mark`; None marks none."""
+    return _unmarked if mark is None else lambda layer: mark(f"{group}/{layer}")
+
+
 class TransformerNetBaseline(nn.Module):
     """The network in plain PyTorch, layer by layer as published.
 
@@ -40,6 +49,9 @@ class TransformerNetBaseline(nn.Module):
             published networks have the defaults.
         widths: Channels at full, half and quarter resolution.
         end_kernel: Side of the first and the last convolution's kernel.
+
+    Attributes:
+        by_layer: Whether `forward` marks each layer instead of each group of layers; may be set.
 
     Raises:
         ValueError: A dimension is out of its range.
@@ -57,6 +69,7 @@ class TransformerNetBaseline(nn.Module):
     ) -> None:
         super().__init__()
         self.shape = NetworkConfig(num_residual_blocks, widths, end_kernel)
+        self.by_layer = False
         norm = self.norm_type
         outer, middle, inner = widths
         self.num_residual_blocks = num_residual_blocks
@@ -123,7 +136,9 @@ class TransformerNetBaseline(nn.Module):
             x: [N, 3, H, W] of a floating dtype, RGB 0-255, H and W at least 16. Sides that are
                 not multiples of 4 are padded by reflection, and the result is cropped.
             mark: Called with "encoder", "residual blocks" and "decoder" after each group of
-                layers has been submitted.
+                layers has been submitted; with `by_layer`, with the names of layers below these,
+                such as "encoder/conv1". A residual block is one layer, "residual blocks/res1",
+                where it is computed as one.
 
         Returns:
             [N, 3, H, W], RGB, about 0-255, not clamped.
@@ -141,28 +156,40 @@ class TransformerNetBaseline(nn.Module):
             ("decoder", self.decode),
         ):
             with nvtx_range(group):
-                x = run(x)
-            if mark is not None:
+                x = run(x, _below(group, mark if self.by_layer else None))
+            if mark is not None and not self.by_layer:
                 mark(group)
         return x[..., :height, :width]
 
-    def encode(self, x: Tensor) -> Tensor:
-        """Apply conv1 to in3: [N, 3, H, W] to [N, C, H/4, W/4]."""
-        x = self.relu(self.in1(self.conv1(x)))
-        x = self.relu(self.in2(self.conv2(x)))
-        return self.relu(self.in3(self.conv3(x)))
+    def encode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
+        """Apply conv1 to in3: [N, 3, H, W] to [N, C, H/4, W/4].
 
-    def transform(self, x: Tensor) -> Tensor:
-        """Apply the residual blocks: [N, C, H/4, W/4] to the same shape."""
-        for block in self.residual_blocks:
-            x = block(x)
+        `mark` is called with the name of each layer after it, as by `transform` and `decode`.
+        """
+        x = self.relu(self.in1(self.conv1(x)))
+        mark("conv1")
+        x = self.relu(self.in2(self.conv2(x)))
+        mark("conv2")
+        x = self.relu(self.in3(self.conv3(x)))
+        mark("conv3")
         return x
 
-    def decode(self, x: Tensor) -> Tensor:
+    def transform(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
+        """Apply the residual blocks: [N, C, H/4, W/4] to the same shape."""
+        for number, block in enumerate(self.residual_blocks, 1):
+            x = block(x)
+            mark(f"res{number}")
+        return x
+
+    def decode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
         """Apply deconv1 to deconv3: [N, C, H/4, W/4] to [N, 3, H, W]."""
         x = self.relu(self.in4(self.deconv1(x)))
+        mark("deconv1")
         x = self.relu(self.in5(self.deconv2(x)))
-        return self.deconv3(x)
+        mark("deconv2")
+        x = self.deconv3(x)
+        mark("deconv3")
+        return x
 
 
 class TransformerNet(TransformerNetBaseline):
@@ -234,7 +261,10 @@ class TransformerNetFused(TransformerNet):
             sizes are cached.
         """
         dtype = self.conv1.conv2d.weight.dtype
-        return self._cuda.plan(self.shape, self._state, dtype, shape, device)
+        plan = self._cuda.plan(self.shape, self._state, dtype, shape, device)
+        if plan is not None:
+            plan.time_layers(self.by_layer)
+        return plan
 
     def _plan(self, x: Tensor) -> GraphPlan | None:
         """Get the CUDA graphs for inputs like `x`; None where there are none."""
@@ -257,25 +287,28 @@ class TransformerNetFused(TransformerNet):
         self._cuda.forget_weights()
         return super().load_state_dict(*args, **kwargs)
 
-    def encode(self, x: Tensor) -> Tensor:
+    def encode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
         """Apply conv1 to in3; the layout of the result is the executor's own."""
         if x.device.type == "cpu":
-            return self._cpu.encode(self, x)
+            return self._cpu.encode(self, x, mark)
         native = layerwise.is_native(x.device)
         # Autocast does not cast the inputs of our operations, only of PyTorch's.
-        return layerwise.encode(self, x.to(compute_dtype(x)) if native else x, native)
+        x = x.to(compute_dtype(x)) if native else x
+        return layerwise.apply(layerwise.encoder(self, native), x, mark)
 
-    def transform(self, x: Tensor) -> Tensor:
+    def transform(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
         """Apply the residual blocks to the result of `encode`."""
         if x.device.type == "cpu":
-            return self._cpu.transform(self, x)
-        return layerwise.transform(self, x, layerwise.is_native(x.device))
+            return self._cpu.transform(self, x, mark)
+        layers = layerwise.transformer(self, layerwise.is_native(x.device))
+        return layerwise.apply(layers, x, mark)
 
-    def decode(self, x: Tensor) -> Tensor:
+    def decode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
         """Apply deconv1 to deconv3 to the result of `transform`; gives [N, 3, H, W]."""
         if x.device.type == "cpu":
-            return self._cpu.decode(self, x)
-        return layerwise.decode(self, x, layerwise.is_native(x.device))
+            return self._cpu.decode(self, x, mark)
+        layers = layerwise.decoder(self, layerwise.is_native(x.device))
+        return layerwise.apply(layers, x, mark)
 
 
 VARIANTS: dict[str, type[TransformerNetBaseline]] = {

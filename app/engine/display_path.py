@@ -56,7 +56,7 @@ class DisplayPath:
         sizes: Sizes,
         finish: Finish,
         weights: Hashable,
-        preview: Size | None = None,
+        screen: Size | None = None,
     ) -> Submitted | None:
         """Start styling a frame.
 
@@ -66,7 +66,7 @@ class DisplayPath:
             sizes: Of the network's inputs.
             finish: What is made of the network's output.
             weights: Their key: another one ends the history that smoothing keeps.
-            preview: (width, height) of a smaller copy of the picture, for display.
+            screen: (width, height) of a copy of the picture that a window paints.
 
         Returns:
             What `collect` takes; None where this path cannot be taken.
@@ -80,7 +80,7 @@ class DisplayPath:
             before = self._newest
             if before is None or styler is not before.styler or weights != self._weights:
                 styler.forget()
-            shown = None if preview is None else (preview[1], preview[0])
+            shown = None if screen is None else (screen[1], screen[0])
             submission = styler.submit(frame, finish, clock.mark, shown)
         self._newest, self._weights = Submitted(styler, submission, clock, finish), weights
         return self._newest
@@ -93,7 +93,7 @@ class DisplayPath:
             submitted.clock.read(),
             broken,
             displayed=submitted.finish,
-            preview=submitted.submission.preview,
+            screen=submitted.submission.screen,
         )
 
     def finish(self, finish: Finish) -> Pixels:

@@ -16,7 +16,7 @@ from app.engine.adaptation import Adaptation, PrecisionFallback, Variant
 from app.engine.comparison import Comparer
 from app.engine.config import EngineConfig, same_network
 from app.engine.display_path import DisplayPath, Submitted, finish_of
-from app.engine.network_pool import NetworkPool, Rendering, Size
+from app.engine.network_pool import Network, NetworkPool, Rendering, Size
 from app.engine.post.blending import Pixels, PostProcessor, fit_to
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
@@ -115,6 +115,7 @@ class Engine:
         self._style_weights = StyleWeights(library)
         self._device = torch.device("cpu")
         self._networks = NetworkPool()
+        self._by_layer = False
         self._adaptation = Adaptation(budget_ms, on_notice)
         self._fallback = PrecisionFallback()
         self._comparer = Comparer()
@@ -162,6 +163,10 @@ class Engine:
     def hold(self, held: bool) -> None:
         """Keep the automatic size and network as they are while `held`, for a recording."""
         self._adaptation.held = held
+
+    def time_layers(self, on: bool) -> None:
+        """Have the timings tell every layer, except in comparisons, which it would slow down."""
+        self._by_layer = on
 
     def set_overhead(self, overhead_ms: float) -> None:
         """Tell how much of the time from capture to paint is spent outside the engine."""
@@ -218,7 +223,7 @@ class Engine:
         frame: Frame,
         mode: ProcessMode = ProcessMode.LIVE,
         newest: EngineConfig | None = None,
-        preview: Size | None = None,
+        screen: Size | None = None,
     ) -> Pending | None:
         """Start styling a frame on the GPU, where one more frame may be under way.
 
@@ -226,7 +231,7 @@ class Engine:
             frame: The input.
             mode: How much time it may take, and whether it continues the frame before it.
             newest: As of `finish`.
-            preview: (width, height) of a smaller copy of the result, for display.
+            screen: (width, height) of a copy of the result that a window paints.
 
         Returns:
             What `complete` takes. None where frames cannot overlap: off the GPU, in comparisons and
@@ -240,7 +245,7 @@ class Engine:
         self._takes(newest, self._config)
         with self._memory_errors(frame):
             inferred = self._chosen(frame, self._config, mode)
-            submitted = self._submit(inferred, preview)
+            submitted = self._submit(inferred, screen)
         return None if submitted is None else Pending(inferred, submitted)
 
     def complete(self, pending: Pending) -> StyledFrame:
@@ -290,15 +295,22 @@ class Engine:
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
         return Inferred(frame, config, mode, precision, active, sizes, (), {}, 0.0)
 
-    def _submit(self, inferred: Inferred, preview: Size | None = None) -> Submitted | None:
+    def _submit(self, inferred: Inferred, screen: Size | None = None) -> Submitted | None:
         """Start computing a frame that stays on the GPU; None where none does."""
         config, active = inferred.config, inferred.active
         if self._device.type != "cuda" or config.compare:
             return None
-        network = self._networks.get(config.kernels, inferred.precision, self._device, active)
+        network = self._network(inferred, config.kernels)
         finish = finish_of(config, smoothed=inferred.smoothed)
         return self._display.submit(
-            network, inferred.frame.pixels, inferred.sizes, finish, active.key, preview
+            network, inferred.frame.pixels, inferred.sizes, finish, active.key, screen
+        )
+
+    def _network(self, inferred: Inferred, kernels: str) -> Network:
+        """The network of one variant that a frame is computed with, with its weights."""
+        by_layer = self._by_layer and not inferred.config.compare
+        return self._networks.get(
+            kernels, inferred.precision, self._device, inferred.active, by_layer=by_layer
         )
 
     def _collected(self, inferred: Inferred, submitted: Submitted) -> Inferred:
@@ -310,7 +322,6 @@ class Engine:
         if submitted is not None:
             return self._collected(inferred, submitted)
         frame, config, sizes = inferred.frame, inferred.config, inferred.sizes
-        precision, active = inferred.precision, inferred.active
         start = time.perf_counter()
         self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
         inputs = (self._resized,)
@@ -321,8 +332,7 @@ class Engine:
         resize_ms = (time.perf_counter() - start) * 1e3
         order = self._comparer.order(config.kernels) if config.compare else (config.kernels,)
         renderings = {
-            kernels: self._networks.get(kernels, precision, self._device, active).render_all(inputs)
-            for kernels in order
+            kernels: self._network(inferred, kernels).render_all(inputs) for kernels in order
         }
         return replace(inferred, inputs=inputs, renderings=renderings, resize_ms=resize_ms)
 
@@ -363,8 +373,8 @@ class Engine:
             comparison=comparison_ms,
         )
         result = frame.with_pixels(pixels)
-        if rendering.preview is not None and pixels is rendering.pixels:
-            result = replace(result, preview=frame.with_pixels(rendering.preview))
+        if pixels is rendering.pixels:
+            result = replace(result, screen=rendering.screen)
         return StyledFrame(
             result,
             frame,
@@ -392,10 +402,7 @@ class Engine:
     def _compare(self, inferred: Inferred, pixels: Pixels) -> Comparison:
         """Compare the two networks; `pixels` is the displayed picture of the config's network."""
         frame, precision, active = inferred.frame, inferred.precision, inferred.active
-        networks = {
-            kernels: self._networks.get(kernels, precision, self._device, active)
-            for kernels in inferred.renderings
-        }
+        networks = {kernels: self._network(inferred, kernels) for kernels in inferred.renderings}
         displayed = {
             kernels: frame.with_pixels(
                 pixels

@@ -40,7 +40,8 @@ class Rendering:
             network gave uint8 only.
         displayed: What was made of the output on the GPU: `pixels` is then the displayed picture,
             and the timings have scaling and blending. None for the output itself.
-        preview: A smaller copy of the displayed picture, where one was asked for.
+        screen: The copy of the displayed picture that a window paints, where one was asked for:
+            see `Frame.screen`.
     """
 
     pixels: Pixels
@@ -48,7 +49,7 @@ class Rendering:
     broken: bool
     raws: tuple[Tensor, ...] = ()
     displayed: Finish | None = None
-    preview: Pixels | None = None
+    screen: Pixels | None = None
 
     @property
     def network_ms(self) -> float:
@@ -63,7 +64,13 @@ class NetworkPool:
         self._networks: dict[tuple[str, Precision, torch.device, NetworkConfig], Network] = {}
 
     def get(
-        self, kernels: str, precision: Precision, device: torch.device, active: ActiveWeights
+        self,
+        kernels: str,
+        precision: Precision,
+        device: torch.device,
+        active: ActiveWeights,
+        *,
+        by_layer: bool = False,
     ) -> Network:
         """Get a network with these weights loaded.
 
@@ -72,6 +79,7 @@ class NetworkPool:
             precision: What it computes in.
             device: Where it runs.
             active: The weights.
+            by_layer: Whether its timings are to have every layer, which takes longer on a GPU.
         """
         key = (kernels, precision, device, active.shape)
         network = self._networks.pop(key, None) or Network(*key)
@@ -79,6 +87,7 @@ class NetworkPool:
         if len(self._networks) > NETWORKS_KEPT:
             self._networks.pop(next(iter(self._networks)))
         network.load_weights(active)
+        network.time_layers(by_layer)
         return network
 
     def clear(self) -> None:
@@ -115,6 +124,10 @@ class Network:
         if active.key != self._loaded:
             self._module.load_state_dict(active.state)
             self._loaded = active.key
+
+    def time_layers(self, on: bool) -> None:
+        """Have its timings tell every layer, or groups of layers only, as at first."""
+        self._module.by_layer = on
 
     def render_all(self, inputs: tuple[Pixels, ...]) -> Rendering:
         """Render a frame that was scaled to one or two sizes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
+from typing import Any
 
 from app.engine.config import EngineConfig
 from app.frame import Frame
@@ -23,6 +24,8 @@ class Timings:
         network: The network; on a GPU measured by CUDA events.
         download: Copying the output from the device.
         groups: The parts of `network` by name: encoder, residual blocks, decoder.
+        layers: The parts of `groups` by group and name, "encoder/conv1", where every layer is
+            timed; empty elsewhere.
         blend: Smoothing, upsampling and mixing with the frame.
         comparison: The other network of a comparison, and measuring the difference.
         wait: From the capture until the engine took the frame.
@@ -43,6 +46,7 @@ class Timings:
     copy: float = 0.0
     other: float = 0.0
     queue: float = 0.0
+    layers: tuple[tuple[str, float], ...] = ()
 
     def __add__(self, other: Timings) -> Timings:
         """Add the times of every stage."""
@@ -50,7 +54,7 @@ class Timings:
 
     @staticmethod
     def mean(every: Sequence[Timings]) -> Timings:
-        """Average the times of at least one frame, with the groups of the last one."""
+        """Average the times of at least one frame, with the groups and layers of the last one."""
         return Timings._combined(every, lambda values: fmean(list(values)), every[-1:])
 
     @staticmethod
@@ -59,15 +63,17 @@ class Timings:
         combine: Callable[[Iterable[float]], float],
         named: Sequence[Timings] = (),
     ) -> Timings:
-        tables = [dict(each.groups) for each in every]
-        names = dict.fromkeys(name for each in named or every for name, _ in each.groups)
-        groups = tuple((n, combine([t[n] for t in tables if n in t])) for n in names)
-        spent = {
-            field.name: combine([getattr(each, field.name) for each in every])
-            for field in fields(Timings)
-            if field.name != "groups"
-        }
-        return Timings(groups=groups, **spent)
+        combined: dict[str, Any] = {}
+        for name in (field.name for field in fields(Timings)):
+            values = [getattr(each, name) for each in every]
+            if name not in ("groups", "layers"):
+                combined[name] = combine(values)
+                continue
+            tables = [dict[str, float](value) for value in values]
+            shown = [dict[str, float](getattr(each, name)) for each in named or every]
+            parts = dict.fromkeys(part for table in shown for part in table)
+            combined[name] = tuple((p, combine([t[p] for t in tables if p in t])) for p in parts)
+        return Timings(**combined)
 
     @property
     def engine(self) -> float:

@@ -9,6 +9,7 @@ from statistics import median, quantiles
 import torch
 
 from app.engine.result import LatencyStats, Timings
+from kernels.network.graph_plan import group_of
 
 STAGES = ("upload", "queue", "network", "download", "resize", "blend")
 
@@ -34,8 +35,8 @@ class Stopwatch:
         """End a stage.
 
         Args:
-            name: One of STAGES; any other is a group of layers, which counts as a part of the
-                network.
+            name: One of STAGES; any other is a group of layers, or below it a layer
+                ("encoder/conv1"), which counts as a part of the network.
         """
         if self._cuda:
             event = torch.cuda.Event(enable_timing=True)
@@ -51,12 +52,17 @@ class Stopwatch:
             last.synchronize()
         spent = dict.fromkeys(STAGES, 0.0)
         groups: dict[str, float] = {}
+        layers: dict[str, float] = {}
         for (_, begin), (name, end) in zip(self._marks, self._marks[1:], strict=False):
             ms = _elapsed(begin, end)
             spent[name if name in STAGES else "network"] += ms
-            if name not in STAGES:
-                groups[name] = groups.get(name, 0.0) + ms
-        return Timings(groups=tuple(groups.items()), **spent)
+            if name in STAGES:
+                continue
+            group = group_of(name)
+            groups[group] = groups.get(group, 0.0) + ms
+            if name != group:
+                layers[name] = layers.get(name, 0.0) + ms
+        return Timings(groups=tuple(groups.items()), layers=tuple(layers.items()), **spent)
 
 
 def _elapsed(begin: torch.cuda.Event | float, end: torch.cuda.Event | float) -> float:

@@ -17,9 +17,9 @@ MANY_PIXELS = 4_000_000  # about those of a large window; smaller frames are sca
 
 def with_preview(frame: Frame) -> Frame:
     """Give a frame of more than MANY_PIXELS a copy (`Frame.preview`) that is smaller by an integer
-    factor; other frames are returned as they are."""
+    factor; other frames, and those that have a `screen`, are returned as they are."""
     pixels = frame.width * frame.height
-    if frame.preview is not None or pixels <= MANY_PIXELS:
+    if frame.preview is not None or frame.screen is not None or pixels <= MANY_PIXELS:
         return frame
     factor = math.ceil(math.sqrt(pixels / MANY_PIXELS))
     width, height = frame.width // factor, frame.height // factor
@@ -55,7 +55,7 @@ def for_display(frame: Frame, display: tuple[int, int], size: int | None = None)
     return frame.with_pixels(np.asarray(copy, np.uint8))
 
 
-def preview_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | None:
+def screen_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | None:
     """The size in which a display shows the whole of a frame, rounded down as Qt rounds.
 
     Args:
@@ -63,9 +63,9 @@ def preview_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | No
         display: (width, height) in pixels; (0, 0) if there is none.
 
     Returns:
-        (width, height); None where the frame is not shown smaller than it is.
+        (width, height); None where the frame is shown larger than it is.
     """
-    if min(display) < 1 or (display[0] >= frame.width and display[1] >= frame.height):
+    if min(display) < 1 or (display[0] > frame.width and display[1] > frame.height):
         return None
     across = display[1] * frame.width // frame.height
     if across <= display[0]:

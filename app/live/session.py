@@ -85,6 +85,7 @@ class Session(QObject):
     _compile_kernels = Signal(bool)
     _set_display_size = Signal(int, int)
     _hold = Signal(bool)
+    _time_layers = Signal(bool)
 
     def __init__(
         self,
@@ -105,7 +106,7 @@ class Session(QObject):
         self._live = False
         self._paused = False
         self._position = 0.0
-        self._held = False
+        self._held = self._layers_timed = False
         self._deliver_at = 0.0
         self._later = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._later.timeout.connect(self._deliver)
@@ -136,6 +137,7 @@ class Session(QObject):
         self._compile_kernels.connect(worker.compile_kernels)
         self._set_display_size.connect(worker.set_display_size)
         self._hold.connect(worker.hold)
+        self._time_layers.connect(worker.time_layers)
         worker.ready.connect(self._deliver)
         worker.problem.connect(self.problem)
         worker.info_changed.connect(self._source_info)
@@ -265,6 +267,12 @@ class Session(QObject):
         frame's size."""
         self._held = held
         self._hold.emit(held)
+
+    def time_layers(self, on: bool) -> None:
+        """Time every layer of the network (`Timings.layers`), which slows it on a GPU."""
+        if on != self._layers_timed:
+            self._layers_timed = on
+            self._time_layers.emit(on)
 
     def seek(self, position: float) -> None:
         """Go to a position of the source: seconds, or the index of a picture."""

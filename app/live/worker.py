@@ -14,7 +14,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
-from app.live.display_copy import for_display, preview_size, with_preview, with_previews
+from app.live.display_copy import for_display, screen_size, with_preview, with_previews
 from app.live.latest_value import LatestValue
 from app.live.pending_sources import PendingSources
 from app.live.stream_metrics import StreamMetrics
@@ -157,6 +157,13 @@ class Worker(QObject):
         if not compiling:
             self._styled = None
 
+    @Slot(bool)
+    def time_layers(self, on: bool) -> None:
+        """Time every layer of the network, or not. The last frame is styled again, so that a
+        picture or a pause is timed too."""
+        self._engine.time_layers(on)
+        self._styled = None
+
     @Slot(int, int)
     def set_display_size(self, width: int, height: int) -> None:
         """Process the frames of streams in about the size of the display, in pixels; (0, 0) for
@@ -246,8 +253,8 @@ class Worker(QObject):
         taken = Taken(frame, shown, begun, time.perf_counter())
         mode = _mode(source, refine)
         try:
-            preview = preview_size(shown, self._display)
-            pending = self._engine.begin(shown, mode, self.wanted, preview) if streaming else None
+            screen = screen_size(shown, self._display)
+            pending = self._engine.begin(shown, mode, self.wanted, screen) if streaming else None
             before, self._under_way = self._under_way, pending and (taken, pending)
             if before is not None:
                 self._complete(*before)

@@ -204,6 +204,14 @@ ACTIONS: tuple[ActionEntry, ...] = (
         checkable=True,
     ),
     ActionEntry(
+        "layers",
+        "Time every layer",
+        ("Shift+O",),
+        "Show the time of every layer among the figures; this slows the network on a GPU",
+        "View",
+        checkable=True,
+    ),
+    ActionEntry(
         "gallery",
         "Styles",
         ("G",),

@@ -93,7 +93,7 @@ class SlowEngine(Engine):
         frame: Frame,
         mode: ProcessMode = ProcessMode.LIVE,
         newest: EngineConfig | None = None,
-        preview: tuple[int, int] | None = None,
+        screen: tuple[int, int] | None = None,
     ) -> None:
         """Have every frame go through `infer`."""
 

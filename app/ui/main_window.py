@@ -244,6 +244,7 @@ class MainWindow(QMainWindow):
             "compare": self._toggle_compare,
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
             "overlay": lambda: self._store_checked("overlay", "overlay"),
+            "layers": self._toggle_layers,
             "gallery": lambda: self._store_checked("gallery", "show_gallery"),
             "panel": self._toggle_panel,
             "theme": self._next_theme,
@@ -348,17 +349,27 @@ class MainWindow(QMainWindow):
         """Show the parts that the settings and full screen allow."""
         full = self.isFullScreen()
         settings = self._settings
+        layers = settings.overlay and settings.layers
         for action, on in (
             ("overlay", settings.overlay),
+            ("layers", layers),
             ("gallery", settings.show_gallery),
             ("fullscreen", full),
         ):
             self.actions_by_key[action].setChecked(on)
+        self.session.time_layers(layers)
+        self.overlay.show_layers(layers)
         self.overlay.setVisible(settings.overlay)
         self.gallery.setVisible(settings.show_gallery)
         self.workspace.show_panel(settings.show_panel, full=full)
         for part in (self.toolbar, self.bottom_bars, self.status):
             part.setVisible(not full)
+
+    def _toggle_layers(self) -> None:
+        """Time every layer, which shows the figures too, or stop."""
+        on = self.actions_by_key["layers"].isChecked()
+        self._update_settings(layers=on, overlay=on or self._settings.overlay)
+        self._update_visibility()
 
     def _toggle_panel(self) -> None:
         if self.isFullScreen() or not self.workspace.narrow:

@@ -19,6 +19,7 @@ from kernels.frames.structs import (
     STRUCTURES,
     FinishParams,
     ResizeParams,
+    ScreenParams,
     SlopesParams,
     SmoothParams,
 )
@@ -76,6 +77,18 @@ class FrameKernels:
         interpolation."""
         p = ResizeParams(frame.data_ptr(), small.data_ptr(), *frame.shape[:2], *small.shape[:2])
         self._cover("resize", p, small)
+
+    def screen(self, picture: Tensor, screen: Tensor) -> None:
+        """Scale `picture` as `resize` does into what a window paints.
+
+        Args:
+            picture: [H, W, 3].
+            screen: [h, w, 4], written to: B, G, R and 255.
+        """
+        p = ScreenParams(
+            picture.data_ptr(), screen.data_ptr(), *picture.shape[:2], *screen.shape[:2]
+        )
+        self._cover("screen", p, screen)
 
     def slopes(self, result: Tensor, small: Tensor, slopes: Tensor) -> None:
         """Fit the luma of `small` to `result`, as a guided filter does.

@@ -14,6 +14,15 @@ class ResizeParams(Structure):
     ]
 
 
+class ScreenParams(Structure):
+    """Mirror of ScreenParams in include/frames.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("picture", "screen")),
+        *((name, c_int) for name in ("height", "width", "screen_height", "screen_width")),
+    ]
+
+
 class SlopesParams(Structure):
     """Mirror of SlopesParams in include/frames.h."""
 
@@ -46,5 +55,6 @@ class SmoothParams(Structure):
 
 
 STRUCTURES: dict[str, type[Structure]] = {
-    each.__name__: each for each in (ResizeParams, SlopesParams, FinishParams, SmoothParams)
+    each.__name__: each
+    for each in (ResizeParams, ScreenParams, SlopesParams, FinishParams, SmoothParams)
 }

@@ -15,6 +15,13 @@ struct ResizeParams {
     int height, width, small_height, small_width;
 };
 
+// The displayed picture in the size in which a window shows it.
+struct ScreenParams {
+    const uint8_t* picture;  // [height, width, 3]
+    unsigned* screen;        // [screen_height, screen_width] of screen_color
+    int height, width, screen_height, screen_width;
+};
+
 // The slopes of a small result over the frame's small copy.
 struct SlopesParams {
     const uint8_t* result;  // [height, width, 3]

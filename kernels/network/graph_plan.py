@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -16,8 +17,8 @@ StageCallback = Callable[[str], None]
 class GraphPlan(ABC):
     """The network for pictures [N, 3, H, W] of one size, dtype and device.
 
-    It replays one CUDA graph, or one for each group of layers where those are timed. For one
-    thread, in inference mode.
+    It replays one CUDA graph; or one for each group of layers, or for each layer, where those are
+    timed. For one thread, in inference mode.
 
     Args:
         shape: N, H, W of the pictures.
@@ -37,7 +38,8 @@ class GraphPlan(ABC):
     ) -> None:
         self.samples, *_ = self.shape = shape
         self.dtype, self.device = dtype, device
-        self._graphs: dict[tuple[str, bool], torch.cuda.CUDAGraph] = {}
+        self._graphs: dict[tuple[str, bool], torch.cuda.CUDAGraph] = {}  # by part, in bytes
+        self._by_layer = False
         with torch.cuda.device(device):
             self.frames = torch.zeros(*shape, 3, dtype=torch.uint8, device=device)
             self.pictures = torch.zeros_like(self.frames)
@@ -47,16 +49,36 @@ class GraphPlan(ABC):
 
     @property
     @abstractmethod
+    def layers(self) -> tuple[str, ...]:
+        """The layers in order, below their groups: "encoder/conv1"."""
+
+    @cached_property
     def groups(self) -> tuple[str, ...]:
         """The names of the groups of layers, in order."""
+        return tuple(dict.fromkeys(group_of(layer) for layer in self.layers))
 
     @abstractmethod
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Replace the weights with those of another network of the same shape."""
 
+    def time_layers(self, on: bool) -> None:
+        """Choose what `mark` is called after: each layer, which then do not overlap, or each group
+        of layers, as at first."""
+        if on != self._by_layer:
+            self._by_layer = on
+            self._free_parts()
+
+    def _free_parts(self) -> None:
+        """Free the graphs of the parts of the network."""
+        self._graphs = {key: graph for key, graph in self._graphs.items() if not key[0]}
+
+    def _within(self, part: str) -> tuple[str, ...]:
+        """The layers of a part: those of a group, one layer, or all of them for ""."""
+        return tuple(layer for layer in self.layers if part in ("", layer, group_of(layer)))
+
     @abstractmethod
-    def _prepared(self, group: str, in_bytes: bool) -> Callable[[], object]:
-        """What submits one group of layers, or all of them for "", to the current stream.
+    def _prepared(self, part: str, in_bytes: bool) -> Callable[[], object]:
+        """What submits a part of the network (see `_within`) to the current stream.
 
         From `frames` to `pictures` and `ranges` with `in_bytes`, else from `_x` to `_y`. It is
         called twice: once to load and choose kernels, and once to be captured.
@@ -67,7 +89,7 @@ class GraphPlan(ABC):
 
         Args:
             x: [N, 3, H, W], values 0-255.
-            mark: Called with the name of each group of layers after it, as in
+            mark: Called with the name of each group of layers after it, or of each layer, as in
                 TransformerNetBaseline.forward.
 
         Returns:
@@ -92,21 +114,26 @@ class GraphPlan(ABC):
             with nvtx_range("network"):
                 self._graph("", in_bytes).replay()
             return
-        for name in self.groups:
+        for name in self.layers if self._by_layer else self.groups:
             with nvtx_range(name):
                 self._graph(name, in_bytes).replay()
             mark(name)
 
-    def _graph(self, group: str, in_bytes: bool) -> torch.cuda.CUDAGraph:
-        """Of one group of layers, or of all; captured when first asked for."""
-        graph = self._graphs.get((group, in_bytes))
+    def _graph(self, part: str, in_bytes: bool) -> torch.cuda.CUDAGraph:
+        """Of a part of the network (see `_within`); captured when first asked for."""
+        graph = self._graphs.get((part, in_bytes))
         if graph is not None:
             return graph
-        submit = self._prepared(group, in_bytes)
+        submit = self._prepared(part, in_bytes)
         submit()  # loads the kernels, which cannot happen while a graph is captured
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             submit()
-        self._graphs[group, in_bytes] = graph
+        self._graphs[part, in_bytes] = graph
         return graph
+
+
+def group_of(layer: str) -> str:
+    """The group that a layer is in: "encoder" of "encoder/conv1"."""
+    return layer.partition("/")[0]

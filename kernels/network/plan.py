@@ -43,7 +43,7 @@ class NetworkPlan(GraphPlan):
         super().__init__(shape, dtype, device)
         self._kept: list[Tensor] = []  # kernels hold addresses, so the plan holds the tensors
         self._refill: list[Callable[[Mapping[str, Tensor]], None]] = []
-        self._groups: dict[str, list[Step]] = {}
+        self._layers: dict[str, list[Step]] = {}
         with torch.cuda.device(device):
             self._lay_out(network, *shape[1:])
             self.set_weights(weights)
@@ -54,13 +54,13 @@ class NetworkPlan(GraphPlan):
             refill(weights)
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        """The names of the groups of layers, in order."""
-        return tuple(self._groups)
+    def layers(self) -> tuple[str, ...]:
+        """The layers in order, below their groups: "encoder/conv1"."""
+        return tuple(self._layers)
 
     def steps(self) -> list[Step]:
         """The launches of the network, layer by layer."""
-        return [step for steps in self._groups.values() for step in steps]
+        return [step for steps in self._layers.values() for step in steps]
 
     # Layout
 
@@ -117,7 +117,7 @@ class NetworkPlan(GraphPlan):
     # its memory at once rather than at the next garbage collection.
 
     def _begin(self, group: str) -> None:
-        self._steps = self._groups.setdefault(group, [])
+        self._group = group
 
     def _buffer(self, size: tuple[int, int], channels: int) -> Tensor:
         shape = (self.samples, *size, channels)
@@ -143,15 +143,17 @@ class NetworkPlan(GraphPlan):
         self._refill.append(refill)
         return to
 
-    def _launch(self, call: Callable[[c_void_p, bool], int]) -> None:
+    def _launch(self, layer: str, call: Callable[[c_void_p, bool], int]) -> None:
+        """Add a launch of a layer, by the name of its convolution in the state dict."""
+
         def step(stream: c_void_p, in_bytes: bool) -> None:
             if error := call(stream, in_bytes):
                 raise RuntimeError(f"the fused network could not be launched: CUDA error {error}")
 
-        self._steps.append(step)
+        self._layers.setdefault(f"{self._group}/{layer}", []).append(step)
 
-    def _prepared(self, group: str, in_bytes: bool) -> Callable[[], object]:
-        steps = self._groups[group] if group else self.steps()
+    def _prepared(self, part: str, in_bytes: bool) -> Callable[[], object]:
+        steps = [step for layer in self._within(part) for step in self._layers[layer]]
 
         def submit() -> None:
             stream = c_void_p(torch.cuda.current_stream().cuda_stream)

@@ -78,9 +78,10 @@ class Sm80Plan(NetworkPlan):
         launch, samples = self._library.styleforge_sm80_first, self.samples
         network, dtype = self._traits.number, self._code
         self._launch(
+            "conv1",
             lambda stream, in_bytes: launch(
                 network, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
-            )
+            ),
         )
 
     def _layer(
@@ -115,7 +116,9 @@ class Sm80Plan(NetworkPlan):
         )
         launch, samples = self._library.styleforge_sm80_conv, self.samples
         kind, dtype = traits.kind, self._code
-        self._launch(lambda stream, _: launch(kind, dtype, arguments, blocks, samples, stream))
+        self._launch(
+            conv, lambda stream, _: launch(kind, dtype, arguments, blocks, samples, stream)
+        )
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
         traits = self._traits.last_small if self._small else self._traits.last
@@ -133,9 +136,10 @@ class Sm80Plan(NetworkPlan):
         launch, samples = self._library.styleforge_sm80_last, self.samples
         network, small, dtype = self._traits.number, int(self._small), self._code
         self._launch(
+            "deconv3",
             lambda stream, in_bytes: launch(
                 network, small, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
-            )
+            ),
         )
 
     def _conv(self, role: str, size: tuple[int, int]) -> Sm80Conv:

@@ -66,9 +66,10 @@ class Sm90Plan(NetworkPlan):
             for x in sources
         ]  # fmt: skip
         self._launch(
+            "conv1",
             lambda stream, in_bytes: launch(
                 number, in_bytes, arguments[in_bytes], strips.blocks, samples, stream
-            )
+            ),
         )
 
     def _layer(
@@ -103,7 +104,7 @@ class Sm90Plan(NetworkPlan):
         launch, samples = self._library.styleforge_sm90_conv, self.samples
         kind, number = traits.kind, precision.number
         self._launch(
-            lambda stream, _: launch(kind, number, arguments, tiles.blocks, samples, stream)
+            conv, lambda stream, _: launch(kind, number, arguments, tiles.blocks, samples, stream)
         )
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
@@ -121,9 +122,10 @@ class Sm90Plan(NetworkPlan):
             for y in (self._y, self.pictures)
         ]  # fmt: skip
         self._launch(
+            "deconv3",
             lambda stream, in_bytes: launch(
                 number, in_bytes, arguments[in_bytes], strips.blocks, samples, stream
-            )
+            ),
         )
 
     def _weight(self, conv: str, pack: Callable[[Tensor], Tensor], elements: int) -> Tensor:

@@ -27,6 +27,8 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
     frame, result = _picture(*FRAME, 0).to(device), _picture(*SMALL, 1).to(device)
     small = torch.zeros_like(result)
     kernels.resize(frame, small)
+    screen = torch.zeros(*SMALL, 4, dtype=torch.uint8, device=device)
+    kernels.screen(frame, screen)
     slopes = kernels.new_slopes(*SMALL, device)
     kernels.slopes(result, small, slopes)
     picture = torch.zeros_like(frame)
@@ -36,6 +38,7 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
     kernels.smooth(history, small, other, AMOUNT)
     expected = {
         "resize": (small, _planes(F.avg_pool2d(_planar(frame), 2))),
+        "screen": (screen, F.pad(small, (0, 1), value=255)[..., [2, 1, 0, 3]]),
         "finish": (picture, _finished(frame, result, small)),
         "smooth": (history.smoothed, result + STEADY * (other.float() - result)),
     }

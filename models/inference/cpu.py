@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from kernels.network.graph_plan import StageCallback
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
 from kernels.weight_transforms import can_write_into, column_weights, convolve, phase_weight
 from models.inference.buffers import PreparedWeights, Workspace
@@ -37,38 +38,51 @@ class CpuExecutor:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()  # a copy of the network allocates its own buffers
 
-    def encode(self, network: PublishedNetwork, x: Tensor) -> Tensor:
-        """Apply conv1 to in3: [N, 3, H, W], floating, to [N, C, H/4 + 2, W/4 + 2]."""
+    def encode(self, network: PublishedNetwork, x: Tensor, mark: StageCallback) -> Tensor:
+        """Apply conv1 to in3: [N, 3, H, W], floating, to [N, C, H/4 + 2, W/4 + 2].
+
+        `mark` is called with the name of each layer after it, as by `transform` and `decode`.
+        """
         pad = (network.shape.end_kernel // 2,) * 4
         x = F.pad(x.to(compute_dtype(x)), pad, mode="reflect")
         x = x.contiguous(memory_format=torch.channels_last)
         x = self._unit("a", x, network.conv1, network.in1)
+        mark("conv1")
         x = self._unit("b", x, network.conv2, network.in2)
-        return self._unit("a", x, network.conv3, network.in3)
+        mark("conv2")
+        x = self._unit("a", x, network.conv3, network.in3)
+        mark("conv3")
+        return x
 
-    def transform(self, network: PublishedNetwork, x: Tensor) -> Tensor:
+    def transform(self, network: PublishedNetwork, x: Tensor, mark: StageCallback) -> Tensor:
         """Apply the residual blocks: [N, C, H/4 + 2, W/4 + 2] to the same shape."""
         here, there = "a", "b"
-        last = network.num_residual_blocks - 1
-        for number, block in enumerate(network.residual_blocks):
+        last = network.num_residual_blocks
+        for number, block in enumerate(network.residual_blocks, 1):
             y = self._unit("inside", x, block.conv1, block.in1)
+            mark(f"res{number}.conv1")
             # The upsampling layer pads after the enlargement: before it, that is replication.
             mode = "replicate" if number == last else "reflect"
             inner = x[..., 1:-1, 1:-1]
             x = self._unit(
                 there, y, block.conv2, block.in2, residual=inner, relu=False, pad_mode=mode
             )
+            mark(f"res{number}.conv2")
             here, there = there, here
         return x
 
-    def decode(self, network: PublishedNetwork, x: Tensor) -> Tensor:
+    def decode(self, network: PublishedNetwork, x: Tensor, mark: StageCallback) -> Tensor:
         """Apply deconv1 to deconv3: [N, C, H/4 + 2, W/4 + 2] to [N, 3, H, W]."""
         # The last residual block wrote to "a" or "b", depending on the number of blocks.
         here, there = ("b", "a") if network.num_residual_blocks % 2 else ("a", "b")
         x = self._unit(there, x, network.deconv1, network.in4, pad_mode="replicate")
+        mark("deconv1")
         end = network.shape.end_kernel // 2
         x = self._unit(here, x, network.deconv2, network.in5, pad=end)
-        return self._last(x, network.deconv3)
+        mark("deconv2")
+        x = self._last(x, network.deconv3)
+        mark("deconv3")
+        return x
 
     def _unit(
         self,

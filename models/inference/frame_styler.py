@@ -97,7 +97,7 @@ class FrameStyler:
         pixels: Pixels,
         finish: Finish,
         mark: StageCallback,
-        preview: tuple[int, int] | None = None,
+        screen: tuple[int, int] | None = None,
     ) -> Submission:
         """Start styling a frame; DEPTH of them may be under way.
 
@@ -106,7 +106,7 @@ class FrameStyler:
             finish: What is made of the network's result.
             mark: Called with "start", "upload", "queue", "resize", the groups of layers, "blend"
                 and "download" as each has been submitted, with its stream as the current one.
-            preview: (height, width) of a smaller copy of the picture, for display; None for none.
+            screen: (height, width) of a copy of the picture that a window paints; None for none.
 
         Raises:
             RuntimeError: DEPTH frames are under way.
@@ -139,7 +139,7 @@ class FrameStyler:
         self._smooth(finish)
         for plan, ranges in zip(self._plans, slot.ranges, strict=True):
             ranges.copy_(plan.ranges)
-        return self._display(slot, finish, mark, preview)
+        return self._display(slot, finish, mark, screen)
 
     def finish_again(self, submission: Submission, finish: Finish) -> Submission:
         """Make the picture of a frame once more with other options, but for smoothing.
@@ -167,7 +167,7 @@ class FrameStyler:
         slot: _Slot,
         finish: Finish,
         mark: StageCallback,
-        preview: tuple[int, int] | None = None,
+        screen: tuple[int, int] | None = None,
     ) -> Submission:
         """Submit what becomes of the network's newest result, and its download."""
         picture = self._finished
@@ -184,9 +184,9 @@ class FrameStyler:
             )
         else:
             slot.picture.copy_(picture)  # the next frame is painted over this one
-        small = None if preview is None else slot.preview_of(preview)
-        if small is not None:
-            self._kernels.resize(slot.picture, small)
+        shown = None if screen is None else slot.screen_of(screen)
+        if shown is not None:
+            self._kernels.screen(slot.picture, shown)
         mark("blend")
         slot.computed.record(self._compute)
         with torch.cuda.stream(self._down):
@@ -194,13 +194,13 @@ class FrameStyler:
             # A new buffer, which the caller keeps. PyTorch's allocator recycles pinned memory, so
             # that nothing is pinned anew after a few frames.
             copied = _downloaded(slot.picture)
-            shown = None if small is None else _downloaded(small)
+            copied_screen = None if shown is None else _downloaded(shown).numpy()
             for host, ranges in zip(slot.host_ranges, slot.ranges, strict=True):
                 host.copy_(ranges, non_blocking=True)
             mark("download")
             slot.finished.record(self._down)
         slot.in_flight = True
-        return Submission(slot, copied.numpy(), None if shown is None else shown.numpy())
+        return Submission(slot, copied.numpy(), copied_screen)
 
 
 class Submission:
@@ -209,16 +209,16 @@ class Submission:
     Args:
         slot: Its buffers.
         pixels: Where the picture is downloaded to.
-        preview: Where its smaller copy is; None if none was asked for.
+        screen: Where the copy is that a window paints; None if none was asked for.
 
     Attributes:
-        preview: The same, to be read after `wait`.
+        screen: The same, to be read after `wait`: [h, w, 4] uint8, of B, G, R and 255.
     """
 
-    __slots__ = ("_pixels", "preview", "slot")
+    __slots__ = ("_pixels", "screen", "slot")
 
-    def __init__(self, slot: _Slot, pixels: Pixels, preview: Pixels | None = None) -> None:
-        self.slot, self._pixels, self.preview = slot, pixels, preview
+    def __init__(self, slot: _Slot, pixels: Pixels, screen: Pixels | None = None) -> None:
+        self.slot, self._pixels, self.screen = slot, pixels, screen
 
     def wait(self) -> tuple[Pixels, bool]:
         """Wait for the picture, once.
@@ -250,14 +250,14 @@ class _Slot:
         self.uploaded, self.computed = torch.cuda.Event(), torch.cuda.Event()
         self.finished = torch.cuda.Event()
         self.in_flight = False
-        self._preview: Tensor | None = None
+        self._screen: Tensor | None = None
 
-    def preview_of(self, size: tuple[int, int]) -> Tensor:
-        """A buffer for the smaller copy, (height, width)."""
-        if self._preview is None or self._preview.shape[:2] != size:
+    def screen_of(self, size: tuple[int, int]) -> Tensor:
+        """A buffer for the copy that a window paints, (height, width)."""
+        if self._screen is None or self._screen.shape[:2] != size:
             with torch.inference_mode(False):
-                self._preview = self.picture.new_zeros(*size, 3)
-        return self._preview
+                self._screen = self.picture.new_zeros(*size, 4)
+        return self._screen
 
 
 def _downloaded(picture: Tensor) -> Tensor:

@@ -1,20 +1,26 @@
 """The network layer by layer, on devices that the native network does not support.
 
-Each function maps activations [N, C, H, W], not padded, of any floating dtype to activations of
+Each layer maps activations [N, C, H, W], not padded, of any floating dtype to activations of
 that dtype; weights are converted to it. Where the device has no native kernels, PyTorch's layers
 are used: the reference implementations of our operations are slower.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from kernels.network.graph_plan import StageCallback
 from kernels.ops import fused_conv_instancenorm_forward, fused_conv_reflection_pad_forward
 from kernels.ops.registry import OPERATIONS, use_native
 from kernels.residual_block_wrapper import residual_block
 from models.layers import ConvLayer, PublishedNetwork, ResidualBlock
+
+Layers = dict[str, Callable[[Tensor], Tensor]]  # by name, in order
 
 
 def is_native(device: torch.device) -> bool:
@@ -22,41 +28,57 @@ def is_native(device: torch.device) -> bool:
     return device.type == "cuda" and use_native(OPERATIONS)
 
 
-def encode(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
-    """Apply conv1 to in3.
+def encoder(network: PublishedNetwork, native: bool) -> Layers:
+    """The layers conv1 to conv3, each with its norm: [N, 3, H, W] to [N, C, H/4, W/4].
 
     Args:
-        network: The layers.
-        x: [N, 3, H, W].
+        network: Has their weights.
         native: Whether to use native kernels (see `is_native`) or PyTorch's layers.
-
-    Returns:
-        [N, C, H/4, W/4].
     """
+    return {
+        "conv1": partial(_first, network.conv1, network.in1, native),
+        "conv2": partial(_unit, network.conv2, network.in2, native),
+        "conv3": partial(_unit, network.conv3, network.in3, native),
+    }
+
+
+def transformer(network: PublishedNetwork, native: bool) -> Layers:
+    """The residual blocks res1, res2, ..., each of which is one operation: [N, C, H/4, W/4] to the
+    same shape; arguments as for `encoder`."""
+    blocks = enumerate(network.residual_blocks, 1)
+    return {f"res{number}": partial(_block, block, native) for number, block in blocks}
+
+
+def decoder(network: PublishedNetwork, native: bool) -> Layers:
+    """The layers deconv1 to deconv3: [N, C, H/4, W/4] to [N, 3, H, W]; arguments as for
+    `encoder`."""
+    return {
+        "deconv1": partial(_unit, network.deconv1, network.in4, native),
+        "deconv2": partial(_unit, network.deconv2, network.in5, native),
+        "deconv3": partial(_last, network.deconv3, native),
+    }
+
+
+def apply(layers: Layers, x: Tensor, mark: StageCallback) -> Tensor:
+    """Apply layers in order.
+
+    Args:
+        layers: By name.
+        x: The input of the first.
+        mark: Called with the name of each layer after it.
+    """
+    for name, layer in layers.items():
+        x = layer(x)
+        mark(name)
+    return x
+
+
+def _first(layer: ConvLayer, norm: nn.InstanceNorm2d, native: bool, x: Tensor) -> Tensor:
     x = x.contiguous()  # faster in every precision, see benchmarks/operations.json
-    for number in (1, 2, 3):
-        x = _unit(x, getattr(network, f"conv{number}"), getattr(network, f"in{number}"), native)
-    return x
+    return _unit(layer, norm, native, x)
 
 
-def transform(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
-    """Apply the residual blocks: [N, C, H/4, W/4] to the same shape; `native` as for `encode`."""
-    for block in network.residual_blocks:
-        x = _block(x, block, native)
-    return x
-
-
-def decode(network: PublishedNetwork, x: Tensor, native: bool) -> Tensor:
-    """Apply deconv1 to deconv3: [N, C, H/4, W/4] to [N, 3, H, W]; `native` as for `encode`."""
-    x = _unit(x, network.deconv1, network.in4, native)
-    x = _unit(x, network.deconv2, network.in5, native)
-    if not native:
-        return network.deconv3(x)
-    conv = network.deconv3.conv2d
-    return fused_conv_reflection_pad_forward(x, conv.weight, conv.bias, conv.kernel_size[0] // 2)
-
-
-def _unit(x: Tensor, layer: ConvLayer, norm: nn.InstanceNorm2d, native: bool) -> Tensor:
+def _unit(layer: ConvLayer, norm: nn.InstanceNorm2d, native: bool, x: Tensor) -> Tensor:
     if not native:
         return _norm(layer(x), norm).relu()
     conv = layer.conv2d
@@ -74,7 +96,14 @@ def _unit(x: Tensor, layer: ConvLayer, norm: nn.InstanceNorm2d, native: bool) ->
     )
 
 
-def _block(x: Tensor, block: ResidualBlock, native: bool) -> Tensor:
+def _last(layer: ConvLayer, native: bool, x: Tensor) -> Tensor:
+    if not native:
+        return layer(x)
+    conv = layer.conv2d
+    return fused_conv_reflection_pad_forward(x, conv.weight, conv.bias, conv.kernel_size[0] // 2)
+
+
+def _block(block: ResidualBlock, native: bool, x: Tensor) -> Tensor:
     if not native:
         y = _norm(block.conv1(x), block.in1).relu()
         return _norm(block.conv2(y), block.in2) + x

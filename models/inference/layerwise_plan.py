@@ -14,8 +14,6 @@ from models.inference import layerwise
 from models.layers import PublishedNetwork
 from models.precision import compute_dtype
 
-ENCODER, TRANSFORM, DECODER = "encoder", "residual blocks", "decoder"
-
 
 class LoadableNetwork(PublishedNetwork, Protocol):
     """Layers whose weights can be replaced in place."""
@@ -52,38 +50,50 @@ class LayerwisePlan(GraphPlan):
     ) -> None:
         super().__init__(shape, dtype, device)
         self._network, self._native = network, native
-        # What a group leaves for the next, in the memory of its graph.
+        groups = {
+            "encoder": layerwise.encoder(network, native),
+            "residual blocks": layerwise.transformer(network, native),
+            "decoder": layerwise.decoder(network, native),
+        }
+        self._layers: layerwise.Layers = {
+            f"{group}/{name}": layer
+            for group, layers in groups.items()
+            for name, layer in layers.items()
+        }
+        # What a part whose last layer is the key leaves for the next, in the memory of its graph.
         self._left: dict[tuple[str, bool], Tensor] = {}
         self.set_weights(weights)
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        """The names of the groups of layers, in order."""
-        return ENCODER, TRANSFORM, DECODER
+    def layers(self) -> tuple[str, ...]:
+        """The layers in order, below their groups; a residual block is one: "encoder/conv1"."""
+        return tuple(self._layers)
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Replace the weights with those of another network of the same shape."""
         self._network.load_state_dict(weights)  # in place: graphs read them where they are
 
-    def _prepared(self, group: str, in_bytes: bool) -> Callable[[], object]:
-        if not group:
-            return lambda: self._decode(
-                layerwise.transform(self._network, self._encode(in_bytes), self._native), in_bytes
-            )
-        if group == ENCODER:
-            return lambda: self._leave(group, in_bytes, self._encode(in_bytes))
-        if group == TRANSFORM:
-            x = self._left[ENCODER, in_bytes]
-            return lambda: self._leave(
-                group, in_bytes, layerwise.transform(self._network, x, self._native)
-            )
-        inside = self._left[TRANSFORM, in_bytes]
-        return lambda: self._decode(inside, in_bytes)
+    def _free_parts(self) -> None:
+        self._left.clear()
+        super()._free_parts()
 
-    def _leave(self, group: str, in_bytes: bool, x: Tensor) -> None:
-        self._left[group, in_bytes] = x
+    def _prepared(self, part: str, in_bytes: bool) -> Callable[[], object]:
+        names, layers = self.layers, self._within(part)
+        first, last = names.index(layers[0]), names.index(layers[-1])
 
-    def _encode(self, in_bytes: bool) -> Tensor:
+        def submit() -> None:
+            x = self._left[names[first - 1], in_bytes] if first else self._input(in_bytes)
+            for name in layers:
+                x = self._layers[name](x)
+            if names[last] == names[-1]:
+                self._output(x, in_bytes)
+            else:
+                self._left[names[last], in_bytes] = x
+
+        return submit
+
+    def _input(self, in_bytes: bool) -> Tensor:
+        """[N, 3, H, W] for the first layer, with sides that are multiples of 4."""
         height, width = self.shape[1:]
         pixels = self.frames if in_bytes else self._x
         x = pixels.permute(0, 3, 1, 2).to(self.dtype)
@@ -91,12 +101,12 @@ class LayerwisePlan(GraphPlan):
             x = x.to(compute_dtype(x))
         if height % 4 or width % 4:
             x = F.pad(x, (0, -width % 4, 0, -height % 4), mode="reflect")
-        return layerwise.encode(self._network, x, self._native)
+        return x
 
-    def _decode(self, x: Tensor, in_bytes: bool) -> None:
+    def _output(self, y: Tensor, in_bytes: bool) -> None:
+        """Write what the last layer gave, [N, 3, H', W'], to the picture."""
         height, width = self.shape[1:]
-        y = layerwise.decode(self._network, x, self._native)[..., :height, :width]
-        y = y.permute(0, 2, 3, 1)  # [N, H, W, 3]
+        y = y[..., :height, :width].permute(0, 2, 3, 1)  # [N, H, W, 3]
         if not in_bytes:
             self._y.copy_(y)
             return

@@ -310,3 +310,6 @@ class Negative:
 
     def hold(self, held: bool) -> None:
         pass
+
+    def time_layers(self, on: bool) -> None:
+        pass

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from app.engine.engine import Engine
+from app.engine.post.blending import peak_difference
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from app.styles.library import BUILTIN
@@ -76,6 +77,25 @@ def test_baseline_and_fused_agree_within_the_stated_bound(engine, gpu, precision
     assert comparison.agrees, (comparison.difference, comparison.psnr, comparison.bound)
 
 
+@pytest.mark.parametrize("network", ["full", "lite"])
+def test_a_difference_is_measured_on_the_gpu_and_is_that_of_the_cpu(
+    engine, gpu, network, monkeypatch
+):
+    compared: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def watched(a: torch.Tensor, b: torch.Tensor) -> tuple[float, float]:
+        compared.append((a, b))
+        return peak_difference(a, b)
+
+    monkeypatch.setattr("app.engine.comparison.peak_difference", watched)
+    engine.configure(replace(gpu, network=network, precision=Precision.fp16, compare=True))
+    comparison = engine.process(Frame(picture(640, 480))).comparison
+    assert all(each.is_cuda for pair in compared for each in pair)
+    on_the_cpu = [peak_difference(a.cpu(), b.cpu()) for a, b in compared]
+    assert comparison.difference == max(largest for largest, _ in on_the_cpu)
+    assert comparison.psnr == pytest.approx(min(psnr for _, psnr in on_the_cpu), rel=1e-5)
+
+
 def test_the_groups_come_from_events_and_add_up_to_the_network(engine, gpu):
     engine.configure(gpu)
     styled = [engine.process(Frame(picture(640, 480))) for _ in range(5)][-1]
@@ -83,6 +103,37 @@ def test_the_groups_come_from_events_and_add_up_to_the_network(engine, gpu):
     assert list(groups) == ["encoder", "residual blocks", "decoder"]
     assert all(ms > 0 for ms in groups.values())
     assert sum(groups.values()) == pytest.approx(styled.timings.network, rel=0.2)
+
+
+@pytest.mark.parametrize("network", ["full", "lite"])
+@pytest.mark.parametrize("mode", [ProcessMode.LIVE, ProcessMode.REFINE], ids=str)
+def test_every_layer_is_timed_on_request_and_the_picture_is_the_same(engine, gpu, network, mode):
+    frame = Frame(picture(640, 480))
+    engine.configure(replace(gpu, network=network, size=640, precision=Precision.fp16))
+    expected = engine.process(frame, mode).frame.pixels
+    engine.time_layers(True)
+    styled = [engine.process(frame, mode) for _ in range(3)][-1]
+    layers, groups = dict(styled.timings.layers), dict(styled.timings.groups)
+    assert np.array_equal(styled.frame.pixels, expected)
+    assert list(layers)[:3] == [f"encoder/conv{number}" for number in (1, 2, 3)]
+    assert list(layers)[-3:] == [f"decoder/deconv{number}" for number in (1, 2, 3)]
+    assert all(ms > 0 for ms in layers.values())
+    assert sum(layers.values()) == pytest.approx(sum(groups.values()))
+    assert sum(layers.values()) == pytest.approx(styled.timings.network, rel=0.2)
+    engine.time_layers(False)
+    after = engine.process(frame, mode)
+    assert after.timings.layers == ()
+    assert np.array_equal(after.frame.pixels, expected)
+
+
+def test_a_launch_of_the_native_network_is_a_row(engine, gpu):
+    if unavailable_reason(torch.device("cuda:0"), torch.float16):
+        pytest.skip("no native network for this GPU")
+    engine.configure(replace(gpu, network="full", size=640, precision=Precision.fp16))
+    engine.time_layers(True)
+    layers = dict(engine.process(Frame(picture(640, 480))).timings.layers)
+    assert len(layers) == 16
+    assert "residual blocks/res5.conv2" in layers
 
 
 def test_what_runs_names_the_gpu_and_why_nothing_faster_does(engine, gpu, native_kernels):

@@ -207,6 +207,25 @@ def test_each_group_is_marked_when_it_has_been_submitted(key):
     assert marks == ["encoder", "residual blocks", "decoder"]
 
 
+@pytest.mark.parametrize("key", VARIANTS)
+@torch.inference_mode()
+def test_each_layer_is_marked_where_that_is_asked_for(key):
+    net, x, marks = VARIANTS[key](2).eval(), pictures(16, 16), []
+    expected = net(x)
+    net.by_layer = True
+    assert torch.equal(net(x, marks.append), expected)
+    blocks = (
+        [f"res{block}.conv{number}" for block in (1, 2) for number in (1, 2)]
+        if key == "fused"
+        else ["res1", "res2"]
+    )
+    assert marks == [
+        *(f"encoder/conv{number}" for number in (1, 2, 3)),
+        *(f"residual blocks/{name}" for name in blocks),
+        *(f"decoder/deconv{number}" for number in (1, 2, 3)),
+    ]
+
+
 def test_one_state_dict_serves_all_and_has_the_published_names():
     keys = {key: list(net.state_dict()) for key, net in nets(5).items()}
     assert keys["norm"] == keys["fused"] == keys["baseline"]

@@ -90,9 +90,23 @@ _ENGINES = (
     Mutant(
         "the engine asks the pool for the baseline whatever was chosen",
         "app/engine/engine.py",
-        "get(kernels, precision, self._device, active).render_all",
-        'get("baseline", precision, self._device, active).render_all',
+        "self._network(inferred, kernels).render_all",
+        'self._network(inferred, "baseline").render_all',
         (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
+    ),
+    Mutant(
+        "the layers of a network that is compared are timed, which slows it",
+        "app/engine/engine.py",
+        "by_layer = self._by_layer and not inferred.config.compare",
+        "by_layer = self._by_layer",
+        (f"{_ENGINE}::test_layers_are_timed_while_that_is_wanted_and_never_in_a_comparison",),
+    ),
+    Mutant(
+        "a plan tells groups of layers although every layer is to be timed",
+        "kernels/network/graph_plan.py",
+        "for name in self.layers if self._by_layer else self.groups:",
+        "for name in self.groups:",
+        ("tests/kernels/network/test_plan.py",),
     ),
     Mutant(
         "a network computes in FP32 whatever precision was chosen",
@@ -100,6 +114,16 @@ _ENGINES = (
         "module.to(device, precision.value.dtype)",
         "module.to(device, torch.float32)",
         (f"{_ENGINE}::test_a_network_computes_in_the_precision_that_was_chosen",),
+    ),
+    Mutant(
+        "a window paints the picture from before a slider was dragged",
+        "app/engine/engine.py",
+        "if pixels is rendering.pixels:",
+        "if True:",
+        (
+            "tests/app/engine/test_display_path.py::"
+            "test_what_a_window_paints_is_of_the_picture_that_is_shown",
+        ),
     ),
     Mutant(
         "a network keeps the weights of the first style",

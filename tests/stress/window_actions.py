@@ -58,7 +58,10 @@ class WindowActions:
             "pause": (3, self._act("pause")),
             "resize": (8, self._resize),
             "full screen": (2, self._act("fullscreen")),
-            "show or hide": (4, lambda: self._act(self._any(["overlay", "gallery", "panel"]))()),
+            "show or hide": (
+                4,
+                lambda: self._act(self._any(["overlay", "layers", "gallery", "panel"]))(),
+            ),
             "show a problem": (4, self._show_problem),
             "show a notice": (4, self._show_notice),
             "dismiss": (8, self._dismiss),

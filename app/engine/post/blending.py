@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -135,12 +136,14 @@ def blend(result: Pixels, source: Pixels, strength: float, keep_colors: bool) ->
 
 
 def peak_difference(a: Tensor, b: Tensor) -> tuple[float, float]:
-    """Compare two pictures of one shape, on 0-255.
+    """Compare two pictures of one shape, on 0-255, on the device where both are.
 
     Returns:
         The largest absolute difference, and the PSNR in dB, infinite for equal pictures.
     """
     difference = (a - b).abs()
-    error = float(difference.square().mean())
+    # One copy to the host, which waits for a GPU.
+    figures = torch.stack([difference.max(), difference.square().mean()]).cpu()
+    largest, error = float(figures[0]), float(figures[1])
     psnr = 10 * math.log10(255**2 / error) if error else math.inf
-    return float(difference.max()), psnr
+    return largest, psnr

@@ -17,7 +17,6 @@ from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.export.image_metadata import image_metadata
 from app.export.video_recorder import Recording, RecordingError
-from app.frame import Frame
 from app.live.display_copy import full_size
 from app.live.session import Session
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
@@ -117,7 +116,7 @@ class Exporter:
             # The clipboard outlives the frame, so it needs its own copy of the pixels.
 
             def work() -> QImage:
-                return as_image(Frame(full_size(styled))).copy()
+                return as_image(full_size(styled)).copy()
 
             self._session.run(work, self._copied, doing="copy the picture")
 

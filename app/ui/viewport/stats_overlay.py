@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QPixmap, QShowEvent
@@ -12,10 +12,15 @@ from PySide6.QtWidgets import QWidget
 from app.engine.result import StyledFrame
 from app.live.stream_metrics import StreamStats
 from app.ui.theme.tokens import RADIUS, SPACE
+from app.ui.viewport.stats_rows import overlay_columns
 from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled
 
 _MARGIN = 3 * SPACE // 2
+_BETWEEN = 4 * SPACE  # two columns
 _BOLD = 1.1  # width of bold text relative to regular
+
+
+Rows = list[tuple[str, str]]  # label and text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,92 +34,13 @@ class TextRun:
     right: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the overlay; it is left out if `text` returns "".
-
-    A `brief` row is also shown where space is scarce.
-    """
-
-    label: str
-    text: Callable[[StreamStats, StyledFrame], str]
-    brief: bool = False
-
-
-def _fps(value: float) -> str:
-    return f"{value:.1f} fps" if value else ""
-
-
-def _ms(value: float) -> str:
-    return f"{value:.1f} ms" if value >= 0.05 else ""
-
-
-def _dropped(reading: StreamStats, _: StyledFrame) -> str:
-    return f"{reading.dropped}" if reading.capture_fps or reading.dropped else ""
-
-
-def _latency(reading: StreamStats, _: StyledFrame) -> str:
-    if not reading.latency_ms:
-        return ""
-    return f"{reading.latency_ms:.0f} ms, p95 {reading.latency_p95_ms:.0f} ms"
-
-
-def _network_size(_: StreamStats, styled: StyledFrame) -> str:
-    return f"{styled.size[0]} x {styled.size[1]}"
-
-
-ROWS: tuple[Row, ...] = (
-    Row("Captured", lambda r, _: _fps(r.capture_fps), brief=True),
-    Row("Processed", lambda r, _: _fps(r.processed_fps), brief=True),
-    Row("Displayed", lambda r, _: _fps(r.displayed_fps), brief=True),
-    Row("Dropped", _dropped, brief=True),
-    Row("Network input", _network_size, brief=True),
-    Row("Read", lambda r, _: _ms(r.timings.read)),
-    # Capture to paint, followed by its parts, which add up to it.
-    Row("Capture to paint", _latency, brief=True),
-    Row("Wait", lambda r, _: _ms(r.timings.wait)),
-    Row("Resize", lambda r, _: _ms(r.timings.resize)),
-    Row("Upload", lambda r, _: _ms(r.timings.upload)),
-    Row("Queue", lambda r, _: _ms(r.timings.queue)),
-    Row("Network", lambda r, _: _ms(r.timings.network)),
-    Row("Download", lambda r, _: _ms(r.timings.download)),
-    Row("Blend", lambda r, _: _ms(r.timings.blend)),
-    Row("Compare", lambda r, _: _ms(r.timings.comparison)),
-    Row("Copy", lambda r, _: _ms(r.timings.copy)),
-    Row("Other", lambda r, _: _ms(r.timings.other)),
-    Row("Deliver", lambda r, _: _ms(r.deliver_ms)),
-    Row("Paint", lambda r, _: _ms(r.paint_ms)),
-    Row("Flicker", lambda r, _: str(r.flicker or "")),
-)
-
-
-def overlay_rows(
-    reading: StreamStats, styled: StyledFrame, *, brief: bool = False
-) -> list[tuple[str, str]]:
-    """Return (label, text) of every row that has a value, with the network's groups indented.
-
-    A still picture keeps showing its own timings.
-    """
-    if not reading.timings.total:
-        reading = replace(reading, timings=styled.timings)
-    made: list[tuple[str, str]] = []
-    for row in ROWS:
-        if brief and not row.brief:
-            continue
-        if text := row.text(reading, styled):
-            made.append((row.label, text))
-        if row.label == "Network":
-            groups = reading.timings.groups
-            made += [(f"    {name.capitalize()}", _ms(value)) for name, value in groups]
-    return made
-
-
 class Overlay(QWidget):
     """Shows figures over the viewport; transparent for the mouse.
 
     It reads `reading()` and `styled()` every REDRAW_MS while visible, and paints a cached pixmap in
-    between. It is a table, with fewer rows where it would not fit. Over a comparison, it is a strip
-    at the top, and `keep_free(height)` reserves space for it (0: none).
+    between. It is a table, with fewer rows where it would not fit; the layers of the network
+    (`show_layers`) are beside the other figures. Over a comparison, it is a strip at the top, and
+    `keep_free(height)` reserves space for it (0: none).
     """
 
     def __init__(
@@ -129,6 +55,7 @@ class Overlay(QWidget):
         self._viewport = parent
         self._pixmap = QPixmap()
         self._covered = 0
+        self._layers = False
         # Widths only grow, so that changing digits do not move the columns.
         self._max_widths: dict[str, int] = {}
         self.redraws = 0  # number of times the text was drawn
@@ -155,6 +82,11 @@ class Overlay(QWidget):
         self._covered = covered
         self.refresh()
 
+    def show_layers(self, on: bool) -> None:
+        """Show the time of every layer, or not, as at first."""
+        self._layers = on
+        self.refresh()
+
     def refresh(self) -> None:
         """Draw the newest figures, unless hidden."""
         if not self.isVisible():
@@ -163,12 +95,16 @@ class Overlay(QWidget):
         title = reading.bottleneck[:1].upper() + reading.bottleneck[1:]
         compared = styled is not None and styled.comparison is not None
         self.move(2 * SPACE, 2 * SPACE + (0 if compared else self._covered))
-        rows = overlay_rows(reading, styled, brief=compared) if styled else []
-        size, words = (self._strip if compared else self._table)(title, rows)
-        if styled and not compared and size.height() > self._viewport.height() - 2 * self.y():
-            rows = overlay_rows(reading, styled, brief=True)
-            size, words = self._table(title, rows)
-        self._pixmap = self._render(size, words) if rows else QPixmap()
+        rows: Rows = []
+        if styled is not None and compared:
+            (rows,) = overlay_columns(reading, styled, brief=True, layers=self._layers)
+            self._pixmap = self._render(*self._strip(title, rows))
+        elif styled is not None:
+            columns, size, words = self._fitting_table(title, reading, styled)
+            rows = [row for column in columns for row in column]
+            self._pixmap = self._render(size, words)
+        else:
+            self._pixmap = QPixmap()
         self.redraws += 1
         said = ", ".join(f"{label.strip()} {text}" for label, text in rows)
         self.setAccessibleDescription(f"{said}. {reading.bottleneck}")
@@ -188,25 +124,54 @@ class Overlay(QWidget):
             width = self._max_widths[of] = max(width, self._max_widths.get(of, 0))
         return width
 
-    def _table(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[TextRun]]:
-        """Lay the rows out as a table; returns its size and texts."""
-        labels = max((self._width(label) for label, _ in rows), default=0)
-        texts = max((self._width(text, of=label) for label, text in rows), default=0)
-        inner = max(labels + 3 * SPACE + texts, round(_BOLD * self._width(title, of="title")))
-        place = QRect(_MARGIN, SPACE, inner, self._line())
-        words: list[TextRun] = []
-        if title:
-            words.append(TextRun(QRect(place), title, INK, bold=True))
-            place.translate(0, place.height() + SPACE)
-        for label, text in rows:
-            words += [
-                TextRun(QRect(place), label, FAINT),
-                TextRun(QRect(place), text, INK, right=True),
-            ]
-            place.translate(0, place.height())
-        return QSize(inner + 2 * _MARGIN, place.top() + SPACE), words
+    def _fitting_table(
+        self, title: str, reading: StreamStats, styled: StyledFrame
+    ) -> tuple[list[Rows], QSize, list[TextRun]]:
+        """Lay out as much as the viewport has space for; returns columns, size and texts."""
+        room = self._viewport.size() - QSize(self.x(), self.y()) * 2
+        lines = max(1, (room.height() - self._top(title) - SPACE) // self._line())
+        for brief in (False, True):
+            first, *layers = overlay_columns(reading, styled, brief=brief, layers=self._layers)
+            columns = [first, *(part for column in layers for part in _split(column, lines))]
+            size, words = self._table(title, columns)
+            wide = layers and size.width() > room.width()
+            if size.height() <= room.height() and not wide:
+                return columns, size, words
+        if layers:
+            columns = [[*first, ("Layers", "shown in a larger window")]]
+            size, words = self._table(title, columns)
+        return columns, size, words
 
-    def _strip(self, title: str, rows: list[tuple[str, str]]) -> tuple[QSize, list[TextRun]]:
+    def _table(self, title: str, columns: list[Rows]) -> tuple[QSize, list[TextRun]]:
+        """Lay columns of rows out as a table; returns its size and texts."""
+        words: list[TextRun] = []
+        widest = round(_BOLD * self._width(title, of="title"))
+        if title:
+            words.append(
+                TextRun(QRect(_MARGIN, SPACE, widest, self._line()), title, INK, bold=True)
+            )
+        left, bottom = _MARGIN, 0
+        for rows in columns:
+            labels = max((self._width(label) for label, _ in rows), default=0)
+            texts = max((self._width(text, of=label) for label, text in rows), default=0)
+            inner = labels + 3 * SPACE + texts
+            if rows is columns[-1]:
+                inner = max(inner, _MARGIN + widest - left)
+            place = QRect(left, self._top(title), inner, self._line())
+            for label, text in rows:
+                words += [
+                    TextRun(QRect(place), label, FAINT),
+                    TextRun(QRect(place), text, INK, right=True),
+                ]
+                place.translate(0, place.height())
+            left, bottom = left + inner + _BETWEEN, max(bottom, place.top())
+        return QSize(left - _BETWEEN + _MARGIN, bottom + SPACE), words
+
+    def _top(self, title: str) -> int:
+        """Where the rows of the table begin."""
+        return SPACE + (self._line() + SPACE if title else 0)
+
+    def _strip(self, title: str, rows: Rows) -> tuple[QSize, list[TextRun]]:
         """Lay the rows out side by side, on as many lines as needed; returns size and texts."""
         limit = self._viewport.width() - 2 * self.x() - _MARGIN
         place = QRect(_MARGIN, SPACE // 2, 0, self._line())
@@ -248,3 +213,10 @@ class Overlay(QWidget):
             painter.drawText(word.place, side | Qt.AlignmentFlag.AlignVCenter, word.text)
         painter.end()
         return pixmap
+
+
+def _split(rows: Rows, lines: int) -> list[Rows]:
+    """Split rows into as few even columns of at most `lines` rows as possible."""
+    count = -(-len(rows) // lines)
+    each = -(-len(rows) // count)
+    return [rows[start : start + each] for start in range(0, len(rows), each)]

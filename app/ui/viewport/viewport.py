@@ -18,7 +18,7 @@ from app.ui.viewport.comparison import paint_comparison, summary
 from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE, draw_card, draw_pill
 from utils.opencv import cv2
 
-Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+Pixels = NDArray[np.uint8]  # [H, W, 3] RGB, or [H, W, 4] as in Frame.screen
 VIEWS = ("styled", "split", "compare")
 MAX_AREA_FACTOR = 4  # largest factor of area averaging; larger pictures are subsampled first
 SCALING_BUDGET_MS = 10.0  # for scaling in one paint; beyond it, pictures are drawn with low quality
@@ -52,9 +52,7 @@ class Viewport(QWidget):
         self._empty_text = ("", "")
         self._waiting_text = ""
         self._drop_hint: tuple[str, str, bool] | None = None
-        self._scaled: dict[
-            int, tuple[Frame, Frame, QImage]
-        ] = {}  # original, scaled frame, image of the scaled frame
+        self._scaled: dict[int, tuple[Frame, Pixels, QImage]] = {}  # with the image's memory
         self._scaling_ms = 0.0  # time spent on scaling in this paint
         self._figures: Comparison | None = None  # the comparison whose figures are shown
         self._figures_since = 0.0
@@ -270,17 +268,19 @@ class Viewport(QWidget):
         width = max(1, round(place.width() * ratio))
         height = max(1, round(place.height() * ratio))
         kept = self._scaled.get(id(frame))
-        if kept is None or (kept[1].width, kept[1].height) != (width, height):
-            if self._scaling_ms > SCALING_BUDGET_MS:
-                painter.drawImage(place, as_image(frame.preview or frame))
-                self.update()
-                return
-            start = time.perf_counter()
-            scaled = scale_frame(frame, width, height)
-            image = as_image(scaled)
+        if kept is None or kept[1].shape[:2] != (height, width):
+            pixels = frame.screen
+            if pixels is None or pixels.shape[:2] != (height, width):
+                if self._scaling_ms > SCALING_BUDGET_MS:
+                    painter.drawImage(place, as_image((frame.preview or frame).pixels))
+                    self.update()
+                    return
+                start = time.perf_counter()
+                pixels = scale_frame(frame, width, height).pixels
+                self._scaling_ms += (time.perf_counter() - start) * 1e3
+            image = as_image(pixels)
             image.setDevicePixelRatio(ratio)
-            kept = self._scaled[id(frame)] = (frame, scaled, image)
-            self._scaling_ms += (time.perf_counter() - start) * 1e3
+            kept = self._scaled[id(frame)] = (frame, pixels, image)
         painter.drawImage(place.topLeft(), kept[2])
 
     def _evict_unused(self, styled: StyledFrame) -> None:
@@ -375,12 +375,13 @@ def _resized(pixels: Pixels, width: int, height: int, method: int) -> Pixels:
     return np.asarray(cv2.resize(pixels, (width, height), interpolation=method), np.uint8)
 
 
-def as_image(frame: Frame) -> QImage:
-    """Wrap `frame` without copying; the image is valid only as long as `frame` is."""
-    return QImage(
-        frame.pixels.data,
-        frame.width,
-        frame.height,
-        frame.pixels.strides[0],
-        QImage.Format.Format_RGB888,
-    )
+def as_image(pixels: Pixels) -> QImage:
+    """Wrap pixels without copying; the image is valid only as long as they are.
+
+    Args:
+        pixels: [H, W, 3] uint8 RGB, or [H, W, 4] uint8 as in `Frame.screen`, which is painted
+            without a conversion.
+    """
+    height, width, channels = pixels.shape
+    form = QImage.Format.Format_RGB32 if channels == 4 else QImage.Format.Format_RGB888
+    return QImage(pixels.data, width, height, pixels.strides[0], form)

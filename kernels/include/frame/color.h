@@ -12,6 +12,12 @@ struct Color {
     int r, g, b;  // 0-255
 };
 
+// As windows are painted: B, G, R and 255 in memory.
+STYLEFORGE_PORTABLE unsigned screen_color(Color c) {
+    return 0xff000000u | static_cast<unsigned>(c.r) << 16 | static_cast<unsigned>(c.g) << 8 |
+           static_cast<unsigned>(c.b);
+}
+
 // BT.601, as in JPEG.
 STYLEFORGE_PORTABLE int luma(Color c) {
     return (c.r * 4899 + c.g * 9617 + c.b * 1868 + kColorHalf) >> kColorBits;

@@ -14,6 +14,7 @@ from app.engine import display_path
 from app.engine.config import EngineConfig
 from app.engine.display_path import DisplayPath, Submitted, finish_of
 from app.engine.engine import Engine, Pending
+from app.engine.post.blending import fit_to
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
 from app.frame import Frame
@@ -38,7 +39,7 @@ class FakeStyler:
     def forget(self) -> None:
         self.calls.append("forget")
 
-    def submit(self, pixels, finish, mark, preview=None):
+    def submit(self, pixels, finish, mark, screen=None):
         self.calls.append(finish)
         return FakeSubmission(pixels + 1)
 
@@ -50,7 +51,7 @@ class FakeStyler:
 class FakeSubmission:
     """A frame that is computed already."""
 
-    preview = None
+    screen = None
 
     def __init__(self, pixels) -> None:
         self.pixels = pixels
@@ -154,6 +155,23 @@ def test_a_frame_that_stayed_on_the_gpu_ends_the_cpus_history(engine, config):
     assert engine._post._smoothers == {}
 
 
+def test_what_a_window_paints_is_of_the_picture_that_is_shown(engine, config):
+    engine.configure(replace(config, size=64))
+    frame = Frame(render(0, 96, 64))
+    inferred = engine.infer(frame)
+    screen = np.zeros((32, 48, 4), np.uint8)
+    finish = finish_of(inferred.config, smoothed=False)
+    displayed = replace(
+        inferred.rendering, pixels=frame.pixels.copy(), displayed=finish, screen=screen
+    )
+    given = replace(inferred, renderings={inferred.config.kernels: displayed})
+    assert engine.finish(given).frame.screen is screen
+    engine._display.finish = lambda _finish: 255 - frame.pixels  # type: ignore[method-assign]
+    dragged = engine.finish(given, replace(inferred.config, strength=0.5)).frame
+    assert (dragged.pixels == 255 - frame.pixels).all()
+    assert dragged.screen is None
+
+
 CONFIGS = {
     "plain": {},
     "strength and colors": {"strength": 0.6, "keep_colors": True},
@@ -242,6 +260,21 @@ def test_on_a_gpu_frames_that_overlap_are_the_same_bits(chosen, size, library, n
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("shown", [(320, 180), (160, 90)], ids=["its size", "half the size"])
+def test_on_a_gpu_a_window_is_given_what_it_paints(shown, library, native_kernels):
+    engine = Engine(library)
+    engine.configure(EngineConfig(style="candy", device="cuda", precision=Precision.fp16, size=320))
+    pending = engine.begin(Frame(render(0, 320, 180)), ProcessMode.SEQUENCE, screen=shown)
+    assert pending is not None
+    frame = engine.complete(pending).frame
+    assert frame.pixels.shape == (180, 320, 3)
+    assert frame.screen is not None
+    expected = fit_to(frame.pixels, shown, np.empty((0, 0, 3), np.uint8)).astype(int)
+    assert np.abs(frame.screen[..., 2::-1] - expected).max() <= (shown != (320, 180))
+    assert (frame.screen[..., 3] == 255).all()
+
+
+@pytest.mark.gpu
 def test_on_a_gpu_another_style_does_not_paint_over_the_frame_ahead(library, native_kernels):
     config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16, size=320)
     other = replace(config, style="mosaic")
@@ -277,7 +310,7 @@ def test_a_broken_frame_that_overlapped_is_computed_again_in_a_safer_precision(
     inferred = engine.infer(frame)
     broken = replace(inferred.rendering, broken=True)
     renderings = {inferred.config.kernels: broken}
-    monkeypatch.setattr(engine, "_submit", lambda _inferred, _preview=None: None)
+    monkeypatch.setattr(engine, "_submit", lambda _inferred, _screen=None: None)
     monkeypatch.setattr(
         engine, "_collected", lambda _, __: replace(inferred, renderings=renderings)
     )

@@ -53,6 +53,29 @@ def test_timings_cover_the_network_and_its_groups(engine, frame):
     assert 0 < sum(ms for _, ms in timings.groups) <= timings.network <= timings.total
 
 
+def test_layers_are_timed_while_that_is_wanted_and_never_in_a_comparison(engine, config, frame):
+    assert engine.process(frame).timings.layers == ()
+    engine.time_layers(True)
+    timings = engine.process(frame).timings
+    layers, groups = dict(timings.layers), dict(timings.groups)
+    assert [name for name in layers if name.startswith("encoder/")] == [
+        f"encoder/conv{number}" for number in (1, 2, 3)
+    ]
+    assert min(layers.values()) > 0
+    for group, ms in groups.items():
+        parts = [spent for name, spent in layers.items() if name.startswith(f"{group}/")]
+        assert sum(parts) == pytest.approx(ms)
+    assert 0.9 * timings.network <= sum(layers.values()) <= timings.network
+    engine.configure(replace(config, compare=True))
+    compared = engine.process(frame).timings
+    assert compared.layers == ()
+    assert len(compared.groups) == 3
+    engine.configure(config)
+    assert engine.process(frame).timings.layers
+    engine.time_layers(False)
+    assert engine.process(frame).timings.layers == ()
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QSize, Qt
@@ -12,7 +14,7 @@ from app.frame import Frame
 from app.live.display_copy import (
     MANY_PIXELS,
     for_display,
-    preview_size,
+    screen_size,
     with_preview,
     with_previews,
 )
@@ -78,17 +80,24 @@ def test_what_was_one_frame_stays_one():
     assert shown.source is styled.source
 
 
-@pytest.mark.parametrize("display", [(1000, 760), (1024, 600), (300, 719), (333, 333), (1280, 719)])
+@pytest.mark.parametrize(
+    "display", [(1000, 760), (1024, 600), (300, 719), (333, 333), (1280, 719), (1280, 900)]
+)
 @pytest.mark.parametrize("size", [(1280, 720), (720, 1280), (641, 479)])
-def test_a_preview_has_the_size_in_which_the_window_shows_the_frame(size, display):
+def test_a_screen_has_the_size_in_which_the_window_shows_the_frame(size, display):
     frame = Frame(np.zeros((size[1], size[0], 3), np.uint8))
     shown = QSize(*size).scaled(QSize(*display), Qt.AspectRatioMode.KeepAspectRatio)
-    expected = (shown.width(), shown.height()) if shown.width() < size[0] else None
-    assert preview_size(frame, display) == expected
+    expected = (shown.width(), shown.height()) if shown.width() <= size[0] else None
+    assert screen_size(frame, display) == expected
 
 
-def test_without_a_display_there_is_no_preview():
-    assert preview_size(Frame(np.zeros((480, 640, 3), np.uint8)), (0, 0)) is None
+def test_without_a_display_there_is_no_screen():
+    assert screen_size(Frame(np.zeros((480, 640, 3), np.uint8)), (0, 0)) is None
+
+
+def test_a_large_frame_that_has_a_screen_needs_no_other_copy():
+    frame = replace(shaded(3001, 2003), screen=np.zeros((400, 600, 4), np.uint8))
+    assert with_preview(frame) is frame
 
 
 def test_a_copy_for_display_is_not_smaller_than_the_networks_input():

@@ -181,7 +181,9 @@ def test_a_stream_is_worked_on_in_the_size_it_is_shown_and_in_its_own_while_held
 
 
 def test_a_frame_that_is_restyled_with_other_pixels_has_no_small_copy_of_the_old_ones():
-    frame = Frame(picture(64, 48), preview=Frame(picture(32, 24)))
-    assert frame.with_pixels(255 - frame.pixels).preview is None
+    screen = np.zeros((24, 32, 4), np.uint8)
+    frame = Frame(picture(64, 48), preview=Frame(picture(32, 24)), screen=screen)
+    other = frame.with_pixels(255 - frame.pixels)
+    assert (other.preview, other.screen) == (None, None)
     assert frame.width * frame.height < MANY_PIXELS
     assert replace(frame, index=3).preview is frame.preview

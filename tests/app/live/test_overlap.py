@@ -28,7 +28,7 @@ class Overlapping(Engine):
         self.log: list[tuple[str, int]] = []
         self.fails_at = -1
 
-    def begin(self, frame, mode=ProcessMode.LIVE, newest=None, preview=None) -> Any:
+    def begin(self, frame, mode=ProcessMode.LIVE, newest=None, screen=None) -> Any:
         self.log.append(("begin", frame.index))
         return frame, mode
 

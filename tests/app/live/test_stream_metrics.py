@@ -14,7 +14,18 @@ from app.live.stream_metrics import StreamMetrics
 from models.precision import Precision
 
 
-def feed(metrics, *, period, network, every=1, frames=60, shown=True, download=0.0, blend=0.0):
+def feed(
+    metrics,
+    *,
+    period,
+    network,
+    every=1,
+    frames=60,
+    shown=True,
+    download=0.0,
+    blend=0.0,
+    layers=False,
+):
     """`frames` results `period` seconds apart, from a source `every` times as fast."""
     pixels = np.zeros((16, 16, 3), np.uint8)
     now = 100.0
@@ -30,6 +41,7 @@ def feed(metrics, *, period, network, every=1, frames=60, shown=True, download=0
                 download=download,
                 groups=(("encoder", network / 2),),
                 blend=blend,
+                layers=(("encoder/conv1", network / 4),) if layers else (),
             ),
             (16, 16),
             RunInfo("Fused", Precision.fp32, "CPU"),
@@ -55,6 +67,14 @@ def test_rates_latency_and_drops_are_what_was_fed(metrics):
     assert reading.dropped == 59 * 5
     assert reading.latency_ms == pytest.approx(60)
     assert reading.timings.groups == (("encoder", pytest.approx(47.5)),)
+
+
+def test_layers_are_averaged_over_the_frames_that_were_timed_so(metrics):
+    assert feed(metrics, period=0.1, network=40).timings.layers == ()
+    metrics.start("camera")
+    feed(metrics, period=0.01, network=20, frames=10)
+    reading = feed(metrics, period=0.1, network=40, frames=5, layers=True)
+    assert reading.timings.layers == (("encoder/conv1", pytest.approx(10)),)
 
 
 def test_a_busy_engine_is_limited_by_its_longest_stretch(metrics):

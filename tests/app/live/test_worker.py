@@ -71,6 +71,20 @@ def test_a_slider_moved_during_a_frame_is_in_that_frame(
     np.testing.assert_array_equal(result.frame.pixels, picture())
 
 
+def test_a_picture_is_styled_again_to_time_its_layers(worker, latest, qtbot, tmp_path):
+    write_pixels(tmp_path / "a.png", picture())
+    with qtbot.waitSignal(worker.ready, timeout=10_000):
+        worker.open(Pictures([tmp_path / "a.png"]))
+    first = latest.take()
+    assert first is not None
+    assert first.timings.layers == ()
+    with qtbot.waitSignal(worker.ready, timeout=10_000):
+        worker.time_layers(True)
+    again = latest.take()
+    assert again is not None
+    assert again.timings.layers
+
+
 def test_only_the_newest_of_several_configs_takes_effect(worker, engine, config):
     older, newest = replace(config, strength=0.5), replace(config, strength=0.25)
     worker.wanted = newest

@@ -31,6 +31,14 @@ void frame_resize(const ResizeParams* p) {
     });
 }
 
+void frame_screen(const ScreenParams* p) {
+    every(p->screen_height, p->screen_width, [&](int row, int column) {
+        p->screen[row * p->screen_width + column] = screen_color(
+            resized({p->picture, p->height, p->width}, row, column, p->screen_height,
+                    p->screen_width));
+    });
+}
+
 void frame_slopes(const SlopesParams* p) {
     every(p->height, p->width, [&](int row, int column) {
         static_cast<Slope*>(p->slopes)[row * p->width + column] = slope(

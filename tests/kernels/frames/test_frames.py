@@ -53,6 +53,17 @@ def test_a_frame_is_scaled_as_opencv_scales_it(make, size, kernels, device):
     assert (difference > 0).mean() < 0.01
 
 
+@pytest.mark.parametrize("size", [(90, 161), (61, 107), FRAME, (360, 644)], ids=str)
+def test_a_window_paints_the_scaled_frame_in_32_bits(size, kernels, device):
+    frame = on(device, noise(*FRAME))
+    small = torch.zeros(*size, 3, dtype=torch.uint8, device=device)
+    screen = torch.zeros(*size, 4, dtype=torch.uint8, device=device)
+    kernels.resize(frame, small)
+    kernels.screen(frame, screen)
+    assert (screen[..., :3].flip(-1) == small).all()
+    assert (screen[..., 3] == 255).all()
+
+
 @pytest.mark.parametrize("guided", [False, True], ids=["", "guided"])
 @pytest.mark.parametrize("keep_colors", [False, True], ids=["", "its colors"])
 @pytest.mark.parametrize("strength", [1.0, 0.6, 0.0])

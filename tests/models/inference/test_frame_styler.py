@@ -248,14 +248,16 @@ def test_a_frame_of_any_strides_is_read_before_its_copy_is_freed(kernels, monkey
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("preview", [(48, 80), (60, 100)], ids=str)
-def test_a_smaller_copy_is_that_of_the_displayed_picture(preview, kernels):
+@pytest.mark.parametrize("size", [(48, 80), (60, 100), FRAME], ids=str)
+def test_what_a_window_paints_is_the_displayed_picture(size, kernels):
     styler = FrameStyler(kernels, FRAME, plan(48, 80))
     given = list(frames(3))
     for frame in given:
-        submission = styler.submit(frame, Finish(strength=0.5), lambda _: None, preview)
+        submission = styler.submit(frame, Finish(strength=0.5), lambda _: None, size)
         picture, _ = submission.wait()
-        expected = fit_to(picture, (preview[1], preview[0]), np.empty((0, 0, 3), np.uint8))
-        assert submission.preview is not None
-        assert np.abs(submission.preview.astype(int) - expected).max() <= 1
-    assert styler.submit(given[0], Finish(), lambda _: None).preview is None
+        expected = fit_to(picture, (size[1], size[0]), np.empty((0, 0, 3), np.uint8))
+        assert submission.screen is not None
+        blue_green_red = submission.screen[..., :3].astype(int)
+        assert np.abs(blue_green_red - expected[..., ::-1]).max() <= 1
+        assert (submission.screen[..., 3] == 255).all()
+    assert styler.submit(given[0], Finish(), lambda _: None).screen is None

@@ -22,8 +22,9 @@ def network(shape: str) -> TransformerNetBaseline:
 
 
 def run(net: TransformerNetBaseline, x: Tensor, native: bool) -> Tensor:
-    x = layerwise.encode(net, x, native)
-    return layerwise.decode(net, layerwise.transform(net, x, native), native)
+    for group in (layerwise.encoder, layerwise.transformer, layerwise.decoder):
+        x = layerwise.apply(group(net, native), x, lambda _layer: None)
+    return x
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -63,14 +64,15 @@ def test_on_a_gpu_it_is_near_float64(shape, dtype, native, native_kernels):
 @pytest.mark.gpu
 def test_a_network_of_other_widths_runs_so_on_a_gpu(monkeypatch, native_kernels):
     called: list[bool] = []
-    encode = layerwise.encode
+    unit = layerwise._unit
 
-    def watched(net: Any, x: Tensor, native: bool) -> Tensor:
+    def watched(layer: Any, norm: Any, native: bool, x: Tensor) -> Tensor:
         called.append(native)
-        return encode(net, x, native)
+        return unit(layer, norm, native, x)
 
-    monkeypatch.setattr(layerwise, "encode", watched)
+    monkeypatch.setattr(layerwise, "_unit", watched)
     net = TransformerNetFused(**CONFIGS["lite"]).cuda()
     with torch.inference_mode():
         assert net(torch.rand(1, 3, 32, 48, device="cuda") * 255).isfinite().all()
-    assert called == [True, True]  # once to load the kernels, once to be captured
+    layers = 5  # with a norm, outside of the residual blocks
+    assert called == [True] * 2 * layers  # once to load the kernels, once to be captured

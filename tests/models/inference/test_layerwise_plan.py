@@ -13,6 +13,11 @@ from models.transformer_net import TransformerNetBaseline, TransformerNetFused
 
 SHAPE = 1, 22, 37  # no multiples of 4
 GROUPS = ["encoder", "residual blocks", "decoder"]
+LAYERS = [
+    *(f"encoder/conv{number}" for number in (1, 2, 3)),
+    *(f"residual blocks/res{number}" for number in (1, 2)),
+    *(f"decoder/deconv{number}" for number in (1, 2, 3)),
+]
 CONFIG = {"num_residual_blocks": 2, "widths": LITE.widths, "end_kernel": LITE.end_kernel}
 
 
@@ -36,12 +41,16 @@ def plan_of(net: TransformerNetBaseline, native: bool, device: str = "cpu") -> L
     return LayerwisePlan(layers, net.state_dict(), SHAPE, torch.float32, place, native=native)
 
 
+def _ignored(_name: str) -> None:
+    """A mark that is not kept."""
+
+
 def rounded(y: Tensor) -> Tensor:
     return (y.clamp(0, 255) + 0.5).to(torch.uint8).permute(0, 2, 3, 1)
 
 
 @pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("marked", [False, True], ids=["at once", "by groups"])
+@pytest.mark.parametrize("marked", [[], GROUPS, LAYERS], ids=["at once", "by groups", "by layers"])
 @pytest.mark.parametrize("native", [False, True])
 @torch.inference_mode()
 def test_a_frame_becomes_the_networks_picture(native, marked):
@@ -49,9 +58,10 @@ def test_a_frame_becomes_the_networks_picture(native, marked):
     plan = plan_of(net, native)
     plan.frames.copy_(frames())
     marks: list[str] = []
+    plan.time_layers(marked is LAYERS)
     plan.replay(marks.append if marked else None)
     expected = net(frames().permute(0, 3, 1, 2).float())
-    assert marks == (GROUPS if marked else [])
+    assert marks == marked
     apart = (plan.pictures.int() - rounded(expected).int()).abs()
     assert int(apart.max()) <= 1
     assert float((apart > 0).float().mean()) < 0.01
@@ -85,6 +95,19 @@ def test_what_is_not_finite_is_told():
 
 @pytest.mark.usefixtures("eager")
 @torch.inference_mode()
+def test_what_layers_leave_is_freed_when_they_are_not_timed_any_more():
+    plan = plan_of(network(), False)
+    plan.time_layers(True)
+    plan.replay(lambda _layer: None)
+    assert len(plan._left) == len(LAYERS) - 1
+    plan.time_layers(False)
+    assert plan._left == {}
+    plan.replay(lambda _group: None)
+    assert len(plan._left) == len(GROUPS) - 1
+
+
+@pytest.mark.usefixtures("eager")
+@torch.inference_mode()
 def test_other_weights_are_read_in_place():
     plan, other = plan_of(network(), False), network(1)
     held = plan._network.conv1.conv2d.weight.data_ptr()
@@ -103,7 +126,8 @@ def test_on_a_gpu_graphs_paint_what_the_layers_paint(native, native_kernels):
         for seed, net in enumerate((network(), network(1))):
             plan.set_weights(net.state_dict())
             expected = net(frames(seed).permute(0, 3, 1, 2).float())
-            for mark in (None, lambda _name: None):
+            for mark, by_layer in ((None, False), (_ignored, False), (_ignored, True)):
+                plan.time_layers(by_layer)
                 plan.frames.copy_(frames(seed))
                 plan.replay(mark)
                 apart = (plan.pictures.cpu().int() - rounded(expected).int()).abs()

@@ -9,11 +9,12 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig
-from app.engine.result import RunInfo, StyledFrame, Timings
+from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.live.flicker import Flicker
 from app.live.stream_metrics import StreamStats
-from app.ui.viewport.stats_overlay import REDRAW_MS, Overlay, overlay_rows
+from app.ui.viewport.stats_overlay import REDRAW_MS, Overlay
+from app.ui.viewport.stats_rows import overlay_columns
 from models.precision import Precision
 
 
@@ -21,6 +22,11 @@ def result() -> StyledFrame:
     frame = Frame(np.zeros((24, 32, 3), np.uint8))
     running = RunInfo("Fused", Precision.fp32, "CPU")
     return StyledFrame(frame, frame, EngineConfig(), Timings(), (288, 208), running)
+
+
+def figures(reading: StreamStats, styled: StyledFrame) -> dict[str, str]:
+    (rows,) = overlay_columns(reading, styled)
+    return dict(rows)
 
 
 @pytest.fixture
@@ -33,7 +39,7 @@ def reading() -> StreamStats:
 
 
 def test_the_overlay_has_a_line_for_every_figure(reading):
-    said = dict(overlay_rows(reading, result()))
+    said = figures(reading, result())
     assert said["Captured"] == "30.0 fps"
     assert said["Capture to paint"] == "61 ms, p95 70 ms"
     assert said["Dropped"] == "3"
@@ -44,8 +50,81 @@ def test_the_overlay_has_a_line_for_every_figure(reading):
     assert said["Flicker"] == "1.50x the source's change"
 
 
+def layered(count: int) -> Timings:
+    """Of a network of `count` residual blocks, whose layers take 0.125 ms each."""
+    names = (
+        *(f"encoder/conv{number}" for number in (1, 2, 3)),
+        *(f"residual blocks/res{n}.conv{k}" for n in range(1, count + 1) for k in (1, 2)),
+        *(f"decoder/deconv{number}" for number in (1, 2, 3)),
+    )
+    groups = (("encoder", 0.375), ("residual blocks", count / 4), ("decoder", 0.375))
+    network = 0.75 + count / 4
+    return Timings(
+        network=network, groups=groups, layers=tuple((name, 0.125) for name in names), upload=1.0
+    )
+
+
+def test_every_layer_has_a_row_beside_the_figures_below_its_group(reading):
+    reading = replace(reading, timings=layered(5))
+    first, second = overlay_columns(reading, result(), layers=True)
+    assert dict(first)["Network"] == "2.0 ms"
+    assert "    Encoder" not in dict(first)
+    assert second[:3] == [
+        ("Layers", "2.000 ms"),
+        ("    Encoder", "0.375 ms"),
+        ("        conv1", "0.125 ms"),
+    ]
+    assert ("        res3.conv2", "0.125 ms") in second
+    assert second[-4:-2] == [("    Decoder", "0.375 ms"), ("        deconv1", "0.125 ms")]
+    assert len(second) == 1 + 3 + 16
+    (only,) = overlay_columns(reading, result())
+    assert "    Encoder" in dict(only)
+
+
+def test_where_no_layer_was_timed_the_overlay_says_why(reading):
+    (rows,) = overlay_columns(reading, result(), layers=True)
+    assert dict(rows)["Layers"] == "not timed yet"
+    assert "    Encoder" in dict(rows)
+    latency = LatencyStats(1.0, 1.0)
+    comparison = Comparison(
+        result().frame, result().frame, "Fused", latency, latency, 0.0, 90.0, "", True, 1,
+        (32, 24), Precision.fp32,
+    )  # fmt: skip
+    compared = replace(result(), comparison=comparison)
+    for timings in (reading.timings, layered(5)):
+        reading = replace(reading, timings=timings)
+        (rows,) = overlay_columns(reading, compared, brief=True, layers=True)
+        assert dict(rows)["Layers"] == "not timed while comparing"
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "blocks", "said"),
+    [
+        (970, 560, 5, "res5.conv2"),  # the viewport of a window of 1280x800
+        (970, 560, 10, "res10.conv2"),
+        (970, 300, 5, "res5.conv2"),
+        (400, 240, 5, "shown in a larger window"),
+    ],
+)
+def test_the_layers_fit_or_the_overlay_says_that_they_do_not(
+    width, height, blocks, said, qtbot, reading
+):
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    parent.resize(width, height)
+    reading = replace(reading, timings=layered(blocks))
+    overlay = Overlay(lambda: reading, result, lambda _: None, parent)
+    parent.show()
+    qtbot.waitExposed(parent)
+    overlay.show_layers(True)
+    assert said in overlay.accessibleDescription()
+    assert parent.rect().contains(overlay.geometry())
+    overlay.show_layers(False)
+    assert said not in overlay.accessibleDescription()
+
+
 def test_rates_that_are_not_known_are_left_out():
-    assert "Captured" not in dict(overlay_rows(StreamStats(), result()))
+    assert "Captured" not in figures(StreamStats(), result())
 
 
 def test_the_overlay_text_is_drawn_at_most_four_times_a_second(qtbot, reading):
@@ -82,7 +161,7 @@ def test_a_hidden_overlay_reads_nothing(qtbot, reading):
 
 def test_a_picture_that_stands_still_goes_on_showing_what_it_took():
     styled = replace(result(), timings=Timings(1.0, 0.5, 40.0, 0.7))
-    said = dict(overlay_rows(StreamStats(), styled))
+    said = figures(StreamStats(), styled)
     assert said["Network"] == "40.0 ms"
     assert "Paint" not in said
     assert "Dropped" not in said

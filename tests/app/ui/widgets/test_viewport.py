@@ -74,8 +74,21 @@ def test_pixels_reach_the_screen(viewport):
 
 def test_an_image_borrows_the_pixels():
     frame = Frame(np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3))
-    color = as_image(frame).pixelColor(1, 2)
+    color = as_image(frame.pixels).pixelColor(1, 2)
     assert [color.red(), color.green(), color.blue()] == frame.pixels[2, 1].tolist()
+
+
+def test_what_a_window_paints_is_drawn_as_it_is_where_it_fits(viewport, monkeypatch):
+    monkeypatch.setattr("app.ui.viewport.viewport.SCALING_BUDGET_MS", -1.0)
+    result = styled()
+    screen = np.zeros((480, 640, 4), np.uint8)
+    screen[...] = (10, 20, 30, 255)  # B, G, R
+    viewport.show_styled(replace(result, frame=replace(result.frame, screen=screen)))
+    assert color_at(viewport, 320, 240) == QColor(30, 20, 10)
+    other = replace(result.frame, screen=screen[:240, :320].copy())
+    monkeypatch.setattr("app.ui.viewport.viewport.SCALING_BUDGET_MS", 10.0)
+    viewport.show_styled(replace(result, frame=other))
+    assert color_at(viewport, 320, 240) == QColor(*RED), "of another size"
 
 
 def test_a_picture_keeps_its_shape(viewport):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 
-from app.frame import Frame
 from app.ui.controllers.exporter import NOTHING_MOVED, STILL_SOURCE
 from app.ui.main_window import MainWindow
 from app.ui.viewport.viewport import as_image
@@ -22,9 +21,9 @@ from utils.opencv import cv2
 def test_copy_gives_the_styled_picture_without_holding_the_window_up(streaming, monkeypatch, qtbot):
     copiers: list[threading.Thread] = []
 
-    def note(frame: Frame) -> QImage:
+    def note(pixels: np.ndarray) -> QImage:
         copiers.append(threading.current_thread())
-        return as_image(frame)
+        return as_image(pixels)
 
     monkeypatch.setattr("app.ui.controllers.exporter.as_image", note)
     press(streaming, "copy")

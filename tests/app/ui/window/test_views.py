@@ -62,6 +62,37 @@ def test_the_overlay_toggles(streaming):
     assert not streaming.overlay.isVisible()
 
 
+def test_a_key_times_every_layer_and_shows_the_figures_for_it(window, session, saved, qtbot):
+    asked: list[bool] = []
+    session._time_layers.connect(asked.append)
+    action = window.actions_by_key["layers"]
+    press(window, "overlay")
+    press(window, "layers")
+    assert action.isChecked()
+    assert window.overlay.isVisible()
+    assert asked == [True]
+    press(window, "overlay")
+    assert not action.isChecked()
+    assert asked == [True, False], "layers that nobody sees are not timed"
+    press(window, "overlay")
+    assert asked == [True, False, True]
+    press(window, "layers")
+    assert asked == [True, False, True, False]
+    assert window.overlay.isVisible()
+    press(window, "layers")
+    qtbot.waitUntil(lambda: bool(saved))
+    assert saved[-1].layers
+
+
+def test_that_layers_are_timed_is_remembered(session, qtbot):
+    asked: list[bool] = []
+    session._time_layers.connect(asked.append)
+    window = MainWindow(session, Settings(layers=True), lambda _: None)
+    qtbot.addWidget(window)
+    assert asked == [True]
+    assert window.actions_by_key["layers"].isChecked()
+
+
 def test_the_status_line_says_what_runs_where(streaming):
     assert streaming.status.running.text() == "Fused, FP32, CPU: no CUDA device"
     assert "64x48" in streaming.status.source.text()

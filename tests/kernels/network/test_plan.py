@@ -1,0 +1,132 @@
+"""A plan launches the layers in order, whole, by groups and one by one, under their names."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from kernels.network import dispatch
+from kernels.network.dispatch import Gpu
+from kernels.network.shapes import FULL
+from models.transformer_net import TransformerNetBaseline
+
+GPUS = {
+    "sm90": Gpu((9, 0), 232_448, 233_472, 132),
+    "sm80": Gpu((8, 0), 166_912, 167_936, 108),
+}
+LAYERS = (
+    *(f"encoder/conv{number}" for number in (1, 2, 3)),
+    *(f"residual blocks/res{block}.conv{number}" for block in (1, 2) for number in (1, 2)),
+    *(f"decoder/deconv{number}" for number in (1, 2, 3)),
+)
+
+
+@pytest.fixture
+def weights() -> dict[str, torch.Tensor]:
+    return TransformerNetBaseline(2).requires_grad_(False).state_dict()
+
+
+@pytest.fixture
+def launched() -> list[tuple[str, int]]:
+    """Of each launch the launcher, and the address of what it was called with."""
+    return []
+
+
+@pytest.fixture(params=GPUS)
+def plan(request, weights, described, launched, monkeypatch):
+    """A plan on a GPU that launches nothing; a graph submits again what it captured."""
+    captured: list[object] = []
+
+    def launcher(name: str):
+        def launch(*arguments) -> int:
+            params = next(each for each in arguments if hasattr(each, "_fields_"))
+            launched.append((name, id(params)))
+            return 0
+
+        return launch
+
+    names = [f"styleforge_{way}_{layer}" for way in GPUS for layer in ("first", "conv", "last")]
+    library: Any = SimpleNamespace(abi=described, **{name: launcher(name) for name in names})
+
+    class Graph:
+        def replay(self) -> None:
+            launched.extend(self.held)
+
+        def __init__(self) -> None:
+            self.held: list[tuple[str, int]] = []
+
+    @contextlib.contextmanager
+    def capture(graph: Graph, **_):
+        before = len(launched)
+        yield
+        graph.held = launched[before:]
+        del launched[before:]
+        captured.append(graph)
+
+    monkeypatch.setattr(Gpu, "of", lambda _device: GPUS[request.param])
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", capture)
+    monkeypatch.setattr(torch.cuda, "device", lambda _device: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "synchronize", launched.clear)  # of what loads the kernels
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=0))
+    network, device = replace(FULL, num_residual_blocks=2), torch.device("cpu")
+    return dispatch.plan_for(
+        weights, network, (1, 32, 48), torch.float16, device, library, backend=request.param
+    )
+
+
+def replayed(plan, launched, *, marked: bool) -> tuple[list[tuple[str, int]], list[str]]:
+    """What one frame launches, and the marks, each in order."""
+    marks: list[str] = []
+    mark = marks.append if marked else None
+    plan.replay(mark)  # captures
+    launched.clear()
+    marks.clear()
+    plan.replay(mark)
+    return list(launched), marks
+
+
+def test_a_layer_is_named_as_in_the_state_dict_and_is_one_launch(plan, weights):
+    assert plan.layers == LAYERS
+    assert plan.groups == ("encoder", "residual blocks", "decoder")
+    names = {name.removesuffix(".conv2d.weight") for name in weights if "conv2d.weight" in name}
+    assert {layer.split("/")[1] for layer in plan.layers} == names
+    assert len(plan.steps()) == len(LAYERS)
+
+
+def test_however_a_frame_is_timed_the_same_layers_are_launched_in_order(plan, launched):
+    whole, unmarked = replayed(plan, launched, marked=False)
+    assert len(whole) == len(LAYERS) == len(set(whole))
+    assert unmarked == []
+    assert replayed(plan, launched, marked=True) == (whole, list(plan.groups))
+    plan.time_layers(True)
+    assert replayed(plan, launched, marked=True) == (whole, list(LAYERS))
+    assert replayed(plan, launched, marked=False) == (whole, [])
+    plan.time_layers(False)
+    assert replayed(plan, launched, marked=True) == (whole, list(plan.groups))
+
+
+def test_a_mark_follows_the_launch_of_its_layer(plan, launched):
+    plan.time_layers(True)
+    plan.replay(lambda _layer: None)
+    launched.clear()
+    counts: list[int] = []
+    plan.replay(lambda _layer: counts.append(len(launched)))
+    assert counts == list(range(1, len(LAYERS) + 1))
+
+
+def test_graphs_that_are_not_replayed_any_more_are_freed(plan, launched):
+    plan.replay()
+    whole = plan.graph()
+    plan.time_layers(True)
+    plan.replay(lambda _layer: None)
+    assert len(plan._graphs) == 1 + len(LAYERS)
+    plan.time_layers(True)
+    assert len(plan._graphs) == 1 + len(LAYERS), "nothing has changed"
+    plan.time_layers(False)
+    assert list(plan._graphs.values()) == [whole]
