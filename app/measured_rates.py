@@ -1,4 +1,4 @@
-"""The network's times that were measured on this machine's GPUs, kept in the user's folder.
+"""The networks' times that were measured on this machine's GPUs, kept in the user's folder.
 
 A time counts for the GPU, the driver and the version of StyleForge that it was measured with; with
 another one, it is not found. `styleforge bench` and `styleforge doctor --measure` store them.
@@ -47,10 +47,11 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRate:
-    """A measured time of the full network in FP16, for one picture.
+    """A measured time of a network in FP16, for one picture.
 
     Attributes:
         machine: Where.
+        network: Its name in CONFIGS.
         width: Of the picture, in pixels.
         height: Of the picture, in pixels.
         ms: The median, in milliseconds.
@@ -58,6 +59,7 @@ class MeasuredRate:
     """
 
     machine: Machine
+    network: str
     width: int
     height: int
     ms: float
@@ -94,21 +96,24 @@ def load_rates(path: Path) -> list[MeasuredRate]:
         raise ValueError(f"the measured times in {path} are damaged") from exc
 
 
-def store_rates(path: Path, device: torch.device, ms_by_size: dict[tuple[int, int], float]) -> None:
-    """Store times measured now, in place of those of the same machine and size.
+def store_rates(
+    path: Path, device: torch.device, network: str, ms_by_size: dict[tuple[int, int], float]
+) -> None:
+    """Store times measured now, in place of those of the same machine, network and size.
 
     What a damaged file held is lost.
 
     Args:
         path: The file; its folder is made if it does not exist.
         device: The GPU.
+        network: Its name in CONFIGS.
         ms_by_size: Milliseconds by width and height.
 
     Raises:
         OSError: The file cannot be written; it is left as it was.
     """
     machine, taken = Machine.of(device), datetime.now(UTC).date().isoformat()
-    new = [MeasuredRate(machine, *size, ms, taken) for size, ms in ms_by_size.items()]
+    new = [MeasuredRate(machine, network, *size, ms, taken) for size, ms in ms_by_size.items()]
     try:
         before = load_rates(path)
     except ValueError:
@@ -120,14 +125,14 @@ def store_rates(path: Path, device: torch.device, ms_by_size: dict[tuple[int, in
 
 
 def find_rate(
-    rates: Iterable[MeasuredRate], machine: Machine, size: tuple[int, int]
+    rates: Iterable[MeasuredRate], machine: Machine, network: str, size: tuple[int, int]
 ) -> MeasuredRate | None:
-    """The time of a machine at a width and a height; None if there is none."""
-    return next((rate for rate in rates if _key(rate) == (machine, *size)), None)
+    """The time of a network on a machine at a width and a height; None if there is none."""
+    return next((rate for rate in rates if _key(rate) == (machine, network, *size)), None)
 
 
-def _key(rate: MeasuredRate) -> tuple[Machine, int, int]:
-    return rate.machine, rate.width, rate.height
+def _key(rate: MeasuredRate) -> tuple[Machine, str, int, int]:
+    return rate.machine, rate.network, rate.width, rate.height
 
 
 def _rate(row: dict[str, object]) -> MeasuredRate:
@@ -135,7 +140,7 @@ def _rate(row: dict[str, object]) -> MeasuredRate:
     if not isinstance(machine, dict):
         raise TypeError("no machine")
     rate = MeasuredRate(**{**row, "machine": Machine(**machine)})  # type: ignore[arg-type]
-    texts = (*asdict(rate.machine).values(), rate.taken)
+    texts = (*asdict(rate.machine).values(), rate.network, rate.taken)
     if not (
         all(isinstance(text, str) for text in texts)
         and type(rate.width) is type(rate.height) is int

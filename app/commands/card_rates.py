@@ -1,9 +1,9 @@
-"""The network's frame rates on a card: measured where they were, predicted elsewhere."""
+"""The networks' frame rates on a card: measured where they were, predicted elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import torch
@@ -21,11 +21,13 @@ from kernels.jit.errors import BuildError
 from kernels.ops.registry import prepare
 from kernels.time_model.cards import Card, card_of
 from kernels.time_model.prediction import predict
+from models.network_config import CONFIGS
 from models.transformer_net import TransformerNetFused
 from utils.benchmark import interleave
 
 MEASURED, PREDICTED = "measured", "predicted"
 WARMUP, RUNS = 10, 50
+Key = tuple[str, int, int]  # network, width and height
 HOW = "`styleforge doctor --measure` measures it"
 
 
@@ -35,9 +37,10 @@ class CardRatesError(StyleForgeError):
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The frame rate of the network alone, in FP16, at one size.
+    """The frame rate of a network alone, in FP16, at one size.
 
     Attributes:
+        network: Its name in CONFIGS.
         width: Of the picture, in pixels.
         height: Of the picture, in pixels.
         fps: Pictures a second.
@@ -45,6 +48,7 @@ class Rate:
         note: When it was measured, or of which backend and from what it is predicted.
     """
 
+    network: str
     width: int
     height: int
     fps: float
@@ -53,20 +57,20 @@ class Rate:
 
     def __str__(self) -> str:
         return (
-            f"{self.width}x{self.height}: {self.origin} {self.fps:.0f} frames a second"
-            f" ({self.note})"
+            f"{self.network}, {self.width}x{self.height}: {self.origin} {self.fps:.0f} frames "
+            f"a second ({self.note})"
         )
 
 
 def predicted_rates(card: Card) -> list[Rate]:
-    """What the model of time says of a card.
+    """What the model of time says of a card, for each network and size.
 
     Raises:
         ValueError: The model does not cover what runs there; the message says why.
     """
-    found = [(size, predict(card, *size)) for size in SIZES]
+    found = [(key, predict(card, *key[1:], key[0])) for key in _keys()]
     return [
-        Rate(*size, one.fps, PREDICTED, f"{one.backend}, from {card.origin}") for size, one in found
+        Rate(*key, one.fps, PREDICTED, f"{one.backend}, from {card.origin}") for key, one in found
     ]
 
 
@@ -77,7 +81,7 @@ def rates_of(device: torch.device) -> Iterator[Rate | str]:
         device: A CUDA device.
 
     Yields:
-        For each size the measured rate, or else the predicted one; and sentences.
+        For each network and size the measured rate, or else the predicted one; and sentences.
     """
     stored = []
     try:
@@ -85,26 +89,26 @@ def rates_of(device: torch.device) -> Iterator[Rate | str]:
     except ValueError as exc:
         yield f"{exc}; `styleforge doctor --measure` writes it anew"
     machine = Machine.of(device)
-    measured = {size: find_rate(stored, machine, size) for size in SIZES}
-    predicted: dict[tuple[int, int], Rate] = {}
+    measured = {key: find_rate(stored, machine, key[0], key[1:]) for key in _keys()}
+    predicted: dict[Key, Rate] = {}
     if not all(measured.values()):
         try:
             found = predicted_rates(card_of(device))
-            predicted = {(rate.width, rate.height): rate for rate in found}
+            predicted = {(rate.network, rate.width, rate.height): rate for rate in found}
             yield f"predicted is what was not measured here; {HOW}"
         except (ValueError, BuildError) as exc:
             yield f"no prediction for {machine.gpu}: {exc}; {HOW}"
-    for size, rate in measured.items():
+    for key, rate in measured.items():
         if rate is not None:
-            yield Rate(*size, rate.fps, MEASURED, f"on {rate.taken}, driver {machine.driver}")
-        elif size in predicted:
-            yield predicted[size]
+            yield Rate(*key, rate.fps, MEASURED, f"on {rate.taken}, driver {machine.driver}")
+        elif key in predicted:
+            yield predicted[key]
 
 
 def measure_rates(device: torch.device) -> None:
-    """Measure the network on a GPU in FP16, and store the times for `rates_of`.
+    """Measure each network on a GPU in FP16, and store the times for `rates_of`.
 
-    The times do not depend on the weights, which are those of an untrained network.
+    The times do not depend on the weights, which are those of untrained networks.
 
     Args:
         device: Where.
@@ -115,20 +119,23 @@ def measure_rates(device: torch.device) -> None:
     if device.type != "cuda":
         raise CardRatesError("frame rates are measured on an NVIDIA GPU, and none is used here")
     prepare()
-    network = TransformerNetFused().to(device, torch.float16).requires_grad_(False).eval()
-    times: dict[tuple[int, int], float] = {}
-    with torch.inference_mode():
-        for size in SIZES:
-            timed = interleave({"network": _picture_call(network, size)}, WARMUP, RUNS, device)
-            times[size] = timed["network"].median_ms
-    remember(device, times)
+    for name, config in CONFIGS.items():
+        untrained = TransformerNetFused(**asdict(config)).to(device, torch.float16)
+        network = untrained.requires_grad_(False).eval()
+        times: dict[tuple[int, int], float] = {}
+        with torch.inference_mode():
+            for size in SIZES:
+                timed = interleave({name: _picture_call(network, size)}, WARMUP, RUNS, device)
+                times[size] = timed[name].median_ms
+        remember(device, name, times)
 
 
-def remember(device: torch.device, times: dict[tuple[int, int], float]) -> None:
-    """Store times of the full network in FP16.
+def remember(device: torch.device, network: str, times: dict[tuple[int, int], float]) -> None:
+    """Store times of a network in FP16.
 
     Args:
         device: The GPU.
+        network: Its name in CONFIGS.
         times: Milliseconds by width and height.
 
     Raises:
@@ -136,11 +143,15 @@ def remember(device: torch.device, times: dict[tuple[int, int], float]) -> None:
     """
     path = rates_path()
     try:
-        store_rates(path, device, times)
+        store_rates(path, device, network, times)
     except OSError as exc:
         raise CardRatesError(
             f"the measured times could not be stored in {path}: {exc.strerror}"
         ) from exc
+
+
+def _keys() -> list[Key]:
+    return [(network, *size) for network in CONFIGS for size in SIZES]
 
 
 def _picture_call(network: TransformerNetFused, size: tuple[int, int]) -> Callable[[], object]:

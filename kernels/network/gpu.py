@@ -10,8 +10,6 @@ from typing import Any, Protocol
 
 import torch
 
-_limit: ContextVar[int | None] = ContextVar("multiprocessors of a part of the GPU", default=None)
-
 
 class _Properties(Protocol):
     major: int
@@ -39,27 +37,33 @@ class Gpu:
 
     @classmethod
     def of(cls, device: torch.device) -> Gpu:
-        """The GPU that `device` names."""
+        """The GPU that `device` names, or the one that it stands for, see `standing_for`."""
+        if (other := _other.get()) is not None:
+            return other
         cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
         found: _Properties = cuda.get_device_properties(device)
         return cls(
             (found.major, found.minor),
             found.shared_memory_per_block_optin,
             found.shared_memory_per_multiprocessor,
-            _limit.get() or found.multi_processor_count,
+            found.multi_processor_count,
         )
 
 
+_other: ContextVar[Gpu | None] = ContextVar("the GPU that plans are made for", default=None)
+
+
 @contextmanager
-def limited_to(multiprocessors: int) -> Generator[None]:
-    """Have plans made within the block for a part of a GPU, which is measured in place of a smaller
-    one; see tools/time_model/.
+def standing_for(gpu: Gpu) -> Generator[None]:
+    """Have plans made within the block for another GPU than the one that will run them.
+
+    That one is measured in place of the other, see tools/time_model/.
 
     Args:
-        multiprocessors: Of the part.
+        gpu: The other GPU.
     """
-    token = _limit.set(multiprocessors)
+    token = _other.set(gpu)
     try:
         yield
     finally:
-        _limit.reset(token)
+        _other.reset(token)

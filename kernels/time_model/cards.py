@@ -54,8 +54,21 @@ class Card:
 
     @property
     def gpu(self) -> Gpu:
-        """What decides which backend runs the network."""
-        return Gpu(self.capability, self.shared_kb * 1024, self.multiprocessors)
+        """What decides which backend runs the network, and how."""
+        of_multiprocessor = self.shared_kb + 1  # CUDA keeps 1 KB for each block
+        return Gpu(
+            self.capability, self.shared_kb * 1024, of_multiprocessor * 1024, self.multiprocessors
+        )
+
+    def part(self, multiprocessors: int, shared_kb: int = 0) -> Card:
+        """A card that a part of this one stands for.
+
+        Args:
+            multiprocessors: How many it has.
+            shared_kb: Shared memory of each, in KB; 0 for as much as this card's have.
+        """
+        of_block = shared_kb - 1 if shared_kb else self.shared_kb
+        return replace(self, multiprocessors=multiprocessors, shared_kb=of_block)
 
     @property
     def short_name(self) -> str:

@@ -1,13 +1,14 @@
-"""Predicts the time of the network on a card: a constant for each layer, and its products or bytes.
+"""Predicts the time of a network on a card: a constant for each layer, and its products or bytes.
 
 The time of a layer is
 
-    launch_us + max(rounds x clocks of a tile / clock, bytes / (bandwidth x bandwidth_share))
+    launch_us + max(tiles x clocks of a tile / clock, bytes / (bandwidth x bandwidth_share))
 
-A multiprocessor works through `rounds` tiles, the most that any has. A tile takes the tensor cores
-products / rate clocks, and the rest of the multiprocessor, which does not depend on their rate,
-`product_clocks` and `element_clocks` for its products and elements. Blocks that share a
-multiprocessor hide a part of this from one another, but never the tensor cores' own clocks.
+where `tiles` are the most that a multiprocessor has, all its blocks together. A tile takes the
+tensor cores products / rate clocks, and the rest of the multiprocessor, which does not depend on
+their rate, `tile_clocks`, and `product_clocks` and `element_clocks` for its products and elements.
+Blocks that share a multiprocessor hide a part of this from one another, but never the tensor cores'
+own clocks.
 """
 
 from __future__ import annotations
@@ -23,27 +24,25 @@ import torch
 
 from kernels.network import abi
 from kernels.network.dispatch import BACKENDS
+from kernels.network.shapes import WITH_KERNELS
 from kernels.time_model.cards import Card
 from kernels.time_model.work import Work, work
 
 FILE = Path(__file__).with_name("calibration.json")
 
-# What mma.sync, which the general path uses, reaches of the tensor cores' rate, by compute
+# What mma.sync, which network_sm80.cu uses, reaches of the tensor cores' rate, by compute
 # capability: only wgmma reaches all of a Hopper's.
-MMA_SYNC_SHARE = {(9, 0): 0.62}
-
-REGISTERS = 65536  # of a multiprocessor, of every capability in the table
-REGISTER_UNIT = 8  # registers of a thread are given out in such steps
-RESERVED_SHARED_BYTES = 1024  # that the driver takes for each block
+MMA_SYNC_SHARE = {(9, 0): 1350 / 2048}
 
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """The constants of one path through the network, fitted to measured times.
+    """The constants of a backend, fitted to measured times.
 
     Attributes:
         launch_us: Of every layer, in microseconds: its start, first loads, last stores, and the
             merging of statistics.
+        tile_clocks: Clocks of a multiprocessor for a tile, however large: barriers, latencies.
         product_clocks: Clocks of a multiprocessor for 1,024 products, besides the tensor cores':
             operands from shared memory, instructions, waiting.
         element_clocks: Clocks of a multiprocessor for 1,024 elements loaded, normalized and stored.
@@ -53,23 +52,11 @@ class Constants:
     """
 
     launch_us: float
+    tile_clocks: float
     product_clocks: float
     element_clocks: float
     overlap: float
     bandwidth_share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """What a kernel takes beside its dynamic shared memory.
-
-    Attributes:
-        registers: Of a thread.
-        static_shared_bytes: Of a block.
-    """
-
-    registers: int
-    static_shared_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +65,13 @@ class Calibration:
 
     Attributes:
         source: What the constants were fitted to, in words.
-        constants: By path: "general" or "hopper".
+        constants: By backend.
         traits: What the library said of itself.
-        resources: Of the general path's kernels, by their names there.
     """
 
     source: str
     constants: Mapping[str, Constants]
     traits: abi.Abi
-    resources: Mapping[str, Resources]
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Calibration:
@@ -95,13 +80,12 @@ class Calibration:
             stored["source"],
             {name: Constants(**row) for name, row in stored["constants"].items()},
             abi.traits(stored["description"]),
-            {name: Resources(**row) for name, row in stored["resources"].items()},
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The predicted time of the network on a card, in FP16.
+    """The predicted time of a network on a card, in FP16.
 
     Attributes:
         backend: The name of the row of BACKENDS that would run it.
@@ -128,24 +112,20 @@ def calibration() -> Calibration:
     return Calibration.of(json.loads(FILE.read_text("utf-8")))
 
 
-def path_of(backend: str) -> str:
-    """The path through the network whose constants a backend has."""
-    return "hopper" if backend == "sm90" else "general"
-
-
-def backend_for(card: Card, told: Calibration | None = None) -> str:
-    """The backend that runs the network in FP16 on a card.
+def backend_for(card: Card, network: str = "full", told: Calibration | None = None) -> str:
+    """The backend that runs a network in FP16 on a card.
 
     Args:
         card: The card.
+        network: Its name in WITH_KERNELS.
         told: Has the kernels; the program's calibration by default.
 
     Raises:
         ValueError: None does; the message says why, and what runs instead.
     """
-    traits = (told or calibration()).traits
+    traits, shape = (told or calibration()).traits, WITH_KERNELS[network]
     reasons = {
-        backend.name: backend.reason(card.gpu, torch.float16, traits) for backend in BACKENDS
+        backend.name: backend.reason(card.gpu, shape, torch.float16, traits) for backend in BACKENDS
     }
     for name, reason in reasons.items():
         if not reason:
@@ -157,78 +137,57 @@ def predict(
     card: Card,
     width: int,
     height: int,
+    network: str = "full",
     *,
     backend: str = "",
-    shared_kb: int = 0,
     told: Calibration | None = None,
 ) -> Prediction:
-    """Predict the time of the network in FP16 for one picture.
+    """Predict the time of a network in FP16 for one picture.
 
     Args:
         card: The card.
         width: Of the picture, in pixels.
         height: Of the picture, in pixels.
+        network: Its name in WITH_KERNELS.
         backend: The name of a row of BACKENDS instead of the one that would run.
-        shared_kb: Shared memory of a multiprocessor that blocks share, in KB, where less than the
-            card's is to be used; 0 for all of it.
         told: The calibration; the program's by default.
 
     Raises:
         ValueError: The native network does not run on the card.
     """
     told = told or calibration()
-    backend = backend or backend_for(card, told)
-    constants, resources = told.constants[path_of(backend)], told.resources
-    launches = work(backend, told.traits, width, height, card.multiprocessors)
-    shared_bytes = (shared_kb or card.shared_kb + 1) * 1024
-    times: dict[str, float] = {}
-    for launch in launches:
-        resident = 1
-        if path_of(backend) == "general":
-            resident = resident_blocks(launch, resources[launch.kernel], shared_bytes)
-        times[launch.layer] = layer_ms(
-            launch, card, constants, resident, tensor_rate(card, backend)
-        )
-    return Prediction(backend, times)
+    backend = backend or backend_for(card, network, told)
+    launches = work(network, backend, told.traits, width, height, card.gpu)
+    constants, rate = told.constants[backend], tensor_rate(card, backend)
+    return Prediction(
+        backend, {launch.layer: layer_ms(launch, card, constants, rate) for launch in launches}
+    )
 
 
 def tensor_rate(card: Card, backend: str) -> float:
     """Multiply-adds per clock and multiprocessor that a backend's instructions can reach."""
-    share = 1.0 if path_of(backend) == "hopper" else MMA_SYNC_SHARE.get(card.capability, 1.0)
+    share = 1.0 if backend == "sm90" else MMA_SYNC_SHARE.get(card.capability, 1.0)
     return card.tensor_rate * share
 
 
-def resident_blocks(launch: Work, resources: Resources, shared_bytes: int) -> int:
-    """How many blocks of a layer a multiprocessor holds at once, at least one.
-
-    Args:
-        launch: The layer.
-        resources: Of its kernel.
-        shared_bytes: That the multiprocessor's blocks share.
-    """
-    of_block = launch.shared_bytes + resources.static_shared_bytes + RESERVED_SHARED_BYTES
-    registers = -(-resources.registers // REGISTER_UNIT) * REGISTER_UNIT * launch.threads
-    return max(1, min(shared_bytes // of_block, REGISTERS // registers))
-
-
-def layer_ms(launch: Work, card: Card, constants: Constants, resident: int, rate: float) -> float:
+def layer_ms(launch: Work, card: Card, constants: Constants, rate: float) -> float:
     """The time of one layer, in milliseconds.
 
     Args:
         launch: The layer.
         card: Where it runs.
-        constants: Of its path.
-        resident: Blocks that a multiprocessor holds at once.
+        constants: Of its backend.
         rate: Of the tensor cores, in multiply-adds per clock and multiprocessor.
     """
-    rounds = -(-launch.blocks // card.multiprocessors)
     tensor = launch.products / rate
     beside = (
-        launch.products * constants.product_clocks + launch.elements * constants.element_clocks
-    ) / 1024
-    together = min(resident, rounds)
-    hidden = constants.overlap * (1 - 1 / together)
-    clocks = rounds * max(tensor, (tensor + beside) * (1 - hidden))
+        constants.tile_clocks
+        + launch.products * constants.product_clocks / 1024
+        + launch.elements * constants.element_clocks / 1024
+    )
+    hidden = constants.overlap * (1 - 1 / launch.blocks_together(card.multiprocessors))
+    tiles = launch.most_tiles(card.multiprocessors)
+    clocks = tiles * max(tensor, (tensor + beside) * (1 - hidden))
     # What the layer before has just written is read from the cache where it fits.
     cached = launch.bytes_in <= card.l2_mb * 2**20 / 2
     moved = launch.bytes_out + (0 if cached else launch.bytes_in)

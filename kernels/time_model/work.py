@@ -1,7 +1,7 @@
-"""What each layer of the network makes a GPU do: blocks, products, elements and bytes.
+"""What each layer of the network makes a GPU do: tiles, blocks, products, elements and bytes.
 
-The network is the one that docs/architecture.md calls full, with five residual blocks, in FP16 and
-for one picture. Tiles and their choice are those of the plans; tests compare them with launches.
+The networks are those that docs/architecture.md calls full and lite, with five residual blocks, in
+FP16 and for one picture. Tiles and blocks are those of the plans; tests compare them with launches.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kernels.network import sm90_layout as layout
-from kernels.network.abi import Abi, Sm80, Sm80Conv, Sm80Edge, Sm90, Sm90Conv, Sm90Strip
-from kernels.network.sm80 import conv_name
-from kernels.network.sm90 import CONVS as SM90_CONVS
+from kernels.network.abi import Abi, Sm80Conv, Sm80Edge, Sm80Network, Sm90, Sm90Conv, Sm90Strip
+from kernels.network.gpu import Gpu
+from kernels.network.plan import role_of
+from kernels.network.shapes import FULL, WITH_KERNELS, NetworkShape
+from kernels.network.sm80 import blocks_of, conv_name
 
 _BYTES = 2  # of an activation
 _FRAME_BYTES = 3  # of a pixel of the frame and of the picture
-_RESIDUAL_BLOCKS = 5
-_COLUMNS = 9  # of the last layer's kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +28,31 @@ class Work:
     Attributes:
         layer: The convolution, such as "res1.conv2".
         kernel: The layer of the library that runs it, such as "same_small".
-        blocks: Tiles of the picture, each the work of a block of threads, or a turn of one.
+        tiles: That the picture is cut into.
+        blocks: Of threads, which take the tiles turn by turn.
         products: Multiply-adds on the tensor cores for a tile, padding included.
         elements: Activations that a block loads, normalizes and stores for a tile.
         bytes_in: Read by the layer, each byte once.
         bytes_out: Written by it.
-        threads: Of a block.
-        shared_bytes: Dynamic shared memory of a block.
     """
 
     layer: str
     kernel: str
+    tiles: int
     blocks: int
     products: int
     elements: int
     bytes_in: int
     bytes_out: int
-    threads: int
-    shared_bytes: int
+
+    def blocks_together(self, multiprocessors: int) -> int:
+        """The most blocks that a multiprocessor runs, all of them at once."""
+        return -(-self.blocks // multiprocessors)
+
+    def most_tiles(self, multiprocessors: int) -> int:
+        """The most tiles that the blocks of a multiprocessor take."""
+        of_one = range(0, self.blocks, multiprocessors)
+        return sum(-(-(self.tiles - block) // self.blocks) for block in of_one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,40 +97,43 @@ class Convolution:
 
 
 def work(
-    backend: str, traits: Abi, width: int, height: int, multiprocessors: int
+    network: str, backend: str, traits: Abi, width: int, height: int, gpu: Gpu
 ) -> tuple[Work, ...]:
-    """The launches of the network, in order.
+    """The launches of a network, in order.
 
     Args:
-        backend: The name of a row of BACKENDS.
+        network: Its name in WITH_KERNELS.
+        backend: The name of a row of BACKENDS that runs it.
         traits: What the library says of itself.
         width: Of the picture, in pixels.
         height: Of the picture, in pixels.
-        multiprocessors: Of the GPU.
+        gpu: Where it runs.
 
     Raises:
         ValueError: The model does not know the backend.
     """
+    shape = WITH_KERNELS[network]
     if backend == "sm90":
-        return tuple(_sm90(traits.sm90, (height, width), multiprocessors))
+        return tuple(_sm90(traits.sm90, (height, width), gpu.multiprocessors))
     if backend in ("sm80", "sm80-small"):
         small = backend == "sm80-small"
-        return tuple(_sm80(traits.sm80, (height, width), multiprocessors, small))
+        return tuple(_sm80(shape, traits.sm80.networks[network], (height, width), gpu, small))
     raise ValueError(f"the model of time does not know the backend {backend}")
 
 
-def convolutions(size: tuple[int, int]) -> Iterator[Convolution]:
-    """The 3x3 layers of the network for a picture of a height and a width, in order."""
+def convolutions(network: NetworkShape, size: tuple[int, int]) -> Iterator[Convolution]:
+    """The 3x3 layers of a network for a picture of a height and a width, in order."""
     full = _padded(size)
     half, quarter = (full[0] // 2, full[1] // 2), (full[0] // 4, full[1] // 4)
-    yield Convolution("conv2", 32, 64, full, 0.5)
-    yield Convolution("conv3", 64, 128, half, 0.5)
-    for number in range(1, _RESIDUAL_BLOCKS + 1):
-        first = Convolution(f"res{number}.conv1", 128, 128, quarter, activated=True)
+    outer, middle, inner = network.widths
+    yield Convolution("conv2", outer, middle, full, 0.5)
+    yield Convolution("conv3", middle, inner, half, 0.5)
+    for number in range(1, network.num_residual_blocks + 1):
+        first = Convolution(f"res{number}.conv1", inner, inner, quarter, activated=True)
         yield replace(first, residual=number > 1)
-        yield Convolution(f"res{number}.conv2", 128, 128, quarter)
-    yield Convolution("deconv1", 128, 64, quarter, 2, residual=True)
-    yield Convolution("deconv2", 64, 32, half, 2)
+        yield Convolution(f"res{number}.conv2", inner, inner, quarter)
+    yield Convolution("deconv1", inner, middle, quarter, 2, residual=True)
+    yield Convolution("deconv2", middle, outer, half, 2)
 
 
 def _padded(size: tuple[int, int]) -> tuple[int, int]:
@@ -131,83 +141,87 @@ def _padded(size: tuple[int, int]) -> tuple[int, int]:
     return -(-size[0] // 4) * 4, -(-size[1] // 4) * 4
 
 
-def _edge_bytes(size: tuple[int, int]) -> tuple[int, int]:
-    """Bytes of the picture, and of the 32 channels beside it."""
-    return math.prod(size) * _FRAME_BYTES, math.prod(_padded(size)) * 32 * _BYTES
+def _edge_bytes(network: NetworkShape, size: tuple[int, int]) -> tuple[int, int]:
+    """Bytes of the picture, and of the activations beside it."""
+    large = math.prod(_padded(size)) * network.widths[0] * _BYTES
+    return math.prod(size) * _FRAME_BYTES, large
 
 
-# sm80: a block for each tile
+# sm80
 
 
-def _sm80(traits: Sm80, size: tuple[int, int], multiprocessors: int, small: bool) -> Iterator[Work]:
-    picture, large = _edge_bytes(size)
-    first, last = traits.first, traits.last
-    yield _sm80_edge("conv1", "first", first, _padded(size), first.tile_w, (picture, large))
-    for conv in convolutions(size):
-        kernel = conv_name(traits, conv.into, conv.out, conv.size, 1, multiprocessors, small=small)
-        yield _sm80_conv(conv, kernel, traits.convs[kernel])
-    wide = last.tile_w + _COLUMNS - 1  # each column of the kernel has outputs of its own
-    yield _sm80_edge("deconv3", "last", last, size, wide, (large, picture))
+def _sm80(
+    network: NetworkShape, layers: Sm80Network, size: tuple[int, int], gpu: Gpu, small: bool
+) -> Iterator[Work]:
+    picture, large = _edge_bytes(network, size)
+    first, last = layers.first, layers.last_small if small else layers.last
+    yield _sm80_edge(network, "conv1", first, _padded(size), (picture, large), gpu, small)
+    for conv in convolutions(network, size):
+        kernel = conv_name(layers, role_of(conv.name), conv.size, gpu, small=small)
+        yield _sm80_conv(conv, kernel, layers.convs[kernel], gpu, small)
+    yield _sm80_edge(network, "deconv3", last, size, (large, picture), gpu, small)
 
 
-def _sm80_conv(conv: Convolution, kernel: str, traits: Sm80Conv) -> Work:
+def _sm80_conv(conv: Convolution, kernel: str, traits: Sm80Conv, gpu: Gpu, small: bool) -> Work:
     tiles = -(-conv.tiled[0] // traits.tile_h) * -(-conv.tiled[1] // traits.tile_w)
-    pixels, side = traits.tile_h * traits.tile_w, math.isqrt(traits.taps)
     stride = 2 if conv.scale < 1 else 1
-    patch = ((traits.tile_h - 1) * stride + side) * ((traits.tile_w - 1) * stride + side)
-    stored = pixels * (conv.out + conv.into * conv.activated)
+    patch = ((traits.tile_h - 1) * stride + 3) * ((traits.tile_w - 1) * stride + 3)
+    pixels, outputs = traits.tile_h * traits.tile_w, traits.phases * conv.out
     return Work(
         conv.name,
         kernel,
-        tiles * traits.phases,
-        pixels * conv.out * conv.into * traits.taps,
-        patch * conv.into * (1 + conv.residual) + stored,
+        tiles,
+        blocks_of(traits, tiles, gpu, small=small),
+        pixels * outputs * conv.into * traits.taps,
+        patch * conv.into * (1 + conv.residual) + pixels * (outputs + conv.into * conv.activated),
         conv.bytes_in,
         conv.bytes_out,
-        traits.threads,
-        traits.shared_bytes,
     )
 
 
 def _sm80_edge(
+    network: NetworkShape,
     layer: str,
-    kernel: str,
     traits: Sm80Edge,
     size: tuple[int, int],
-    columns: int,
     moved: tuple[int, int],
+    gpu: Gpu,
+    small: bool,
 ) -> Work:
-    """The first or the last layer, with so many columns in the product of a row of a tile."""
-    patch = (traits.tile_h + _COLUMNS - 1) * (traits.tile_w + _COLUMNS - 1)
+    is_first, channels, border = layer == "conv1", network.widths[0], network.end_kernel - 1
+    tiles = -(-size[0] // traits.tile_h) * -(-size[1] // traits.tile_w)
+    patch = (traits.tile_h + border) * (traits.tile_w + border)
     pixels = traits.tile_h * traits.tile_w
-    first = kernel == "first"
+    # In the last layer, each column of the kernel has outputs of its own, which pass through shared
+    # memory before they are added.
+    columns = traits.tile_w + (0 if is_first else border)
+    outputs = traits.tile_h * columns * traits.rows
     return Work(
         layer,
-        kernel,
-        -(-size[0] // traits.tile_h) * -(-size[1] // traits.tile_w),
-        traits.tile_h * columns * traits.rows * traits.depth,
-        patch * (3 if first else 32) + pixels * (32 if first else 3),
+        "first" if is_first else "last",
+        tiles,
+        blocks_of(traits, tiles, gpu, small=small),
+        outputs * traits.depth,
+        patch * 3 + outputs if is_first else patch * channels + outputs + pixels * 3,
         *moved,
-        traits.threads,
-        traits.shared_bytes,
     )
 
 
-# sm90: persistent blocks take turns of a tile each, or of two rows of a strip
+# sm90, which runs the full network alone: a tile, or two rows of a strip, in a turn
 
 
 def _sm90(traits: Sm90, size: tuple[int, int], multiprocessors: int) -> Iterator[Work]:
     precision = traits.precisions["fp16"]
-    picture, large = _edge_bytes(size)
+    picture, large = _edge_bytes(FULL, size)
     first = (precision.first, _padded(size), precision.first.width, (picture, large))
     yield _sm90_strips("conv1", "first", traits, *first, multiprocessors)
-    for conv in convolutions(size):
-        kernel = SM90_CONVS.get((conv.into, conv.out))
-        if kernel is None:
+    for conv in convolutions(FULL, size):
+        kernel = role_of(conv.name)
+        if kernel == "same":
             chosen = layout.residual_conv(conv.size, multiprocessors, precision)
             kernel = next(name for name, row in precision.convs.items() if row is chosen)
         yield _sm90_conv(conv, kernel, precision.convs[kernel], multiprocessors)
-    wide = precision.last.width + _COLUMNS - 1
+    wide = precision.last.width + FULL.end_kernel - 1
     last = (precision.last, size, wide, (large, picture))
     yield _sm90_strips("deconv3", "last", traits, *last, multiprocessors)
 
@@ -222,12 +236,11 @@ def _sm90_conv(conv: Convolution, kernel: str, traits: Sm90Conv, multiprocessors
         conv.name,
         kernel,
         tiles.long * tiles.short,
+        tiles.blocks,
         pixels * 64 * traits.groups * traits.passes * conv.into * traits.taps,
         patch * conv.into * (1 + conv.residual) + stored,
         conv.bytes_in,
         conv.bytes_out,
-        traits.threads,
-        traits.shared_bytes,
     )
 
 
@@ -242,16 +255,15 @@ def _sm90_strips(
     multiprocessors: int,
 ) -> Work:
     """The first or the last layer, with so many columns in the product of two rows of a strip."""
-    strips = layout.Strips.of(size, strip.width, multiprocessors)
+    strips, outer = layout.Strips.of(size, strip.width, multiprocessors), FULL.widths[0]
+    into, out = (3, outer) if kernel == "first" else (outer, 3)
     product = traits.kernel_rows * traits.weight_rows * traits.weight_depth * columns
     return Work(
         layer,
         kernel,
         strips.blocks,
+        strips.blocks,
         product * strips.rows // 2,
-        columns * (strips.rows + _COLUMNS - 1) * (3 if kernel == "first" else 32)
-        + strip.width * strips.rows * (32 if kernel == "first" else 3),
+        columns * (strips.rows + FULL.end_kernel - 1) * into + strip.width * strips.rows * out,
         *moved,
-        strip.threads,
-        strip.shared_bytes,
     )

@@ -35,11 +35,12 @@ def on(monkeypatch):
 
 def test_a_measured_time_is_found_again(path, on):
     assert load_rates(path) == []
-    store_rates(path, DEVICE, {(512, 512): 4.0})
-    found = find_rate(load_rates(path), Machine.of(DEVICE), (512, 512))
+    store_rates(path, DEVICE, "full", {(512, 512): 4.0})
+    found = find_rate(load_rates(path), Machine.of(DEVICE), "full", (512, 512))
     assert found is not None
     assert (found.machine, found.ms, found.fps) == (HERE, 4.0, 250.0)
-    assert find_rate(load_rates(path), HERE, (1280, 720)) is None
+    assert find_rate(load_rates(path), HERE, "full", (1280, 720)) is None
+    assert find_rate(load_rates(path), HERE, "lite", (512, 512)) is None
 
 
 @pytest.mark.parametrize(
@@ -52,18 +53,19 @@ def test_a_measured_time_is_found_again(path, on):
     ids=str,
 )
 def test_a_time_of_another_gpu_driver_or_version_does_not_count(other, path, on):
-    store_rates(path, DEVICE, {(512, 512): 4.0})
+    store_rates(path, DEVICE, "full", {(512, 512): 4.0})
     on(other)
-    assert find_rate(load_rates(path), Machine.of(DEVICE), (512, 512)) is None
-    store_rates(path, DEVICE, {(512, 512): 5.0})
+    assert find_rate(load_rates(path), Machine.of(DEVICE), "full", (512, 512)) is None
+    store_rates(path, DEVICE, "full", {(512, 512): 5.0})
     assert [rate.ms for rate in load_rates(path)] == [4.0, 5.0]
 
 
 def test_a_newer_time_takes_the_place_of_the_older(path, on):
-    store_rates(path, DEVICE, {(512, 512): 4.0, (1280, 720): 9.0})
-    store_rates(path, DEVICE, {(512, 512): 5.0})
-    times = {(rate.width, rate.height): rate.ms for rate in load_rates(path)}
-    assert times == {(512, 512): 5.0, (1280, 720): 9.0}
+    store_rates(path, DEVICE, "full", {(512, 512): 4.0, (1280, 720): 9.0})
+    store_rates(path, DEVICE, "lite", {(512, 512): 2.0})
+    store_rates(path, DEVICE, "full", {(512, 512): 5.0})
+    times = {(rate.network, rate.width): rate.ms for rate in load_rates(path)}
+    assert times == {("full", 512): 5.0, ("full", 1280): 9.0, ("lite", 512): 2.0}
     assert [file.name for file in path.parent.iterdir()] == ["measured.json"]
 
 
@@ -77,18 +79,19 @@ def test_a_newer_time_takes_the_place_of_the_older(path, on):
         lambda stored: json.dumps({"rates": [{**stored, "ms": -1.0}]}),
         lambda stored: json.dumps({"rates": [{**stored, "ms": float("nan")}]}),
         lambda stored: json.dumps({"rates": [{**stored, "width": 5.5}]}),
+        lambda stored: json.dumps({"rates": [{**stored, "network": 1}]}),
         lambda stored: json.dumps({"rates": [{**stored, "machine": {}}]}),
         lambda stored: json.dumps({"rates": [{**stored, "machine": [1]}]}),
         lambda stored: json.dumps({"rates": [{**stored, "more": 1}]}),
     ],
 )
 def test_a_damaged_file_is_one_sentence_and_the_next_time_replaces_it(damage, path, on):
-    store_rates(path, DEVICE, {(512, 512): 4.0})
+    store_rates(path, DEVICE, "full", {(512, 512): 4.0})
     (stored,) = json.loads(path.read_text())["rates"]
     path.write_text(damage(stored))
     with pytest.raises(ValueError, match=r"^the measured times in .*measured\.json are damaged$"):
         load_rates(path)
-    store_rates(path, DEVICE, {(512, 512): 6.0})
+    store_rates(path, DEVICE, "full", {(512, 512): 6.0})
     assert [rate.ms for rate in load_rates(path)] == [6.0]
 
 

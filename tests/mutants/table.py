@@ -699,13 +699,23 @@ _AROUND_THE_NETWORK = (
 
 _FRAME_RATES = (
     Mutant(
-        "a prediction leaves out the last round of tiles, which is not full",
+        "a prediction shares the tiles evenly among the multiprocessors",
         "kernels/time_model/prediction.py",
-        "rounds = -(-launch.blocks // card.multiprocessors)",
-        "rounds = launch.blocks / card.multiprocessors",
+        "tiles = launch.most_tiles(card.multiprocessors)",
+        "tiles = launch.tiles / card.multiprocessors",
         (
             "tests/kernels/time_model/test_prediction.py"
-            "::test_one_tile_more_than_the_multiprocessors_have_rounds_is_another_round",
+            "::test_the_multiprocessor_with_the_most_tiles_decides",
+        ),
+    ),
+    Mutant(
+        "layers for GPUs with less shared memory are launched as if there was more",
+        "kernels/network/sm80.py",
+        "available = min(available, SMALL_SHARED_BYTES)",
+        "available = max(available, SMALL_SHARED_BYTES)",
+        (
+            "tests/kernels/time_model/test_work.py"
+            "::test_layers_for_less_shared_memory_do_with_100_kb_on_every_card",
         ),
     ),
     Mutant(

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import torch
 
-from app.commands.argument_types import comma_separated
 from app.provenance import report_header
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.network.dispatch import BACKENDS
 from kernels.ops.registry import NETWORK
 from kernels.time_model.prediction import Calibration, calibration
-from models.network_config import FULL
+from models.network_config import CONFIGS, NetworkConfig
 from tools.prebuild import cuda
 from tools.time_model import describe, files, page
 from tools.time_model.green_context import GreenContextError
@@ -37,24 +35,9 @@ def main() -> None:
     taken.add_argument(
         "--multiprocessors",
         type=_numbers,
-        default=(96, 64, 28),
+        default=(64, 28),
         metavar="N,...",
-        help="numbers of them, besides all (default: 96,64,28)",
-    )
-    taken.add_argument(
-        "--shared-kb",
-        type=_numbers,
-        default=(100,),
-        metavar="KB,...",
-        help="shared memory of a multiprocessor for sm80-small; 0 for all (default: 100)",
-    )
-    names = tuple(backend.name for backend in BACKENDS)
-    taken.add_argument(
-        "--backends",
-        type=comma_separated(names),
-        default=names,
-        metavar="NAME,...",
-        help=f"only these of {', '.join(names)}",
+        help="numbers of them, besides all (default: 64,28)",
     )
     fitted = commands.add_parser("fit", help="fit the constants to a stored report")
     fitted.add_argument("--json", type=Path, default=files.REPORT, help=f"default: {files.REPORT}")
@@ -79,24 +62,27 @@ def _run(args: argparse.Namespace) -> None:
 
 def _measure(args: argparse.Namespace) -> None:
     if not torch.cuda.is_available():
-        raise MeasuringError("the network is measured on a GPU, and there is none here")
+        raise MeasuringError("the networks are measured on a GPU, and there is none here")
     device = torch.device("cuda", torch.cuda.current_device())
     if not build.load(NETWORK):
         raise MeasuringError(f"the native network does not run here: {build.reason(NETWORK)}")
-    generator = torch.Generator().manual_seed(0)
-    weights = {
-        name: torch.randn(shape, generator=generator) / max(1, shape[-1] * len(shape))
-        for name, shape in FULL.state_shapes().items()
-    }
-    wanted = Wanted(args.multiprocessors, args.shared_kb, args.backends)
-    rows = measure(weights, device, wanted, calibration(), _tell)
+    weights = {name: _random_weights(config) for name, config in CONFIGS.items()}
+    rows = measure(weights, device, Wanted(args.multiprocessors), calibration(), _tell)
     files.write_json(args.json, {**report_header(device), "model": rows})
     _tell(f"stored in {args.json}")
 
 
+def _random_weights(config: NetworkConfig) -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return {
+        name: torch.randn(shape, generator=generator) / max(1, shape[-1] * len(shape))
+        for name, shape in config.state_shapes().items()
+    }
+
+
 def _tell_constants(told: Calibration) -> None:
-    for path, constants in told.constants.items():
-        _tell(f"{path}: {constants}")
+    for backend, constants in told.constants.items():
+        _tell(f"{backend}: {constants}")
 
 
 def _tell(line: str) -> None:

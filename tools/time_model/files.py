@@ -26,11 +26,11 @@ def write_described(described: Mapping[str, Any], path: Path = prediction.FILE) 
     """Replace the kernels of the calibration, and keep its constants.
 
     Args:
-        described: The entries "description" and "resources".
+        described: What the library says of itself.
         path: The calibration.
     """
     stored = json.loads(path.read_text("utf-8"))
-    write_json(path, {**stored, **described})
+    write_json(path, {**stored, "description": described})
 
 
 def measured(report: Mapping[str, Any]) -> list[tuple[dict[str, Any], Measured]]:
@@ -44,8 +44,8 @@ def measured(report: Mapping[str, Any]) -> list[tuple[dict[str, Any], Measured]]
         (
             row,
             Measured(
-                replace(card, multiprocessors=row["multiprocessors"]),
-                *(row["backend"], row["width"], row["height"], row["ms"], row["shared_kb"]),
+                card.part(row["multiprocessors"], row["shared_kb"]),
+                *(row["network"], row["backend"], row["width"], row["height"], row["ms"]),
                 row["layers_ms"],
             ),
         )
@@ -83,7 +83,7 @@ def source_of(report: Mapping[str, Any]) -> str:
     """What a report was measured on, in words."""
     machine, versions = report["machine"], report["versions"]
     return (
-        f"times of the network and of its layers in FP16 on one {machine['gpu']} "
+        f"times of both networks and of their layers in FP16 on one {machine['gpu']} "
         f"(driver {machine['driver']}, PyTorch {versions['torch']}, {report['taken']}, "
         f"commit {report['commit']})"
     )

@@ -1,6 +1,6 @@
 """Fits the constants of the model of time to measured times, by relative error.
 
-A pattern search: each constant in turn goes up or down by a factor that shrinks. A path has few
+A pattern search: each constant in turn goes up or down by a factor that shrinks. A backend has few
 constants and some dozens of times, so that nothing faster or of another package is needed.
 """
 
@@ -11,24 +11,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kernels.time_model.cards import Card
-from kernels.time_model.prediction import Calibration, Constants, Prediction, path_of, predict
+from kernels.time_model.prediction import Calibration, Constants, Prediction, predict
 
 # NVIDIA's H200 copies at 4.3 of its 4.8 TB/s, see app/commands/bench/roofline.py. The network is
 # bound by bandwidth nowhere on that card, so that its times cannot tell this constant.
 BANDWIDTH_SHARE = 4.3 / 4.8
 
-# Where the search begins, and the bounds of each constant. The Hopper path has one block on a
-# multiprocessor, which hides nothing from another.
+# Where the search begins, and the constants to find, by backend. Where a multiprocessor has one
+# block, nothing is hidden by another.
 STARTS = {
-    "general": Constants(3.0, 0.5, 100.0, 0.3, BANDWIDTH_SHARE),
-    "hopper": Constants(3.0, 0.1, 50.0, 0.0, BANDWIDTH_SHARE),
+    "sm80": Constants(3.0, 1000.0, 0.5, 100.0, 0.3, BANDWIDTH_SHARE),
+    "sm80-small": Constants(3.0, 1000.0, 0.5, 100.0, 0.0, BANDWIDTH_SHARE),
+    "sm90": Constants(3.0, 0.0, 0.1, 50.0, 0.0, BANDWIDTH_SHARE),
 }
 FREE = {
-    "general": ("launch_us", "product_clocks", "element_clocks", "overlap"),
-    "hopper": ("launch_us", "product_clocks", "element_clocks"),
+    "sm80": ("launch_us", "tile_clocks", "product_clocks", "element_clocks", "overlap"),
+    "sm80-small": ("launch_us", "tile_clocks", "product_clocks", "element_clocks"),
+    "sm90": ("launch_us", "product_clocks", "element_clocks"),
 }
 BOUNDS = {
     "launch_us": (0.1, 50.0),
+    "tile_clocks": (1.0, 1e5),
     "product_clocks": (1e-3, 10.0),
     "element_clocks": (1e-1, 1e4),
     "overlap": (1e-3, 1.0),
@@ -40,53 +43,47 @@ ROUNDS = 5000
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measured time of the network in FP16.
+    """A measured time of a network in FP16.
 
     Attributes:
-        card: Where, with as many multiprocessors as were in use.
+        card: Where, with as many multiprocessors and as much shared memory as were in use.
+        network: Its name in WITH_KERNELS.
         backend: The name of a row of BACKENDS.
         width: Of the picture, in pixels.
         height: Of the picture, in pixels.
         ms: Of the network, in milliseconds.
-        shared_kb: Shared memory of a multiprocessor that blocks could share; 0 for all of it.
         layers_ms: Of layers alone, by name.
     """
 
     card: Card
+    network: str
     backend: str
     width: int
     height: int
     ms: float
-    shared_kb: int
     layers_ms: Mapping[str, float]
 
 
 def predicted(one: Measured, told: Calibration) -> Prediction:
     """What the model says of a measured time."""
-    return predict(
-        one.card,
-        one.width,
-        one.height,
-        backend=one.backend,
-        shared_kb=one.shared_kb,
-        told=told,
-    )
+    size = one.width, one.height
+    return predict(one.card, *size, one.network, backend=one.backend, told=told)
 
 
 def fit(measured: Sequence[Measured], told: Calibration) -> dict[str, Constants]:
-    """Fit the constants of each path that was measured; of another, keep those there are.
+    """Fit the constants of each backend that was measured; of another, keep those there are.
 
     Args:
         measured: The times.
         told: The kernels that were measured, and constants so far.
 
     Returns:
-        By path.
+        By backend.
     """
     found = dict(told.constants)
-    for path in STARTS:
-        if rows := [one for one in measured if path_of(one.backend) == path]:
-            found[path] = _fit_path(path, rows, told)
+    for backend in STARTS:
+        if rows := [one for one in measured if one.backend == backend]:
+            found[backend] = _fit_backend(backend, rows, told)
     return found
 
 
@@ -109,11 +106,12 @@ def squared_error(measured: Sequence[Measured], told: Calibration) -> float:
     return math.fsum(map(math.prod, zip(errors, weights, strict=True))) / sum(weights)
 
 
-def _fit_path(path: str, measured: Sequence[Measured], told: Calibration) -> Constants:
+def _fit_backend(backend: str, measured: Sequence[Measured], told: Calibration) -> Constants:
     def error(constants: Constants) -> float:
-        return squared_error(measured, replace(told, constants={**told.constants, path: constants}))
+        tried = replace(told, constants={**told.constants, backend: constants})
+        return squared_error(measured, tried)
 
-    return _search(error, STARTS[path], FREE[path])
+    return _search(error, STARTS[backend], FREE[backend])
 
 
 def _search(

@@ -1,15 +1,14 @@
-"""Measures the network on all and on parts of a GPU's multiprocessors, layer by layer.
+"""Measures the networks on all and on parts of a GPU's multiprocessors, layer by layer.
 
 A part stands for a smaller GPU. A limit of shared memory stands for one whose multiprocessors have
-less: the layers are those that need less, and each block takes so much more than it needs that no
-more of them share a multiprocessor than would there.
+less: plans are made for that one, and each block takes so much more than it needs that no more of
+them share a multiprocessor than would there.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import c_void_p
 from dataclasses import dataclass, replace
@@ -23,34 +22,56 @@ from torch import Tensor
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.jit import build
-from kernels.network.dispatch import available, loaded, plan_for
-from kernels.network.gpu import limited_to
+from kernels.network.dispatch import BACKENDS, loaded, plan_for
+from kernels.network.gpu import standing_for
 from kernels.network.launchers import Network
-from kernels.network.plan import NetworkPlan
+from kernels.network.plan import NetworkPlan, Step
+from kernels.network.shapes import WITH_KERNELS
 from kernels.ops.registry import NETWORK
 from kernels.time_model.cards import Card, card_of
-from kernels.time_model.prediction import (
-    RESERVED_SHARED_BYTES,
-    Calibration,
-    Resources,
-    predict,
-    resident_blocks,
-)
+from kernels.time_model.prediction import Calibration, predict
 from kernels.time_model.work import work
 from tools.time_model.green_context import part_of_gpu
 
 SIZES = ((512, 512), (1280, 720), (1920, 1080))
-LIMITED = "sm80-small"  # the backend for GPUs with less shared memory
-BATCH_MS = 20.0  # of launches between two looks at the clock
+LAUNCHES = 20  # of a layer or of the network in a CUDA graph
+BATCH_MS = 10.0  # between two looks at the clock, about
 LAYER_BATCH_MS = 3.0
-MOST_REPEATS = 400
-ROUNDS = 9
+ROUNDS = 6
 
 Row = dict[str, Any]
 
 
 class MeasuringError(RuntimeError):
-    """The network cannot be measured here."""
+    """The networks cannot be measured here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A way to run a network.
+
+    Attributes:
+        network: Its name in WITH_KERNELS.
+        backend: The name of a row of BACKENDS.
+        shared_kb: Shared memory of a multiprocessor to do with, in KB; 0 for all of it.
+    """
+
+    network: str
+    backend: str
+    shared_kb: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.network}, {self.backend}, {self.shared_kb or 'all'} KB"
+
+
+# With 100 KB as a multiprocessor of compute capability 8.6, 8.9 or 12.0 has.
+CASES = (
+    Case("full", "sm90"),
+    Case("full", "sm80"),
+    Case("full", "sm80-small", 100),
+    Case("lite", "sm80"),
+    Case("lite", "sm80", 100),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +80,17 @@ class Wanted:
 
     Attributes:
         multiprocessors: Numbers of them, besides all.
-        shared_kb: Shared memory of a multiprocessor for the backend "sm80-small", in KB, such as
-            100; 0 for all that there is.
-        backends: Names of rows of BACKENDS.
+        cases: Networks and how they run.
         sizes: Widths and heights, in pixels.
     """
 
     multiprocessors: tuple[int, ...]
-    shared_kb: tuple[int, ...]
-    backends: tuple[str, ...]
+    cases: tuple[Case, ...] = CASES
     sizes: tuple[tuple[int, int], ...] = SIZES
 
 
 def measure(
-    weights: Mapping[str, Tensor],
+    weights: Mapping[str, Mapping[str, Tensor]],
     device: torch.device,
     wanted: Wanted,
     told: Calibration,
@@ -81,58 +99,65 @@ def measure(
     """Measure, and predict the same.
 
     Args:
-        weights: Of the full network, with five residual blocks.
+        weights: Of each network, by its name, with five residual blocks.
         device: A CUDA device.
-        wanted: What to measure.
+        wanted: What to measure; a case that the GPU does not run is left out, and told.
         told: Has the kernels, and constants to predict with.
         progress: Called with a line about each row.
 
     Returns:
-        A row for each backend, limit and size; `all` says whether every multiprocessor took part.
+        A row for each case and size; `all` says whether every multiprocessor took part.
 
     Raises:
-        MeasuringError: The calibration is of other kernels, or a backend does not run here.
+        MeasuringError: The calibration is of other kernels.
         GreenContextError: The driver does not divide the GPU.
     """
     library, card = loaded(device), card_of(device)
-    check_kernels(library, told)
-    known = [backend.name for backend in available(device, torch.float16, library)]
-    if unknown := [name for name in wanted.backends if name not in known]:
-        raise MeasuringError(f"{card.name} does not run {', '.join(unknown)}")
+    check_kernels(library, told, card)
+    libraries: dict[Case, Network] = {}
+    for case in wanted.cases:
+        if why := _why_not(case, card, told):
+            progress(f"{case}: not measured on {card.name}: {why}")
+        else:
+            libraries[case] = limited(library, card, case.shared_kb, device)
     rows: list[Row] = []
     index = device.index if str(device) != device.type else torch.cuda.current_device()
     for count in dict.fromkeys((card.multiprocessors, *wanted.multiprocessors)):
         with _part(count, card, index) as (got, stream):
-            for backend in wanted.backends:
-                for shared_kb in wanted.shared_kb if backend == LIMITED else (0,):
-                    limited = _limited(library, card, backend, shared_kb, told, device)
-                    for width, height in wanted.sizes:
-                        with limited_to(got), torch.inference_mode():
-                            plan = plan_for(
-                                *(weights, 5, (1, height, width), torch.float16, device, limited),
-                                backend=backend,
-                            )
-                        part = replace(card, multiprocessors=got)
-                        row = _row(plan, stream, part, backend, (width, height), shared_kb, told)
-                        rows.append({**row, "all": got == card.multiprocessors})
-                        progress(
-                            f"{backend}, {got} multiprocessors, {shared_kb or 'all'} KB, "
-                            f"{width}x{height}: {row['ms']:.3f} ms, {row['predicted_ms']:.3f} "
-                            "predicted"
+            for case, its_library in libraries.items():
+                part = card.part(got, case.shared_kb)
+                for width, height in wanted.sizes:
+                    with standing_for(part.gpu), torch.inference_mode():
+                        plan = plan_for(
+                            weights[case.network],
+                            WITH_KERNELS[case.network],
+                            (1, height, width),
+                            torch.float16,
+                            device,
+                            its_library,
+                            backend=case.backend,
                         )
+                    row = _row(plan, stream, part, case, (width, height), told)
+                    rows.append({**row, "all": got == card.multiprocessors})
+                    progress(
+                        f"{case}, {got} multiprocessors, {width}x{height}: {row['ms']:.3f} ms, "
+                        f"{row['predicted_ms']:.3f} predicted"
+                    )
     return rows
 
 
-def check_kernels(library: Network, told: Calibration) -> None:
+def check_kernels(library: Network, told: Calibration, card: Card) -> None:
     """Check that a calibration is of the kernels of a library.
 
     Raises:
         MeasuringError: It is of others.
     """
-    for backend in ("sm80", "sm80-small", "sm90"):
-        for width, height in SIZES:
+    for case in CASES:
+        gpu = card.part(card.multiprocessors, case.shared_kb).gpu
+        for size in SIZES:
             ours, theirs = (
-                work(backend, traits, width, height, 132) for traits in (told.traits, library.abi)
+                work(case.network, case.backend, traits, *size, gpu)
+                for traits in (told.traits, library.abi)
             )
             if ours != theirs:
                 raise MeasuringError(
@@ -141,115 +166,137 @@ def check_kernels(library: Network, told: Calibration) -> None:
                 )
 
 
-def shared_bytes_for(
-    resident: int, needed: int, resources: Resources, multiprocessor_bytes: int
-) -> int:
-    """Dynamic shared memory of a block with which no more than `resident` share a multiprocessor.
+def limited(library: Network, card: Card, shared_kb: int, device: torch.device) -> Network:
+    """The library, with blocks that leave less room for others where shared memory is limited.
 
     Args:
-        resident: Blocks.
-        needed: Bytes that the block needs.
-        resources: Of its kernel.
-        multiprocessor_bytes: Shared memory of a multiprocessor.
+        library: The one that is loaded.
+        card: The GPU.
+        shared_kb: Of a multiprocessor, in KB; 0 for all.
+        device: The GPU.
     """
-    beside = resources.static_shared_bytes + RESERVED_SHARED_BYTES
-    least = multiprocessor_bytes // (resident + 1) + 1 - beside
-    return max(needed, -(-least // 16) * 16)
-
-
-@contextmanager
-def _part(count: int, card: Card, index: int) -> Iterator[tuple[int, c_void_p]]:
-    if count == card.multiprocessors:
-        stream = torch.cuda.Stream(index)
-        yield count, c_void_p(stream.cuda_stream)
-        return
-    with part_of_gpu(count, index) as part:
-        yield part
-
-
-def _limited(
-    library: Network,
-    card: Card,
-    backend: str,
-    shared_kb: int,
-    told: Calibration,
-    device: torch.device,
-) -> Network:
-    """The library with blocks that leave less room for others, where shared memory is limited."""
     if not shared_kb:
         return library
-    whole = (card.shared_kb + 1) * 1024
-    changed: dict[str, int] = {}
-    for launch in work(backend, told.traits, 512, 512, card.multiprocessors):
-        resources = told.resources[launch.kernel]
-        resident = resident_blocks(launch, resources, shared_kb * 1024)
-        needed = shared_bytes_for(resident, launch.shared_bytes, resources, whole)
-        changed[launch.kernel] = needed
 
     def make(
         images: ImageList, folder: Path, capability: tuple[int, int], index: int, driver: Driver
     ) -> Network:
-        described = dict(images.description)
-        described["sm80"] = with_shared_bytes(described["sm80"], changed)
+        whole = card.gpu.shared_bytes_of_multiprocessor
+        described = padded(images.description, shared_kb * 1024, whole)
         return Network(replace(images, description=described), folder, capability, index, driver)
 
     return build.handle(NETWORK).made_by(make).on(device)
 
 
-def with_shared_bytes(sm80: Mapping[str, Any], changed: Mapping[str, int]) -> dict[str, Any]:
-    """The general path's description with other shared memory for some layers.
+def padded(described: Mapping[str, Any], limit: int, whole: int) -> dict[str, Any]:
+    """A description in which the general path's blocks take more shared memory than they need.
 
     Args:
-        sm80: Has "convs", "first" and "last".
-        changed: Bytes by the layer's name.
+        described: What the library says of itself.
+        limit: Shared memory in bytes; no more blocks share a multiprocessor than fit into it.
+        whole: What the multiprocessor has, in bytes.
     """
 
-    def row(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
-        return {**told, "shared_bytes": changed.get(name, told["shared_bytes"])}
+    def layers(told: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: layers(entry) if isinstance(entry, Mapping) else entry
+            for name, entry in {**told, **_padding(told, limit, whole)}.items()
+        }
 
-    convs = {name: row(name, told) for name, told in sm80["convs"].items()}
-    edges = {name: row(name, sm80[name]) for name in ("first", "last")}
-    return {**sm80, "convs": convs, **edges}
+    return {**described, "sm80": layers(described["sm80"])}
+
+
+def _padding(layer: Mapping[str, Any], limit: int, whole: int) -> dict[str, int]:
+    if "occupied_bytes" not in layer:
+        return {}
+    at_once = max(1, limit // layer["occupied_bytes"])
+    beside = layer["occupied_bytes"] - layer["shared_bytes"]
+    least = whole // (at_once + 1) + 1 - beside
+    return {"shared_bytes": max(layer["shared_bytes"], -(-least // 16) * 16)}
+
+
+def _why_not(case: Case, card: Card, told: Calibration) -> str:
+    (backend,) = (row for row in BACKENDS if row.name == case.backend)
+    gpu = card.part(card.multiprocessors, case.shared_kb).gpu
+    return backend.reason(gpu, WITH_KERNELS[case.network], torch.float16, told.traits)
+
+
+@contextmanager
+def _part(count: int, card: Card, index: int) -> Iterator[tuple[int, c_void_p | None]]:
+    """Multiprocessors and a stream of theirs; None for all."""
+    if count == card.multiprocessors:
+        yield count, None
+        return
+    with part_of_gpu(count, index) as part:
+        yield part
 
 
 def _row(
     plan: NetworkPlan,
-    stream: c_void_p,
+    stream: c_void_p | None,
     card: Card,
-    backend: str,
+    case: Case,
     size: tuple[int, int],
-    shared_kb: int,
     told: Calibration,
 ) -> Row:
-    expected = predict(card, *size, backend=backend, shared_kb=shared_kb, told=told)
+    expected = predict(card, *size, case.network, backend=case.backend, told=told)
     steps = plan.steps()
-
-    def network() -> None:
-        for step in steps:
-            step(stream, True)
-
     layers = {
-        name: batch_ms(partial(step, stream, True), LAYER_BATCH_MS)
+        name: steps_ms([step], stream, LAYER_BATCH_MS)
         for name, step in zip(expected.layers_ms, steps, strict=True)
     }
     return {
-        "backend": backend,
+        "network": case.network,
+        "backend": case.backend,
         "multiprocessors": card.multiprocessors,
-        "shared_kb": shared_kb,
+        "shared_kb": case.shared_kb,
         "width": size[0],
         "height": size[1],
-        "ms": batch_ms(network, BATCH_MS),
+        "ms": steps_ms(steps, stream, BATCH_MS),
         "predicted_ms": expected.ms,
         "layers_ms": layers,
         "predicted_layers_ms": dict(expected.layers_ms),
     }
 
 
+def steps_ms(steps: Sequence[Step], stream: c_void_p | None, batch: float) -> float:
+    """Least time of some layers, one after another, in milliseconds.
+
+    On a whole GPU they are launched by a CUDA graph, as the program does. On a part of it they are
+    launched one by one, which takes less time than they run there.
+
+    Args:
+        steps: Launch the layers.
+        stream: Of a part of the GPU; None for all of it.
+        batch: Milliseconds between two looks at the clock, about.
+    """
+    if stream is None:
+        return batch_ms(_captured(steps, LAUNCHES), batch) / LAUNCHES
+    return batch_ms(partial(_launch, steps, stream), batch)
+
+
+def _launch(steps: Sequence[Step], stream: c_void_p) -> None:
+    for step in steps:
+        step(stream, True)
+
+
+def _captured(steps: Sequence[Step], times: int) -> Callable[[], object]:
+    """What launches layers so many times, as a CUDA graph."""
+    _launch(steps, c_void_p(torch.cuda.current_stream().cuda_stream))  # loads the kernels
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        stream = c_void_p(torch.cuda.current_stream().cuda_stream)
+        for _ in range(times):
+            _launch(steps, stream)
+    return graph.replay
+
+
 def batch_ms(call: Callable[[], object], batch: float) -> float:
-    """Median time of a call among many in a row, in milliseconds.
+    """Least time of a call among many in a row, in milliseconds.
 
     The clock is the processor's: events of CUDA belong to a context, and a part of a GPU has one of
-    its own. The GPU is never idle, since submitting a layer takes less time than running it.
+    its own.
 
     Args:
         call: Submits work to the GPU.
@@ -264,6 +311,6 @@ def batch_ms(call: Callable[[], object], batch: float) -> float:
         torch.cuda.synchronize()
         return (time.perf_counter() - began) * 1e3
 
-    elapsed(2)  # loads the kernels
-    repeats = max(3, min(MOST_REPEATS, round(batch * 3 / elapsed(3))))
-    return statistics.median(elapsed(repeats) / repeats for _ in range(ROUNDS))
+    elapsed(1)  # loads the kernels
+    repeats = max(1, round(batch / elapsed(1)))
+    return min(elapsed(repeats) / repeats for _ in range(ROUNDS))

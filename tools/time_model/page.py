@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from kernels.network.shapes import WITH_KERNELS
 from kernels.time_model.cards import Card, cards
 from kernels.time_model.prediction import Calibration, backend_for, predict
 from tools.time_model.files import REPORT
@@ -50,11 +51,10 @@ def stored_report(path: Path = REPORT) -> dict[str, Any] | None:
 
 
 def predictions(told: Calibration) -> str:
-    """A table of the cards with the predicted pictures a second."""
-    header = (
-        *("card", "capability", "multiprocessors", "path"),
-        *(f"predicted at {width}x{height}" for width, height in SIZES),
-    )
+    """A table of the cards with the predicted pictures a second of each network."""
+    header = ("card", "capability", "multiprocessors")
+    for network in WITH_KERNELS:
+        header += (network, *(f"predicted at {width}x{height}" for width, height in SIZES))
     lines = [_line(card, told) for card in cards()]
     return f"Constants fitted to {told.source}.\n\n{_table(header, lines)}"
 
@@ -62,11 +62,12 @@ def predictions(told: Calibration) -> str:
 def check(report: Mapping[str, Any]) -> str:
     """A table of measured and predicted times, and how far they are apart."""
     header = (
-        *("path", "multiprocessors", "shared memory", "frames"),
+        *("network", "backend", "multiprocessors", "shared memory", "frames"),
         *("measured ms", "predicted ms", "difference", ""),
     )
     lines = [
         (
+            row["network"],
             row["backend"],
             str(row["multiprocessors"]),
             f"{row['shared_kb']} KB" if row["shared_kb"] else "all",
@@ -95,12 +96,14 @@ def _apart(row: Mapping[str, Any]) -> float:
 
 
 def _line(card: Card, told: Calibration) -> tuple[str, ...]:
-    capability = ".".join(map(str, card.capability))
-    path, figures = "layer by layer", ("-",) * len(SIZES)
-    with suppress(ValueError):  # no backend runs there, or one that the model does not know
-        path = backend_for(card, told)
-        figures = tuple(f"{predict(card, *size, told=told).fps:.0f}" for size in SIZES)
-    return card.short_name, capability, str(card.multiprocessors), path, *figures
+    line = (card.short_name, ".".join(map(str, card.capability)), str(card.multiprocessors))
+    for network in WITH_KERNELS:
+        backend, figures = "layer by layer", ("-",) * len(SIZES)
+        with suppress(ValueError):  # no backend runs there, or one that the model does not know
+            backend = backend_for(card, network, told)
+            figures = tuple(f"{predict(card, *size, network, told=told).fps:.0f}" for size in SIZES)
+        line += (backend, *figures)
+    return line
 
 
 def _table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

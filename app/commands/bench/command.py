@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from dataclasses import asdict
@@ -30,7 +31,7 @@ from app.provenance import report_header
 from app.styles.library import Library
 from kernels.ops.registry import prepare, statuses
 from models.checkpoints import load_checkpoint
-from models.network_config import FULL, network_config
+from models.network_config import CONFIGS, NetworkConfig, network_config
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import resolve
@@ -153,8 +154,8 @@ def run(args: argparse.Namespace) -> int:
     for width, height in args.sizes:
         size = _measure(NetworkBench(state, device, width, height), wanted)
         report["sizes"].append({"width": width, "height": height, **size})
-        if device.type == "cuda" and network_config(state) == FULL:
-            _remember(device, (width, height), size["rows"])
+        if device.type == "cuda":
+            _remember(device, network_config(state), (width, height), size["rows"])
         console.print()
         console.print(_table(f"{width}x{height}", size["rows"], console.width), crop=False)
         for note in notes(size["rows"]):
@@ -192,12 +193,17 @@ def _measure(bench: NetworkBench, wanted: BenchOptions) -> dict[str, Any]:
         return {"rows": bench.measure(wanted, partial(progress.update, task))}
 
 
-def _remember(device: torch.device, size: tuple[int, int], rows: list[dict[str, Any]]) -> None:
+def _remember(
+    device: torch.device,
+    config: NetworkConfig,
+    size: tuple[int, int],
+    rows: list[dict[str, Any]],
+) -> None:
     """Keep the time of the network that the program runs, for `doctor` to tell."""
-    for row in rows:
+    for name, row in itertools.product(CONFIGS, rows):
         is_ours = (row["kernels"], row["precision"]) == ("fused", Precision.fp16.title)
-        if is_ours and "median_ms" in row:
-            remember(device, {size: row["median_ms"]})
+        if CONFIGS[name] == config and is_ours and "median_ms" in row:
+            remember(device, name, {size: row["median_ms"]})
 
 
 def _run_frames(

@@ -18,6 +18,7 @@ from app.measured_rates import SIZES, rates_path
 from kernels.network.gpu import Gpu
 from kernels.time_model.cards import cards, find
 from kernels.time_model.prediction import predict
+from models.network_config import FULL, LITE, NetworkConfig
 
 DEVICE = torch.device("cuda", 0)
 
@@ -26,7 +27,7 @@ DEVICE = torch.device("cuda", 0)
 def rtx_3060(monkeypatch):
     """An RTX 3060 that PyTorch tells of."""
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "NVIDIA GeForce RTX 3060")
-    monkeypatch.setattr(Gpu, "of", lambda _: Gpu((8, 6), 101_376, 28))
+    monkeypatch.setattr(Gpu, "of", lambda _: Gpu((8, 6), 101_376, 102_400, 28))
     monkeypatch.setattr(measured_rates, "driver_version", lambda: "580.1")
     monkeypatch.setattr(doctor, "resolve", lambda _: DEVICE)
 
@@ -45,8 +46,10 @@ def test_a_card_of_the_table_is_predicted_anywhere(capsys):
     assert list(found) == ["NVIDIA GeForce RTX 3060"]
     lines = [finding["says"] for finding in found["NVIDIA GeForce RTX 3060"]]
     assert lines == [
-        f"{width}x{height}: predicted {predict(find('RTX 3060'), width, height).fps:.0f} frames "
-        "a second (sm80-small, from NVIDIA's published specifications)"
+        f"{network}, {width}x{height}: predicted "
+        f"{predict(find('RTX 3060'), width, height, network).fps:.0f} frames a second "
+        f"({backend}, from NVIDIA's published specifications)"
+        for network, backend in (("full", "sm80-small"), ("lite", "sm80"))
         for width, height in SIZES
     ]
 
@@ -74,24 +77,27 @@ def test_a_gpu_that_was_not_measured_is_predicted_and_says_so(rtx_3060):
     note, *lines = speed()
     assert note.startswith("note: predicted is what was not measured here")
     assert "`styleforge doctor --measure` measures it" in note
-    assert len(lines) == 3
+    assert len(lines) == 6
     assert all(": predicted " in line and "measured" not in line for line in lines)
 
 
 def test_a_measured_rate_takes_the_place_of_the_predicted_one(rtx_3060):
-    remember(DEVICE, {(1280, 720): 8.0})
-    note, small, middle, large = speed()
+    remember(DEVICE, "lite", {(1280, 720): 8.0})
+    note, *lines = speed()
     assert note.startswith("note: predicted is what was not measured here")
-    assert middle.startswith("ok: 1280x720: measured 125 frames a second (on ")
+    middle = lines.pop(4)
+    assert middle.startswith("ok: lite, 1280x720: measured 125 frames a second (on ")
     assert middle.endswith(", driver 580.1)")
-    assert ": predicted " in small
-    assert ": predicted " in large
+    assert all(": predicted " in line for line in lines)
 
 
 def test_where_everything_was_measured_nothing_is_predicted(rtx_3060):
-    remember(DEVICE, dict.fromkeys(SIZES, 8.0))
+    for network in ("full", "lite"):
+        remember(DEVICE, network, dict.fromkeys(SIZES, 8.0))
     assert [line.partition(" 125 ")[0] for line in speed()] == [
-        f"ok: {width}x{height}: measured" for width, height in SIZES
+        f"ok: {network}, {width}x{height}: measured"
+        for network in ("full", "lite")
+        for width, height in SIZES
     ]
 
 
@@ -104,7 +110,7 @@ def test_a_damaged_file_is_told_and_the_rates_are_predicted(rtx_3060):
 
 
 def test_a_gpu_that_cannot_be_predicted_says_why(rtx_3060, monkeypatch):
-    monkeypatch.setattr(Gpu, "of", lambda _: Gpu((7, 5), 65_536, 40))
+    monkeypatch.setattr(Gpu, "of", lambda _: Gpu((7, 5), 65_536, 65_536, 40))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
     (line,) = rates_of(DEVICE)
     assert isinstance(line, str)
@@ -117,24 +123,32 @@ def test_measuring_without_a_gpu_is_one_sentence(monkeypatch):
         measure_rates(torch.device("cpu"))
 
 
-def test_measuring_times_every_size_and_keeps_it(rtx_3060, monkeypatch):
-    sizes: list[tuple[int, int]] = []
-    network = SimpleNamespace()
-    for name in ("to", "requires_grad_", "eval"):
-        setattr(network, name, lambda *_: network)
+def test_measuring_times_every_network_and_size_and_keeps_it(rtx_3060, monkeypatch):
+    made: list[tuple[tuple[int, ...], tuple[int, int]]] = []
 
-    def call(_: object, size: tuple[int, int]) -> Any:
-        sizes.append(size)
+    def network_of(widths: tuple[int, ...], **_: int) -> Any:
+        network = SimpleNamespace(widths=widths)
+        for name in ("to", "requires_grad_", "eval"):
+            setattr(network, name, lambda *_: network)
+        return network
+
+    def call(network: Any, size: tuple[int, int]) -> Any:
+        made.append((network.widths, size))
         return lambda: None
 
-    timed = {"network": SimpleNamespace(median_ms=5.0)}
+    def timed(calls: dict[str, Any], *_: object) -> dict[str, Any]:
+        ms = {"full": 5.0, "lite": 2.0}
+        return {name: SimpleNamespace(median_ms=ms[name]) for name in calls}
+
     monkeypatch.setattr(card_rates, "prepare", lambda: ())
-    monkeypatch.setattr(card_rates, "TransformerNetFused", lambda: network)
+    monkeypatch.setattr(card_rates, "TransformerNetFused", network_of)
     monkeypatch.setattr(card_rates, "_picture_call", call)
-    monkeypatch.setattr(card_rates, "interleave", lambda *_: timed)
+    monkeypatch.setattr(card_rates, "interleave", timed)
     measure_rates(DEVICE)
-    assert sizes == list(SIZES)
-    assert all(" measured 200 frames a second" in line for line in speed())
+    assert made == [(config.widths, size) for config in (FULL, LITE) for size in SIZES]
+    lines = speed()
+    assert [" measured 200 frames a second" in line for line in lines] == [True] * 3 + [False] * 3
+    assert [" measured 500 frames a second" in line for line in lines] == [False] * 3 + [True] * 3
 
 
 def test_a_file_that_cannot_be_written_is_one_sentence(rtx_3060):
@@ -143,7 +157,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(rtx_3060):
     with pytest.raises(
         CardRatesError, match=r"^the measured times could not be stored in .*json: "
     ):
-        remember(DEVICE, {(512, 512): 1.0})
+        remember(DEVICE, "full", {(512, 512): 1.0})
 
 
 def test_the_benchmark_keeps_the_time_of_the_network_that_the_program_runs(rtx_3060):
@@ -152,16 +166,18 @@ def test_the_benchmark_keeps_the_time_of_the_network_that_the_program_runs(rtx_3
         {"kernels": "fused", "precision": "FP32", "median_ms": 20.0},
         {"kernels": "fused", "precision": "FP16", "median_ms": 4.0},
     ]
-    bench._remember(DEVICE, (512, 512), rows)
-    (line,) = (line for line in speed() if "512x512" in line)
-    assert "measured 250 frames a second" in line
-    bench._remember(DEVICE, (1280, 720), [{**rows[2], "median_ms": 1.0} | {"kernels": "lite"}])
-    assert "1280x720: predicted" in "\n".join(speed())
+    bench._remember(DEVICE, LITE, (512, 512), rows)
+    full, lite = (line for line in speed() if "512x512" in line)
+    assert "measured 250 frames a second" in lite
+    assert "predicted" in full
+    bench._remember(DEVICE, FULL, (1280, 720), [{**rows[2], "kernels": "baseline"}])
+    bench._remember(DEVICE, NetworkConfig(num_residual_blocks=4), (1280, 720), rows)
+    assert "full, 1280x720: predicted" in "\n".join(speed())
 
 
 @pytest.mark.gpu
 def test_this_gpu_is_measured_and_the_doctor_tells_it(native_kernels, capsys):
     main(["doctor", "--measure", "--json"])
     lines = [finding["says"] for finding in json.loads(capsys.readouterr().out)["Speed"]]
-    assert len(lines) == len(SIZES)
+    assert len(lines) == 2 * len(SIZES)
     assert all(": measured " in line for line in lines)

@@ -87,19 +87,26 @@ def test_an_unknown_card_is_one_sentence_with_similar_names():
 
 
 def test_a_card_of_the_table_has_the_figures_of_the_table(present):
-    device = present("NVIDIA GeForce RTX 3060", Gpu((8, 6), 101_376, 28))
+    device = present("NVIDIA GeForce RTX 3060", Gpu((8, 6), 101_376, 102_400, 28))
     assert card_of(device) == find("RTX 3060")
 
 
 def test_of_cards_that_share_a_name_the_driver_tells_the_multiprocessors(present):
-    device = present("NVIDIA GeForce RTX 3080", Gpu((8, 6), 101_376, 70))
+    device = present("NVIDIA GeForce RTX 3080", Gpu((8, 6), 101_376, 102_400, 70))
     card = card_of(device)
     assert (card.multiprocessors, card.clock_mhz) == (70, find("RTX 3080").clock_mhz)
     assert card.origin.endswith("with the driver's 70 multiprocessors")
 
 
+def test_a_part_of_a_card_has_fewer_multiprocessors_and_less_shared_memory_in_each():
+    whole = find("H200")
+    assert whole.gpu == Gpu((9, 0), 232_448, 233_472, 132)
+    assert whole.part(28).gpu == Gpu((9, 0), 232_448, 233_472, 28)
+    assert whole.part(28, 100).gpu == Gpu((9, 0), 101_376, 102_400, 28)
+
+
 def test_a_card_that_the_table_lacks_is_what_the_driver_tells(present):
-    device = present("NVIDIA GeForce RTX 9090", Gpu((12, 0), 101_376, 200))
+    device = present("NVIDIA GeForce RTX 9090", Gpu((12, 0), 101_376, 102_400, 200))
     driver: Any = Telling(
         clock_rate=3_000_000,
         memory_clock_rate=14_000_000,
@@ -115,7 +122,7 @@ def test_a_card_that_the_table_lacks_is_what_the_driver_tells(present):
 
 
 def test_a_driver_that_tells_no_clocks_is_one_sentence(present):
-    device = present("NVIDIA X", Gpu((12, 0), 101_376, 200))
+    device = present("NVIDIA X", Gpu((12, 0), 101_376, 102_400, 200))
     driver: Any = Telling(
         clock_rate=3_000_000, memory_clock_rate=0, global_memory_bus_width=0, l2_cache_size=0
     )

@@ -10,10 +10,12 @@ import pytest
 
 from kernels.time_model.cards import find
 from kernels.time_model.prediction import Calibration, Constants, calibration, predict
+from tools.time_model.measure import CASES, Case
 
 CONSTANTS = {
-    "general": Constants(2.0, 0.8, 300.0, 0.2, 0.9),
-    "hopper": Constants(4.0, 0.2, 80.0, 0.0, 0.9),
+    "sm80": Constants(2.0, 900.0, 0.8, 300.0, 0.2, 0.9),
+    "sm80-small": Constants(3.0, 2000.0, 0.4, 150.0, 0.0, 0.9),
+    "sm90": Constants(4.0, 0.0, 0.2, 80.0, 0.0, 0.9),
 }
 MakeReport = Callable[..., dict[str, Any]]
 
@@ -35,8 +37,8 @@ def make_report(told: Calibration) -> MakeReport:
             "versions": {"torch": "2.11.0", "python": "3.12.3"},
             "commit": "0123456789ab",
             "model": [
-                _row(told, backend, count, size, held_out if count < 132 else 1.0)
-                for backend in ("sm80", "sm80-small", "sm90")
+                _row(told, case, count, size, held_out if count < 132 else 1.0)
+                for case in CASES
                 for count in (132, 28)
                 for size in ((512, 512), (1280, 720))
             ],
@@ -46,15 +48,15 @@ def make_report(told: Calibration) -> MakeReport:
 
 
 def _row(
-    told: Calibration, backend: str, count: int, size: tuple[int, int], factor: float
+    told: Calibration, case: Case, count: int, size: tuple[int, int], factor: float
 ) -> dict[str, Any]:
-    card = replace(find("H200"), multiprocessors=count)
-    shared_kb = 100 if backend == "sm80-small" else 0
-    made = predict(card, *size, backend=backend, shared_kb=shared_kb, told=told)
+    card = find("H200").part(count, case.shared_kb)
+    made = predict(card, *size, case.network, backend=case.backend, told=told)
     return {
-        "backend": backend,
+        "network": case.network,
+        "backend": case.backend,
         "multiprocessors": count,
-        "shared_kb": shared_kb,
+        "shared_kb": case.shared_kb,
         "width": size[0],
         "height": size[1],
         "ms": factor * made.ms,

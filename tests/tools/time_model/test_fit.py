@@ -27,18 +27,18 @@ def test_the_constants_that_times_were_made_of_are_found(make_report, told):
     start = calibration()
     found = replace(start, constants=fit(measured, start))
     assert squared_error(measured, found) < squared_error(measured, start) / 100
-    for path, constants in CONSTANTS.items():
+    for backend, constants in CONSTANTS.items():
         for name, value in asdict(constants).items():
             if name == "bandwidth_share":  # not fitted, see BANDWIDTH_SHARE
-                assert found.constants[path].bandwidth_share == BANDWIDTH_SHARE
+                assert found.constants[backend].bandwidth_share == BANDWIDTH_SHARE
             else:
-                assert getattr(found.constants[path], name) == pytest.approx(value, rel=0.1)
+                assert getattr(found.constants[backend], name) == pytest.approx(value, rel=0.1)
 
 
-def test_a_path_that_was_not_measured_keeps_its_constants(make_report):
+def test_a_backend_that_was_not_measured_keeps_its_constants(make_report):
     rows = [one for _, one in files.measured(make_report()) if one.backend != "sm90"]
     start = calibration()
-    assert fit(rows, start)["hopper"] == start.constants["hopper"]
+    assert fit(rows, start)["sm90"] == start.constants["sm90"]
 
 
 def test_times_on_fewer_multiprocessors_take_no_part_in_the_fit(make_report, stored, tmp_path):
@@ -65,6 +65,6 @@ def test_a_fit_writes_the_constants_and_what_they_predict(make_report, stored, t
 
 def test_new_kernels_leave_the_constants_as_they_are(stored):
     before = json.loads(stored.read_text())
-    files.write_described({"description": {"sm80": {}}, "resources": {}}, stored)
+    files.write_described({"sm80": {}}, stored)
     after = json.loads(stored.read_text())
-    assert after == {**before, "description": {"sm80": {}}, "resources": {}}
+    assert after == {**before, "description": {"sm80": {}}}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import struct
+import json
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,20 +14,20 @@ from typing import Any
 import pytest
 import torch
 
-from kernels.network.dispatch import BACKENDS, loaded, plan_for
-from kernels.network.gpu import Gpu
-from kernels.time_model.cards import find
-from kernels.time_model.prediction import calibration, resident_blocks
-from kernels.time_model.work import work
-from models.network_config import FULL
+from kernels.network.dispatch import loaded, plan_for
+from kernels.network.gpu import Gpu, standing_for
+from kernels.network.shapes import name_of
+from kernels.time_model import prediction
+from kernels.time_model.cards import card_of, find
+from kernels.time_model.prediction import calibration
+from models.network_config import CONFIGS
 from tests.kernels.driver import stubs
 from tools.time_model import measure
-from tools.time_model.describe import kernel_resources
 from tools.time_model.green_context import GreenContextError, part_of_gpu
-from tools.time_model.measure import MeasuringError, Wanted
+from tools.time_model.measure import CASES, Case, MeasuringError, Wanted
 
 H200 = find("H200")
-WHOLE = (H200.shared_kb + 1) * 1024
+WHOLE = H200.gpu.shared_bytes_of_multiprocessor
 
 
 @pytest.fixture(scope="module")
@@ -77,44 +78,46 @@ def test_a_driver_that_refuses_is_one_sentence(divided, no_waiting):
 
 @pytest.mark.parametrize("shared_kb", [100, 164, 228])
 def test_padded_blocks_share_a_multiprocessor_as_on_a_card_with_less_memory(shared_kb):
-    told = calibration()
-    backend = "sm80-small"
-    for launch in work(backend, told.traits, 512, 512, 132):
-        resources = told.resources[launch.kernel]
-        wanted = resident_blocks(launch, resources, shared_kb * 1024)
-        needed = measure.shared_bytes_for(wanted, launch.shared_bytes, resources, WHOLE)
-        assert needed >= launch.shared_bytes
-        assert needed + resources.static_shared_bytes <= H200.shared_kb * 1024
-        padded = replace(launch, shared_bytes=needed)
-        assert resident_blocks(padded, resources, WHOLE) == wanted, launch.layer
+    limit = shared_kb * 1024
+    described = json.loads(prediction.FILE.read_text())["description"]
+    padded = measure.padded(described, limit, WHOLE)
+    assert padded["sm90"] == described["sm90"]
+    count = 0
+    for before, after in layers_of(described["sm80"], padded["sm80"]):
+        count += 1
+        assert after == {**before, "shared_bytes": after["shared_bytes"]}
+        assert before["shared_bytes"] <= after["shared_bytes"] <= H200.shared_kb * 1024 - 1024
+        beside = before["occupied_bytes"] - before["shared_bytes"]
+        wanted = max(1, limit // before["occupied_bytes"])
+        assert WHOLE // (after["shared_bytes"] + beside) == wanted
+    networks = calibration().traits.sm80.networks.values()
+    assert count == sum(len(network.convs) + 3 for network in networks)
 
 
-def test_only_the_named_layers_get_other_shared_memory():
-    told = {
-        "convs": {"same": {"shared_bytes": 1, "kind": 2}, "up1": {"shared_bytes": 3}},
-        "first": {"shared_bytes": 4},
-        "last": {"shared_bytes": 5},
-        "target": "80",
-    }
-    changed = measure.with_shared_bytes(told, {"same": 10, "last": 50})
-    assert changed == {
-        "convs": {"same": {"shared_bytes": 10, "kind": 2}, "up1": {"shared_bytes": 3}},
-        "first": {"shared_bytes": 4},
-        "last": {"shared_bytes": 50},
-        "target": "80",
-    }
-    assert told["convs"]["same"]["shared_bytes"] == 1
+def layers_of(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Each layer of a description, and of another one."""
+    assert before.keys() == after.keys()
+    if "occupied_bytes" in before:
+        yield before, after
+        return
+    for name, entry in before.items():
+        if isinstance(entry, dict):
+            yield from layers_of(entry, after[name])
+        else:
+            assert entry == after[name]
 
 
 def test_a_calibration_of_other_kernels_is_refused():
     told = calibration()
     library: Any = SimpleNamespace(abi=told.traits)
-    measure.check_kernels(library, told)
+    measure.check_kernels(library, told, H200)
     sm80 = told.traits.sm80
-    other = replace(sm80, convs={**sm80.convs, "up1": replace(sm80.convs["up1"], tile_h=16)})
+    lite = sm80.networks["lite"]
+    lite = replace(lite, convs={**lite.convs, "up1": replace(lite.convs["up1"], tile_h=16)})
+    other = replace(sm80, networks={**sm80.networks, "lite": lite})
     library = SimpleNamespace(abi=replace(told.traits, sm80=other))
     with pytest.raises(MeasuringError, match=r"first run `python -m tools\.time_model describe`$"):
-        measure.check_kernels(library, told)
+        measure.check_kernels(library, told, H200)
 
 
 @pytest.fixture
@@ -122,49 +125,55 @@ def measuring(monkeypatch, no_waiting):
     """What `measure` gives over plans that launch nothing; and what it made plans of."""
     told = calibration()
     library = SimpleNamespace(abi=told.traits)
-    made: list[tuple[str, int]] = []
+    made: list[tuple[str, Gpu]] = []
     launches: list[int] = []
 
     def step(stream: ctypes.c_void_p, _: bool) -> None:
         launches.append(stream.value or 0)
 
-    def plan(*_: Any, backend: str) -> Any:
-        made.append((backend, Gpu.of(torch.device("cuda")).multiprocessors))
+    def plan(_: Any, network: Any, *__: Any, backend: str) -> Any:
+        made.append((f"{name_of(network)} {backend}", Gpu.of(torch.device("cuda"))))
         return SimpleNamespace(steps=lambda: [step] * 16)
 
     @contextmanager
     def part(count: int, *_: Any) -> Any:
-        yield count, ctypes.c_void_p(count)
+        yield count, ctypes.c_void_p(count) if count == 28 else None
 
-    properties = SimpleNamespace(
-        major=9, minor=0, shared_memory_per_block_optin=232_448, multi_processor_count=132
-    )
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
+    def captured(steps: Any, times: int) -> Any:
+        return lambda: measure._launch(list(steps) * times, ctypes.c_void_p(132))
+
     monkeypatch.setattr(measure, "loaded", lambda _: library)
     monkeypatch.setattr(measure, "card_of", lambda _: H200)
-    monkeypatch.setattr(measure, "available", lambda *_: BACKENDS)
     monkeypatch.setattr(measure, "plan_for", plan)
     monkeypatch.setattr(measure, "_part", part)
-    monkeypatch.setattr(measure, "_limited", lambda *_: library)
+    monkeypatch.setattr(measure, "_captured", captured)
+    monkeypatch.setattr(measure, "limited", lambda *_: library)
 
     def run(wanted: Wanted) -> Any:
         lines: list[str] = []
-        rows = measure.measure({}, torch.device("cuda", 0), wanted, told, lines.append)
+        weights: Any = {"full": {}, "lite": {}}
+        rows = measure.measure(weights, torch.device("cuda", 0), wanted, told, lines.append)
         return SimpleNamespace(rows=rows, lines=lines, made=made, streams=set(launches))
 
     return run
 
 
-def test_every_limit_is_measured_and_predicted(measuring):
-    found = measuring(Wanted((28,), (0, 100), ("sm80", "sm80-small"), ((64, 64),)))
-    described = [(row["backend"], row["multiprocessors"], row["shared_kb"]) for row in found.rows]
+def test_every_case_is_measured_and_predicted(measuring):
+    cases = (Case("full", "sm90"), Case("full", "sm80-small", 100), Case("lite", "sm80", 100))
+    found = measuring(Wanted((28,), cases, ((64, 64),)))
+    described = [
+        (row["network"], row["backend"], row["shared_kb"], row["multiprocessors"])
+        for row in found.rows
+    ]
     assert described == [
-        (backend, count, shared_kb)
-        for count in (132, 28)
-        for backend, shared_kb in (("sm80", 0), ("sm80-small", 0), ("sm80-small", 100))
+        (case.network, case.backend, case.shared_kb, count) for count in (132, 28) for case in cases
     ]
     assert [row["all"] for row in found.rows] == [True] * 3 + [False] * 3
-    assert [count for _, count in found.made] == [132] * 3 + [28] * 3
+    assert found.made == [
+        (f"{case.network} {case.backend}", H200.part(count, case.shared_kb).gpu)
+        for count in (132, 28)
+        for case in cases
+    ]
     assert found.streams == {132, 28}
     assert len(found.lines) == 6
     for row in found.rows:
@@ -175,42 +184,52 @@ def test_every_limit_is_measured_and_predicted(measuring):
     assert whole <= part
 
 
-def test_a_backend_that_does_not_run_here_is_named(measuring, monkeypatch):
-    monkeypatch.setattr(measure, "available", lambda *_: BACKENDS[1:])
-    with pytest.raises(MeasuringError, match=r"^NVIDIA H200 does not run sm90$"):
-        measuring(Wanted((), (0,), ("sm90", "sm80")))
+def test_the_time_of_a_graph_is_shared_by_its_launches(monkeypatch, no_waiting):
+    seconds = iter(range(1000))
+    monkeypatch.setattr(measure.time, "perf_counter", lambda: float(next(seconds)))
+    monkeypatch.setattr(measure, "_captured", lambda *_: lambda: None)
+    assert measure.steps_ms([], None, 1.0) == 1000 / measure.LAUNCHES
+    assert measure.steps_ms([], ctypes.c_void_p(1), 1.0) == 1000
 
 
-def test_registers_and_shared_memory_are_read_from_an_image():
-    names = b"\0.shstrtab\0.text.one\0.nv.shared.one\0.text.two\0"
-    sections = [(0, 0, 0), (1, len(names), 0), (11, 800, 40 << 24 | 7), (21, 4352, 0),
-                (36, 900, 255 << 24)]  # fmt: skip
-    header_bytes = 64
-    table_at = header_bytes + len(names)
-    image = bytearray(header_bytes) + names
-    struct.pack_into("<Q", image, 40, table_at)
-    struct.pack_into("<HHH", image, 58, 64, len(sections), 1)
-    for name, size, info in sections:
-        image += struct.pack("<IIQQQQIIQQ", name, 0, 0, 0, header_bytes, size, 0, info, 0, 0)
-    assert dict(kernel_resources(bytes(image))) == {"one": (40, 4352), "two": (255, 0)}
+def test_a_case_that_does_not_run_here_is_told_and_left_out(measuring, monkeypatch):
+    monkeypatch.setattr(measure, "card_of", lambda _: find("RTX 3060"))
+    found = measuring(Wanted((), (Case("full", "sm90"), Case("lite", "sm80")), ((64, 64),)))
+    assert [row["backend"] for row in found.rows] == ["sm80"]
+    assert found.lines[0] == (
+        "full, sm90, all KB: not measured on NVIDIA GeForce RTX 3060: needs a Hopper GPU"
+    )
+
+
+@pytest.fixture
+def weights():
+    """Random weights of both networks, by name."""
+    generator = torch.Generator().manual_seed(0)
+    return {
+        name: {
+            key: torch.randn(shape, generator=generator) / 30
+            for key, shape in config.state_shapes().items()
+        }
+        for name, config in CONFIGS.items()
+    }
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("backend", ["sm80", "sm80-small", "sm90"])
-def test_a_part_of_this_gpu_paints_what_all_of_it_paints(backend, native_kernels):
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_part_of_this_gpu_paints_what_all_of_it_paints(case, weights, native_kernels):
     device = torch.device("cuda", torch.cuda.current_device())
-    library = loaded(device)
-    names = [row.name for row in measure.available(device, torch.float16, library)]
-    if backend not in names:
-        pytest.skip(f"{backend} does not run here")
+    card, config = card_of(device), CONFIGS[case.network]
+    if why := measure._why_not(case, card, calibration()):
+        pytest.skip(why)
+    library = measure.limited(loaded(device), card, case.shared_kb, device)
     generator = torch.Generator().manual_seed(0)
-    weights = {
-        name: torch.randn(shape, generator=generator) / 30
-        for name, shape in FULL.state_shapes().items()
-    }
     with torch.inference_mode(), part_of_gpu(28, device.index) as (count, stream):
         assert count >= 28
-        plan = plan_for(weights, 5, (1, 128, 256), torch.float16, device, library, backend=backend)
+        with standing_for(card.part(count, case.shared_kb).gpu):
+            plan = plan_for(
+                *(weights[case.network], config, (1, 128, 256), torch.float16, device, library),
+                backend=case.backend,
+            )
         plan.frames.copy_(torch.randint(0, 256, plan.frames.shape, generator=generator))
         plan.replay()
         torch.cuda.synchronize()
@@ -224,15 +243,10 @@ def test_a_part_of_this_gpu_paints_what_all_of_it_paints(backend, native_kernels
 
 
 @pytest.mark.gpu
-def test_this_gpu_is_measured_on_all_and_on_some_multiprocessors(native_kernels):
+def test_this_gpu_is_measured_on_all_and_on_some_multiprocessors(weights, native_kernels):
     device = torch.device("cuda", torch.cuda.current_device())
-    generator = torch.Generator().manual_seed(0)
-    weights = {
-        name: torch.randn(shape, generator=generator) / 30
-        for name, shape in FULL.state_shapes().items()
-    }
-    wanted = Wanted((16,), (0, 100), ("sm80-small",), ((256, 256),))
+    cases = (Case("full", "sm80-small", 100), Case("lite", "sm80"))
+    wanted = Wanted((16,), cases, ((256, 256),))
     rows = measure.measure(weights, device, wanted, calibration(), lambda _: None)
-    assert len(rows) == 4
     assert [row["all"] for row in rows] == [True, True, False, False]
     assert all(row["ms"] > 0 and min(row["layers_ms"].values()) > 0 for row in rows)

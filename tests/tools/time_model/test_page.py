@@ -8,6 +8,7 @@ from kernels.time_model.cards import cards, find
 from kernels.time_model.prediction import calibration, predict
 from tools.time_model import files, page
 from tools.time_model.__main__ import PAGE
+from tools.time_model.fit import predicted
 
 
 def test_the_page_agrees_with_the_calibration_and_the_check():
@@ -23,19 +24,17 @@ def test_the_stored_check_has_the_predictions_of_the_stored_constants():
     if report is None:
         pytest.skip("nothing was measured yet")
     for row, one in files.measured(report):
-        expected = predict(
-            one.card, one.width, one.height, backend=one.backend, shared_kb=one.shared_kb
-        )
-        assert row["predicted_ms"] == pytest.approx(expected.ms)
+        assert row["predicted_ms"] == pytest.approx(predicted(one, calibration()).ms)
 
 
 def test_every_card_has_a_line_of_rates_or_none():
     lines = page.predictions(calibration()).splitlines()
     for card in cards():
         (line,) = (line for line in lines if line.startswith(f"| {card.short_name} |"))
-        assert line.endswith("| layer by layer | - | - | - |") == (card.capability < (8, 0))
-    fps = predict(find("RTX 3060"), 1280, 720).fps
-    assert any(line.startswith("| RTX 3060 |") and f" {fps:.0f} |" in line for line in lines)
+        assert line.count("| layer by layer | - | - | -") == 2 * (card.capability < (8, 0))
+    (line,) = (line for line in lines if line.startswith("| RTX 3060 |"))
+    for network in ("full", "lite"):
+        assert f" {predict(find('RTX 3060'), 1280, 720, network).fps:.0f} |" in line
     assert "predicted at 512x512" in page.predictions(calibration())
 
 
@@ -45,9 +44,9 @@ def test_the_check_tells_fitted_times_from_predicted_ones(make_report):
         row["predicted_ms"] = row["ms"] * (1.01 if row["all"] else 1.2)
     text = page.check(report)
     assert text.startswith("NVIDIA H200; PyTorch 2.11.0, Python 3.12.3; 2026-01-02; commit 0123")
-    assert "Of the 6 times that the fit took part in, the largest difference is 1 %" in text
-    assert "Of the 6 times that it did not, the largest difference is 20 %" in text
-    assert text.count("| +20 % | predicted |") == text.count("| +1 % | fitted |") == 6
+    assert "Of the 10 times that the fit took part in, the largest difference is 1 %" in text
+    assert "Of the 10 times that it did not, the largest difference is 20 %" in text
+    assert text.count("| +20 % | predicted |") == text.count("| +1 % | fitted |") == 10
 
 
 def test_without_a_check_its_block_is_empty(tmp_path):
