@@ -629,7 +629,7 @@ _AROUND_THE_NETWORK = (
     Mutant(
         "a result on the GPU is enlarged without the frame's detail",
         "models/inference/frame_styler.py",
-        "if finish.guided and picture.numel() < slot.picture.numel():",
+        "if finish.guided and finished.numel() < picture.numel():",
         "if False:",
         (
             "tests/models/inference/test_frame_styler.py::test_a_stream_becomes_what_the_cpu_makes_of_it",
@@ -656,8 +656,8 @@ _AROUND_THE_NETWORK = (
     Mutant(
         "a frame of other strides is read where its copy was freed",
         "models/inference/frame_styler.py",
-        "slot.pinned.copy_(_view(dense))",
-        "dense = _view(dense); slot.pinned.copy_(dense)",
+        "pinned.copy_(_view(dense))",
+        "dense = _view(dense); pinned.copy_(dense)",
         (
             "tests/models/inference/test_frame_styler.py::test_a_frame_of_any_strides_is_read_before_its_copy_is_freed",
         ),
