@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from app.engine.config import EngineConfig
@@ -18,7 +18,7 @@ STYLERS_KEPT = 2  # each holds buffers of the frame's size
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Submitted:
-    """A frame under way on the GPU.
+    """A batch of frames under way on the GPU.
 
     Attributes:
         styler: What it was given to.
@@ -36,8 +36,8 @@ class Submitted:
 class DisplayPath:
     """Runs the network and what surrounds it on the GPU, and copies the displayed picture alone.
 
-    It does for the fused network on a GPU what app.engine.post does elsewhere. DEPTH frames may be
-    under way. Not thread-safe.
+    It does for the fused network on a GPU what app.engine.post does elsewhere. DEPTH batches, most
+    of them of a single frame, may be under way. Not thread-safe.
     """
 
     def __init__(self) -> None:
@@ -52,28 +52,28 @@ class DisplayPath:
     def submit(
         self,
         network: Network,
-        frame: Pixels,
+        frames: Sequence[Pixels],
         sizes: Sizes,
         finish: Finish,
         weights: Hashable,
         screen: Size | None = None,
     ) -> Submitted | None:
-        """Start styling a frame.
+        """Start styling frames of one size, which go through the network as one batch.
 
         Args:
             network: With its weights loaded.
-            frame: [H, W, 3] uint8, RGB.
+            frames: Each [H, W, 3] uint8, RGB.
             sizes: Of the network's inputs.
             finish: What is made of the network's output.
             weights: Their key: another one ends the history that smoothing keeps.
-            screen: (width, height) of a copy of the picture that a window paints.
+            screen: (width, height) of a copy of each picture that a window paints.
 
         Returns:
             What `collect` takes; None where this path cannot be taken.
         """
         clock = Stopwatch(network.device, running=False)
         with network.computing():
-            styler = self._styler(network, frame, sizes)
+            styler = self._styler(network, frames, sizes)
             if styler is None:
                 self.reset_history()
                 return None
@@ -81,37 +81,46 @@ class DisplayPath:
             if before is None or styler is not before.styler or weights != self._weights:
                 styler.forget()
             shown = None if screen is None else (screen[1], screen[0])
-            submission = styler.submit(frame, finish, clock.mark, shown)
+            submission = styler.submit(frames, finish, clock.mark, shown)
         self._newest, self._weights = Submitted(styler, submission, clock, finish), weights
         return self._newest
 
-    def collect(self, submitted: Submitted) -> Rendering:
-        """Wait for the displayed picture of a frame, which is given with its timings."""
-        pixels, broken = submitted.submission.wait()
-        return Rendering(
-            pixels,
-            submitted.clock.read(),
-            broken,
-            displayed=submitted.finish,
-            screen=submitted.submission.screen,
-        )
+    def collect(self, submitted: Submitted) -> list[Rendering]:
+        """Wait for the displayed pictures of a batch, one for each frame; the timings of each are
+        its share of the batch's."""
+        painted = submitted.submission.wait()
+        share = submitted.clock.read().share(len(painted))
+        return [
+            Rendering(
+                picture.pixels,
+                share,
+                picture.broken,
+                displayed=submitted.finish,
+                screen=picture.screen,
+                batch=len(painted),
+            )
+            for picture in painted
+        ]
 
     def finish(self, finish: Finish) -> Pixels:
         """Make the newest frame's picture once more, with other options but for smoothing."""
         newest = self._newest
         assert newest is not None
-        pixels, _ = newest.styler.finish_again(newest.submission, finish).wait()
-        return pixels
+        (picture,) = newest.styler.finish_again(newest.submission, finish).wait()
+        return picture.pixels
 
-    def _styler(self, network: Network, frame: Pixels, sizes: Sizes) -> FrameStyler | None:
+    def _styler(
+        self, network: Network, frames: Sequence[Pixels], sizes: Sizes
+    ) -> FrameStyler | None:
         """With the plans of the network for these sizes; None where there are none."""
-        detail = network.plan(sizes.detail)
+        samples = len(frames)
+        detail = network.plan(sizes.detail, samples)
         kernels = frame_kernels(network.device) if detail is not None else None
         if detail is None or kernels is None:
             return None
-        strokes = network.plan(sizes.strokes) if sizes.strokes != sizes.detail else None
-        size = frame.shape[0], frame.shape[1]
-        key = network, size, sizes.detail, sizes.strokes
+        strokes = network.plan(sizes.strokes, samples) if sizes.strokes != sizes.detail else None
+        size = frames[0].shape[0], frames[0].shape[1]
+        key = network, samples, size, sizes.detail, sizes.strokes
         styler = self._stylers.pop(key, None)
         if styler is None or (styler.detail, styler.strokes) != (detail, strokes):
             styler = FrameStyler(kernels, size, detail, strokes)

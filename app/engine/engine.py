@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeGuard
 
 import numpy as np
@@ -16,20 +16,19 @@ from app.engine.adaptation import Adaptation, PrecisionFallback, Variant
 from app.engine.comparison import Comparer
 from app.engine.config import EngineConfig, same_network
 from app.engine.display_path import DisplayPath, Submitted, finish_of
-from app.engine.network_pool import Network, NetworkPool, Rendering, Size
+from app.engine.inferred import Inferred, Pending
+from app.engine.network_pool import Network, NetworkPool, Size
 from app.engine.post.blending import Pixels, PostProcessor, fit_to
 from app.engine.process_mode import ProcessMode
-from app.engine.resolution import Sizes
 from app.engine.result import Comparison, RunInfo, StyledFrame
 from app.engine.run_info import network_reason, run_info
-from app.engine.style_weights import ActiveWeights, StyleWeights
+from app.engine.style_weights import StyleWeights
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.parameters import CHOICES
 from app.styles.library import Library
 from app.styles.pack import StyleError
 from models.checkpoints import CheckpointError
-from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import resolve, title
 from utils.opencv import cv2
@@ -43,60 +42,11 @@ class EngineError(StyleForgeError):
     """The engine cannot do what its config requests."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Inferred:
-    """The output of the networks for a frame, from which `Engine.finish` makes the result.
-
-    Attributes:
-        frame: The input.
-        config: The config at the time.
-        mode: How much time the frame may take.
-        precision: What was computed in, which may differ from the config's.
-        active: The weights.
-        sizes: The (width, height) of the networks' inputs.
-        inputs: The frame scaled to each of the sizes, the larger first; none where it was scaled
-            on the GPU.
-        renderings: The output of each network that ran, by its key in VARIANTS.
-        resize_ms: How long scaling the frame took.
-    """
-
-    frame: Frame
-    config: EngineConfig
-    mode: ProcessMode
-    precision: Precision
-    active: ActiveWeights
-    sizes: Sizes
-    inputs: tuple[Pixels, ...]
-    renderings: dict[str, Rendering]
-    resize_ms: float
-
-    @property
-    def rendering(self) -> Rendering:
-        """The output of the network in the config."""
-        return self.renderings[self.config.kernels]
-
-    @property
-    def smoothed(self) -> bool:
-        """Whether the result is smoothed over time."""
-        return self.mode.has_history and self.config.smoothing > 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pending:
-    """A frame under way on the GPU, of which `Engine.complete` makes the result.
-
-    Attributes:
-        inferred: What is known of it, without the output.
-        submitted: What is computed.
-    """
-
-    inferred: Inferred
-    submitted: Submitted
-
-
 class Engine:
     """Styles frames: `configure`, then `infer` and `finish` for each frame; or, so that frames
-    overlap on a GPU, `begin` for a frame and then `complete` for the one before. Not thread-safe.
+    overlap on a GPU, `begin` for a frame and then `complete` for the one before. Frames of one size
+    can go through the network together: `process_batch`, `begin_batch` and `complete_batch`. Not
+    thread-safe.
 
     Args:
         library: Where styles are looked up.
@@ -193,9 +143,7 @@ class Engine:
         Raises:
             EngineError: There is not enough memory, or no config.
         """
-        if self._config is None:
-            raise EngineError("no style was chosen yet")
-        config = self._config
+        config = self._in_force()
         with self._memory_errors(frame):
             while True:
                 inferred = self._infer(self._chosen(frame, config, mode))
@@ -240,13 +188,8 @@ class Engine:
         Raises:
             EngineError: There is not enough memory, or no config.
         """
-        if self._config is None:
-            raise EngineError("no style was chosen yet")
-        self._takes(newest, self._config)
-        with self._memory_errors(frame):
-            inferred = self._chosen(frame, self._config, mode)
-            submitted = self._submit(inferred, screen)
-        return None if submitted is None else Pending(inferred, submitted)
+        self._takes(newest, self._in_force())
+        return self.begin_batch((frame,), mode, screen)
 
     def complete(self, pending: Pending) -> StyledFrame:
         """Wait for a frame and make the result. Frames are completed in the order begun.
@@ -254,15 +197,60 @@ class Engine:
         Raises:
             EngineError: There is not enough memory.
         """
-        with self._memory_errors(pending.inferred.frame):
-            inferred = self._collected(pending.inferred, pending.submitted)
-            if not self._step_down(inferred):
-                return self._finish(inferred)
-        return self.process(inferred.frame, inferred.mode)
+        (styled,) = self.complete_batch(pending)
+        return styled
+
+    def process_batch(
+        self, frames: Sequence[Frame], mode: ProcessMode = ProcessMode.LIVE
+    ) -> list[StyledFrame]:
+        """Style frames of one size, together where the network can; `StyledFrame.batch` says
+        whether it did. Otherwise as `process` of each, in their order.
+
+        Raises:
+            EngineError: There is not enough memory, or no config.
+        """
+        pending = self.begin_batch(frames, mode)
+        if pending is not None:
+            return self.complete_batch(pending)
+        config = self._in_force()
+        with self._memory_errors(frames[0]):
+            batch = [self._chosen(frame, config, mode) for frame in frames]
+            return self._finish_batch(batch, self._infer_batch(batch))
+
+    def begin_batch(
+        self,
+        frames: Sequence[Frame],
+        mode: ProcessMode = ProcessMode.LIVE,
+        screen: Size | None = None,
+    ) -> Pending | None:
+        """Start styling frames of one size on the GPU as one batch; otherwise as `begin`.
+
+        Raises:
+            EngineError: There is not enough memory, or no config.
+            ValueError: The frames differ in size.
+        """
+        config = self._in_force()
+        if len({(frame.width, frame.height) for frame in frames}) != 1:
+            raise ValueError("the frames of a batch have one size")
+        with self._memory_errors(frames[0]):
+            batch = tuple(self._chosen(frame, config, mode) for frame in frames)
+            submitted = self._submit(batch, screen)
+        return None if submitted is None else Pending(batch, submitted)
+
+    def complete_batch(self, pending: Pending) -> list[StyledFrame]:
+        """Wait for a batch and make the results, as `complete` does of one frame."""
+        with self._memory_errors(pending.batch[0].frame):
+            collected = self._collected(pending.batch, pending.submitted)
+            return self._finish_batch(pending.batch, collected)
 
     def discard(self, pending: Pending) -> None:
         """Wait for a frame that is not needed any more."""
         pending.submitted.submission.wait()
+
+    def _in_force(self) -> EngineConfig:
+        if self._config is None:
+            raise EngineError("no style was chosen yet")
+        return self._config
 
     def _takes(self, newest: EngineConfig | None, config: EngineConfig) -> TypeGuard[EngineConfig]:
         """Use the newest config if it differs from `config` only in what follows the network."""
@@ -295,16 +283,16 @@ class Engine:
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
         return Inferred(frame, config, mode, precision, active, sizes, (), {}, 0.0)
 
-    def _submit(self, inferred: Inferred, screen: Size | None = None) -> Submitted | None:
-        """Start computing a frame that stays on the GPU; None where none does."""
+    def _submit(self, batch: Sequence[Inferred], screen: Size | None = None) -> Submitted | None:
+        """Start computing frames that stay on the GPU; None where none does."""
+        inferred = batch[0]
         config, active = inferred.config, inferred.active
         if self._device.type != "cuda" or config.compare:
             return None
         network = self._network(inferred, config.kernels)
         finish = finish_of(config, smoothed=inferred.smoothed)
-        return self._display.submit(
-            network, inferred.frame.pixels, inferred.sizes, finish, active.key, screen
-        )
+        frames = [each.frame.pixels for each in batch]
+        return self._display.submit(network, frames, inferred.sizes, finish, active.key, screen)
 
     def _network(self, inferred: Inferred, kernels: str) -> Network:
         """The network of one variant that a frame is computed with, with its weights."""
@@ -313,14 +301,45 @@ class Engine:
             kernels, inferred.precision, self._device, inferred.active, by_layer=by_layer
         )
 
-    def _collected(self, inferred: Inferred, submitted: Submitted) -> Inferred:
-        rendering = self._display.collect(submitted)
-        return replace(inferred, renderings={inferred.config.kernels: rendering})
+    def _collected(self, batch: Sequence[Inferred], submitted: Submitted) -> list[Inferred]:
+        return [
+            replace(inferred, renderings={inferred.config.kernels: rendering})
+            for inferred, rendering in zip(batch, self._display.collect(submitted), strict=True)
+        ]
+
+    def _finish_batch(
+        self, batch: Sequence[Inferred], outputs: Iterable[Inferred]
+    ) -> list[StyledFrame]:
+        """Make the results of a batch; from the first broken output on, frames are computed again
+        one by one."""
+        styled: list[StyledFrame] = []
+        for inferred in outputs:
+            if self._step_down(inferred):
+                break
+            styled.append(self._finish(inferred))
+        return styled + [self.process(each.frame, each.mode) for each in batch[len(styled) :]]
+
+    def _infer_batch(self, batch: Sequence[Inferred]) -> Iterator[Inferred]:
+        """Run the network on frames that do not stay on the GPU."""
+        config, sizes = batch[0].config, batch[0].sizes
+        if len(batch) == 1 or config.compare or sizes.strokes != sizes.detail:
+            yield from map(self._infer, batch)
+            return
+        network = self._network(batch[0], config.kernels)
+        start = time.perf_counter()
+        empty = np.empty((0, 0, 3), np.uint8)
+        inputs = [fit_to(each.frame.pixels, sizes.detail, empty) for each in batch]
+        resize_ms = (time.perf_counter() - start) * 1e3 / len(batch)
+        for inferred, resized, rendering in zip(
+            batch, inputs, network.render_batch(inputs), strict=True
+        ):
+            renderings = {config.kernels: rendering}
+            yield replace(inferred, inputs=(resized,), renderings=renderings, resize_ms=resize_ms)
 
     def _infer(self, inferred: Inferred) -> Inferred:
-        submitted = self._submit(inferred)
+        submitted = self._submit((inferred,))
         if submitted is not None:
-            return self._collected(inferred, submitted)
+            return self._collected((inferred,), submitted)[0]
         frame, config, sizes = inferred.frame, inferred.config, inferred.sizes
         start = time.perf_counter()
         self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
@@ -383,6 +402,7 @@ class Engine:
             inferred.sizes.detail,
             self._run_info(inferred),
             comparison,
+            batch=rendering.batch,
         )
 
     def _variant(self, inferred: Inferred) -> Variant:

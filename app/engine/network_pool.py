@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,6 +43,7 @@ class Rendering:
             and the timings have scaling and blending. None for the output itself.
         screen: The copy of the displayed picture that a window paints, where one was asked for:
             see `Frame.screen`.
+        batch: How many frames were computed together; the timings are the share of this one.
     """
 
     pixels: Pixels
@@ -50,6 +52,7 @@ class Rendering:
     raws: tuple[Tensor, ...] = ()
     displayed: Finish | None = None
     screen: Pixels | None = None
+    batch: int = 1
 
     @property
     def network_ms(self) -> float:
@@ -167,13 +170,39 @@ class Network:
             if (runner := self._runner((pixels.shape[1], pixels.shape[0]))) is not None:
                 result = runner.style(pixels, clock.mark)
                 return Rendering(result.pixels, clock.read(), result.broken)
-            raw = self._raw(pixels, clock.mark)
+        (rendering,) = self._render_layers((pixels,), clock)
+        return rendering
+
+    def render_batch(self, pictures: Sequence[Pixels]) -> list[Rendering]:
+        """Run the network on pictures of one size: as one batch, or one after another where its
+        fastest path takes single pictures; `Rendering.batch` says which."""
+        height, width = pictures[0].shape[:2]
+        with self.computing():
+            single = self.plan((width, height)) is not None
+        if single:
+            return [self.render(pixels) for pixels in pictures]
+        return self._render_layers(pictures, Stopwatch(self.device))
+
+    def _render_layers(self, pictures: Sequence[Pixels], clock: Stopwatch) -> list[Rendering]:
+        """Run the network without a plan on pictures of one size."""
+        with self.computing():
+            raws = self._raws(pictures, clock.mark)
             # aminmax propagates NaN, so its two values show any that is not finite.
-            low, high = (float(value) for value in torch.aminmax(raw))
-            out = (raw.clamp(0, 255) + 0.5).to(torch.uint8).contiguous().cpu().numpy()
+            ranges = [tuple(map(float, torch.aminmax(raw))) for raw in raws]
+            out = (raws.clamp(0, 255) + 0.5).to(torch.uint8).contiguous().cpu().numpy()
             clock.mark("download")
-        broken = not (math.isfinite(low) and math.isfinite(high)) or low == high
-        return Rendering(out, clock.read(), broken, (raw,))
+        count = len(pictures)
+        share = clock.read().share(count)
+        return [
+            Rendering(
+                pixels,
+                share,
+                not (math.isfinite(low) and math.isfinite(high)) or low == high,
+                (raw,),
+                batch=count,
+            )
+            for pixels, raw, (low, high) in zip(out, raws, ranges, strict=True)
+        ]
 
     def render_two(self, pixels: Pixels, strokes: Size) -> Rendering | None:
         """Run the native network at two sizes and join the outputs on the GPU.
@@ -206,23 +235,25 @@ class Network:
             [H, W, 3] float32 on the device, about 0-255, neither clamped nor rounded.
         """
         with self.computing():
-            return self._raw(pixels, lambda _: None)
+            return self._raws((pixels,), lambda _: None)[0]
 
-    def _raw(self, pixels: Pixels, mark: Callable[[str], None]) -> Tensor:
-        frames = torch.as_tensor(pixels)[None].to(self.device)
-        x = frames.permute(0, 3, 1, 2).to(self._precision.value.dtype)  # [1, 3, H, W]
+    def _raws(self, pictures: Sequence[Pixels], mark: Callable[[str], None]) -> Tensor:
+        """[N, H, W, 3] float32, as `raw` of each."""
+        stacked = np.stack(pictures) if len(pictures) > 1 else pictures[0][None]
+        frames = torch.as_tensor(stacked).to(self.device)
+        x = frames.permute(0, 3, 1, 2).to(self._precision.value.dtype)  # [N, 3, H, W]
         x = x.contiguous(memory_format=self._memory_format)
         mark("upload")
-        raw = self._module(x, mark)[0].permute(1, 2, 0).float()  # [H, W, 3]
+        raws = self._module(x, mark).permute(0, 2, 3, 1).float()
         mark("network")
-        return raw
+        return raws
 
-    def plan(self, size: Size) -> GraphPlan | None:
-        """Get the plan for single pictures of `size`, inside of `computing`; None where the
-        network has none."""
+    def plan(self, size: Size, samples: int = 1) -> GraphPlan | None:
+        """Get the plan for batches of `samples` pictures of `size`, inside of `computing`; None
+        where the network has none."""
         if not isinstance(self._module, TransformerNetFused):
             return None
-        return self._module.plan((1, size[1], size[0]), self.device)
+        return self._module.plan((samples, size[1], size[0]), self.device)
 
     def _runner(self, size: Size) -> SingleFrameRunner | None:
         """Get the runner of the plan for pictures of `size`; None where there is none.

@@ -52,6 +52,10 @@ class Timings:
         """Add the times of every stage."""
         return Timings._combined((self, other), sum)
 
+    def share(self, count: int) -> Timings:
+        """The share of one of `count` frames that were computed together."""
+        return self if count == 1 else Timings._combined((self,), lambda ms: sum(ms) / count)
+
     @staticmethod
     def mean(every: Sequence[Timings]) -> Timings:
         """Average the times of at least one frame, with the groups and layers of the last one."""
@@ -188,6 +192,7 @@ class StyledFrame:
         comparison: The comparison, if there was one.
         captured: The frame as it was captured, if `source` is a smaller copy of it.
         finished_at: `time.perf_counter()` when the engine's thread was done with it.
+        batch: How many frames went through the network together.
     """
 
     frame: Frame
@@ -199,3 +204,4 @@ class StyledFrame:
     comparison: Comparison | None = None
     captured: Frame | None = None
     finished_at: float = 0.0
+    batch: int = 1

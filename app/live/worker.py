@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine.config import EngineConfig
-from app.engine.engine import Engine, Pending
+from app.engine.engine import Engine
+from app.engine.inferred import Pending
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.errors import Problem

@@ -28,7 +28,8 @@ from PySide6.QtWidgets import QApplication
 
 import app
 from app.engine.config import EngineConfig
-from app.engine.engine import Engine, Inferred
+from app.engine.engine import Engine
+from app.engine.inferred import Inferred
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.frame import Frame, FrameSource, SourceInfo

@@ -18,6 +18,7 @@ NEEDED = 12000  # CUDA 12.0, the first with cuLibraryLoadData; NVIDIA calls its 
 
 # Names as in cuda.h.
 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
 CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13  # kHz
 CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36  # kHz
 CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37  # bits
@@ -130,7 +131,15 @@ class Driver:
             raise BuildError(_sentence(f"the NVIDIA driver does not load {name}", error))
         return library
 
-    def kernel(self, library: c_void_p, name: str, device: int, shared_bytes: int) -> c_void_p:
+    def kernel(
+        self,
+        library: c_void_p,
+        name: str,
+        device: int,
+        shared_bytes: int,
+        *,
+        all_shared: bool = False,
+    ) -> c_void_p:
         """Find a kernel in a library and let it have dynamic shared memory.
 
         Args:
@@ -138,6 +147,9 @@ class Driver:
             name: The kernel's name in the image.
             device: The driver's number of the GPU.
             shared_bytes: Which may exceed the 48 KB that a kernel has by default.
+            all_shared: Whether a multiprocessor is to give as much of its memory to shared memory
+                as it can, beside its cache. Between kernels that want it split in different ways a
+                multiprocessor runs empty.
 
         Returns:
             A CUkernel, which `launch` takes.
@@ -148,10 +160,13 @@ class Driver:
         kernel = c_void_p()
         if error := self._get_kernel(byref(kernel), library, name.encode()):
             raise BuildError(_sentence(f"no kernel {name}", error))
-        attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        if shared_bytes and (error := self._set_attribute(attribute, shared_bytes, kernel, device)):
-            what = f"kernel {name} cannot have {shared_bytes:,} bytes of shared memory"
-            raise BuildError(_sentence(what, error))
+        wanted = {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: shared_bytes}
+        if all_shared:
+            wanted[CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = 100  # percent
+        for attribute, value in wanted.items():
+            if value and (error := self._set_attribute(attribute, value, kernel, device)):
+                what = f"kernel {name} cannot have {shared_bytes:,} bytes of shared memory"
+                raise BuildError(_sentence(what, error))
         return kernel
 
 

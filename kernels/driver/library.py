@@ -85,8 +85,13 @@ class DriverLibrary:
         with self._finding:
             kernel = self._kernels.get(key)
             if kernel is None:
+                # What overlaps is split alike, or it could not.
                 found = self._driver.kernel(
-                    self._loaded[source], self._names[source][name], self._device, shared_bytes
+                    self._loaded[source],
+                    self._names[source][name],
+                    self._device,
+                    shared_bytes,
+                    all_shared=overlap,
                 )
                 kernel = self._kernels[key] = Kernel(
                     self._driver,

@@ -183,7 +183,10 @@ class Sm80Network:
     convs: Mapping[str, Sm80Conv]
     first: Sm80Edge
     last: Sm80Edge
-    last_small: Sm80Edge  # with less shared memory; the same where it needs little
+    first_small: (
+        Sm80Edge  # this and the next with less shared memory; the same where it needs little
+    )
+    last_small: Sm80Edge
     required_shared_bytes: int
     required_shared_bytes_small: int  # by the layers that need less; the same where none does
 
@@ -316,6 +319,7 @@ def _sm80_network(told: Mapping[str, Any]) -> Sm80Network:
         convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
         first=_sm80_edge(told["first"]),
         last=_sm80_edge(told["last"]),
+        first_small=_sm80_edge(told["first_small"]),
         last_small=_sm80_edge(told["last_small"]),
         required_shared_bytes=told["required_shared_bytes"],
         required_shared_bytes_small=told["required_shared_bytes_small"],

@@ -90,42 +90,35 @@ class Network:
         name = conv.kernels[self._dtypes[dtype]].get(variant)
         return self._launch(self._sm80.source, name, conv, (blocks, 1, samples), stream, params)
 
-    def styleforge_sm80_first(
-        self,
-        network: int,
-        dtype: int,
-        in_bytes: int,
-        params: abi.FirstLayerParams,
-        blocks: int,
-        samples: int,
-        stream: c_void_p,
-    ) -> int:
-        """The first layer."""
-        row = self._networks.get(network)
-        if row is None:
-            return INVALID_VALUE
-        name = row.first.kernels[self._dtypes[dtype]][_stored(in_bytes)]
-        grid = (blocks, 1, samples)
-        return self._launch(self._sm80.source, name, row.first, grid, stream, params)
+    def styleforge_sm80_first(self, network: int, small: int, *rest: Any) -> int:
+        """The first layer, with `small` the one that needs less shared memory.
 
-    def styleforge_sm80_last(
+        dtype, in_bytes, params, blocks, samples and stream follow.
+        """
+        row = self._networks.get(network)
+        if row is None:
+            return INVALID_VALUE
+        return self._sm80_edge(row.first_small if small else row.first, *rest)
+
+    def styleforge_sm80_last(self, network: int, small: int, *rest: Any) -> int:
+        """The last layer, called as the first."""
+        row = self._networks.get(network)
+        if row is None:
+            return INVALID_VALUE
+        return self._sm80_edge(row.last_small if small else row.last, *rest)
+
+    def _sm80_edge(
         self,
-        network: int,
-        small: int,
+        layer: abi.Sm80Edge,
         dtype: int,
         in_bytes: int,
-        params: abi.LastLayerParams,
+        params: abi.FirstLayerParams | abi.LastLayerParams,
         blocks: int,
         samples: int,
         stream: c_void_p,
     ) -> int:
-        """The last layer, with `small` the one that needs less shared memory."""
-        row = self._networks.get(network)
-        if row is None:
-            return INVALID_VALUE
-        last = row.last_small if small else row.last
-        name = last.kernels[self._dtypes[dtype]][_stored(in_bytes)]
-        return self._launch(self._sm80.source, name, last, (blocks, 1, samples), stream, params)
+        name = layer.kernels[self._dtypes[dtype]][_stored(in_bytes)]
+        return self._launch(self._sm80.source, name, layer, (blocks, 1, samples), stream, params)
 
     def styleforge_sm90_conv(
         self,

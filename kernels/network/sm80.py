@@ -61,7 +61,7 @@ class Sm80Plan(NetworkPlan):
         super().__init__(weights, network, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
-        traits = self._traits.first
+        traits = self._traits.first_small if self._small else self._traits.first
         pack = partial(first_weight, layer=traits)
         size_of_weight = traits.rows, traits.depth
         weight = self._filled("conv1.conv2d.weight", pack, size_of_weight, self.dtype)
@@ -76,11 +76,11 @@ class Sm80Plan(NetworkPlan):
             for x in (self._x, self.frames)
         ]  # fmt: skip
         launch, samples = self._library.styleforge_sm80_first, self.samples
-        network, dtype = self._traits.number, self._code
+        network, small, dtype = self._traits.number, int(self._small), self._code
         self._launch(
             "conv1",
             lambda stream, in_bytes: launch(
-                network, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
+                network, small, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
             ),
         )
 

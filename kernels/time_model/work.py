@@ -154,12 +154,13 @@ def _sm80(
     network: NetworkShape, layers: Sm80Network, size: tuple[int, int], gpu: Gpu, small: bool
 ) -> Iterator[Work]:
     picture, large = _edge_bytes(network, size)
-    first, last = layers.first, layers.last_small if small else layers.last
-    yield _sm80_edge(network, "conv1", first, _padded(size), (picture, large), gpu, small)
+    first = ("first_small", layers.first_small) if small else ("first", layers.first)
+    last = ("last_small", layers.last_small) if small else ("last", layers.last)
+    yield _sm80_edge(network, "conv1", *first, _padded(size), (picture, large), gpu, small)
     for conv in convolutions(network, size):
         kernel = conv_name(layers, role_of(conv.name), conv.size, gpu, small=small)
         yield _sm80_conv(conv, kernel, layers.convs[kernel], gpu, small)
-    yield _sm80_edge(network, "deconv3", last, size, (large, picture), gpu, small)
+    yield _sm80_edge(network, "deconv3", *last, size, (large, picture), gpu, small)
 
 
 def _sm80_conv(conv: Convolution, kernel: str, traits: Sm80Conv, gpu: Gpu, small: bool) -> Work:
@@ -182,6 +183,7 @@ def _sm80_conv(conv: Convolution, kernel: str, traits: Sm80Conv, gpu: Gpu, small
 def _sm80_edge(
     network: NetworkShape,
     layer: str,
+    kernel: str,
     traits: Sm80Edge,
     size: tuple[int, int],
     moved: tuple[int, int],
@@ -198,7 +200,7 @@ def _sm80_edge(
     outputs = traits.tile_h * columns * traits.rows
     return Work(
         layer,
-        "first" if is_first else "last",
+        kernel,
         tiles,
         blocks_of(traits, tiles, gpu, small=small),
         outputs * traits.depth,

@@ -7,6 +7,7 @@ with the frame's detail and mixed with the frame, by the kernels of kernels.fram
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, is_broken
 from models.inference.two_resolution import join, shrink
 
-DEPTH = 2  # frames under way: one is copied while the other is computed
+DEPTH = 2  # batches under way: one is copied while the other is computed
 MOST_PINNED = 3 * 3840 * 2160  # bytes of a picture
 
 
@@ -44,17 +45,33 @@ class Finish:
         return self.keep_colors or self.strength < 1
 
 
-class FrameStyler:
-    """Styles frames of one size with the plans for one or two input sizes. Not thread-safe; for
-    inference mode.
+@dataclass(frozen=True, slots=True, eq=False)
+class Painted:
+    """The picture of one frame.
 
-    While a frame is computed, on the stream that is current, the next can be uploaded and the one
-    before is downloaded, each on a stream of its own.
+    Attributes:
+        pixels: [H, W, 3] uint8, RGB, whose memory belongs to the caller.
+        broken: Whether a network's output was not finite, or one constant.
+        screen: The copy that a window paints, [h, w, 4] uint8, of B, G, R and 255; None if none was
+            asked for.
+    """
+
+    pixels: Pixels
+    broken: bool
+    screen: Pixels | None = None
+
+
+class FrameStyler:
+    """Styles batches of frames of one size with the plans for one or two input sizes. Not
+    thread-safe; for inference mode.
+
+    While a batch, usually of one frame, is computed, on the stream that is current, the next can
+    be uploaded and the one before is downloaded, each on a stream of its own.
 
     Args:
         kernels: On the plans' GPU.
         frame: (height, width) of the frames.
-        detail: The plan for single pictures of the network's input size.
+        detail: The plan of the network's input size; its N frames are a batch.
         strokes: A plan of a smaller size, from which the low frequencies are taken; None for none.
     """
 
@@ -70,15 +87,16 @@ class FrameStyler:
         size = detail.shape[1:]
         with torch.inference_mode(False), torch.cuda.device(detail.device):
             ranges = [plan.ranges for plan in self._plans]
-            self._slots = [_Slot(frame, ranges, detail.device) for _ in range(DEPTH)]
+            shape = (detail.samples, *frame, 3)
+            self._slots = [_Slot(shape, ranges, detail.device) for _ in range(DEPTH)]
             self._slopes = kernels.new_slopes(*size, detail.device)
             self._history = kernels.new_history(*size, detail.device)
             self._up, self._down = torch.cuda.Stream(), torch.cuda.Stream()
         for stream in (self._up, self._down):  # the buffers are filled with zeros before
             stream.wait_stream(self._compute)
         self._next = 0
-        self._result = detail.pictures[0]  # of the newest frame, before it was smoothed
-        self._finished = self._result  # and after
+        self._results = detail.pictures  # of the newest batch, before they were smoothed
+        self._finished = self._results[-1]  # of its last frame, and after
 
     @property
     def _compute(self) -> torch.cuda.Stream:
@@ -94,22 +112,22 @@ class FrameStyler:
 
     def submit(
         self,
-        pixels: Pixels,
+        frames: Sequence[Pixels],
         finish: Finish,
         mark: StageCallback,
         screen: tuple[int, int] | None = None,
     ) -> Submission:
-        """Start styling a frame; DEPTH of them may be under way.
+        """Start styling a batch of frames, in their order; DEPTH batches may be under way.
 
         Args:
-            pixels: [H, W, 3] uint8, RGB.
-            finish: What is made of the network's result.
+            frames: As many as the plan takes, each [H, W, 3] uint8, RGB.
+            finish: What is made of the network's results.
             mark: Called with "start", "upload", "queue", "resize", the groups of layers, "blend"
                 and "download" as each has been submitted, with its stream as the current one.
-            screen: (height, width) of a copy of the picture that a window paints; None for none.
+            screen: (height, width) of a copy of each picture that a window paints; None for none.
 
         Raises:
-            RuntimeError: DEPTH frames are under way.
+            RuntimeError: DEPTH batches are under way.
         """
         slot = self._slots[self._next]
         if slot.in_flight:
@@ -117,147 +135,154 @@ class FrameStyler:
         self._next = (self._next + 1) % DEPTH
         with torch.cuda.stream(self._up):
             mark("start")
-            dense = np.ascontiguousarray(pixels)
-            slot.pinned.copy_(_view(dense))  # on several threads, unlike numpy's
-            slot.frame.copy_(slot.pinned, non_blocking=True)
+            for pixels, pinned, frame in zip(frames, slot.pinned, slot.frames, strict=True):
+                dense = np.ascontiguousarray(pixels)
+                pinned.copy_(_view(dense))  # on several threads, unlike numpy's
+                frame.copy_(pinned, non_blocking=True)
             mark("upload")
             slot.uploaded.record(self._up)
         self._compute.wait_event(slot.uploaded)
         mark("queue")
         if self.frame == self.detail.shape[1:]:
-            self.detail.frames[0].copy_(slot.frame)
+            self.detail.frames.copy_(slot.frames)
         else:
-            self._kernels.resize(slot.frame, self.detail.frames[0])
+            for frame, small in zip(slot.frames, self.detail.frames, strict=True):
+                self._kernels.resize(frame, small)
         if self.strokes is not None:
             self.strokes.frames.copy_(shrink(self.detail.frames, *self.strokes.shape[1:]))
         mark("resize")
         for plan in self._plans:
             plan.replay(mark)
-        self._result = self.detail.pictures[0]
+        self._results = self.detail.pictures
         if self.strokes is not None:
-            self._result = join(self.strokes.pictures, self.detail.pictures)[0]
-        self._smooth(finish)
+            self._results = join(self.strokes.pictures, self.detail.pictures)
         for plan, ranges in zip(self._plans, slot.ranges, strict=True):
             ranges.copy_(plan.ranges)
-        return self._display(slot, finish, mark, screen)
+        for place in range(self.detail.samples):  # smoothing takes them in their order
+            self._finished = self._smoothed(place, finish)
+            self._paint(slot, place, finish, screen)
+        return self._download(slot, mark, screen)
 
     def finish_again(self, submission: Submission, finish: Finish) -> Submission:
         """Make the picture of a frame once more with other options, but for smoothing.
 
         Args:
-            submission: The frame submitted last, which has been waited for.
+            submission: The newest, of a single frame, which has been waited for.
             finish: What is made of the network's result.
         """
-        return self._display(submission.slot, finish, lambda _: None)
+        self._paint(submission.slot, 0, finish)
+        return self._download(submission.slot, lambda _: None)
 
     def result(self) -> Pixels:
         """The network's output for the newest frame, [h, w, 3] uint8, RGB. Waits for it."""
-        return self._result.cpu().numpy()
+        return self._results[-1].cpu().numpy()
 
-    def _smooth(self, finish: Finish) -> None:
-        self._finished = self._result
+    def _smoothed(self, place: int, finish: Finish) -> Tensor:
+        """The network's result for a frame of the newest batch, smoothed if it is to be."""
         if not finish.smoothing:
             self._history.forget()
-            return
-        self._kernels.smooth(self._history, self.detail.frames[0], self._result, finish.smoothing)
-        self._finished = self._history.smoothed
+            return self._results[place]
+        source, result = self.detail.frames[place], self._results[place]
+        self._kernels.smooth(self._history, source, result, finish.smoothing)
+        return self._history.smoothed
 
-    def _display(
-        self,
-        slot: _Slot,
-        finish: Finish,
-        mark: StageCallback,
-        screen: tuple[int, int] | None = None,
-    ) -> Submission:
-        """Submit what becomes of the network's newest result, and its download."""
-        picture = self._finished
-        enlarges = picture.shape != slot.picture.shape
-        if enlarges or finish.mixes:
+    def _paint(
+        self, slot: _Slot, place: int, finish: Finish, screen: tuple[int, int] | None = None
+    ) -> None:
+        """Submit what becomes of the finished result of the frame at `place` in its batch."""
+        finished, frame, picture = self._finished, slot.frames[place], slot.pictures[place]
+        if finished.shape != picture.shape or finish.mixes:
             slopes = None
-            if finish.guided and picture.numel() < slot.picture.numel():
+            if finish.guided and finished.numel() < picture.numel():
                 slopes = self._slopes
-                self._kernels.slopes(picture, self.detail.frames[0], slopes)
+                self._kernels.slopes(finished, self.detail.frames[place], slopes)
             self._kernels.finish(
-                *(slot.frame, picture, slopes, slot.picture),
+                *(frame, finished, slopes, picture),
                 strength=finish.strength,
                 keep_colors=finish.keep_colors,
             )
         else:
-            slot.picture.copy_(picture)  # the next frame is painted over this one
-        shown = None if screen is None else slot.screen_of(screen)
-        if shown is not None:
-            self._kernels.screen(slot.picture, shown)
+            picture.copy_(finished)  # the next frame is painted over this one
+        if screen is not None:
+            self._kernels.screen(picture, slot.screens_of(screen)[place])
+
+    def _download(
+        self, slot: _Slot, mark: StageCallback, screen: tuple[int, int] | None = None
+    ) -> Submission:
+        """Submit the download of the pictures of a batch."""
         mark("blend")
         slot.computed.record(self._compute)
         with torch.cuda.stream(self._down):
             self._down.wait_event(slot.computed)
-            # A new buffer, which the caller keeps. PyTorch's allocator recycles pinned memory, so
+            # New buffers, which the caller keeps. PyTorch's allocator recycles pinned memory, so
             # that nothing is pinned anew after a few frames.
-            copied = _downloaded(slot.picture)
-            copied_screen = None if shown is None else _downloaded(shown).numpy()
+            pictures = [_downloaded(picture) for picture in slot.pictures]
+            small = () if screen is None else slot.screens_of(screen)
+            screens = [_downloaded(picture) for picture in small]
             for host, ranges in zip(slot.host_ranges, slot.ranges, strict=True):
                 host.copy_(ranges, non_blocking=True)
             mark("download")
             slot.finished.record(self._down)
         slot.in_flight = True
-        return Submission(slot, copied.numpy(), copied_screen)
+        return Submission(slot, pictures, screens)
 
 
 class Submission:
-    """A frame that a FrameStyler was given.
+    """A batch that a FrameStyler was given.
 
     Args:
         slot: Its buffers.
-        pixels: Where the picture is downloaded to.
-        screen: Where the copy is that a window paints; None if none was asked for.
-
-    Attributes:
-        screen: The same, to be read after `wait`: [h, w, 4] uint8, of B, G, R and 255.
+        pictures: Where its pictures are downloaded to.
+        screens: Where the copies are that a window paints; none if none were asked for.
     """
 
-    __slots__ = ("_pixels", "screen", "slot")
+    __slots__ = ("_pictures", "_screens", "slot")
 
-    def __init__(self, slot: _Slot, pixels: Pixels, screen: Pixels | None = None) -> None:
-        self.slot, self._pixels, self.screen = slot, pixels, screen
+    def __init__(self, slot: _Slot, pictures: list[Tensor], screens: list[Tensor]) -> None:
+        self.slot, self._pictures, self._screens = slot, pictures, screens
 
-    def wait(self) -> tuple[Pixels, bool]:
-        """Wait for the picture, once.
-
-        Returns:
-            [H, W, 3] uint8, RGB, whose memory belongs to the caller; and whether a network's output
-            was not finite, or one constant.
-        """
+    def wait(self) -> list[Painted]:
+        """Wait for the pictures, once; one for each frame, in their order."""
         self.slot.finished.synchronize()
         self.slot.in_flight = False
-        return self._pixels, any(map(is_broken, self.slot.host_ranges))
+        screens = self._screens or [None] * len(self._pictures)
+        return [
+            Painted(
+                picture.numpy(),
+                any(is_broken(ranges[place : place + 1]) for ranges in self.slot.host_ranges),
+                None if screen is None else screen.numpy(),
+            )
+            for place, (picture, screen) in enumerate(zip(self._pictures, screens, strict=True))
+        ]
 
 
 class _Slot:
-    """The buffers and events of one frame under way.
+    """The buffers and events of one batch under way.
 
     Args:
-        frame: (height, width) of the frames.
+        shape: N, H, W and 3 of the frames.
         ranges: Those of the plans.
         device: A CUDA device.
     """
 
-    def __init__(self, frame: tuple[int, int], ranges: list[Tensor], device: torch.device) -> None:
-        self.frame = torch.zeros(*frame, 3, dtype=torch.uint8, device=device)
-        self.picture = torch.zeros_like(self.frame)
+    def __init__(self, shape: tuple[int, ...], ranges: list[Tensor], device: torch.device) -> None:
+        self.frames = torch.zeros(shape, dtype=torch.uint8, device=device)
+        self.pictures = torch.zeros_like(self.frames)
         self.ranges = [torch.zeros_like(each) for each in ranges]
-        self.pinned = _pinned(self.frame)
+        self.pinned = [_pinned(frame) for frame in self.frames]
         self.host_ranges = [_pinned(each) for each in ranges]
         self.uploaded, self.computed = torch.cuda.Event(), torch.cuda.Event()
         self.finished = torch.cuda.Event()
         self.in_flight = False
-        self._screen: Tensor | None = None
+        self._screens: Tensor | None = None
 
-    def screen_of(self, size: tuple[int, int]) -> Tensor:
-        """A buffer for the copy that a window paints, (height, width)."""
-        if self._screen is None or self._screen.shape[:2] != size:
+    def screens_of(self, size: tuple[int, int]) -> Tensor:
+        """A buffer for the copies that a window paints, [N, height, width, 4] uint8; `size` has
+        the height first."""
+        if self._screens is None or self._screens.shape[1:3] != size:
             with torch.inference_mode(False):
-                self._screen = self.picture.new_zeros(*size, 4)
-        return self._screen
+                self._screens = self.pictures.new_zeros(len(self.pictures), *size, 4)
+        return self._screens
 
 
 def _downloaded(picture: Tensor) -> Tensor:

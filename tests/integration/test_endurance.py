@@ -16,7 +16,8 @@ import pytest
 import torch
 
 from app.engine.config import EngineConfig
-from app.engine.engine import Engine, Inferred
+from app.engine.engine import Engine
+from app.engine.inferred import Inferred
 from app.engine.post.blending import Pixels
 from app.engine.result import StyledFrame
 from app.frame import Frame

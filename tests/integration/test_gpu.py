@@ -127,7 +127,7 @@ def test_every_layer_is_timed_on_request_and_the_picture_is_the_same(engine, gpu
 
 
 def test_a_launch_of_the_native_network_is_a_row(engine, gpu):
-    if unavailable_reason(torch.device("cuda:0"), torch.float16):
+    if unavailable_reason(FULL, torch.device("cuda:0"), torch.float16):
         pytest.skip("no native network for this GPU")
     engine.configure(replace(gpu, network="full", size=640, precision=Precision.fp16))
     engine.time_layers(True)

@@ -11,6 +11,8 @@ _FINISHED = "tests/app/engine/post/test_post_processing.py"
 _SESSION = "tests/app/live/test_session.py"
 _CHECKPOINTS = "tests/models/test_checkpoints.py"
 _STYLIZE = "tests/app/commands/test_stylize_files.py"
+_PIPELINE = "tests/app/commands/test_stylize_pipeline.py"
+_BATCHES = "tests/app/commands/test_stylize_batches.py"
 _PLATFORMS = "tests/wheels/test_platforms.py"
 
 _COMPARISON = (
@@ -316,37 +318,76 @@ _FILES = (
     ),
     Mutant(
         "one bad picture ends the whole folder",
-        "app/commands/stylize.py",
-        "except (StyleForgeError, ImageError, OSError) as exc:",
-        "except KeyError as exc:",
+        "app/commands/stylize/files.py",
+        "FAULTS = (StyleForgeError, ImageError, OSError)",
+        "FAULTS = (KeyError,)",
         (f"{_STYLIZE}::test_bad_files_are_named_and_the_others_are_done",),
     ),
     Mutant(
+        "more pictures are in flight than fit into memory",
+        "app/commands/stylize/pipeline.py",
+        "fits = sum(self._held) + group.held_bytes <= self._budget_bytes",
+        "fits = True",
+        (f"{_PIPELINE}::test_no_more_pictures_are_in_flight_than_fit_into_memory",),
+    ),
+    Mutant(
+        "nothing is read while a picture is styled",
+        "app/commands/stylize/pipeline.py",
+        "while following is not None and self._has_room(following):",
+        "while following is not None and not self._held:",
+        (
+            f"{_PIPELINE}::test_the_next_picture_is_read_and_the_one_before_written_while_one_is_styled",
+        ),
+    ),
+    Mutant(
+        "pictures under way on a GPU are completed with the size of the next one",
+        "app/commands/stylize/styling.py",
+        "yield from self.complete_all()\n            self._engine.configure(config)",
+        "self._engine.configure(config)",
+        (f"{_BATCHES}::test_what_is_under_way_is_completed_before_the_size_changes",),
+    ),
+    Mutant(
+        "a damaged picture takes its batch with it",
+        "app/commands/stylize/styling.py",
+        "if len(pictures) == len(group) and len({",
+        "if len({",
+        (f"{_BATCHES}::test_a_damaged_picture_does_not_take_its_batch_with_it",),
+    ),
+    Mutant(
+        "a broken picture in a batch is shown",
+        "app/engine/engine.py",
+        "if self._step_down(inferred):\n                break",
+        "self._step_down(inferred)",
+        (
+            "tests/app/engine/test_batches.py::test_from_a_broken_frame_on_a_batch_is_computed_again_in_a_safer_precision",
+        ),
+    ),
+    Mutant(
         "a result that exists is overwritten without being asked",
-        "app/commands/stylize.py",
+        "app/commands/stylize/command.py",
         "if existing and not args.skip_existing:",
         "if False:",
         (f"{_STYLIZE}::test_what_exists_is_not_overwritten_unless_asked",),
     ),
     Mutant(
         "a result overwrites its own input",
-        "app/commands/stylize.py",
+        "app/commands/stylize/jobs.py",
         "if target in sources:",
         "if False:",
         (f"{_STYLIZE}::test_an_input_is_never_overwritten",),
     ),
     Mutant(
         "a saved picture loses its transparency",
-        "app/commands/stylize.py",
-        "metadata(styled), alpha=picture.alpha)",
+        "app/commands/stylize/files.py",
+        "metadata(styled), alpha=frame.alpha)",
         "metadata(styled))",
         ("tests/app/commands/test_stylize.py::test_transparency_is_kept_where_the_format_has_it",),
     ),
     Mutant(
         "a photograph is not turned upright",
         "utils/images/reading.py",
-        "orientation = orientation_of(image)",
-        "orientation = 1",
+        "orientation = orientation_of(image)\n",
+        "orientation = 1\n",
         ("tests/utils/images/test_picture_files.py::test_a_picture_is_turned_upright",),
     ),
     Mutant(
@@ -653,7 +694,7 @@ _AROUND_THE_NETWORK = (
     Mutant(
         "a result on the GPU is enlarged without the frame's detail",
         "models/inference/frame_styler.py",
-        "if finish.guided and picture.numel() < slot.picture.numel():",
+        "if finish.guided and finished.numel() < picture.numel():",
         "if False:",
         (
             "tests/models/inference/test_frame_styler.py::test_a_stream_becomes_what_the_cpu_makes_of_it",
@@ -680,8 +721,8 @@ _AROUND_THE_NETWORK = (
     Mutant(
         "a frame of other strides is read where its copy was freed",
         "models/inference/frame_styler.py",
-        "slot.pinned.copy_(_view(dense))",
-        "dense = _view(dense); slot.pinned.copy_(dense)",
+        "pinned.copy_(_view(dense))",
+        "dense = _view(dense); pinned.copy_(dense)",
         (
             "tests/models/inference/test_frame_styler.py::test_a_frame_of_any_strides_is_read_before_its_copy_is_freed",
         ),

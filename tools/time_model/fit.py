@@ -17,16 +17,18 @@ from kernels.time_model.prediction import Calibration, Constants, Prediction, pr
 # bound by bandwidth nowhere on that card, so that its times cannot tell this constant.
 BANDWIDTH_SHARE = 4.3 / 4.8
 
-# Where the search begins, and the constants to find, by backend. Where a multiprocessor has one
-# block, nothing is hidden by another.
+# Where the search begins, and the constants to find, by backend. On Hopper a multiprocessor has one
+# block, which hides nothing from another.
+_GENERAL = Constants(3.0, 1000.0, 0.5, 100.0, 0.3, BANDWIDTH_SHARE)
+_FREE = ("launch_us", "tile_clocks", "product_clocks", "element_clocks", "overlap")
 STARTS = {
-    "sm80": Constants(3.0, 1000.0, 0.5, 100.0, 0.3, BANDWIDTH_SHARE),
-    "sm80-small": Constants(3.0, 1000.0, 0.5, 100.0, 0.0, BANDWIDTH_SHARE),
+    "sm80": _GENERAL,
+    "sm80-small": _GENERAL,
     "sm90": Constants(3.0, 0.0, 0.1, 50.0, 0.0, BANDWIDTH_SHARE),
 }
 FREE = {
-    "sm80": ("launch_us", "tile_clocks", "product_clocks", "element_clocks", "overlap"),
-    "sm80-small": ("launch_us", "tile_clocks", "product_clocks", "element_clocks"),
+    "sm80": _FREE,
+    "sm80-small": _FREE,
     "sm90": ("launch_us", "product_clocks", "element_clocks"),
 }
 BOUNDS = {

@@ -38,6 +38,26 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     return read_picture(path).pixels
 
 
+def picture_size(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """Read the size of a picture from the head of its file, without decoding it.
+
+    Args:
+        path: A file as for `read_picture`.
+
+    Returns:
+        (width, height) in pixels, upright where the head says how the picture is to be turned.
+
+    Raises:
+        ImageError: The head cannot be read.
+    """
+    with opened(path) as image:
+        # To look for EXIF data that come after the pixels, Pillow would decode these.
+        orientation = orientation_of(image) if "exif" in image.info else 1
+        stored = np.broadcast_to(np.uint8(0), (image.height, image.width))  # takes no memory
+        height, width = upright(stored, orientation).shape
+        return width, height
+
+
 def read_picture(path: str | os.PathLike[str]) -> Picture:
     """Read a picture upright and in sRGB.
 

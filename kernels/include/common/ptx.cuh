@@ -1,5 +1,5 @@
 // Tensor-core building blocks for sm_80 and up: asynchronous copies, matrix loads and products.
-// Older architectures compile, but are never launched on: add_to_mean kernels/network/dispatch.py.
+// Older architectures compile, but are never launched on: see kernels/network/dispatch.py.
 #pragma once
 
 #include <cuda_bf16.h>

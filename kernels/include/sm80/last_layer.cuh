@@ -76,21 +76,31 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
         __syncthreads();
         if (tile + static_cast<int>(gridDim.x) >= tiles) pdl_launch_dependents();
         float acc[S::kTilesM][S::kTilesN][4] = {};
-#pragma unroll
-        for (int k = 0; k < S::kDepth / 16; ++k) {
+        // A block that is alone on its multiprocessor loads the next fragments while these are
+        // multiplied; others have no registers for that, and one another.
+        constexpr int kAhead = S::kBlocks == 1 ? 1 : 0, kProducts = S::kDepth / 16;
+        uint32_t a[kAhead + 1][S::kTilesM][4], b[kAhead + 1][S::kTilesN / 2][4];
+        const auto load = [&](int k) {
             const uint32_t step =
                 k / kBlocksOfRow * S::kPatchW * S::kPixelBytes + k % kBlocksOfRow * 32;
-            uint32_t a[S::kTilesM][4], b[S::kTilesN / 2][4];
+            const int to = k % (kAhead + 1);
 #pragma unroll
-            for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[i], a_from[i] + step);
+            for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[to][i], a_from[i] + step);
 #pragma unroll
             for (int j = 0; j < S::kTilesN / 2; ++j)
-                ldmatrix_x4(b[j], b_from + j * 16 * S::kRowBytes + k * 32);
+                ldmatrix_x4(b[to][j], b_from + j * 16 * S::kRowBytes + k * 32);
+        };
+        if (kAhead) load(0);
+#pragma unroll
+        for (int k = 0; k < kProducts; ++k) {
+            if (k + kAhead < kProducts) load(k + kAhead);
+            const int from = k % (kAhead + 1);
 #pragma unroll
             for (int i = 0; i < S::kTilesM; ++i)
 #pragma unroll
                 for (int j = 0; j < S::kTilesN; ++j)
-                    mma_m16n8k16<T>(acc[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+                    mma_m16n8k16<T>(acc[i][j], a[from][i], b[from][j / 2][j % 2 * 2],
+                                    b[from][j / 2][j % 2 * 2 + 1]);
         }
         __syncthreads();
         float* const sums = reinterpret_cast<float*>(shared);

@@ -138,10 +138,13 @@ struct FirstLayer : FirstConvTraits<32, 9, 16, 32, 8, 2> {
     // of the matrix product | its depth. Both are padded again, to kWeightRows and kDepth.
     static constexpr const char* kWeightOrder = "out:32 | row:9 column:10 color:4";
 };
+struct FirstLayerSmall : FirstConvTraits<32, 9, 8, 32, 4, 2> {
+    static constexpr const char* kWeightOrder = FirstLayer::kWeightOrder;
+};
 struct LastLayer : LastConvTraits<32, 9, 16, 32, 10, 2> {
     static constexpr const char* kWeightOrder = "column:9 color:3 | row:9 channel:32";
 };
-struct LastLayerSmall : LastConvTraits<32, 9, 8, 32, 10, 2> {
+struct LastLayerSmall : LastConvTraits<32, 9, 8, 32, 10, 1> {
     static constexpr const char* kWeightOrder = LastLayer::kWeightOrder;
 };
 
@@ -153,7 +156,7 @@ using SameWide = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 3, 3, 1>;
 using Up1 = ConvTraits<128, 64, 1, true, 8, 16, 2, 4, 32, 1, 4, 1, true>;
 using Up2 = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 0, 1>;
 // For GPUs with 99 KB of shared memory for a block.
-using Down1Small = ConvTraits<32, 64, 2, false, 4, 16, 2, 4, 32, 1, 0, 1>;
+using Down1Small = ConvTraits<32, 64, 2, false, 4, 16, 2, 4, 16, 3, 3, 2>;
 using SameSmall = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 1, 3, 1>;
 using SameWideSmall = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 1, 3, 1>;
 using Up2Small = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 4, 1>;
@@ -171,7 +174,7 @@ static_assert(Down1Small::kOccupiedBytes <= kRequiredSharedBytesSmall &&
               SameWideSmall::kOccupiedBytes <= kRequiredSharedBytesSmall &&
               Up1::kOccupiedBytes <= kRequiredSharedBytesSmall &&
               Up2Small::kOccupiedBytes <= kRequiredSharedBytesSmall &&
-              FirstLayer::kOccupiedBytes <= kRequiredSharedBytesSmall &&
+              FirstLayerSmall::kOccupiedBytes <= kRequiredSharedBytesSmall &&
               LastLayerSmall::kOccupiedBytes <= kRequiredSharedBytesSmall);
 
 }  // namespace styleforge::sm80

@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from app.cli import main
-from app.commands import memory_budget, stylize
+from app.commands import memory_budget
+from app.commands.stylize import limits
 from models.checkpoints import save_checkpoint
 from models.transformer_net import TransformerNetBaseline
 from tests.app.commands.conftest import stylized
@@ -146,7 +147,7 @@ def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tm
 def test_a_large_picture_is_worked_on_smaller_and_says_so(
     style, photo, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setitem(stylize.MAX_SIZE, "cpu", 24)
+    monkeypatch.setitem(limits.MAX_SIZE, "cpu", 24)
     assert stylized(photo, "-o", tmp_path / "out") == 0
     assert "37x26 is large; it was stylized at 24x17 and scaled back" in capsys.readouterr().err
     assert read_pixels(tmp_path / "out" / "photo.png").shape == (26, 37, 3)
@@ -159,9 +160,9 @@ def test_short_memory_means_a_smaller_network_or_a_refusal(
 ):
     enough_for = 20 * 14
     monkeypatch.setattr(
-        stylize,
+        limits,
         "free_bytes",
-        lambda device: enough_for * memory_budget.BYTES_PER_PIXEL / stylize.MEMORY_FRACTION,
+        lambda device: enough_for * memory_budget.BYTES_PER_PIXEL / limits.MEMORY_FRACTION,
     )
     assert stylized(photo, "-o", tmp_path / "out") == 0
     assert "it was stylized at 19x" in capsys.readouterr().err

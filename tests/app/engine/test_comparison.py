@@ -122,12 +122,12 @@ def test_a_comparison_times_each_network_by_the_path_that_a_stream_takes(
 def test_a_comparison_measures_how_far_the_two_pictures_are_apart(
     engine, config, frame, monkeypatch
 ):
-    raw = Network._raw
+    raws = Network._raws
 
-    def three_too_bright(self, pixels, mark):
-        return raw(self, pixels, mark) + 3.0 * isinstance(self._module, VARIANTS["fused"])
+    def three_too_bright(self, pictures, mark):
+        return raws(self, pictures, mark) + 3.0 * isinstance(self._module, VARIANTS["fused"])
 
-    monkeypatch.setattr(Network, "_raw", three_too_bright)
+    monkeypatch.setattr(Network, "_raws", three_too_bright)
     engine.configure(replace(config, compare=True))
     comparison = engine.process(frame).comparison
     assert comparison.difference == pytest.approx(3.0, abs=0.05)

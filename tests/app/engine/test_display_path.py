@@ -13,13 +13,14 @@ import torch
 from app.engine import display_path
 from app.engine.config import EngineConfig
 from app.engine.display_path import DisplayPath, Submitted, finish_of
-from app.engine.engine import Engine, Pending
+from app.engine.engine import Engine
+from app.engine.inferred import Pending
 from app.engine.post.blending import fit_to
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
 from app.frame import Frame
 from app.sources.scene import render
-from models.inference.frame_styler import Finish
+from models.inference.frame_styler import Finish, Painted
 from models.precision import Precision
 
 FRAME = np.zeros((32, 48, 3), np.uint8)
@@ -39,35 +40,33 @@ class FakeStyler:
     def forget(self) -> None:
         self.calls.append("forget")
 
-    def submit(self, pixels, finish, mark, screen=None):
+    def submit(self, frames, finish, mark, screen=None):
         self.calls.append(finish)
-        return FakeSubmission(pixels + 1)
+        return FakeSubmission([frame + 1 for frame in frames])
 
     def finish_again(self, submission, finish):
         self.calls.append(("again", finish))
-        return FakeSubmission(submission.pixels + 1)
+        return FakeSubmission([pixels + 1 for pixels in submission.pictures])
 
 
 class FakeSubmission:
-    """A frame that is computed already."""
+    """A batch that is computed already."""
 
-    screen = None
-
-    def __init__(self, pixels) -> None:
-        self.pixels = pixels
+    def __init__(self, pictures) -> None:
+        self.pictures = pictures
 
     def wait(self):
-        return self.pixels, False
+        return [Painted(pixels, False) for pixels in self.pictures]
 
 
 class FakeNetwork:
     device = torch.device("cpu")
 
     def __init__(self) -> None:
-        self.plans: dict[tuple[int, int], object] = {}
+        self.plans: dict[tuple[tuple[int, int], int], object] = {}
 
-    def plan(self, size):
-        return self.plans.setdefault(size, object())
+    def plan(self, size, samples):
+        return self.plans.setdefault((size, samples), object())
 
     def computing(self):
         return contextlib.nullcontext()
@@ -82,8 +81,9 @@ def path(monkeypatch):
 
 
 def render_frame(path, network, frame, sizes, finish, weights):
-    submitted = path.submit(network, frame, sizes, finish, weights)
-    return path.collect(submitted)
+    submitted = path.submit(network, [frame], sizes, finish, weights)
+    (rendering,) = path.collect(submitted)
+    return rendering
 
 
 def test_a_frame_is_styled_with_what_the_config_makes_of_it(path):
@@ -126,10 +126,10 @@ def test_another_plan_or_size_has_a_styler_of_its_own(path):
 def test_without_a_plan_or_kernels_the_path_is_not_taken(missing, path, monkeypatch):
     network = FakeNetwork()
     if missing == "plan":
-        monkeypatch.setattr(network, "plan", lambda _size: None)
+        monkeypatch.setattr(network, "plan", lambda _size, _samples: None)
     else:
         monkeypatch.setattr(display_path, "frame_kernels", lambda _device: None)
-    assert path.submit(network, FRAME, SIZES, Finish(), "a") is None
+    assert path.submit(network, [FRAME], SIZES, Finish(), "a") is None
     assert FakeStyler.made == []
 
 
@@ -299,7 +299,7 @@ def test_off_the_gpu_and_in_comparisons_frames_do_not_overlap(engine, config):
     assert engine.begin(Frame(FRAME)) is None
     engine._device = torch.device("cuda")
     engine._config = replace(config, compare=True)
-    assert engine._submit(engine._chosen(Frame(FRAME), engine._config, ProcessMode.LIVE)) is None
+    assert engine._submit([engine._chosen(Frame(FRAME), engine._config, ProcessMode.LIVE)]) is None
 
 
 def test_a_broken_frame_that_overlapped_is_computed_again_in_a_safer_precision(
@@ -310,10 +310,50 @@ def test_a_broken_frame_that_overlapped_is_computed_again_in_a_safer_precision(
     inferred = engine.infer(frame)
     broken = replace(inferred.rendering, broken=True)
     renderings = {inferred.config.kernels: broken}
-    monkeypatch.setattr(engine, "_submit", lambda _inferred, _screen=None: None)
+    monkeypatch.setattr(engine, "_submit", lambda _batch, _screen=None: None)
     monkeypatch.setattr(
-        engine, "_collected", lambda _, __: replace(inferred, renderings=renderings)
+        engine, "_collected", lambda _, __: [replace(inferred, renderings=renderings)]
     )
-    styled = engine.complete(Pending(inferred, cast("Submitted", None)))
+    styled = engine.complete(Pending((inferred,), cast("Submitted", None)))
     assert styled.running.precision is Precision.fp32
     assert len(notices) == 1
+
+
+def test_a_batch_has_a_plan_a_styler_and_a_share_of_the_time_of_its_own(path):
+    network = FakeNetwork()
+    render_frame(path, network, FRAME, SIZES, Finish(), "a")
+    submitted = path.submit(network, [FRAME, FRAME + 1, FRAME + 2], SIZES, Finish(), "a")
+    renderings = path.collect(submitted)
+    assert [int(each.pixels.max()) for each in renderings] == [1, 2, 3]
+    assert {each.batch for each in renderings} == {3}
+    assert list(network.plans) == [((24, 16), 1), ((24, 16), 3)]
+    assert len(FakeStyler.made) == 2
+
+
+# The full network on Hopper adds up every frame of a batch as it does a single one; elsewhere
+# tiles, and with them the order of additions, depend on the size of the batch.
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [320, 160], ids=["the frame's size", "half the size"])
+@pytest.mark.parametrize("chosen", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("network", ["full", "lite"])
+def test_on_a_gpu_a_batch_is_what_its_frames_are_one_after_another(
+    network, chosen, size, library, native_kernels
+):
+    config = EngineConfig(
+        style="candy", device="cuda", precision=Precision.fp16, size=size, network=network, **chosen
+    )
+    frames = [Frame(render(number / 25, 320, 180), number) for number in range(16)]
+    alone, together = Engine(library), Engine(library)
+    for engine in (alone, together):
+        engine.configure(config)
+    expected = [alone.process(frame, ProcessMode.SEQUENCE).frame.pixels for frame in frames]
+    pending = [together.begin_batch(frames[n : n + 8], ProcessMode.SEQUENCE) for n in (0, 8)]
+    styled = [
+        each for batch in pending if batch is not None for each in together.complete_batch(batch)
+    ]
+    assert [each.frame.index for each in styled] == list(range(16))
+    assert {each.batch for each in styled} == {8}
+    exact = network == "full" and torch.cuda.get_device_capability() == (9, 0)
+    for each, one in zip(styled, expected, strict=True):
+        apart = np.abs(each.frame.pixels.astype(int) - one)
+        assert apart.max() <= (0 if exact else 2)

@@ -9,6 +9,7 @@ int stub_version = 12000;  // that the driver claims, for the tests to change
 static struct {
     const char* name;
     int shared_bytes;
+    int carveout;
 } kernels[MOST_KERNELS];
 static size_t kernel_count;
 
@@ -37,12 +38,20 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
                               CUdevice device) {
-    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || device)
+    if (device) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && value <= 100) {
+        kernels[(size_t)kernel - 1].carveout = value;
+        return CUDA_SUCCESS;
+    }
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         return CUDA_ERROR_INVALID_VALUE;
     if (value > 232448) return CUDA_ERROR_INVALID_VALUE;
     kernels[(size_t)kernel - 1].shared_bytes = value;
     return CUDA_SUCCESS;
 }
+
+// The carveout that a kernel prefers, in percent; 0 where nobody asked.
+int stub_carveout(CUkernel kernel) { return kernels[(size_t)kernel - 1].carveout; }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void** args,
                           void** extra) {

@@ -49,5 +49,13 @@ def test_more_shared_memory_than_the_gpu_has_is_one_sentence(driver):
         driver.kernel(library, "k", 0, 232_449)
 
 
+def test_a_kernel_that_overlaps_others_has_its_memory_split_as_theirs(driver, stub):
+    library = driver.load(b"image", "the image")
+    stub.stub_carveout.argtypes = [ctypes.c_void_p]
+    for all_shared, percent in ((False, 0), (True, 100)):
+        kernel = driver.kernel(library, "k", 0, 1000, all_shared=all_shared)
+        assert stub.stub_carveout(kernel) == percent
+
+
 def test_errors_are_told_without_a_number():
     assert all(not any(c.isdigit() for c in text) for text in ERRORS.values())

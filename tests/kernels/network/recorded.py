@@ -36,7 +36,7 @@ def calls(told: abi.Abi) -> Iterator[Call]:
     yield from _sm90(told.sm90)
     yield from _sm80(told.sm80, networks["lite"])
     first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
-    yield Call("styleforge_sm80_first", (len(networks), 0, False, first, 7, 1))
+    yield Call("styleforge_sm80_first", (len(networks), False, 0, False, first, 7, 1))
     yield Call("styleforge_sm80_last", (len(networks), False, 0, False, last, 7, 1))
 
 
@@ -52,11 +52,11 @@ def _sm80(told: abi.Sm80, network: abi.Sm80Network) -> Iterator[Call]:
     yield Call("styleforge_sm80_conv", (kinds, 0, filled(abi.Sm80ConvParams()), 7, 1))
     for dtype, in_bytes, grid in itertools.product(told.dtypes.values(), (False, True), grids):
         first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
-        yield Call("styleforge_sm80_first", (network.number, dtype, in_bytes, first, *grid))
-        for small in (False, True):
-            yield Call(
-                "styleforge_sm80_last", (network.number, small, dtype, in_bytes, last, *grid)
-            )
+        for small, (layer, params) in itertools.product(
+            (False, True), (("first", first), ("last", last))
+        ):
+            arguments = network.number, small, dtype, in_bytes, params, *grid
+            yield Call(f"styleforge_sm80_{layer}", arguments)
 
 
 def _sm90(told: abi.Sm90) -> Iterator[Call]:

@@ -82,7 +82,10 @@ def test_the_layers_fit_into_the_shared_memory_that_is_required(described):
         small = [convs.get(f"{role}_small", conv) for role, conv in convs.items()]
         for layers, required in (
             ([network.first, network.last, *convs.values()], network.required_shared_bytes),
-            ([network.first, network.last_small, *small], network.required_shared_bytes_small),
+            (
+                [network.first_small, network.last_small, *small],
+                network.required_shared_bytes_small,
+            ),
         ):
             assert max(layer.occupied_bytes for layer in layers) <= required
             assert all(layer.shared_bytes < layer.occupied_bytes for layer in layers)

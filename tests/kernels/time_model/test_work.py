@@ -100,10 +100,7 @@ def layer_of(told: abi.Abi, name: str, backend: str, one: Work) -> Any:
         layers: Any = told.sm90.precisions["fp16"]
     else:
         layers = told.sm80.networks[name]
-    kernel = one.kernel
-    if kernel == "last" and backend == "sm80-small":
-        kernel = "last_small"
-    return layers.convs.get(kernel) or getattr(layers, kernel)
+    return layers.convs.get(one.kernel) or getattr(layers, one.kernel)
 
 
 def test_layers_for_less_shared_memory_do_with_100_kb_on_every_card():

@@ -69,9 +69,9 @@ class Event:
 
 def style(styler, frame, finish, mark=lambda _: None):
     """Submit a frame and wait for its picture."""
-    picture, broken = styler.submit(frame, finish, mark).wait()
-    assert not broken
-    return picture
+    (picture,) = styler.submit([frame], finish, mark).wait()
+    assert not picture.broken
+    return picture.pixels
 
 
 def trained() -> dict[str, torch.Tensor]:
@@ -82,10 +82,10 @@ def trained() -> dict[str, torch.Tensor]:
     return state
 
 
-def plan(height: int, width: int) -> LayerwisePlan:
+def plan(height: int, width: int, samples: int = 1) -> LayerwisePlan:
     layers = TransformerNetBaseline(**CONFIG).requires_grad_(False)
     made = LayerwisePlan(
-        layers, trained(), (1, height, width), torch.float32, torch.device("cpu"),
+        layers, trained(), (samples, height, width), torch.float32, torch.device("cpu"),
         native=False,
     )  # fmt: skip
     replay = made.replay
@@ -140,14 +140,14 @@ def test_a_stream_becomes_what_the_cpu_makes_of_it(config, size, kernels):
 def test_a_finished_frame_is_finished_again_with_other_options(kernels):
     styler = FrameStyler(kernels, FRAME, plan(48, 80))
     (frame,) = frames(1)
-    submission = styler.submit(frame, Finish(), lambda _: None)
-    first, _ = submission.wait()
+    submission = styler.submit([frame], Finish(), lambda _: None)
+    (first,) = submission.wait()
     kernels.launched.clear()
-    again, _ = styler.finish_again(submission, Finish(strength=0.0)).wait()
-    assert (again == frame).all()
+    (again,) = styler.finish_again(submission, Finish(strength=0.0)).wait()
+    assert (again.pixels == frame).all()
     assert kernels.launched == ["frame_finish"]
-    again, _ = styler.finish_again(submission, Finish()).wait()
-    assert (again == first).all()
+    (again,) = styler.finish_again(submission, Finish()).wait()
+    assert (again.pixels == first.pixels).all()
 
 
 @torch.inference_mode()
@@ -156,11 +156,50 @@ def test_frames_that_overlap_have_buffers_of_their_own(kernels):
     alone = [style(FrameStyler(kernels, FRAME, plan(48, 80)), each, finish) for each in frames(5)]
     styler, under_way, pictures = FrameStyler(kernels, FRAME, plan(48, 80)), [], []
     for frame in frames(5):
-        under_way.append(styler.submit(frame, finish, lambda _: None))
+        under_way.append(styler.submit([frame], finish, lambda _: None))
         if len(under_way) == frame_styler.DEPTH:
-            pictures.append(under_way.pop(0).wait()[0])
-    pictures += [submission.wait()[0] for submission in under_way]
-    assert all((a == b).all() for a, b in zip(alone, pictures, strict=True))
+            pictures += under_way.pop(0).wait()
+    pictures += [picture for submission in under_way for picture in submission.wait()]
+    assert all((a == b.pixels).all() for a, b in zip(alone, pictures, strict=True))
+
+
+@pytest.mark.parametrize("size", [FRAME, (48, 80)], ids=["the same size", "half the size"])
+@pytest.mark.parametrize(
+    "finish",
+    [
+        Finish(),
+        Finish(strength=0.5, keep_colors=True, guided=True),
+        Finish(strength=0.5, smoothing=0.8, guided=True),
+    ],
+    ids=["plain", "mixed", "smoothed"],
+)
+@torch.inference_mode()
+def test_a_batch_becomes_what_its_frames_become_one_after_another(finish, size, kernels):
+    given, screen = list(frames(6)), (24, 40)
+    single, batches = FrameStyler(kernels, FRAME, plan(*size)), []
+    alone = [
+        picture
+        for frame in given
+        for picture in single.submit([frame], finish, lambda _: None, screen).wait()
+    ]
+    styler, marks = FrameStyler(kernels, FRAME, plan(*size, samples=3)), []
+    for batch in (given[:3], given[3:]):
+        batches.append(styler.submit(batch, finish, marks.append, screen))
+    assert marks == 2 * MARKS
+    together = [picture for submission in batches for picture in submission.wait()]
+    for one, other in zip(alone, together, strict=True):
+        # PyTorch's convolutions of a batch may add up in another order.
+        assert np.abs(one.pixels.astype(int) - other.pixels).max() <= 1
+        assert one.screen is not None
+        assert other.screen is not None
+        assert np.abs(one.screen.astype(int) - other.screen).max() <= 1
+
+
+@torch.inference_mode()
+def test_a_batch_of_another_number_of_frames_is_refused(kernels):
+    styler = FrameStyler(kernels, FRAME, plan(*FRAME, samples=2))
+    with pytest.raises(ValueError, match="zip"):
+        styler.submit(list(frames(3)), Finish(), lambda _: None)
 
 
 @torch.inference_mode()
@@ -168,12 +207,12 @@ def test_more_frames_than_there_are_buffers_for_are_refused(kernels):
     styler = FrameStyler(kernels, FRAME, plan(*FRAME))
     (frame,) = frames(1)
     submissions = [
-        styler.submit(frame, Finish(), lambda _: None) for _ in range(frame_styler.DEPTH)
+        styler.submit([frame], Finish(), lambda _: None) for _ in range(frame_styler.DEPTH)
     ]
     with pytest.raises(RuntimeError, match="2 frames are under way"):
-        styler.submit(frame, Finish(), lambda _: None)
+        styler.submit([frame], Finish(), lambda _: None)
     submissions[0].wait()
-    styler.submit(frame, Finish(), lambda _: None)
+    styler.submit([frame], Finish(), lambda _: None)
 
 
 @torch.inference_mode()
@@ -218,8 +257,22 @@ def test_a_broken_output_is_told(kernels):
     broken.set_weights(weights)
     styler = FrameStyler(kernels, FRAME, broken)
     (frame,) = frames(1)
-    _, told = styler.submit(frame, Finish(), lambda _: None).wait()
-    assert told
+    (picture,) = styler.submit([frame], Finish(), lambda _: None).wait()
+    assert picture.broken
+
+
+@torch.inference_mode()
+def test_a_broken_output_in_a_batch_is_told_of_its_frame_alone(kernels):
+    made = plan(48, 80, samples=2)
+    styler, replay = FrameStyler(kernels, FRAME, made), made.replay
+
+    def broken(mark=None):
+        replay(mark)
+        made.ranges[1] = torch.tensor([0, 0, 7])
+
+    made.replay = broken
+    submission = styler.submit(list(frames(2)), Finish(), lambda _: None)
+    assert [picture.broken for picture in submission.wait()] == [False, True]
 
 
 def test_the_memory_of_large_pictures_is_not_pinned():
@@ -253,11 +306,12 @@ def test_what_a_window_paints_is_the_displayed_picture(size, kernels):
     styler = FrameStyler(kernels, FRAME, plan(48, 80))
     given = list(frames(3))
     for frame in given:
-        submission = styler.submit(frame, Finish(strength=0.5), lambda _: None, size)
-        picture, _ = submission.wait()
-        expected = fit_to(picture, (size[1], size[0]), np.empty((0, 0, 3), np.uint8))
-        assert submission.screen is not None
-        blue_green_red = submission.screen[..., :3].astype(int)
+        submission = styler.submit([frame], Finish(strength=0.5), lambda _: None, size)
+        (picture,) = submission.wait()
+        expected = fit_to(picture.pixels, (size[1], size[0]), np.empty((0, 0, 3), np.uint8))
+        assert picture.screen is not None
+        blue_green_red = picture.screen[..., :3].astype(int)
         assert np.abs(blue_green_red - expected[..., ::-1]).max() <= 1
-        assert (submission.screen[..., 3] == 255).all()
-    assert styler.submit(given[0], Finish(), lambda _: None).screen is None
+        assert (picture.screen[..., 3] == 255).all()
+    (picture,) = styler.submit([given[0]], Finish(), lambda _: None).wait()
+    assert picture.screen is None

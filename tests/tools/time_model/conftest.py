@@ -14,7 +14,7 @@ from tools.time_model.measure import CASES, Case
 
 CONSTANTS = {
     "sm80": Constants(2.0, 900.0, 0.8, 300.0, 0.2, 0.9),
-    "sm80-small": Constants(3.0, 2000.0, 0.4, 150.0, 0.0, 0.9),
+    "sm80-small": Constants(3.0, 2000.0, 0.4, 150.0, 0.3, 0.9),
     "sm90": Constants(4.0, 0.0, 0.2, 80.0, 0.0, 0.9),
 }
 MakeReport = Callable[..., dict[str, Any]]

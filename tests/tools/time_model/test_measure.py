@@ -91,7 +91,7 @@ def test_padded_blocks_share_a_multiprocessor_as_on_a_card_with_less_memory(shar
         wanted = max(1, limit // before["occupied_bytes"])
         assert WHOLE // (after["shared_bytes"] + beside) == wanted
     networks = calibration().traits.sm80.networks.values()
-    assert count == sum(len(network.convs) + 3 for network in networks)
+    assert count == sum(len(network.convs) + 4 for network in networks)
 
 
 def layers_of(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[Any, Any]]:

@@ -1,0 +1,6 @@
+"""`styleforge stylize`, see `command`."""
+
+from __future__ import annotations
+
+from app.commands.stylize.command import add_parser as add_parser
+from app.commands.stylize.command import run as run

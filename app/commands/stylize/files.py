@@ -1,0 +1,75 @@
+"""Reads one picture and writes its result, on any thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.commands.stylize.jobs import Job
+from app.engine.result import StyledFrame
+from app.errors import StyleForgeError
+from app.export.image_metadata import image_metadata
+from app.frame import Frame
+from utils.images.opening import ImageError
+from utils.images.reading import read_picture
+from utils.images.writing import KEEPS_ALPHA, write_pixels
+from utils.text import printable
+
+# What ends one picture, while the others go on.
+FAULTS = (StyleForgeError, ImageError, OSError)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A picture that was read.
+
+    Attributes:
+        job: Its file, and that of its result.
+        frame: Its pixels.
+        loss: What was lost by reading it, as a clause; "" if nothing was.
+    """
+
+    job: Job
+    frame: Frame
+    loss: str
+
+
+def read(job: Job) -> Picture:
+    """Read the picture of a job.
+
+    Raises:
+        ImageError: It cannot be read.
+    """
+    picture = read_picture(job.source)
+    return Picture(job, Frame(picture.pixels, alpha=picture.alpha), picture.loss)
+
+
+def write(picture: Picture, styled: StyledFrame, size: int | None) -> str:
+    """Write the result of a picture, completely or not at all.
+
+    Args:
+        picture: The picture.
+        styled: Its result.
+        size: The long side of the network's input that was asked for; None for automatic.
+
+    Returns:
+        A remark for the user, which may be empty.
+
+    Raises:
+        ImageError: The result cannot be written.
+        OSError: The folder cannot be written.
+    """
+    job, frame = picture.job, picture.frame
+    job.target.parent.mkdir(parents=True, exist_ok=True)
+    write_pixels(job.target, styled.frame.pixels, image_metadata(styled), alpha=frame.alpha)
+    limitations = [picture.loss] if picture.loss else []
+    if frame.alpha is not None and job.target.suffix.lower() not in KEEPS_ALPHA:
+        limitations.append("its transparent parts became white, since JPEG has no transparency")
+    used = styled.config.size
+    if size is None and used is not None and used < max(frame.width, frame.height):
+        width, height = styled.size
+        limitations.append(
+            f"{frame.width}x{frame.height} is large; it was stylized at "
+            f"{width}x{height} and scaled back (--size changes that)"
+        )
+    named = f"{printable(job.source.name)}: " if limitations else ""
+    return named + "; ".join(limitations)

@@ -1,0 +1,66 @@
+"""What the engine knows of a frame between the network and the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.engine.config import EngineConfig
+from app.engine.display_path import Submitted
+from app.engine.network_pool import Rendering
+from app.engine.post.blending import Pixels
+from app.engine.process_mode import ProcessMode
+from app.engine.resolution import Sizes
+from app.engine.style_weights import ActiveWeights
+from app.frame import Frame
+from models.precision import Precision
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inferred:
+    """The output of the networks for a frame, from which `Engine.finish` makes the result.
+
+    Attributes:
+        frame: The input.
+        config: The config at the time.
+        mode: How much time the frame may take.
+        precision: What was computed in, which may differ from the config's.
+        active: The weights.
+        sizes: The (width, height) of the networks' inputs.
+        inputs: The frame scaled to each of the sizes, the larger first; none where it was scaled
+            on the GPU.
+        renderings: The output of each network that ran, by its key in VARIANTS.
+        resize_ms: How long scaling the frame took.
+    """
+
+    frame: Frame
+    config: EngineConfig
+    mode: ProcessMode
+    precision: Precision
+    active: ActiveWeights
+    sizes: Sizes
+    inputs: tuple[Pixels, ...]
+    renderings: dict[str, Rendering]
+    resize_ms: float
+
+    @property
+    def rendering(self) -> Rendering:
+        """The output of the network in the config."""
+        return self.renderings[self.config.kernels]
+
+    @property
+    def smoothed(self) -> bool:
+        """Whether the result is smoothed over time."""
+        return self.mode.has_history and self.config.smoothing > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pending:
+    """Frames under way on the GPU as one batch, of which `Engine.complete` makes the result.
+
+    Attributes:
+        batch: What is known of each, without the output.
+        submitted: What is computed.
+    """
+
+    batch: tuple[Inferred, ...]
+    submitted: Submitted

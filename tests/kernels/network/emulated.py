@@ -1,0 +1,99 @@
+"""The kernels of network_sm80.cu on the CPU, compiled for the host over emulator.h.
+
+They are launched as on a GPU, by the network's own launchers, on tensors of the CPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from collections.abc import Callable, Iterable
+from ctypes import Structure, byref, c_char_p, c_int
+from pathlib import Path
+from typing import Any
+
+from kernels.jit import toolchain
+from kernels.jit.libraries import FOLDER
+
+HERE = Path(__file__).parent
+SOURCE = "network_sm80.cu"
+# What a C++ compiler for the host cannot read, and what it reads instead.
+REWRITTEN = {
+    r"extern __shared__ __align__\(\d+\) unsigned char shared\[\];": (
+        "unsigned char* const shared = emulator::shared_memory;"
+    ),
+    r"#ifdef __CUDACC__": "#if 1 //",
+}
+MAIN = """\
+#include "emulated_ptx.h"
+#include "{source}"
+
+using Launcher = int (*)(const void*, const int (&)[3], int, int, bool);
+
+template <auto kernel>
+int launch(const void* params, const int (&grid)[3], int threads, int shared, bool in_turn) {{
+    return emulator::launch(kernel, params, grid, threads, shared, in_turn);
+}}
+
+static const Launcher launchers[] = {{{launchers}}};
+
+extern "C" const char* emulated_launch(int kernel, const void* params, int x, int y, int z,
+                                       int threads, int shared, int in_turn) {{
+    const int grid[3] = {{x, y, z}};
+    launchers[kernel](params, grid, threads, shared, in_turn != 0);
+    return emulator::failure.c_str();
+}}
+"""
+
+
+class EmulatedLibrary:
+    """In place of a DriverLibrary.
+
+    Attributes:
+        launched: The names of the kernels that ran.
+        in_turn: The order of a block's threads, see emulator.h.
+    """
+
+    def __init__(self, built: Path, kernels: Iterable[str]) -> None:
+        self._launch: Callable[..., bytes] = ctypes.CDLL(str(built)).emulated_launch
+        self._launch.restype = c_char_p  # pyright: ignore[reportFunctionMemberAccess]
+        self._numbers = {name: number for number, name in enumerate(kernels)}
+        self.launched: set[str] = set()
+        self.in_turn = False
+
+    def kernel(
+        self, source: str, name: str, threads: int, shared_bytes: int = 0, *, overlap: bool = False
+    ) -> Callable[[tuple[int, int, int], Any, Structure], int]:
+        assert source == SOURCE
+        number = self._numbers[name]
+
+        def launch(grid: tuple[int, int, int], _stream: Any, params: Structure) -> int:
+            self.launched.add(name)
+            numbers = map(c_int, (*grid, threads, shared_bytes, self.in_turn))
+            failure = self._launch(number, byref(params), *numbers).decode()
+            assert not failure, f"{name}: {failure}"
+            return 0
+
+        return launch
+
+
+def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> Path:
+    """Compile kernels, by their names in C++, into `folder`; BuildError without a compiler."""
+    for path in (*FOLDER.glob("include/**/*.cuh"), FOLDER / SOURCE):
+        text = path.read_text("utf-8")
+        for pattern, instead in REWRITTEN.items():
+            text = re.sub(pattern, instead, text)
+        copy = folder / path.relative_to(FOLDER)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text)
+    (folder / "include/common/ptx.cuh").write_text('#include "emulated_ptx.h"\n')
+    launchers = ", ".join(f"launch<&{name}>" for name in kernels)
+    main, built = folder / "main.cpp", folder / "emulated.so"
+    main.write_text(MAIN.format(source=SOURCE, launchers=launchers))
+    flags = ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
+    includes = [f"-I{path}" for path in (folder, HERE, *headers)]
+    command = [toolchain.toolchain().compiler, *flags, *includes, "-o", str(built), str(main)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return built

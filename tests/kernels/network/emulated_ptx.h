@@ -1,0 +1,66 @@
+// In place of include/common/ptx.cuh: the same functions, as PTX defines them.
+#pragma once
+
+#include "emulator.h"
+#include "include/common/convert.cuh"
+
+namespace styleforge {
+
+inline uint32_t smem_address(const void* pointer) {
+    return static_cast<const unsigned char*>(pointer) - emulator::shared_memory;
+}
+
+inline void cp_async_16B(uint32_t to, const void* from) {
+    emulator::at(to);
+    if (reinterpret_cast<uintptr_t>(from) % 16 != 0) emulator::fail("a copy is not aligned");
+    emulator::self().copies.push_back({to, from});
+}
+
+inline void cp_async_commit() {
+    emulator::self().groups.push_back(emulator::self().copies);
+    emulator::self().copies.clear();
+}
+
+template <int kPending>
+inline void cp_async_wait() {
+    auto& groups = emulator::self().groups;
+    for (size_t i = 0; i + kPending < groups.size(); ++i) {
+        for (const auto& copy : groups[i]) memcpy(emulator::at(copy.to), copy.from, 16);
+        groups[i].clear();
+    }
+    if (emulator::in_turn) emulator::wait(emulator::State::kPauses);
+}
+
+inline void ldmatrix_x4(uint32_t (&to)[4], uint32_t from) {
+    const uint32_t address[1] = {from};
+    const auto& rows = emulator::exchange(address);
+    const int lane = threadIdx.x % 32;
+    for (int matrix = 0; matrix < 4; ++matrix)
+        memcpy(&to[matrix], emulator::at(rows[matrix * 8 + lane / 4][0]) + lane % 4 * 4, 4);
+}
+
+// Element k % 2 of a word. Values are looked up: converting them takes ten times as long.
+template <typename T>
+float element(uint32_t word, int k) {
+    static const std::vector<float> values = [] {
+        std::vector<float> all(1 << 16);
+        for (uint32_t bits = 0; bits < all.size(); ++bits) all[bits] = Pair<T>::unpack(bits).x;
+        return all;
+    }();
+    return values[k % 2 ? word >> 16 : word & 0xffff];
+}
+
+template <typename T>
+inline void mma_m16n8k16(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    const uint32_t own[6] = {a[0], a[1], a[2], a[3], b0, b1};
+    const auto& all = emulator::exchange(own);
+    const int lane = threadIdx.x % 32;
+    for (int i = 0; i < 4; ++i) {
+        const int half = i / 2, row = lane / 4, column = lane % 4 * 2 + i % 2;
+        for (int k = 0; k < 16; ++k)
+            acc[i] += element<T>(all[row * 4 + k % 8 / 2][half + k / 8 * 2], k) *
+                      element<T>(all[column * 4 + k % 8 / 2][4 + k / 8], k);
+    }
+}
+
+}  // namespace styleforge

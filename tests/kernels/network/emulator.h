@@ -1,0 +1,239 @@
+// What network_sm80.cu needs of CUDA, on the CPU: a block of threads at a time, each on a stack of
+// its own. A warp goes on until all its threads wait, at a barrier of the block or for one another.
+// Shared memory starts as NaN, and an asynchronous copy happens as late as it may: when its thread
+// waits for it. So what is read too early, or was never written, shows in the picture.
+//
+// There are two orders. By default warps run as far ahead as they can, which shows barriers that are
+// missing. In turn, the last warp is first, and a thread whose copies arrived lets the others come as
+// far: what two threads write then shows.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#undef __device__
+#undef __host__
+#undef __global__
+#undef __shared__
+#undef __align__
+#undef __forceinline__
+#undef __launch_bounds__
+#define __device__
+#define __host__
+#define __global__
+#define __shared__ static  // blocks run one after another
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+
+using std::max;
+using std::min;
+
+namespace emulator {
+
+enum class State { kReady, kPauses, kWaitsForWarp, kWaitsForBlock, kEnded };
+
+struct Copy {
+    uint32_t to;
+    const void* from;
+};
+
+struct Thread {
+    ucontext_t context;  // where it begins
+    jmp_buf place;       // where it goes on: a jump takes no system call, unlike a context
+    bool started;
+    std::vector<char> stack = std::vector<char>(128 * 1024);
+    State state;
+    unsigned exchanges;  // with the other threads of its warp, so far
+    std::vector<Copy> copies;
+    std::vector<std::vector<Copy>> groups;
+};
+
+constexpr int kMostThreads = 1024, kLanes = 32;
+using Words = std::array<std::array<uint32_t, 8>, kLanes>;  // what each lane gives
+
+inline std::vector<Thread> threads(kMostThreads);
+inline Words exchanged[kMostThreads / kLanes][2];
+inline jmp_buf scheduler;
+inline std::function<void()> body;
+inline std::string failure;
+inline unsigned char* shared_memory;
+inline size_t shared_bytes;
+inline bool in_turn;
+inline uint3 thread_index, block_index, grid_size, block_size;
+
+inline Thread& self() { return threads[thread_index.x]; }
+
+inline void wait(State state) {
+    Thread& thread = self();
+    thread.state = state;
+    if (_setjmp(thread.place) == 0) _longjmp(scheduler, 1);
+}
+
+inline void go_on(Thread& thread) {
+    if (_setjmp(scheduler) != 0) return;
+    if (thread.started) _longjmp(thread.place, 1);
+    thread.started = true;
+    setcontext(&thread.context);
+}
+
+// Ends the launch; the thread is never resumed.
+inline void fail(const char* what) {
+    if (failure.empty()) failure = what;
+    wait(State::kEnded);
+}
+
+inline void run_thread() {
+    body();
+    for (const auto& group : self().groups)
+        if (!group.empty()) fail("a copy was never waited for");
+    wait(State::kEnded);
+}
+
+// Runs the threads of a warp until none can go on by itself.
+inline void run_warp(int warp) {
+    const int begin = warp * kLanes, end = begin + kLanes;
+    for (int waiting = kLanes; waiting == kLanes;) {
+        for (int i = begin; i < end; ++i) {
+            if (threads[i].state != State::kReady) continue;
+            thread_index.x = i;
+            go_on(threads[i]);
+            if (!failure.empty()) return;
+        }
+        waiting = 0;
+        bool pauses = false;
+        for (int i = begin; i < end; ++i) {
+            waiting += threads[i].state == State::kWaitsForWarp;
+            pauses = pauses || threads[i].state == State::kPauses;
+        }
+        if (waiting == kLanes)
+            for (int i = begin; i < end; ++i) threads[i].state = State::kReady;
+        else if (waiting != 0 && !pauses)
+            failure = "some threads of a warp wait for the others, which went another way";
+    }
+}
+
+inline void run_block(int count) {
+    memset(shared_memory, 0xff, shared_bytes);
+    for (int i = 0; i < count; ++i) {
+        Thread& thread = threads[i];
+        getcontext(&thread.context);
+        thread.context.uc_stack.ss_sp = thread.stack.data();
+        thread.context.uc_stack.ss_size = thread.stack.size();
+        thread.context.uc_link = nullptr;
+        makecontext(&thread.context, run_thread, 0);
+        thread.state = State::kReady, thread.started = false, thread.exchanges = 0;
+        thread.copies.clear(), thread.groups.clear();
+    }
+    for (int ended = 0; ended < count;) {
+        const int warps = count / kLanes;
+        for (int i = 0; i < warps && failure.empty(); ++i) run_warp(in_turn ? warps - 1 - i : i);
+        if (!failure.empty()) return;
+        ended = 0;
+        bool pauses = false;
+        for (int i = 0; i < count; ++i) {
+            ended += threads[i].state == State::kEnded;
+            pauses = pauses || threads[i].state == State::kPauses;
+        }
+        if (ended != 0 && ended < count && !pauses)
+            failure = "some threads ended, others are at a barrier";
+        if (!failure.empty()) return;
+        for (int i = 0; i < count; ++i) {
+            State& state = threads[i].state;
+            if (state == State::kPauses || (state == State::kWaitsForBlock && !pauses))
+                state = State::kReady;
+        }
+    }
+}
+
+// Gives `words` to the other threads of the warp; what all of them gave.
+template <size_t kCount>
+const Words& exchange(const uint32_t (&words)[kCount]) {
+    Words& all = exchanged[thread_index.x / kLanes][self().exchanges++ % 2];
+    std::copy(words, words + kCount, all[thread_index.x % kLanes].begin());
+    wait(State::kWaitsForWarp);
+    return all;
+}
+
+// 16 bytes of shared memory.
+inline unsigned char* at(uint32_t address) {
+    if (address % 16 != 0 || address + 16 > shared_bytes) fail("an address is not in shared memory");
+    return shared_memory + address;
+}
+
+template <typename P>
+int launch(void (*kernel)(P), const void* params, const int (&grid)[3], int count, int shared,
+           bool takes_turns) {
+    std::vector<unsigned char> memory(shared + 128);
+    const auto from = reinterpret_cast<uintptr_t>(memory.data());
+    shared_memory = reinterpret_cast<unsigned char*>((from + 127) / 128 * 128);
+    shared_bytes = shared, in_turn = takes_turns, failure.clear();
+    body = [=] { kernel(*static_cast<const P*>(params)); };
+    grid_size = {unsigned(grid[0]), unsigned(grid[1]), unsigned(grid[2])};
+    block_size = {unsigned(count), 1, 1};
+    for (block_index.z = 0; block_index.z < grid_size.z; ++block_index.z)
+        for (block_index.y = 0; block_index.y < grid_size.y; ++block_index.y)
+            for (block_index.x = 0; block_index.x < grid_size.x; ++block_index.x)
+                if (failure.empty()) run_block(count);
+    return failure.empty() ? 0 : 1;
+}
+
+}  // namespace emulator
+
+#define threadIdx emulator::thread_index
+#define blockIdx emulator::block_index
+#define gridDim emulator::grid_size
+#define blockDim emulator::block_size
+
+inline void __syncthreads() { emulator::wait(emulator::State::kWaitsForBlock); }
+inline void __threadfence() {}
+
+template <typename V>
+V __shfl_xor_sync(unsigned, V value, int step) {
+    static_assert(sizeof(V) == 4);
+    uint32_t word[1];
+    memcpy(word, &value, 4);
+    memcpy(&value, &emulator::exchange(word)[threadIdx.x % 32 ^ step], 4);
+    return value;
+}
+inline bool __all_sync(unsigned, bool holds) {
+    const uint32_t word[1] = {holds};
+    const auto& all = emulator::exchange(word);
+    return std::all_of(all.begin(), all.end(), [](const auto& words) { return words[0] != 0; });
+}
+
+template <typename V>
+V __ldcg(const V* from) {
+    return *from;
+}
+template <typename V>
+V __ldg(const V* from) {
+    return *from;
+}
+inline unsigned atomicInc(unsigned* at, unsigned most) {
+    const unsigned old = *at;
+    *at = old >= most ? 0 : old + 1;
+    return old;
+}
+inline void atomicMin(int* at, int value) { *at = min(*at, value); }
+inline void atomicMax(int* at, int value) { *at = max(*at, value); }
+inline void atomicOr(int* at, int value) { *at |= value; }
+
+inline int __float_as_int(float value) {
+    int bits;
+    memcpy(&bits, &value, 4);
+    return bits;
+}
+inline float rsqrtf(float value) { return 1 / sqrtf(value); }

@@ -1,0 +1,157 @@
+"""Thread by thread on the CPU, the kernels of network_sm80.cu paint what PyTorch paints.
+
+What it cannot show: that blocks run at once, and how fast anything is.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from ctypes import c_void_p
+from dataclasses import replace
+
+import pytest
+import torch
+
+from kernels.driver.compiling import sources_of
+from kernels.driver.driver import Driver
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import LIBRARIES
+from kernels.network import launchers, sm80
+from kernels.network.gpu import Gpu
+from kernels.network.launchers import Network
+from kernels.network.shapes import WITH_KERNELS
+from kernels.network.sm80 import Sm80Plan
+from kernels.self_test.network import _reference, random_weights
+from tests.kernels.driver import stubs
+from tests.kernels.driver.standins import write_images
+from tests.kernels.network.emulated import SOURCE, EmulatedLibrary, compiled
+
+pytestmark = pytest.mark.slow
+
+SHAPE = 2, 21, 38  # pictures, height, width: nothing is a multiple of a tile
+BLOCKS = 2
+LEAST_DB = {torch.float16: 55, torch.bfloat16: 37}
+# Network, dtype, whether with the layers that need less shared memory, whether with wide tiles.
+CASES = [
+    ("lite", torch.float16, False, False),
+    ("lite", torch.float16, False, True),
+    ("lite", torch.bfloat16, False, False),
+    ("full", torch.float16, False, False),
+    ("full", torch.float16, False, True),
+    ("full", torch.float16, True, False),
+]
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def names(description):
+    sources = {source.name: source for source in sources_of(LIBRARIES["network"], description)}
+    return sources[SOURCE].kernels
+
+
+@pytest.fixture(scope="module")
+def built(names, tmp_path_factory):
+    headers = stubs.headers()
+    try:
+        return compiled(tmp_path_factory.mktemp("emulated"), names, headers)
+    except BuildError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def emulated(built, names, monkeypatch):
+    library = EmulatedLibrary(built, names)
+    monkeypatch.setattr(launchers, "DriverLibrary", lambda *_: library)
+    monkeypatch.setattr(torch.cuda, "device", lambda _device: nullcontext())
+    return library
+
+
+@pytest.fixture
+def network(emulated, description, stub_path, tmp_path):
+    images, driver = write_images("network", description, tmp_path), Driver(str(stub_path))
+    return Network(images, tmp_path, (9, 0), 0, driver)
+
+
+@pytest.fixture
+def plan_of(network, monkeypatch):
+    # Few multiprocessors, so that a block takes tile after tile.
+    gpu = Gpu((8, 0), 166_912, 167_936, 1)
+    monkeypatch.setattr(Gpu, "of", lambda _device: gpu)
+
+    def made(name, dtype, *, small=False, wide=False):
+        monkeypatch.setattr(sm80, "COST_OF_WIDE_TILE", 0 if wide else math.inf)
+        shape = replace(WITH_KERNELS[name], num_residual_blocks=BLOCKS)
+        weights = random_weights(shape, torch.Generator().manual_seed(0))
+        # Pictures from dark to bright.
+        weights["deconv3.conv2d.weight"] *= 120
+        weights["deconv3.conv2d.bias"] += 100
+        return Sm80Plan(weights, shape, SHAPE, dtype, CPU, network, small), weights
+
+    return made
+
+
+def frames() -> torch.Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randint(0, 256, (*SHAPE, 3), dtype=torch.uint8, generator=generator)
+
+
+def run(plan: Sm80Plan, in_bytes: bool) -> None:
+    plan.frames.copy_(frames())
+    plan._x.copy_(frames())
+    for step in plan.steps():
+        step(c_void_p(), in_bytes)
+
+
+def exact(weights: dict[str, torch.Tensor]) -> torch.Tensor:
+    doubled = {name: weight.double() for name, weight in weights.items()}
+    return _reference(doubled, BLOCKS, frames().permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+
+
+@pytest.mark.parametrize(("name", "dtype", "small", "wide"), CASES, ids=str)
+@torch.inference_mode()
+def test_a_network_is_right_to_its_rounding(plan_of, emulated, name, dtype, small, wide):
+    plan, weights = plan_of(name, dtype, small=small, wide=wide)
+    run(plan, False)
+    expected = exact(weights)
+    error = float((plan._y.double() - expected).square().mean() / expected.square().mean())
+    assert -10 * math.log10(error) > LEAST_DB[dtype]
+    assert any("Wide" in kernel for kernel in emulated.launched) == wide
+    assert any("Small" in kernel for kernel in emulated.launched) == small
+
+
+@torch.inference_mode()
+def test_bytes_are_the_rounded_picture_and_its_range_is_told(plan_of):
+    plan, _ = plan_of("lite", torch.float16)
+    run(plan, False)
+    run(plan, True)
+    painted = plan._y.float()
+    assert painted.min() < 0 < 255 < painted.max()
+    assert (plan.pictures.float() - painted.clamp(0, 255)).abs().max() <= 0.51
+    told = [value if value >= 0 else value ^ 0x7FFFFFFF for value in plan.ranges[0, :2].tolist()]
+    low, high = torch.tensor(told, dtype=torch.int32).view(torch.float32).tolist()
+    assert low == pytest.approx(float(painted[0].min()), rel=1e-3)
+    assert high == pytest.approx(float(painted[0].max()), rel=1e-3)
+
+
+@torch.inference_mode()
+def test_the_order_of_warps_and_earlier_runs_change_no_bit(plan_of, emulated):
+    plan, _ = plan_of("lite", torch.float16)
+    run(plan, False)
+    first = plan._y.clone()
+    emulated.in_turn = True
+    run(plan, False)
+    assert torch.equal(plan._y, first)
+
+
+@torch.inference_mode()
+def test_other_weights_are_followed(plan_of):
+    plan, weights = plan_of("lite", torch.float16)
+    run(plan, False)
+    before = plan._y.clone()
+    plan.set_weights({name: weight * 0.9 for name, weight in weights.items()})
+    run(plan, False)
+    assert not torch.equal(plan._y, before)
+    plan.set_weights(weights)
+    run(plan, False)
+    assert torch.equal(plan._y, before)
