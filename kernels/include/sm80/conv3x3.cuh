@@ -57,8 +57,8 @@ struct PatchChunk {
         j = S::kUpsample ? clamp_index(j, p.width) : reflect_index(j, p.width);
         return (i * p.width + j) * (S::kCin / 8) + chunk * Pieces::kParts + own.part;
     }
-    __device__ __forceinline__ void copy(const ConvParams& p, const Pieces& own,
-                                         const uint4* plane, uint32_t slot) const {
+    __device__ __forceinline__ void copy(const ConvParams& p, const Pieces& own, const uint4* plane,
+                                         uint32_t slot) const {
 #pragma unroll
         for (int k = 0; k < Pieces::kCount; ++k)
             if (own.has(k))
@@ -71,14 +71,13 @@ struct PatchChunk {
     }
     __device__ __forceinline__ void load_affine(const Pieces& own, const float2* all,
                                                 float4 (&affine)[4]) const {
-        const auto* from =
-            reinterpret_cast<const float4*>(all + chunk * S::kChunk + own.part * 8);
+        const auto* from = reinterpret_cast<const float4*>(all + chunk * S::kChunk + own.part * 8);
 #pragma unroll
         for (int i = 0; i < 4; ++i) affine[i] = from[i];
     }
     __device__ __forceinline__ void normalize(const ConvParams& p, const Pieces& own, size_t plane,
-                                              unsigned char* slot, const float4 (&affine)[4],
-                                              int k, const uint4& add) const {
+                                              unsigned char* slot, const float4 (&affine)[4], int k,
+                                              const uint4& add) const {
         if (!own.has(k)) return;
         auto* value = reinterpret_cast<uint4*>(slot + own.offset + Pieces::place(k));
         const uint4 result = normalize_activate<T, kAdd>(*value, affine, add);
@@ -166,8 +165,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
     for (int i = 0; i < S::kTilesM; ++i) {
         const int q = warp_m * S::kRowsOfWarp + i * 16 + lane % 16;
         const int row = q / S::kTileW * S::kStride + phase / 2, column = q % S::kTileW + phase % 2;
-        a_from[i] = smem_address(slots) + (row * S::kSlotW + column) * S::kPixelBytes +
-                    lane / 16 * 16;
+        a_from[i] =
+            smem_address(slots) + (row * S::kSlotW + column) * S::kPixelBytes + lane / 16 * 16;
     }
     const uint32_t b_row = warp_n * S::kColumnsOfWarp + lane / 16 * 8 + lane % 8;
     const uint32_t b_turn = lane % 8 / (8 / (S::kChunk / 8));
@@ -208,14 +207,16 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
             load(0, 0);
 #pragma unroll
             for (int n = 0; n < S::kProductsOfChunk; ++n) {
-                                const int step = n / S::kProductsOfStep;
-                const bool begins = n % S::kProductsOfStep == 0, finishes = n % S::kProductsOfStep == S::kProductsOfStep - 1;
+                const int step = n / S::kProductsOfStep;
+                const bool begins = n % S::kProductsOfStep == 0,
+                           finishes = n % S::kProductsOfStep == S::kProductsOfStep - 1;
                 if (n == 0) {
                     if (more) next.copy(p, own, x, smem_address(next_slot));
                     if (S::kResident) cp_async_commit();
                 }
                 if (!S::kResident && finishes) {
-                    if (fetched < steps) fetch(fetched % S::kSteps, (step + S::kPrefetch) % S::kStages);
+                    if (fetched < steps)
+                        fetch(fetched % S::kSteps, (step + S::kPrefetch) % S::kStages);
                     ++fetched;
                     cp_async_commit();
                     cp_async_wait<S::kPrefetch - 1>();
@@ -229,15 +230,15 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                     for (int j = 0; j < S::kTilesN; ++j)
                         mma_m16n8k16<T>(acc[i][j], a[n % 2][i], b[n % 2][j / 2][j % 2 * 2],
                                         b[n % 2][j / 2][j % 2 * 2 + 1]);
-                // The pieces of the next chunk are normalized a few in each step.
-                // Pieces are normalized a few together: each time costs the latency of shared memory.
+                // Pieces of the next chunk are normalized a few together: each time costs the
+                // latency of shared memory.
                 constexpr int kSpread = S::kStepsOfChunk - S::kReady;
-                constexpr int kEach = Pieces::kCount <= 3 * kSpread
-                                          ? 3
-                                          : (Pieces::kCount + kSpread - 1) / kSpread;
+                constexpr int kEach =
+                    Pieces::kCount <= 3 * kSpread ? 3 : (Pieces::kCount + kSpread - 1) / kSpread;
                 constexpr int kTimes = (Pieces::kCount + kEach - 1) / kEach;
                 constexpr int kEvery = kSpread / kTimes;
-                const int time = (step - S::kReady) / kEvery, soon = (step + 1 - S::kReady) / kEvery;
+                const int time = (step - S::kReady) / kEvery,
+                          soon = (step + 1 - S::kReady) / kEvery;
                 if (begins && more) {
                     if (kAdd && step + 1 >= S::kReady && (step + 1 - S::kReady) % kEvery == 0) {
 #pragma unroll

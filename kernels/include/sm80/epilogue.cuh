@@ -31,7 +31,9 @@ struct OutputColumns {
 template <typename S>
 struct BlockMoments {
     static constexpr int kValues = S::kTilesN * 2;  // channels of a thread
-    static constexpr int kKept = kValues % 8 == 0 ? kValues / 8 : kValues % 4 == 0 ? kValues / 4 : kValues / 2;
+    static constexpr int kKept = kValues % 8 == 0   ? kValues / 8
+                                 : kValues % 4 == 0 ? kValues / 4
+                                                    : kValues / 2;
     float count = 0, mean[kKept] = {}, m2[kKept] = {};
 
     // `valid(i, half)` tells whether row `half * 8 + lane / 4` of product i is a pixel.
@@ -100,7 +102,8 @@ struct BlockMoments {
 
     // Called once by every thread of a block, with shared memory that is unused by then.
     __device__ __forceinline__ void write(const StatisticsParams& s, int sample, void* shared) {
-        constexpr int kWarps = S::kWarpsM * S::kWarpsN, kShares = kWarps * S::kColumnsOfWarp / S::kCout;
+        constexpr int kWarps = S::kWarpsM * S::kWarpsN,
+                      kShares = kWarps * S::kColumnsOfWarp / S::kCout;
         float4* moments = static_cast<float4*>(shared);  // [share][Cout]
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         const int warp_m = warp % S::kWarpsM, warp_n = warp / S::kWarpsM;
@@ -121,11 +124,13 @@ struct BlockMoments {
         if (writes)
 #pragma unroll
             for (int v = 0; v < kKept; ++v) {
-                const int value = first + v;  // value / 2: which eight; value % 2: which of the pair
+                const int value =
+                    first + v;  // value / 2: which eight; value % 2: which of the pair
                 constexpr int kVector = OutputColumns<S>::kVector;
                 const int channel = columns + OutputColumns<S>::channel(value / 2 / kVector) +
                                     value / 2 % kVector * 2 + value % 2;
-                moments[(phase * S::kWarpsM + warp_m) * S::kCout + channel] = {count, mean[v], m2[v], 0};
+                moments[(phase * S::kWarpsM + warp_m) * S::kCout + channel] = {count, mean[v],
+                                                                               m2[v], 0};
             }
         __syncthreads();
         float4* entries = s.entries + static_cast<size_t>(sample) * gridDim.x * S::kCout;
@@ -188,14 +193,12 @@ __device__ __forceinline__ void store_tile(const float (&acc)[S::kTilesM][S::kTi
                 unsigned char* at = to + OutputColumns<S>::channel(v) * 2;
                 if constexpr (kVector == 4)
                     *reinterpret_cast<uint4*>(at) = {word[0], word[1], word[2], word[3]};
-                else
-                    *reinterpret_cast<uint2*>(at) = {word[0], word[1]};
+                else *reinterpret_cast<uint2*>(at) = {word[0], word[1]};
             }
         }
     if (rows >= S::kTileH && columns >= S::kTileW)
         moments.add(acc, S::kTilesM * 2, [](int, int) { return true; });
-    else
-        moments.add(acc, n, valid);
+    else moments.add(acc, n, valid);
 }
 
 }  // namespace styleforge::sm80

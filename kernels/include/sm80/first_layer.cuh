@@ -20,8 +20,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
     const int sample = blockIdx.z, tiles = p.tiling.rows * p.tiling.columns;
     constexpr int kPieces = S::kDepth / 8;
     for (int i = threadIdx.x; i < S::kWeightRows * kPieces; i += S::kThreads)
-        cp_async_16B(smem_address(weights) + OutputColumns<S>::column_of(i / kPieces) * S::kRowBytes +
-                         i % kPieces * 16,
+        cp_async_16B(smem_address(weights) +
+                         OutputColumns<S>::column_of(i / kPieces) * S::kRowBytes + i % kPieces * 16,
                      static_cast<const uint4*>(p.weight) + i);
     cp_async_commit();
     pdl_wait();
@@ -88,10 +88,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
     int slot = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const int next = tile + gridDim.x;
-        if (next < tiles)
-            load(next);
-        else
-            pdl_launch_dependents();
+        if (next < tiles) load(next);
+        else pdl_launch_dependents();
         float acc[S::kTilesM][S::kTilesN][4] = {};
 #pragma unroll
         for (int k = 0; k < S::kDepth / 16; ++k) {

@@ -65,12 +65,12 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float4 scales[4];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) scales[i] = reinterpret_cast<const float4*>(affine + part * 8)[i];
+        for (int i = 0; i < 4; ++i)
+            scales[i] = reinterpret_cast<const float4*>(affine + part * 8)[i];
         cp_async_wait<0>();
 #pragma unroll 4
         for (int k = 0; k < S::kPatchH / kRows; ++k) {
-            auto* value =
-                reinterpret_cast<uint4*>(own + k * (kRows * S::kPatchW * S::kPixelBytes));
+            auto* value = reinterpret_cast<uint4*>(own + k * (kRows * S::kPatchW * S::kPixelBytes));
             *value = normalize_activate<T, false>(*value, scales, uint4{});
         }
         __syncthreads();

@@ -1,6 +1,6 @@
 // Instance-norm statistics: a block writes one entry for each channel when it ends, the last block
-// of a group merges the group's entries, and each block of the next layer merges the few groups, all
-// in a fixed order. No floating-point atomics, so two runs are bit-equal.
+// of a group merges the group's entries, and each block of the next layer merges the few groups,
+// all in a fixed order. No floating-point atomics, so two runs are bit-equal.
 #pragma once
 
 #include "../common/norm_affine.cuh"
