@@ -1,4 +1,4 @@
-"""The images of a library on one GPU: loaded once, kernels looked up by their first launch."""
+"""The images of a library on one GPU, loaded by the first launch of a kernel of theirs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from kernels.jit.errors import BuildError
 
 
 class DriverLibrary:
-    """The kernels of a library's images on one GPU.
+    """The kernels of a library's images on one GPU. Thread-safe.
+
+    The image of a source is unpacked and loaded when its first kernel is asked for: a GPU that
+    runs the network by one source does not wait for the others.
 
     Args:
         images: The list of the folder.
@@ -23,7 +26,7 @@ class DriverLibrary:
         driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU, or one that does is damaged.
+        BuildError: No image runs on the GPU.
     """
 
     def __init__(
@@ -35,25 +38,46 @@ class DriverLibrary:
         driver: Driver,
     ) -> None:
         self._driver, self._device, self._names = driver, device, images.kernels
-        self._loaded: dict[str, c_void_p] = {}
-        for source in images.kernels:
-            image = images.image_for(source, capability)
-            if image is not None:
-                data = images.load(folder, image)
-                self._loaded[source] = driver.load(data, f"the image {image.file}")
-        if not self._loaded:
+        self._list, self._folder = images, folder
+        self._images = {
+            source: image
+            for source in images.kernels
+            if (image := images.image_for(source, capability)) is not None
+        }
+        if not self._images:
             raise BuildError(too_old(capability) or no_image(images.library, capability))
+        self._loaded: dict[str, c_void_p] = {}
         self._kernels: dict[tuple[str, int, int], Kernel] = {}
         self._finding = threading.Lock()
 
     @property
     def sources(self) -> frozenset[str]:
         """The sources of which an image runs on the GPU."""
-        return frozenset(self._loaded)
+        return frozenset(self._images)
 
     def source_of(self, name: str) -> str | None:
         """The source of the kernel that C++ names so; None if no image here has it."""
-        return next((source for source in self._loaded if name in self._names[source]), None)
+        return next((source for source in self._images if name in self._names[source]), None)
+
+    def load(self, source: str) -> None:
+        """Load the image of a source now, rather than when a kernel of it is asked for.
+
+        Args:
+            source: One of `sources`.
+
+        Raises:
+            BuildError: It is damaged, or the driver cannot load it.
+        """
+        with self._finding:
+            self._module(source)
+
+    def _module(self, source: str) -> c_void_p:
+        module = self._loaded.get(source)
+        if module is None:
+            image = self._images[source]
+            data = self._list.load(self._folder, image)
+            module = self._loaded[source] = self._driver.load(data, f"the image {image.file}")
+        return module
 
     def kernel(
         self,
@@ -79,7 +103,8 @@ class DriverLibrary:
             arguments: How many it takes.
 
         Raises:
-            BuildError: The images have no such kernel, or the GPU cannot run it.
+            BuildError: The images have no such kernel, the GPU cannot run it, or its image is
+                damaged.
         """
         key = name, threads, cluster
         with self._finding:
@@ -87,7 +112,7 @@ class DriverLibrary:
             if kernel is None:
                 # What overlaps is split alike, or it could not.
                 found = self._driver.kernel(
-                    self._loaded[source],
+                    self._module(source),
                     self._names[source][name],
                     self._device,
                     shared_bytes,

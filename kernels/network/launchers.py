@@ -38,8 +38,7 @@ class Network:
         driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU, one that does is damaged, or the library does not
-            match this program.
+        BuildError: No image runs on the GPU, or the library does not match this program.
     """
 
     def __init__(
@@ -69,6 +68,15 @@ class Network:
             for row in told.sm90.precisions.values()
             for conv in row.convs.values()
         }
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The sources of which an image runs on the GPU."""
+        return self._library.sources
+
+    def load(self, source: str) -> None:
+        """Load the image of a source, as the first launch of a kernel of it would."""
+        self._library.load(source)
 
     # sm80 and sm90: as many persistent blocks as the plan says
 

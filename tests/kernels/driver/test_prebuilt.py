@@ -147,6 +147,12 @@ def test_an_altered_list_is_named(folder):
         prebuilt.find(NETWORK, folder)
 
 
+def test_an_altered_image_is_named_before_it_is_needed(folder):
+    (folder / "a.xz").write_bytes(lzma.compress(b"other"))
+    with pytest.raises(BuildError, match=r"a\.xz is damaged: its sha256"):
+        prebuilt.find(NETWORK, folder)
+
+
 def test_an_image_that_others_can_write_to_is_not_loaded(folder):
     (folder / "a.xz").chmod(0o666)
     with pytest.raises(BuildError, match=r"a\.xz is not loaded: every user can write to it"):

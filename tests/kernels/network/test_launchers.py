@@ -13,6 +13,7 @@ import pytest
 from kernels.driver.compiling import sources_of
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
+from kernels.driver.library import DriverLibrary
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
 from kernels.network import abi
@@ -117,10 +118,14 @@ def test_a_gpu_without_an_image_is_refused_in_words(folder, stub_path):
         Network(images, folder, (7, 5), 0, Driver(str(stub_path)))
 
 
-def test_an_altered_image_is_refused_in_words(folder, stub_path, tmp_path):
+def test_an_image_is_loaded_by_the_first_kernel_of_its_source(folder, stub_path, tmp_path):
     images = ImageList.read(folder, "network")
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "network_sm90.cu.xz").write_bytes(lzma.compress(b"other"))
-    with pytest.raises(BuildError, match=r"network_sm90\.cu\.xz is not the one that network.json"):
-        Network(images, tmp_path, (9, 0), 0, Driver(str(stub_path)))
+    (tmp_path / "network_sm80.cu.xz").write_bytes(lzma.compress(b"other"))
+    library = DriverLibrary(images, tmp_path, (9, 0), 0, Driver(str(stub_path)))
+    for name in images.kernels["network_sm90.cu"]:
+        library.kernel("network_sm90.cu", name, threads=32)
+    name = next(iter(images.kernels["network_sm80.cu"]))
+    with pytest.raises(BuildError, match=r"network_sm80\.cu\.xz is not the one that network.json"):
+        library.kernel("network_sm80.cu", name, threads=32)
