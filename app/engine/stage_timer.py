@@ -10,6 +10,7 @@ import torch
 
 from app.engine.result import LatencyStats, Timings
 from kernels.network.graph_plan import group_of
+from utils.cuda_streams import current_stream
 
 STAGES = ("upload", "queue", "network", "download", "resize", "blend")
 
@@ -40,8 +41,7 @@ class Stopwatch:
         """
         if self._cuda:
             event = torch.cuda.Event(enable_timing=True)
-            # Without a number, PyTorch looks for the device at every call.
-            event.record(torch.cuda.current_stream(self._index))
+            event.record(current_stream(self._index))
             self._marks.append((name, event))
         else:
             self._marks.append((name, time.perf_counter()))

@@ -92,6 +92,9 @@ def full_size(styled: StyledFrame) -> Pixels:
 
 def with_previews(styled: StyledFrame) -> StyledFrame:
     """Apply `with_preview` to every frame of a result; frames that were identical stay so."""
+    if styled.comparison is None and styled.frame.screen is not None:
+        source = with_preview(styled.source)
+        return styled if source is styled.source else replace(styled, source=source)
     made: dict[int, Frame] = {}
 
     def small(frame: Frame) -> Frame:

@@ -295,9 +295,9 @@ class Worker(QObject):
             styled = replace(styled, captured=taken.frame)
         styled = _timed(with_previews(styled), taken, finished)
         self._styled, self._refined, self._reduced = styled.config, refined, reduced
-        self._metrics.processed(styled, time.perf_counter())
         if self._latest.put(styled):
             self.ready.emit()
+        self._metrics.processed(styled, time.perf_counter())  # which the window does not wait for
 
     def _discard(self) -> None:
         """Give up the frame that is on the GPU, if there is one."""

@@ -24,8 +24,8 @@ from kernels.frames.structs import (
     SmoothParams,
 )
 from kernels.jit import build
-from kernels.ops.launcher import current_stream
 from kernels.ops.registry import FRAMES, use_native
+from utils.cuda_streams import raw_stream
 
 CELL = 4  # pixels on a side of a cell, between whose means motion is measured
 
@@ -153,7 +153,7 @@ class FrameKernels:
 
     def _launch(self, name: str, params: Structure, grid: tuple[int, int, int]) -> None:
         kernel = self._library.kernel(self._told["source"], name, self._told["threads"])
-        if error := kernel(grid, current_stream(self._device), params):
+        if error := kernel(grid, raw_stream(self._device), params):
             raise RuntimeError(f"{name} could not be launched: CUDA error {error}")
 
 

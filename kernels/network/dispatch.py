@@ -184,8 +184,12 @@ def unsupported(network: Dimensions, device: torch.device, dtype: torch.dtype) -
             told = loaded(device).abi
         except BuildError as error:
             return str(error)
-    reasons = [backend.reason(gpu, network, dtype, told) for backend in BACKENDS]
-    return "" if "" in reasons else reasons[-1]
+    reason = ""
+    for backend in BACKENDS:
+        reason = backend.reason(gpu, network, dtype, told)
+        if not reason:
+            break
+    return reason
 
 
 def plan_for(

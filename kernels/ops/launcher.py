@@ -13,6 +13,7 @@ from torch import Tensor
 
 from kernels.driver.launch import Kernel
 from kernels.driver.library import DriverLibrary
+from utils.cuda_streams import raw_stream
 
 MOST_CALLS = 4096  # that a launcher remembers
 _NUMBERS = frozenset({int, float, bool, type(None)})
@@ -153,7 +154,7 @@ class CudaLauncher(Calls):
     @property
     def stream(self) -> int:
         """PyTorch's current stream on the GPU, a CUstream."""
-        return current_stream(self.gpu.index)
+        return raw_stream(self.gpu.index)
 
     def __call__(
         self, kernel: str, blocks: int | tuple[int, int, int], threads: int, *arguments: Argument
@@ -192,12 +193,6 @@ def current_device() -> int:
     """The GPU that is current, of which there has to be one."""
     # torch.cuda.current_device asks first whether CUDA is in use.
     return torch._C._cuda_getDevice()  # pyright: ignore
-
-
-def current_stream(index: int) -> int:
-    """PyTorch's current stream on cuda:`index`, a CUstream."""
-    # torch.cuda.current_stream takes as long as a launch.
-    return torch._C._cuda_getCurrentRawStream(index)  # pyright: ignore
 
 
 _address: Any = Tensor.data_ptr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -18,6 +19,8 @@ from models.network_config import NetworkConfig
 PLANS_KEPT = 2  # input sizes; each plan holds its buffers
 
 Weights = Callable[[], Mapping[str, Tensor]]  # gives the state dict
+
+_VERSION = attrgetter("_version")
 
 
 class PlanCache:
@@ -75,7 +78,7 @@ class PlanCache:
             # Tensors made in inference mode have no version counter: changes are not detectable.
             self._counted = not any(w.is_inference() for w in self._weights.values())
         held = self._weights.values()
-        version = tuple((w.data_ptr(), w._version) for w in held) if self._counted else None
+        version = (*map(Tensor.data_ptr, held), *map(_VERSION, held)) if self._counted else None
         operations = None if native else layerwise.is_native(device)
         key = (shape, dtype, device, tf32, operations, None if native else half)
         made, plan = self._plans.pop(key, (None, None))

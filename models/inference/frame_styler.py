@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from kernels.frames.launchers import FrameKernels
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, is_broken
 from models.inference.two_resolution import join, shrink
+from utils.cuda_streams import current_stream, on_stream
 
 DEPTH = 2  # batches under way: one is copied while the other is computed
 MOST_PINNED = 3 * 3840 * 2160  # bytes of a picture
@@ -100,7 +102,7 @@ class FrameStyler:
 
     @property
     def _compute(self) -> torch.cuda.Stream:
-        return torch.cuda.current_stream(self.detail.device.index)
+        return current_stream(self.detail.device.index)
 
     @property
     def _plans(self) -> list[GraphPlan]:
@@ -129,11 +131,11 @@ class FrameStyler:
         Raises:
             RuntimeError: DEPTH batches are under way.
         """
-        slot = self._slots[self._next]
+        slot, compute = self._slots[self._next], self._compute
         if slot.in_flight:
             raise RuntimeError(f"{DEPTH} frames are under way; wait for one first")
         self._next = (self._next + 1) % DEPTH
-        with torch.cuda.stream(self._up):
+        with on_stream(self._up, compute):
             mark("start")
             for pixels, pinned, frame in zip(frames, slot.pinned, slot.frames, strict=True):
                 dense = np.ascontiguousarray(pixels)
@@ -141,7 +143,7 @@ class FrameStyler:
                 frame.copy_(pinned, non_blocking=True)
             mark("upload")
             slot.uploaded.record(self._up)
-        self._compute.wait_event(slot.uploaded)
+        compute.wait_event(slot.uploaded)
         mark("queue")
         if self.frame == self.detail.shape[1:]:
             self.detail.frames.copy_(slot.frames)
@@ -211,8 +213,9 @@ class FrameStyler:
     ) -> Submission:
         """Submit the download of the pictures of a batch."""
         mark("blend")
-        slot.computed.record(self._compute)
-        with torch.cuda.stream(self._down):
+        compute = self._compute
+        slot.computed.record(compute)
+        with on_stream(self._down, compute):
             self._down.wait_event(slot.computed)
             # New buffers, which the caller keeps. PyTorch's allocator recycles pinned memory, so
             # that nothing is pinned anew after a few frames.
@@ -295,8 +298,14 @@ def _downloaded(picture: Tensor) -> Tensor:
 def _view(pixels: Pixels) -> Tensor:
     """The memory of dense pixels, which it does not keep. They are not to be written to; PyTorch
     would warn of that."""
-    memory = (ctypes.c_ubyte * pixels.size).from_address(pixels.ctypes.data)
+    memory = _bytes(pixels.size).from_address(pixels.ctypes.data)
     return torch.frombuffer(memory, dtype=torch.uint8).view(pixels.shape)
+
+
+@lru_cache(maxsize=8)
+def _bytes(count: int) -> type[ctypes.Array[ctypes.c_ubyte]]:
+    """The type of an array; to make one takes longer than to copy a frame."""
+    return ctypes.c_ubyte * count
 
 
 def _pinned(like: Tensor) -> Tensor:

@@ -188,7 +188,7 @@ image = Image("leaky.xz", source.name, "sm_90", hashlib.sha256(code).hexdigest()
 names = {source.name: {name: name for name in source.kernels}}
 images = ImageList("leaky_cuda", "", {}, names, (image,))
 library = DriverLibrary(images, folder, (9, 0), 0, Driver(sys.argv[1]))
-launcher.current_stream = lambda index: 7
+launcher.raw_stream = lambda index: 7
 launch = launcher.CudaLauncher(library, launcher.Gpu(0, 132, 9))
 leaky._launch_cuda(launch, torch.ones(1000), 0.5)
 """

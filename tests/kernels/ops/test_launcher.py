@@ -69,7 +69,7 @@ def current(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device", device)
     monkeypatch.setattr(registry, "current_device", lambda: 0)
     monkeypatch.setattr(Gpu, "of", lambda _index: GPU)
-    monkeypatch.setattr(launcher, "current_stream", lambda index: STREAM + index)
+    monkeypatch.setattr(launcher, "raw_stream", lambda index: STREAM + index)
     return made
 
 

@@ -37,11 +37,11 @@ def kernels(host, eager, monkeypatch):
         frame_styler, "_pinned", lambda like: torch.empty(like.shape, dtype=like.dtype)
     )
     compute = Stream()
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda _device: compute)
+    monkeypatch.setattr(frame_styler, "current_stream", lambda _device: compute)
+    monkeypatch.setattr(torch.cuda, "set_stream", lambda _stream: None)
     monkeypatch.setattr(torch.cuda, "Stream", Stream)
     monkeypatch.setattr(torch.cuda, "Event", Event)
-    for name in ("device", "stream"):
-        monkeypatch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "device", lambda _: contextlib.nullcontext())
     return EmulatedFrameKernels(host)
 
 

@@ -28,7 +28,7 @@ ALLOWED = {torch.float32: 3e-5, torch.float16: 2e-2, torch.bfloat16: 1e-1, torch
 
 @pytest.fixture
 def library(monkeypatch):
-    monkeypatch.setattr(launcher, "current_stream", lambda index: 0x1234)
+    monkeypatch.setattr(launcher, "raw_stream", lambda index: 0x1234)
     return EmulatedOperations()
 
 
