@@ -1,6 +1,6 @@
 """Styles thousands of frames while every control changes at random, as in a long evening.
 
-    python -m tests.app.engine.soak [--frames 10000] [--seed 0]
+    python -m tests.stress.soak [--frames 10000] [--seed 0]
 
 Frames overlap as in the window. From time to time a frame is styled once more by another engine
 with the same config, and has to be the same, bit for bit; where it depends on the frames before it
@@ -192,7 +192,7 @@ def _memory() -> int:
 
 def main() -> int:
     """Soak and print what came out of it; 1 at a fault."""
-    parser = argparse.ArgumentParser(prog="python -m tests.app.engine.soak")
+    parser = argparse.ArgumentParser(prog="python -m tests.stress.soak")
     parser.add_argument("--frames", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""A short soak, of which `python -m tests.app.engine.soak` is the long one."""
+"""A short soak, of which `python -m tests.stress.soak` is the long one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.engine import Engine
 from app.engine.process_mode import ProcessMode
-from tests.app.engine.soak import Fault, soak
+from tests.stress.soak import Fault, soak
 
 SMALL = {"device": "cpu", "sizes": (64, 96), "captured": [(80, 60), (97, 73)]}
 LARGE = {"device": "cuda", "sizes": (512, 640), "captured": [(1280, 720), (333, 517)]}
