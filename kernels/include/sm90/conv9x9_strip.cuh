@@ -109,6 +109,12 @@ __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, u
             for (int k = 0; k < kIterations; ++k) value[row][k] = x[y * p.width * 3 + column[k]];
         }
     };
+    constexpr int kThreadsOfPixel = kStripProducers / W::kBlockN;
+    static_assert(4 % kThreadsOfPixel == 0);
+    // At odd elements, words are read from the copy that is shifted by one.
+    const int pixel = thread % W::kBlockN, own_part = thread / W::kBlockN;
+    const int own_color = pixel * 3 + own_part * 8 + (pixel % 2 ? W::kColorElements - 1 : 0);
+    const int own_place = own_part * W::kPartStride + pixel * 16;
     load(0);
     PipelineState<W::kPixelStages> turn;
     for (int slot = 0; slot < count; ++slot, turn.next()) {
@@ -133,17 +139,16 @@ __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, u
         if (slot + 1 < count) load(slot + 1);
         named_barrier_sync<kStripProducers>(kProducerBarrier);
         mbarrier_wait_parity(&barriers.pixels_empty[turn.index], turn.phase ^ 1);
-#pragma unroll 4
-        for (int i = thread; i < 2 * W::kAllParts * W::kBlockN; i += kStripProducers) {
-            const int pixel = i % W::kBlockN, part = i / W::kBlockN % W::kAllParts;
-            const int row = i / (W::kBlockN * W::kAllParts);
-            const int launch_kernel = pixel * 3 + part % 4 * 8;
-            const auto* from = reinterpret_cast<const uint32_t*>(
-                rows + row * kRowOfColors + part / 4 * 2 * W::kColorElements +
-                (launch_kernel % 2 ? W::kColorElements + launch_kernel - 1 : launch_kernel));
-            *reinterpret_cast<uint4*>(slots + turn.index * W::kSlotBytes + row * W::kRowBytes +
-                                      part * W::kPartStride +
-                                      pixel * 16) = {from[0], from[1], from[2], from[3]};
+        // A thread unfolds the same pixel and, of every kThreadsOfPixel parts, the same one.
+#pragma unroll
+        for (int i = 0; i < 2 * W::kAllParts; i += kThreadsOfPixel) {
+            const int row = i / W::kAllParts, part = i % W::kAllParts;
+            const auto* from =
+                reinterpret_cast<const uint32_t*>(rows + own_color + row * kRowOfColors +
+                                                  part / 4 * 2 * W::kColorElements + part % 4 * 8);
+            *reinterpret_cast<uint4*>(slots + turn.index * W::kSlotBytes + own_place +
+                                      row * W::kRowBytes +
+                                      part * W::kPartStride) = {from[0], from[1], from[2], from[3]};
         }
         fence_proxy_async();
         __syncwarp();

@@ -21,7 +21,27 @@ struct PipelineBarriers {
     uint64_t weights_full[F::kWeightStages], weights_empty[F::kWeightStages];
 };
 
-// The offset in x of the pixel of each position of a tile, in units of eight channels so that large
+// Where pixel `i` of a tile's patch lies along the long and the short side of the tile. With a
+// stride of two, pixels are counted as they lie in memory, so that a warp reads whole lines.
+template <typename F>
+__device__ __forceinline__ int2 patch_pixel(int i, bool across) {
+    if constexpr (F::kStride == 2)
+        return across ? int2{i % F::kPatchLong, i / F::kPatchLong}
+                      : int2{i / F::kPatchShort, i % F::kPatchShort};
+    else return {i / F::kPitch, i % F::kPitch};
+}
+
+// Where the pixels of a patch lie in a slot, where that is not in the order they are counted in.
+template <typename F>
+__device__ __forceinline__ void compute_slot_places(unsigned short* places, bool across) {
+    if constexpr (F::kStride == 2)
+        for (int i = threadIdx.x - kConsumers; i < F::kPatchPixels; i += F::kPixelProducers) {
+            const int2 at = patch_pixel<F>(i, across);
+            places[i] = (at.x % 2 * 2 + at.y % 2) * F::kQuarter + at.x / 2 * F::kPitch + at.y / 2;
+        }
+}
+
+// The offset in x of each pixel of a tile's patch, in units of eight channels so that large
 // pictures fit in 31 bits. The highest bit is set where another tile stores that activated pixel.
 template <typename F, bool kKeep>
 __device__ __forceinline__ void compute_pixel_offsets(int* pixel_offsets, const ConvParams& p,
@@ -31,13 +51,8 @@ __device__ __forceinline__ void compute_pixel_offsets(int* pixel_offsets, const 
     const int step_short = (p.across ? p.width : 1) * (F::kCin / 8);
     const int from_long = tile / p.tiles_short * F::kTileLong * F::kStride - 1;
     const int from_short = tile % p.tiles_short * 8 * F::kStride - 1;
-    for (int i = threadIdx.x - kConsumers; i < F::kPositions; i += F::kPixelProducers) {
-        int l = i / F::kPitch, s = i % F::kPitch;
-        if constexpr (F::kStride == 2) {
-            const int quarter = i / F::kQuarter;
-            l = i % F::kQuarter / F::kPitch * 2 + quarter / 2;
-            s = i % F::kQuarter % F::kPitch * 2 + quarter % 2;
-        }
+    for (int i = threadIdx.x - kConsumers; i < F::kPatchPixels; i += F::kPixelProducers) {
+        const auto [l, s] = patch_pixel<F>(i, p.across);
         const int along = from_long + l, aside = from_short + s;
         constexpr bool kRepeats = F::kSampling == Sampling::kUp;  // the border before upsampling
         const int at =
@@ -59,11 +74,15 @@ __device__ __forceinline__ void produce_pixels(const ConvParams& p, unsigned cha
     using S = typename M::S;
     constexpr int kParts = F::kParts,
                   kPixels = F::kPixelProducers / kParts;  // pixels per iteration
-    constexpr int kIterations = (F::kPositions + kPixels - 1) / kPixels;
+    constexpr int kIterations = (F::kPatchPixels + kPixels - 1) / kPixels;
     // Loads in flight together.
-    constexpr int kPrefetch =
-        (F::kReallocRegisters ? 12 : 8) / (kAdd || kKeep ? 2 : 1) / (M::kStoresFp32 ? 2 : 1);
-    __shared__ int pixel_offsets[2][F::kPositions];
+    constexpr int kPrefetch = (F::kReallocRegisters ? 16
+                               : F::kStride == 2    ? 12
+                                                    : 8) /
+                              (kAdd || kKeep ? 2 : 1) / (M::kStoresFp32 ? 2 : 1);
+    __shared__ int pixel_offsets[2][F::kPatchPixels];
+    __shared__ unsigned short places[F::kStride == 2 ? F::kPatchPixels : 1];
+    compute_slot_places<F>(places, p.across);
     const int first = (threadIdx.x - kConsumers) / kParts, part = threadIdx.x % kParts;
     const size_t from = static_cast<size_t>(blockIdx.z) * p.height * p.width * F::kCin + part * 8;
     const S* x = static_cast<const S*>(p.x) + from;
@@ -83,8 +102,8 @@ __device__ __forceinline__ void produce_pixels(const ConvParams& p, unsigned cha
             unsigned offset[kKeep ? kPrefetch : 1];
             bool own_pixel[kKeep ? kPrefetch : 1];
             const auto within = [&](int turn) {
-                return (turn + 1) * kPixels <= F::kPositions ||
-                       turn * kPixels + first < F::kPositions;
+                return (turn + 1) * kPixels <= F::kPatchPixels ||
+                       turn * kPixels + first < F::kPatchPixels;
             };
             const auto load = [&](int turn) {
                 if (!within(turn)) return;
@@ -104,15 +123,14 @@ __device__ __forceinline__ void produce_pixels(const ConvParams& p, unsigned cha
 #pragma unroll
             for (int i = 0; i < 8; ++i) own[i] = affine[block_k * F::kBlockK + part * 8 + i];
             mbarrier_wait_parity(&barriers.pixels_empty[slot.index], slot.phase ^ 1);
-            unsigned char* to =
-                pixel_stages + slot.index * F::kSlotBytes + part * F::kPartStride + first * 16;
+            unsigned char* to = pixel_stages + slot.index * F::kSlotBytes + part * F::kPartStride;
 #pragma unroll
             for (int turn = 0; turn < kIterations; ++turn) {
-                const int k = turn % kPrefetch;
+                const int k = turn % kPrefetch, pixel = turn * kPixels + first;
                 if (within(turn))
                     normalize_activate<M, kAdd>(
-                        to + turn * kPixels * 16, kParts * F::kPartStride, raw[k],
-                        add[kAdd ? k : 0], own,
+                        to + (F::kStride == 2 ? places[pixel] : pixel) * 16,
+                        kParts * F::kPartStride, raw[k], add[kAdd ? k : 0], own,
                         kKeep ? keep + block_k * F::kBlockK + 8 * static_cast<size_t>(offset[k])
                               : nullptr,
                         kKeep && own_pixel[k]);

@@ -26,8 +26,8 @@ enum ConvKind { kDown1, kDown2, kSame, kSameLarge, kUp1, kUp2 };
 
 enum class Sampling { kSame, kDown, kUp };
 
-// The axes of a 3x3 layer's weights in memory, outermost first: a step reads the taps of one block of
-// kBlockK input channels as parts of eight channels, for the 64 rows of a warpgroup.
+// The axes of a 3x3 layer's weights in memory, outermost first: a step reads the taps of one block
+// of kBlockK input channels as parts of eight channels, for the 64 rows of a warpgroup.
 constexpr const char* kWeightOrder = "group pass block tap part row channel";
 
 // The same for the first and the last layer, whose kernel has a row more than its weights: rows of
@@ -77,6 +77,9 @@ struct ConvTraits {
     static constexpr int kPitch = kStride == 2 ? 9 : 10;
     static constexpr int kQuarter = (kTileLong + 1) * kPitch;
     static constexpr int kPositions = kStride == 2 ? 4 * kQuarter : (kTileLong + 2) * kPitch;
+    // The pixels of the patch itself; with a stride of two, quarters have some more.
+    static constexpr int kPatchLong = (kTileLong - 1) * kStride + 3, kPatchShort = 7 * kStride + 3,
+                         kPatchPixels = kPatchLong * kPatchShort;
     static constexpr int kParts = kBlockK / 8, kAllParts = kParts * M::kOperandCopies;
     static constexpr int kPartStride = (kPositions | 1) * 16;  // odd: parts fall on different banks
     static constexpr int kSlotBytes = (kAllParts * kPartStride + 127) / 128 * 128;
@@ -94,8 +97,9 @@ struct ConvTraits {
     // More than half of what a multiprocessor has: one block on each, so that no block of a group
     // waits for one that has not started.
     static constexpr int kSharedBytes = kBytes > 120000 ? kBytes : 120000;
-    static constexpr int kTableBytes =
-        2 * kPositions * 4 + kCin * 8 + (kPixelStages + kWeightStages) * 16;
+    static constexpr int kTableBytes = 2 * kPatchPixels * 4 +
+                                       (kStride == 2 ? kPatchPixels * 2 : 0) + kCin * 8 +
+                                       (kPixelStages + kWeightStages) * 16;
     // A tile's pixels stay in the ring until both warpgroups have gone through all of them.
     static_assert(kPixelStages >= kBlocksK && kTaps % kTapsPerStep == 0);
     static_assert(kSharedBytes + kTableBytes + 64 <= kMaxSharedBytes);
@@ -105,10 +109,11 @@ struct ConvTraits {
 template <typename M_, int kBlockN_, int kPixelStages_, bool kFirst>
 struct StripTraits {
     using M = M_;
-    // What the rows and the depth of the product are, outermost first: axes with their sizes. A line
-    // is one of the two rows of pixels; the weights of the second are one kernel row further down.
-    static constexpr const char* kWeightAxes = kFirst ? "line:2 out:32 | column:9 color:3"
-                                                      : "line:2 column:9 color:3 | channel:32";
+    // What the rows and the depth of the product are, outermost first: axes with their sizes. A
+    // line is one of the two rows of pixels; the weights of the second are one kernel row further
+    // down.
+    static constexpr const char* kWeightAxes =
+        kFirst ? "line:2 out:32 | column:9 color:3" : "line:2 column:9 color:3 | channel:32";
     static constexpr int kBlockN = kBlockN_, kPixelStages = kPixelStages_;
     static constexpr int kAllParts = 4 * M::kOperandCopies, kPartStride = (kBlockN | 1) * 16;
     static constexpr int kRowBytes = kAllParts * kPartStride;
