@@ -88,8 +88,8 @@ struct PatchChunk {
                                               const uint4& add) const {
         if (!own.has(k)) return;
         auto* value = reinterpret_cast<uint4*>(slot + own.offset + Pieces::place(k));
-        const uint4 raw = S::kAsync ? *value : held[S::kAsync ? 0 : k];
-        const uint4 result = normalize_activate<T, kAdd>(raw, affine, add);
+        const uint4* const raw = S::kAsync ? value : &held[S::kAsync ? 0 : k];
+        const uint4 result = normalize_activate<T, kAdd>(*raw, affine, add);
         *value = result;
         if (S::kKeepsActivated && p.activated) {  // each pixel is interior to one patch
             const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
@@ -280,15 +280,19 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                 const int time = (step - S::kReady) / kEvery,
                           soon = (step + 1 - S::kReady) / kEvery;
                 if (begins && more) {
-                    // Residuals, and what is not copied, come a step before they are needed.
-                    if ((kAdd || !S::kAsync) && step + 1 >= S::kReady &&
+                    if (kAdd && step + 1 >= S::kReady && (step + 1 - S::kReady) % kEvery == 0) {
+#pragma unroll
+                        for (int k = 0; k < kEach; ++k)
+                            if (const int at = soon * kEach + k; at < Pieces::kCount)
+                                add[at] = next.residual(p, own, plane, at);
+                    }
+                    // What is not copied comes a step before it is needed, as residuals do.
+                    if (!S::kAsync && step + 1 >= S::kReady &&
                         (step + 1 - S::kReady) % kEvery == 0) {
 #pragma unroll
                         for (int k = 0; k < kEach; ++k)
-                            if (const int at = soon * kEach + k; at < Pieces::kCount) {
-                                if (kAdd) add[at] = next.residual(p, own, plane, at);
+                            if (const int at = soon * kEach + k; at < Pieces::kCount)
                                 next.hold(p, own, x, held, at);
-                            }
                     }
                     if (step >= S::kReady && (step - S::kReady) % kEvery == 0 && time < kTimes) {
                         float4 scales[4];
