@@ -269,7 +269,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                         mma_m16n8k16<T>(acc[i][j], a[n % 2][i], b[n % 2][j / 2][j % 2 * 2],
                                         b[n % 2][j / 2][j % 2 * 2 + 1]);
                 // Pieces of the next chunk are normalized a few together: each time costs the
-                // latency of shared memory. Those that are held leave fewer registers for residuals.
+                // latency of shared memory. Those that are held leave fewer registers for more.
                 constexpr int kSpread = S::kStepsOfChunk - S::kReady;
                 constexpr int kFew = S::kAsync ? 3 : 2;
                 constexpr int kEach = Pieces::kCount <= kFew * kSpread

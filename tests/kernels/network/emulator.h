@@ -1,4 +1,4 @@
-// What network_sm80.cu and network_sm75.cu need of CUDA, on the CPU: a block of threads at a time, each on a stack of
+// What the kernels of mma.sync need of CUDA, on the CPU: a block of threads at a time, each on a stack of
 // its own. A warp goes on until all its threads wait, at a barrier of the block or for one another.
 // Shared memory starts as NaN, and an asynchronous copy happens as late as it may: when its thread
 // waits for it. So what is read too early, or was never written, shows in the picture. Where there

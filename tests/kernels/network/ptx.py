@@ -38,4 +38,7 @@ def turing_network(index: int = 0) -> Network:
         jobs = [Job(source, ARCHITECTURE, toolkit, cuda_defines())]
         images = compiling.make(library, description, jobs, folder)
         capability = torch.cuda.get_device_capability(index)
-        return Network(images, folder, capability, index, Driver())
+        network = Network(images, folder, capability, index, Driver())
+        with torch.cuda.device(index):
+            network.load(SOURCE)  # as long as the folder exists
+        return network
