@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "include/common/describe.h"
+#include "include/sm75/traits.cuh"
 #include "include/sm80/lite_traits.cuh"
 #include "include/sm80/params.cuh"
 #include "include/sm80/traits.cuh"
@@ -67,18 +68,20 @@ std::string sm90_structs() {
     });
 }
 
-// The dtypes of network_sm80.cu: the number of each, and its type in C++.
-#define SM80_DTYPES(use)           \
-    use("float16", kFp16, "__half"), use("bfloat16", kBf16, "__nv_bfloat16")
+// A dtype of the layers of sm80: its name, number, and type in C++.
+struct Sm80Dtype {
+    const char* name;
+    int number;
+    const char* type;
+};
+using Sm80Dtypes = std::initializer_list<Sm80Dtype>;
 
-template <typename S>
-std::string sm80_conv_kernels(const std::string& name, const char* type) {
-    const auto conv3x3 = [&](const char* residual) {
-        return kernel("styleforge::sm80::conv3x3", {type, "styleforge::sm80::" + name, residual});
-    };
-    if constexpr (S::kTakesResidual)
-        return object({{"plain", conv3x3("false")}, {"residual", conv3x3("true")}});
-    return object({{"plain", conv3x3("false")}});
+template <typename Value>
+std::string by_dtype(Sm80Dtypes dtypes, Value value) {
+    std::string text;
+    for (const Sm80Dtype& each : dtypes)
+        text += (text.empty() ? "" : ", ") + quoted(each.name) + ": " + value(each);
+    return "{" + text + "}";
 }
 
 // The channels at full, half and quarter size, between spaces.
@@ -89,10 +92,17 @@ std::string widths() {
     return quoted((outer + " " + middle + " " + number(Down2::kCout)).c_str());
 }
 
-// `name` is that of the traits S.
+// `traits` is the type S in C++.
 template <typename S>
-std::string sm80_conv(const char* name, int kind) {
-#define KERNELS(dtype, number, type) {dtype, sm80_conv_kernels<S>(name, type)}
+std::string sm80_conv(const std::string& traits, int kind, Sm80Dtypes dtypes) {
+    const auto kernels = [&](const Sm80Dtype& dtype) {
+        const auto conv3x3 = [&](const char* residual) {
+            return kernel("styleforge::sm80::conv3x3", {dtype.type, traits, residual});
+        };
+        if constexpr (S::kTakesResidual)
+            return object({{"plain", conv3x3("false")}, {"residual", conv3x3("true")}});
+        return object({{"plain", conv3x3("false")}});
+    };
     return object({{"kind", number(kind)},
                    {"tile_h", number(S::kTileH)},
                    {"tile_w", number(S::kTileW)},
@@ -103,20 +113,18 @@ std::string sm80_conv(const char* name, int kind) {
                    {"blocks", number(S::kBlocks)},
                    {"shared_bytes", number(S::kSharedBytes)},
                    {"occupied_bytes", number(S::kOccupiedBytes)},
-                   {"kernels", object({SM80_DTYPES(KERNELS)})}});
-#undef KERNELS
+                   {"kernels", by_dtype(dtypes, kernels)}});
 }
 
-// `name` is that of the kernel, `traits` that of the traits S.
+// `name` is that of the kernel, `traits` the type S in C++.
 template <typename S>
-std::string sm80_edge(const std::string& name, const std::string& traits) {
-    const auto one = [&](const char* type, const char* stored) {
-        return kernel("styleforge::sm80::" + name, {type, stored, "styleforge::sm80::" + traits});
+std::string sm80_edge(const std::string& name, const std::string& traits, Sm80Dtypes dtypes) {
+    const auto kernels = [&](const Sm80Dtype& dtype) {
+        const auto one = [&](const char* stored) {
+            return kernel("styleforge::sm80::" + name, {dtype.type, stored, traits});
+        };
+        return object({{"values", one(dtype.type)}, {"bytes", one("unsigned char")}});
     };
-    const auto of = [&](const char* type) {
-        return object({{"values", one(type, type)}, {"bytes", one(type, "unsigned char")}});
-    };
-#define KERNELS(dtype, number, type) {dtype, of(type)}
     return object({{"tile_h", number(S::kTileH)},
                    {"tile_w", number(S::kTileW)},
                    {"depth", number(S::kDepth)},
@@ -126,14 +134,13 @@ std::string sm80_edge(const std::string& name, const std::string& traits) {
                    {"blocks", number(S::kBlocks)},
                    {"shared_bytes", number(S::kSharedBytes)},
                    {"occupied_bytes", number(S::kOccupiedBytes)},
-                   {"kernels", object({SM80_DTYPES(KERNELS)})}});
-#undef KERNELS
+                   {"kernels", by_dtype(dtypes, kernels)}});
 }
 
-#define EDGE(name, traits) sm80_edge<sm80::traits>(name, #traits)
-#define CONV(key, name) {key, sm80_conv<sm80::name>(#name, sm80::k##name)}
+#define EDGE(name, traits) sm80_edge<traits>(name, "styleforge::sm80::" #traits, dtypes)
+#define CONV(key, name) {key, sm80_conv<name>("styleforge::sm80::" #name, k##name, dtypes)}
 
-std::string sm80_full() {
+std::string sm80_full(Sm80Dtypes dtypes) {
     using namespace sm80;
     return object({
         {"number", number(0)},
@@ -154,7 +161,7 @@ std::string sm80_full() {
 }
 
 // None of its layers needs another one on a GPU with less shared memory.
-std::string sm80_lite() {
+std::string sm80_lite(Sm80Dtypes dtypes) {
     using namespace sm80;
     return object({
         {"number", number(1)},
@@ -177,16 +184,69 @@ std::string sm80_lite() {
 
 std::string sm80_kernels() {
     using namespace sm80;
-#define NUMBERS(dtype, code, type) {dtype, number(code)}
+    const Sm80Dtypes dtypes = {{"float16", kFp16, "__half"}, {"bfloat16", kBf16, "__nv_bfloat16"}};
     return object({
         {"source", quoted("network_sm80.cu")},
         {"target", quoted(kTarget)},
-        {"dtypes", object({SM80_DTYPES(NUMBERS)})},
+        {"dtypes", by_dtype(dtypes, [](const Sm80Dtype& each) { return number(each.number); })},
         {"weight_order", quoted(kWeightOrder)},
         {"max_groups", number(kMaxGroups)},
-        {"networks", object({{"full", sm80_full()}, {"lite", sm80_lite()}})},
+        {"networks", object({{"full", sm80_full(dtypes)}, {"lite", sm80_lite(dtypes)}})},
     });
-#undef NUMBERS
+}
+
+#define EDGE(name, traits) sm80_edge<traits>(name, "styleforge::sm75::" #traits, dtypes)
+#define CONV(key, name) {key, sm80_conv<name>("styleforge::sm75::" #name, k##name, dtypes)}
+
+std::string sm75_full(Sm80Dtypes dtypes) {
+    using namespace sm75;
+    return object({
+        {"number", number(2)},
+        {"widths", widths<FirstLayer, Down1, Down2>()},
+        {"end_kernel", number(FirstLayer::kKernel)},
+        {"convs", object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same),
+                          CONV("up1", Up1), CONV("up2", Up2)})},
+        {"first", EDGE("first_layer", FirstLayer)},
+        {"first_small", EDGE("first_layer", FirstLayer)},
+        {"last", EDGE("last_layer", LastLayer)},
+        {"last_small", EDGE("last_layer", LastLayer)},
+        {"required_shared_bytes", number(kRequiredSharedBytes)},
+        {"required_shared_bytes_small", number(kRequiredSharedBytes)},
+    });
+}
+
+std::string sm75_lite(Sm80Dtypes dtypes) {
+    using namespace sm75;
+    return object({
+        {"number", number(3)},
+        {"widths", widths<LiteFirstLayer, LiteDown1, LiteDown2>()},
+        {"end_kernel", number(LiteFirstLayer::kKernel)},
+        {"convs", object({CONV("down1", LiteDown1), CONV("down2", LiteDown2),
+                          CONV("same", LiteSame), CONV("up1", LiteUp1), CONV("up2", LiteUp2)})},
+        {"first", EDGE("first_layer", LiteFirstLayer)},
+        {"first_small", EDGE("first_layer", LiteFirstLayer)},
+        {"last", EDGE("last_layer", LiteLastLayer)},
+        {"last_small", EDGE("last_layer", LiteLastLayer)},
+        {"required_shared_bytes", number(kRequiredSharedBytes)},
+        {"required_shared_bytes_small", number(kRequiredSharedBytes)},
+    });
+}
+
+#undef CONV
+#undef EDGE
+
+// The layers of sm80 with other sizes, in FP16 alone.
+std::string sm75_kernels() {
+    const Sm80Dtypes dtypes = {{"float16", sm80::kFp16, "__half"}};
+    return object({
+        {"source", quoted("network_sm75.cu")},
+        {"target", quoted(sm75::kTarget)},
+        {"until", quoted(sm75::kUntil)},
+        {"dtypes", by_dtype(dtypes, [](const Sm80Dtype& each) { return number(each.number); })},
+        {"weight_order", quoted(sm80::kWeightOrder)},
+        {"max_groups", number(kMaxGroups)},
+        {"networks", object({{"full", sm75_full(dtypes)}, {"lite", sm75_lite(dtypes)}})},
+    });
 }
 
 // `traits` is the type F in C++.
@@ -293,6 +353,7 @@ extern "C" const char* styleforge_network_abi() {
     static const std::string text = object({{"structs", object({{"common", common_structs()},
                                                                 {"sm80", sm80_structs()},
                                                                 {"sm90", sm90_structs()}})},
+                                            {"sm75", sm75_kernels()},
                                             {"sm80", sm80_kernels()},
                                             {"sm90", sm90_kernels()}});
     return text.c_str();

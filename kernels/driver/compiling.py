@@ -41,11 +41,13 @@ class Source:
         name: Relative to `kernels/`.
         target: The least architecture that it is written for, or, with "a", the only one.
         kernels: As C++ names them, in order.
+        until: The first architecture that has other kernels in its place; empty for none.
     """
 
     name: str
     target: str
     kernels: tuple[str, ...]
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,12 @@ def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]
     """
     if library.abi is not None:
         return [
-            Source(part["source"], part["target"], tuple(sorted(set(_kernels(part)))))
+            Source(
+                part["source"],
+                part["target"],
+                tuple(sorted(set(_kernels(part)))),
+                part.get("until", ""),
+            )
             for part in description.values()
             if "source" in part
         ]
@@ -90,24 +97,27 @@ def declared_kernels(source: Path) -> tuple[str, ...]:
     return tuple(sorted(set(found)))
 
 
-def runs_on(target: str, architecture: str) -> bool:
+def runs_on(target: str, architecture: str, until: str = "") -> bool:
     """Whether a source is compiled for an architecture.
 
     Args:
         target: As that of Source.
         architecture: As that of Job.
+        until: As that of Source.
     """
     if target.endswith("a"):
         return architecture == f"sm_{target}"
     number = architecture.partition("_")[2]
-    return number.isdecimal() and int(number) >= int(target)
+    if not number.isdecimal():
+        return False
+    return int(target) <= int(number) and (not until or int(number) < int(until))
 
 
-def architecture_for(target: str, capability: tuple[int, int]) -> str | None:
-    """What a source is compiled for on a GPU of a compute capability; None if it does not run."""
+def architecture_for(target: str, capability: tuple[int, int], until: str = "") -> str | None:
+    """What a source is compiled for on a GPU of a compute capability; None if it is not."""
     number = f"{capability[0]}{capability[1]}"
     architecture = f"sm_{target}" if target == f"{number}a" else f"sm_{number}"
-    return architecture if runs_on(target, architecture) else None
+    return architecture if runs_on(target, architecture, until) else None
 
 
 def describe(

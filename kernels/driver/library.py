@@ -87,6 +87,7 @@ class DriverLibrary:
         shared_bytes: int = 0,
         *,
         overlap: bool = False,
+        all_shared: bool = False,
         cluster: int = 1,
         arguments: int = 1,
     ) -> Kernel:
@@ -99,6 +100,7 @@ class DriverLibrary:
                 every call with the same `threads`.
             shared_bytes: Dynamic shared memory of a block.
             overlap: Whether it may start before the kernel ahead of it has ended.
+            all_shared: As that of Driver.kernel; what overlaps always is, or it could not.
             cluster: Blocks of a cluster.
             arguments: How many it takes.
 
@@ -110,13 +112,12 @@ class DriverLibrary:
         with self._finding:
             kernel = self._kernels.get(key)
             if kernel is None:
-                # What overlaps is split alike, or it could not.
                 found = self._driver.kernel(
                     self._module(source),
                     self._names[source][name],
                     self._device,
                     shared_bytes,
-                    all_shared=overlap,
+                    all_shared=overlap or all_shared,
                 )
                 kernel = self._kernels[key] = Kernel(
                     self._driver,

@@ -193,10 +193,11 @@ class Sm80Network:
 
 @dataclass(frozen=True, slots=True)
 class Sm80:
-    """Everything network_sm80.cu says of itself."""
+    """Everything network_sm80.cu says of itself, or network_sm75.cu."""
 
     source: str  # relative to `kernels/`
     target: str  # the least architecture, as CUDA calls it
+    until: str  # the first that has other kernels in their place; empty for none
     dtypes: Mapping[str, int]
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
     max_groups: int  # of blocks, whose statistics the next layer merges
@@ -260,6 +261,7 @@ class Sm90:
 class Abi:
     """What a library describes, by backend."""
 
+    sm75: Sm80
     sm80: Sm80
     sm90: Sm90
 
@@ -289,9 +291,9 @@ def traits(told: Mapping[str, Any]) -> Abi:
     """Read the layers of a description, without its structs, which only a launch needs.
 
     Args:
-        told: Has "sm80" and "sm90" as `parse` takes them.
+        told: Has "sm75", "sm80" and "sm90" as `parse` takes them.
     """
-    return Abi(_sm80(told["sm80"]), _sm90(told["sm90"]))
+    return Abi(_sm80(told["sm75"]), _sm80(told["sm80"]), _sm90(told["sm90"]))
 
 
 def variant(*, residual: bool, activated: bool) -> str:
@@ -304,6 +306,7 @@ def _sm80(told: Mapping[str, Any]) -> Sm80:
     return Sm80(
         source=told["source"],
         target=told["target"],
+        until=told.get("until", ""),
         dtypes=told["dtypes"],
         weight_order=tuple(told["weight_order"].split()),
         max_groups=told["max_groups"],

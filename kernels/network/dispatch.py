@@ -21,6 +21,7 @@ from kernels.network.sm90 import Sm90Plan
 from kernels.ops.registry import NETWORK
 
 HOPPER = (9, 0)  # network_sm90.cu uses instructions that only this compute capability has
+AMPERE, TURING = (8, 0), (7, 5)  # the least for network_sm80.cu and for network_sm75.cu
 
 LAYER_BY_LAYER = "; runs layer by layer"
 
@@ -77,9 +78,9 @@ def _why_not_sm80(
 ) -> str:
     name = name_of(network)
     if not name:
-        return f"the native kernels are for the widths of full and lite networks{LAYER_BY_LAYER}"
-    if gpu.capability < (8, 0):
-        return f"the native kernels need a GPU of compute capability 8.0{LAYER_BY_LAYER}"
+        return _OTHER_WIDTHS
+    if gpu.capability < AMPERE:
+        return f"these layers need a GPU of compute capability 8.0{LAYER_BY_LAYER}"
     if dtype is torch.float32:
         if name == "full":
             return f"the native kernels for FP32 need a Hopper GPU{LAYER_BY_LAYER}"
@@ -91,10 +92,29 @@ def _why_not_sm80(
     layers = told.sm80.networks[name]
     required = layers.required_shared_bytes_small if small else layers.required_shared_bytes
     if gpu.shared_bytes < required:
-        return f"this GPU has too little shared memory for the native kernels{LAYER_BY_LAYER}"
+        return _LITTLE_SHARED
     if small and required == layers.required_shared_bytes:
         return "no layer of this network needs less shared memory"
     return ""
+
+
+def _why_not_sm75(gpu: Gpu, network: Dimensions, dtype: torch.dtype, told: abi.Abi | None) -> str:
+    name = name_of(network)
+    if not name:
+        return _OTHER_WIDTHS
+    if gpu.capability < TURING:
+        return f"the native kernels need a GPU of compute capability 7.5{LAYER_BY_LAYER}"
+    if dtype in (torch.bfloat16, torch.float32):
+        return f"on compute capability 7.5 the native kernels run in FP16 alone{LAYER_BY_LAYER}"
+    if dtype is not torch.float16:
+        return _no_network_in(dtype)
+    if told is not None and gpu.shared_bytes < told.sm75.networks[name].required_shared_bytes:
+        return _LITTLE_SHARED
+    return ""
+
+
+_OTHER_WIDTHS = f"the native kernels are for the widths of full and lite networks{LAYER_BY_LAYER}"
+_LITTLE_SHARED = f"this GPU has too little shared memory for the native kernels{LAYER_BY_LAYER}"
 
 
 def _no_network_in(dtype: torch.dtype) -> str:
@@ -105,6 +125,19 @@ def _sm80_plan(*, small: bool) -> PlanFactory:
     return lambda weights, network, shape, dtype, device, library, _tf32: Sm80Plan(
         weights, network, shape, dtype, device, library, small
     )
+
+
+def _sm75_plan(
+    weights: Mapping[str, Tensor],
+    network: Dimensions,
+    shape: tuple[int, int, int],
+    dtype: torch.dtype,
+    device: torch.device,
+    library: Network,
+    _tf32: bool,
+) -> NetworkPlan:
+    layers = library.abi.sm75
+    return Sm80Plan(weights, network, shape, dtype, device, library, layers=layers)
 
 
 # The fastest first, the least demanding last.
@@ -133,6 +166,7 @@ BACKENDS = (
         partial(_why_not_sm80, small=True),
         _sm80_plan(small=True),
     ),
+    Backend("sm75", "network_sm75.cu", "75", (torch.float16,), _why_not_sm75, _sm75_plan),
 )
 
 
@@ -150,8 +184,26 @@ def available(
         dtype: Of weights and activations.
         library: The network on that GPU; without it, shared memory is not considered.
     """
-    gpu, told = Gpu.of(device), None if library is None else library.abi
-    return tuple(row for row in BACKENDS if not row.reason(gpu, network, dtype, told))
+    gpu = Gpu.of(device)
+    return tuple(row for row in BACKENDS if not _why_not(row, gpu, network, dtype, library))
+
+
+def _why_not(
+    row: Backend, gpu: Gpu, network: Dimensions, dtype: torch.dtype, library: Network | None
+) -> str:
+    """The reason of a backend; or that the library, where there is one, was made without it."""
+    reason = row.reason(gpu, network, dtype, None if library is None else library.abi)
+    if not reason and library is not None and row.source not in library.sources:
+        return f"no image of {row.source} runs on this GPU{LAYER_BY_LAYER}"
+    return reason
+
+
+def told_reason(gpu: Gpu, reasons: Mapping[str, str]) -> str:
+    """Of the reasons of all backends, by name, the one that is told of a GPU.
+
+    That of the least demanding backend which is made for GPUs like it.
+    """
+    return reasons["sm80-small" if gpu.capability >= AMPERE else "sm75"]
 
 
 def loaded(device: torch.device) -> Network:
@@ -178,18 +230,18 @@ def unsupported(network: Dimensions, device: torch.device, dtype: torch.dtype) -
     """Why they cannot run there, built or not, in words; empty if they can."""
     if device.type != "cuda":
         return f"no native network for the {device.type.upper()}"
-    gpu, told = Gpu.of(device), None
+    gpu, library = Gpu.of(device), None
     if not build.reason(NETWORK):
         try:
-            told = loaded(device).abi
+            library = loaded(device)
         except BuildError as error:
             return str(error)
-    reason = ""
-    for backend in BACKENDS:
-        reason = backend.reason(gpu, network, dtype, told)
-        if not reason:
-            break
-    return reason
+    reasons: dict[str, str] = {}
+    for row in BACKENDS:
+        reasons[row.name] = _why_not(row, gpu, network, dtype, library)
+        if not reasons[row.name]:
+            return ""
+    return told_reason(gpu, reasons)
 
 
 def plan_for(

@@ -54,12 +54,17 @@ class Network:
         # By precision, kind and which pointers are null: finding a name takes as long as a launch.
         self._sm90_kernels: dict[tuple[int, int, bool, bool], Kernel] = {}
         self.abi = told = abi.parse(images.description)
-        self._sm80, self._sm90 = told.sm80, told.sm90
+        self._sm90 = told.sm90
         self._dtypes = {number: name for name, number in told.sm80.dtypes.items()}
-        self._networks = {network.number: network for network in told.sm80.networks.values()}
+        # With their sources: the layers of sm75 are those of sm80 with other sizes.
+        self._networks = {
+            network.number: (part.source, network)
+            for part in (told.sm80, told.sm75)
+            for network in part.networks.values()
+        }
         self._sm80_convs = {
-            conv.kind: conv
-            for network in self._networks.values()
+            conv.kind: (source, conv)
+            for source, network in self._networks.values()
             for conv in network.convs.values()
         }
         self._precisions = {row.number: row for row in told.sm90.precisions.values()}
@@ -78,7 +83,7 @@ class Network:
         """Load the image of a source, as the first launch of a kernel of it would."""
         self._library.load(source)
 
-    # sm80 and sm90: as many persistent blocks as the plan says
+    # sm80, with sm75, and sm90: as many persistent blocks as the plan says
 
     def styleforge_sm80_conv(
         self,
@@ -90,13 +95,14 @@ class Network:
         stream: c_void_p,
     ) -> int:
         """A 3x3 layer."""
-        conv = self._sm80_convs.get(kind)
-        if conv is None:
+        row = self._sm80_convs.get(kind)
+        if row is None:
             return INVALID_VALUE
+        source, conv = row
         # What it activates, a layer of sm80 stores without a kernel of its own.
         variant = abi.variant(residual=bool(params.residual), activated=False)
-        name = conv.kernels[self._dtypes[dtype]].get(variant)
-        return self._launch(self._sm80.source, name, conv, (blocks, 1, samples), stream, params)
+        name = conv.kernels.get(self._dtypes[dtype], {}).get(variant)
+        return self._launch(source, name, conv, (blocks, 1, samples), stream, params)
 
     def styleforge_sm80_first(self, network: int, small: int, *rest: Any) -> int:
         """The first layer, with `small` the one that needs less shared memory.
@@ -106,17 +112,20 @@ class Network:
         row = self._networks.get(network)
         if row is None:
             return INVALID_VALUE
-        return self._sm80_edge(row.first_small if small else row.first, *rest)
+        source, layers = row
+        return self._sm80_edge(source, layers.first_small if small else layers.first, *rest)
 
     def styleforge_sm80_last(self, network: int, small: int, *rest: Any) -> int:
         """The last layer, called as the first."""
         row = self._networks.get(network)
         if row is None:
             return INVALID_VALUE
-        return self._sm80_edge(row.last_small if small else row.last, *rest)
+        source, layers = row
+        return self._sm80_edge(source, layers.last_small if small else layers.last, *rest)
 
     def _sm80_edge(
         self,
+        source: str,
         layer: abi.Sm80Edge,
         dtype: int,
         in_bytes: int,
@@ -125,8 +134,8 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
-        name = layer.kernels[self._dtypes[dtype]][_stored(in_bytes)]
-        return self._launch(self._sm80.source, name, layer, (blocks, 1, samples), stream, params)
+        name = layer.kernels.get(self._dtypes[dtype], {}).get(_stored(in_bytes))
+        return self._launch(source, name, layer, (blocks, 1, samples), stream, params)
 
     def styleforge_sm90_conv(
         self,
@@ -194,8 +203,10 @@ class Network:
     ) -> Kernel:
         kernel = self._kernels.get(name)
         if kernel is None:
+            # Those for sm_75 have no instruction that waits for the kernel ahead.
+            overlap = source != self.abi.sm75.source
             kernel = self._kernels[name] = self._library.kernel(
-                source, name, layer.threads, layer.shared_bytes, overlap=True
+                source, name, layer.threads, layer.shared_bytes, overlap=overlap, all_shared=True
             )
         return kernel
 

@@ -1,4 +1,4 @@
-"""The plan for any GPU of compute capability 8.0 or more: network_sm80.cu."""
+"""The plan for any GPU of compute capability 8.0 or more, network_sm80.cu; and for 7.5."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Sm80Plan(NetworkPlan):
         device: A CUDA device.
         library: The network on that GPU.
         small: Whether to run the layers that need less shared memory.
+        layers: What the library says of the layers; by default, of those of sm80.
     """
 
     def __init__(
@@ -48,8 +49,9 @@ class Sm80Plan(NetworkPlan):
         device: torch.device,
         library: Network,
         small: bool = False,
+        layers: abi.Sm80 | None = None,
     ) -> None:
-        sm80 = library.abi.sm80
+        sm80 = layers or library.abi.sm80
         self._traits = sm80.networks[name_of(network)]
         self._library = library
         self._weight_order = sm80.weight_order
@@ -194,7 +196,7 @@ def conv_name(
         tiling = _tiling(size, layers.convs[name])
         return -(-tiling.rows * tiling.columns * samples // gpu.multiprocessors)
 
-    if role != "same":
+    if role != "same" or "same_wide" not in layers.convs:
         return variant(role)
     same, wide = variant("same"), variant("same_wide")
     return wide if rounds(wide) * COST_OF_WIDE_TILE < rounds(same) else same

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from kernels.driver import compiling
-from kernels.driver.compiling import Job
+from kernels.driver.compiling import Job, Source
 from kernels.driver.images import too_old
 from kernels.driver.prebuilt import present
 from kernels.frames.launchers import frame_kernels
@@ -146,7 +146,7 @@ def _compile_cuda(library: Library, folder: Path) -> Path:
         jobs = [
             Job(source, architecture, tools.toolkit, tools.defines)
             for source in compiling.sources_of(library, description)
-            for architecture in _architectures(source.target, tools)
+            for architecture in _architectures(source, tools)
         ]
         listed = compiling.make(library, description, jobs, images)
     except subprocess.CalledProcessError as error:
@@ -169,9 +169,11 @@ def _describe(library: Library, tools: CudaTools, folder: Path) -> dict[str, Any
     return compiling.describe(library, command, built, folder=folder)
 
 
-def _architectures(target: str, tools: CudaTools) -> list[str]:
+def _architectures(source: Source, tools: CudaTools) -> list[str]:
     """What a source is compiled for here: an architecture for each kind of GPU that runs it."""
-    found = (compiling.architecture_for(target, each) for each in tools.capabilities)
+    found = (
+        compiling.architecture_for(source.target, each, source.until) for each in tools.capabilities
+    )
     return [architecture for architecture in found if architecture is not None]
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from kernels.network import abi
-from kernels.network.dispatch import BACKENDS
+from kernels.network.dispatch import BACKENDS, told_reason
 from kernels.network.shapes import WITH_KERNELS
 from kernels.time_model.cards import Card
 from kernels.time_model.work import Work, work
@@ -130,7 +130,7 @@ def backend_for(card: Card, network: str = "full", told: Calibration | None = No
     for name, reason in reasons.items():
         if not reason:
             return name
-    raise ValueError(list(reasons.values())[-1])
+    raise ValueError(told_reason(card.gpu, reasons))
 
 
 def predict(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import asdict, replace
 from functools import partial
 
@@ -22,6 +23,7 @@ from models.network_config import FULL, LITE, network_config
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
+from tests.kernels.network.ptx import turing_network
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("native_kernels")]
 
@@ -239,7 +241,9 @@ PLANS = {
     "fastest": ("weights", ""),
     "sm80": ("weights", "sm80"),
     "sm80-small": ("weights", "sm80-small"),
+    "sm75": ("weights", "sm75"),
     "lite": ("lite", ""),
+    "lite sm75": ("lite", "sm75"),
 }
 
 
@@ -251,7 +255,8 @@ def made(plan, shape, dtype=torch.float16, state=None):
     """A plan of Candy, or of another state dict for the same network."""
     state = state or state_of(plan)
     network, device, backend = network_config(state), torch.device("cuda:0"), PLANS[plan][1]
-    return plan_for(state, network, shape, dtype, device, backend=backend)
+    library = turing_network() if backend == "sm75" else None
+    return plan_for(state, network, shape, dtype, device, library, backend=backend)
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -281,10 +286,16 @@ def test_a_broken_picture_is_told_from_its_range(native_kernels, plan, bad):
     assert is_broken(plan.ranges.cpu())
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    ("plan", "dtype"),
+    [
+        *itertools.product(["sm80", "sm80-small"], [torch.float16, torch.bfloat16]),
+        ("sm75", torch.float16),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("shape", [(1, 17, 35), (3, 64, 96), (1, 480, 640)], ids=str)
-@pytest.mark.parametrize("plan", ["sm80", "sm80-small"])
-def test_the_sm80_network_is_as_near_to_float64_as_pytorch(
+def test_the_general_network_is_as_near_to_float64_as_pytorch(
     candy, native_kernels, plan, shape, dtype
 ):
     x = pictures(*shape)

@@ -71,7 +71,7 @@ def test_every_kernel_compiles_without_a_warning(
     library, source, architecture, described, tmp_path
 ):
     found = described[library][source]
-    if not runs_on(found.target, f"sm_{architecture}"):
+    if not runs_on(found.target, f"sm_{architecture}", found.until):
         pytest.skip(f"{source} is for sm_{found.target}")
     rows = "".join(f"    reinterpret_cast<const void*>(&{name}),\n" for name in found.kernels)
     every = tmp_path / source

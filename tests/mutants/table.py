@@ -569,6 +569,30 @@ _KERNELS = (
         "if False:",
         ("tests/kernels/ops/test_launcher.py::test_arguments_are_passed_as_c_has_them",),
     ),
+    Mutant(
+        "layers for older GPUs are compiled for newer ones as well",
+        "kernels/driver/compiling.py",
+        "int(number) < int(until)",
+        "int(number) <= int(until)",
+        ("tests/kernels/driver/test_images.py::test_a_source_is_compiled_for_what_it_runs_on",),
+    ),
+    Mutant(
+        "a backend is chosen although no image of it was made for the GPU",
+        "kernels/network/dispatch.py",
+        "if not reason and library is not None and row.source not in library.sources:",
+        "if False:",
+        ("tests/kernels/network/test_dispatch.py::test_a_gpu_gets_the_backends_it_can_run",),
+    ),
+    Mutant(
+        "FP16 is multiplied without tensor cores on Turing",
+        "kernels/ops/cuda/convolution.py",
+        "return launch.gpu.major >= 8 or dtype is torch.float16",
+        "return launch.gpu.major >= 8",
+        (
+            "tests/kernels/ops/cuda/test_calls.py"
+            "::test_tensor_cores_multiply_what_those_of_the_gpu_can",
+        ),
+    ),
 )
 
 _WINDOW = (

@@ -80,7 +80,8 @@ _chosen = sm80.Sm80Plan._conv
 
 def _wide_tiles(plan: sm80.Sm80Plan, role: str, size: tuple[int, int]) -> Sm80Conv:
     chosen = _chosen(plan, role, size)
-    return plan._traits.convs["same_wide"] if chosen == plan._traits.convs["same"] else chosen
+    convs = plan._traits.convs
+    return convs.get("same_wide", chosen) if chosen == convs["same"] else chosen
 
 
 def _large_tiles(_size: tuple[int, int], _blocks: int, precision: Sm90Precision) -> Sm90Conv:

@@ -82,7 +82,7 @@ def _build(library: Library, folder: Path, tools: Path) -> images.ImageList:
         for source in sources_of(library, described)
         for release, architectures in ARCHITECTURES.items()
         for architecture in architectures
-        if runs_on(source.target, architecture)
+        if runs_on(source.target, architecture, source.until)
     ]
     return compiling.make(library, described, jobs, folder)
 

@@ -53,7 +53,7 @@ struct Pair<__half> {
         asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(b), "f"(a));
         return word;
 #else
-        return pack(fmaxf(a, 0.f), fmaxf(b, 0.f));
+        return pack(a < 0.f ? 0.f : a, b < 0.f ? 0.f : b);  // keeps NaN, unlike fmaxf
 #endif
     }
 };
@@ -73,7 +73,7 @@ struct Pair<__nv_bfloat16> {
         asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(b), "f"(a));
         return word;
 #else
-        return pack(fmaxf(a, 0.f), fmaxf(b, 0.f));
+        return pack(a < 0.f ? 0.f : a, b < 0.f ? 0.f : b);  // keeps NaN, unlike fmaxf
 #endif
     }
 };

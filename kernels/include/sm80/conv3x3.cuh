@@ -41,6 +41,8 @@ struct PatchPieces {
     static __device__ __forceinline__ int place(int k) {
         return k * (kRows * S::kSlotW * S::kPixelBytes);
     }
+    // Those of a chunk between their load and the norm, where they do not wait in their slot.
+    using Held = uint4[S::kAsync ? 1 : kCount];
 };
 
 // A chunk of the channels of a tile's patch.
@@ -64,6 +66,10 @@ struct PatchChunk {
             if (own.has(k))
                 cp_async_16B(slot + own.offset + Pieces::place(k), plane + source(p, own, k));
     }
+    __device__ __forceinline__ void hold(const ConvParams& p, const Pieces& own, const uint4* plane,
+                                         typename Pieces::Held& held, int k) const {
+        if (!S::kAsync && own.has(k)) held[S::kAsync ? 0 : k] = load_16B(plane + source(p, own, k));
+    }
     __device__ __forceinline__ uint4 residual(const ConvParams& p, const Pieces& own, size_t plane,
                                               int k) const {
         if (!kAdd || !own.has(k)) return {};
@@ -76,11 +82,14 @@ struct PatchChunk {
         for (int i = 0; i < 4; ++i) affine[i] = from[i];
     }
     __device__ __forceinline__ void normalize(const ConvParams& p, const Pieces& own, size_t plane,
-                                              unsigned char* slot, const float4 (&affine)[4], int k,
+                                              unsigned char* slot,
+                                              const typename Pieces::Held& held,
+                                              const float4 (&affine)[4], int k,
                                               const uint4& add) const {
         if (!own.has(k)) return;
         auto* value = reinterpret_cast<uint4*>(slot + own.offset + Pieces::place(k));
-        const uint4 result = normalize_activate<T, kAdd>(*value, affine, add);
+        const uint4* const raw = S::kAsync ? value : &held[S::kAsync ? 0 : k];
+        const uint4 result = normalize_activate<T, kAdd>(*raw, affine, add);
         *value = result;
         if (S::kKeepsActivated && p.activated) {  // each pixel is interior to one patch
             const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
@@ -113,16 +122,36 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
     const uint4* const x = static_cast<const uint4*>(p.x) + plane;
 
     const uint32_t weights_to = smem_address(shared) + weight_offset<S>(threadIdx.x);
-    const auto fetch = [&](int step, int stage) {
+    // Calls use(k, from, to) for each of the thread's pieces of a step's weights and their stage.
+    constexpr int kWeightPieces = (S::kStageBytes / 16 + S::kThreads - 1) / S::kThreads;
+    const auto each_weight = [&](int step, int stage, auto use) {
         const auto* from =
             static_cast<const uint4*>(p.weight) + step * (S::kStageBytes / 16) + threadIdx.x;
         const uint32_t to = weights_to + stage * S::kStageBytes;
         static_assert(S::kThreads / (S::kChunk / 8) % 32 == 0, "the order repeats every 32 rows");
 #pragma unroll
-        for (int k = 0; k < (S::kStageBytes / 16 + S::kThreads - 1) / S::kThreads; ++k)
+        for (int k = 0; k < kWeightPieces; ++k)
             if (S::kStageBytes / 16 % S::kThreads == 0 ||
                 threadIdx.x + k * S::kThreads < S::kStageBytes / 16)
-                cp_async_16B(to + k * S::kThreads * 16, from + k * S::kThreads);
+                use(k, from + k * S::kThreads, to + k * S::kThreads * 16);
+    };
+    const auto fetch = [&](int step, int stage) {
+        each_weight(step, stage, [](int, const uint4* from, uint32_t to) {
+            cp_async_16B(to, from);
+        });
+    };
+    // Without cp.async, a step's weights are held from the end of one step to that of the next.
+    constexpr bool kHoldsWeights = !S::kAsync && !S::kResident;
+    uint4 held_weights[kHoldsWeights ? kWeightPieces : 1];
+    const auto hold = [&](int step) {
+        each_weight(step, 0, [&](int k, const uint4* from, uint32_t) {
+            held_weights[kHoldsWeights ? k : 0] = load_16B(from);
+        });
+    };
+    const auto release = [&](int stage) {
+        each_weight(0, stage, [&](int k, const uint4*, uint32_t to) {
+            store_shared_16B(to, held_weights[kHoldsWeights ? k : 0]);
+        });
     };
     if constexpr (S::kResident) {
 #pragma unroll 1
@@ -131,17 +160,21 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
 #pragma unroll
         for (int step = 0; step < S::kPrefetch; ++step) fetch(step, step);
     }
+    if constexpr (kHoldsWeights) hold(S::kPrefetch);
     const auto place = [&](int tile, int chunk) {
         return Chunk{tile / p.tiling.columns * S::kTileH, tile % p.tiling.columns * S::kTileW,
                      chunk};
     };
     int tile = blockIdx.x, slot = 0;
     const Pieces own;
+    typename Pieces::Held held;
     pdl_wait();
     {
         const Chunk now = place(tile, 0);
-        now.copy(p, own, x, smem_address(slots));
+        if (S::kAsync) now.copy(p, own, x, smem_address(slots));
         cp_async_commit();
+#pragma unroll
+        for (int k = 0; k < (S::kAsync ? 0 : Pieces::kCount); ++k) now.hold(p, own, x, held, k);
         uint4 add[kAdd ? Pieces::kCount : 1];
 #pragma unroll
         for (int k = 0; k < (kAdd ? Pieces::kCount : 0); ++k)
@@ -153,7 +186,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
         now.load_affine(own, affine, scales);
 #pragma unroll
         for (int k = 0; k < Pieces::kCount; ++k)
-            now.normalize(p, own, plane, slots, scales, k, add[kAdd ? k : 0]);
+            now.normalize(p, own, plane, slots, held, scales, k, add[kAdd ? k : 0]);
         __syncthreads();
     }
 
@@ -211,12 +244,17 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                 const bool begins = n % S::kProductsOfStep == 0,
                            finishes = n % S::kProductsOfStep == S::kProductsOfStep - 1;
                 if (n == 0) {
-                    if (more) next.copy(p, own, x, smem_address(next_slot));
+                    if (S::kAsync && more) next.copy(p, own, x, smem_address(next_slot));
                     if (S::kResident) cp_async_commit();
                 }
                 if (!S::kResident && finishes) {
-                    if (fetched < steps)
-                        fetch(fetched % S::kSteps, (step + S::kPrefetch) % S::kStages);
+                    const int stage = (step + S::kPrefetch) % S::kStages;
+                    if constexpr (kHoldsWeights) {
+                        if (fetched < steps) release(stage);
+                        if (fetched + 1 < steps) hold((fetched + 1) % S::kSteps);
+                    } else if (fetched < steps) {
+                        fetch(fetched % S::kSteps, stage);
+                    }
                     ++fetched;
                     cp_async_commit();
                     cp_async_wait<S::kPrefetch - 1>();
@@ -231,10 +269,12 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                         mma_m16n8k16<T>(acc[i][j], a[n % 2][i], b[n % 2][j / 2][j % 2 * 2],
                                         b[n % 2][j / 2][j % 2 * 2 + 1]);
                 // Pieces of the next chunk are normalized a few together: each time costs the
-                // latency of shared memory.
+                // latency of shared memory. Those that are held leave fewer registers for more.
                 constexpr int kSpread = S::kStepsOfChunk - S::kReady;
-                constexpr int kEach =
-                    Pieces::kCount <= 3 * kSpread ? 3 : (Pieces::kCount + kSpread - 1) / kSpread;
+                constexpr int kFew = S::kAsync ? 3 : 2;
+                constexpr int kEach = Pieces::kCount <= kFew * kSpread
+                                          ? kFew
+                                          : (Pieces::kCount + kSpread - 1) / kSpread;
                 constexpr int kTimes = (Pieces::kCount + kEach - 1) / kEach;
                 constexpr int kEvery = kSpread / kTimes;
                 const int time = (step - S::kReady) / kEvery,
@@ -246,13 +286,21 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                             if (const int at = soon * kEach + k; at < Pieces::kCount)
                                 add[at] = next.residual(p, own, plane, at);
                     }
+                    // What is not copied comes a step before it is needed, as residuals do.
+                    if (!S::kAsync && step + 1 >= S::kReady &&
+                        (step + 1 - S::kReady) % kEvery == 0) {
+#pragma unroll
+                        for (int k = 0; k < kEach; ++k)
+                            if (const int at = soon * kEach + k; at < Pieces::kCount)
+                                next.hold(p, own, x, held, at);
+                    }
                     if (step >= S::kReady && (step - S::kReady) % kEvery == 0 && time < kTimes) {
                         float4 scales[4];
                         next.load_affine(own, affine, scales);
 #pragma unroll
                         for (int k = 0; k < kEach; ++k)
                             if (const int at = time * kEach + k; at < Pieces::kCount)
-                                next.normalize(p, own, plane, next_slot, scales, at,
+                                next.normalize(p, own, plane, next_slot, held, scales, at,
                                                add[kAdd ? at : 0]);
                     }
                 }

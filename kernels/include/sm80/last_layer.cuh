@@ -34,14 +34,17 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
     unsigned char* const own = shared + (row * S::kPatchW + column) * S::kPixelBytes + part * 16;
     const uint4* const x = static_cast<const uint4*>(p.x) +
                            static_cast<size_t>(sample) * p.padded_h * p.padded_w * kParts + part;
+    uint4 held[S::kAsync ? 1 : S::kPatchH / kRows];  // between load and norm, without cp.async
     const auto copy = [&](int tile) {
         const int y0 = tile / columns * S::kTileH - S::kBorder + row;
         const int j = reflect_index(tile % columns * S::kTileW - S::kBorder + column, p.padded_w);
 #pragma unroll
         for (int k = 0; k < S::kPatchH / kRows; ++k) {
             const int i = reflect_index(y0 + k * kRows, p.padded_h);
-            cp_async_16B(smem_address(own) + k * (kRows * S::kPatchW * S::kPixelBytes),
-                         x + (static_cast<size_t>(i) * p.padded_w + j) * kParts);
+            const uint4* from = x + (static_cast<size_t>(i) * p.padded_w + j) * kParts;
+            if constexpr (S::kAsync)
+                cp_async_16B(smem_address(own) + k * (kRows * S::kPatchW * S::kPixelBytes), from);
+            else held[k] = load_16B(from);
         }
         cp_async_commit();
     };
@@ -68,10 +71,12 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
         for (int i = 0; i < 4; ++i)
             scales[i] = reinterpret_cast<const float4*>(affine + part * 8)[i];
         cp_async_wait<0>();
-#pragma unroll 4
+        constexpr int kTogether = S::kAsync ? 4 : S::kPatchH / kRows;
+#pragma unroll kTogether
         for (int k = 0; k < S::kPatchH / kRows; ++k) {
             auto* value = reinterpret_cast<uint4*>(own + k * (kRows * S::kPatchW * S::kPixelBytes));
-            *value = normalize_activate<T, false>(*value, scales, uint4{});
+            const uint4 raw = S::kAsync ? *value : held[S::kAsync ? 0 : k];
+            *value = normalize_activate<T, false>(raw, scales, uint4{});
         }
         __syncthreads();
         if (tile + static_cast<int>(gridDim.x) >= tiles) pdl_launch_dependents();
@@ -113,6 +118,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
                     sums[((warp * S::kTilesM + i) * 16 + k / 2 * 8 + lane / 4) * S::kSumPitch +
                          j * 8 + lane % 4 * 2 + k % 2] = acc[i][j][k];
         __syncthreads();
+        const bool more = tile + static_cast<int>(gridDim.x) < tiles;
+        if (!S::kAsync && more) copy(tile + gridDim.x);  // to registers, while sums are added
         const int tile_y = tile / columns * S::kTileH, tile_x = tile % columns * S::kTileW;
         for (int q = threadIdx.x; q < S::kTileH * S::kTileW * 3; q += S::kThreads) {
             const int i = q / (S::kTileW * 3), j = q / 3 % S::kTileW, color = q % 3;
@@ -126,7 +133,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
                 from_float<Out>(sum);
         }
         __syncthreads();
-        if (tile + static_cast<int>(gridDim.x) < tiles) copy(tile + gridDim.x);
+        if (S::kAsync && more) copy(tile + gridDim.x);  // to the patch, where the sums were
     }
     range.merge_into(p.range + sample * 3);
 }

@@ -16,7 +16,8 @@ enum LiteConvKind {
     kLiteSame,
     kLiteSameWide,
     kLiteUp1,
-    kLiteUp2
+    kLiteUp2,
+    kLiteConvKinds
 };
 
 struct LiteFirstLayer : FirstConvTraits<16, 5, 16, 32, 8, 3> {

@@ -34,6 +34,12 @@ constexpr const char* kWeightOrder = "block tap phase out channel";
 // What CUDA keeps for itself of every block's shared memory.
 constexpr int kReservedBytes = 1024;
 
+// What a layer copies to shared memory goes there past the registers. The traits of GPUs without
+// cp.async say otherwise: their threads hold it between a load and a store.
+struct AsyncCopies {
+    static constexpr bool kAsync = true;
+};
+
 // A 3x3 layer: a block computes tiles of kTileH x kTileW outputs of all kCout channels, one after
 // another; after upsampling, four phases of them. The channels of a tile pass through shared memory
 // in chunks. In a step, all warps multiply by the weights of kTapsOfStep taps of a chunk, which
@@ -41,7 +47,7 @@ constexpr int kReservedBytes = 1024;
 template <int kCin_, int kCout_, int kStride_, bool kUpsample_, int kTileH_, int kTileW_,
           int kWarpsM_, int kWarpsN_, int kChunk_, int kTapsOfStep_, int kStages_, int kBlocks_,
           bool kTakesResidual_ = kCin_ == kCout_>
-struct ConvTraits {
+struct ConvTraits : AsyncCopies {
     static constexpr int kCin = kCin_, kCout = kCout_, kStride = kStride_;
     static constexpr bool kUpsample = kUpsample_, kResident = kStages_ == 0;
     static constexpr bool kKeepsActivated = kCin == kCout;
@@ -112,7 +118,7 @@ struct FirstConvTraits {
 // The last layer, from kCin channels to three colors, with weights "column color | row channel". A
 // column of the kernel has outputs of its own, which are added up.
 template <int kCin_, int kKernel_, int kTileH_, int kTileW_, int kWarps_, int kBlocks_>
-struct LastConvTraits {
+struct LastConvTraits : AsyncCopies {
     static constexpr int kCin = kCin_, kKernel = kKernel_, kBorder = kKernel / 2;
     static constexpr int kTileH = kTileH_, kTileW = kTileW_, kWideW = kTileW + kKernel - 1;
     static constexpr int kPatchH = kTileH + kKernel - 1, kPatchW = kWideW;

@@ -327,7 +327,7 @@ def _recorded(
         border=REPLICATE if shape.enlarge else REFLECT,
         phases=4 if shape.enlarge else 1,
         type=TYPES[recording.dtype],
-        math=TENSOR_CORES if launch.gpu.major >= 8 and not exact else PLAIN,
+        math=TENSOR_CORES if _has_tensor_cores(launch, recording.dtype) and not exact else PLAIN,
         multiprocessors=launch.gpu.multiprocessors,
     )
     library = recording.library
@@ -337,6 +337,11 @@ def _recorded(
         p.parts = recording.scratch(MOMENTS_BYTES * count)
     launched(library.styleforge_pack_weight(p, weight, p.packed, None), "a convolution")
     return p
+
+
+def _has_tensor_cores(launch: CudaLauncher, dtype: torch.dtype) -> bool:
+    """Whether the GPU's tensor cores multiply a dtype; before 8.0, FP16 is the only one."""
+    return launch.gpu.major >= 8 or dtype is torch.float16
 
 
 def _nothing(

@@ -59,7 +59,7 @@ def test_all_cards_are_told_and_those_without_a_prediction_say_why(capsys):
     assert list(found) == [card.name for card in cards()]
     (finding,) = found["Tesla T4"]
     assert finding["state"] == "note"
-    assert finding["says"].startswith("no prediction: the native kernels need a GPU of compute")
+    assert finding["says"].startswith("no prediction: the model of time was not fitted to")
 
 
 def test_an_unknown_card_is_one_sentence(capsys):
@@ -114,7 +114,7 @@ def test_a_gpu_that_cannot_be_predicted_says_why(rtx_3060, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
     (line,) = rates_of(DEVICE)
     assert isinstance(line, str)
-    assert line.startswith("no prediction for Tesla T4: the native kernels need")
+    assert line.startswith("no prediction for Tesla T4: the model of time was not fitted to the")
     assert line.endswith("`styleforge doctor --measure` measures it")
 
 

@@ -24,12 +24,13 @@ def names_of(library: str, description: Mapping[str, Any]) -> dict[str, dict[str
 
 
 def write_images(library: str, description: Mapping[str, Any], folder: Path) -> ImageList:
-    """Write an image of each source for Hopper, and their list."""
+    """Write an image of each source that Hopper runs, and their list."""
     digest = hashlib.sha256(CODE).hexdigest()
     rows: list[Image] = []
     for source in sources_of(LIBRARIES[library], description):
-        architecture = architecture_for(source.target, (9, 0))
-        assert architecture is not None
+        # What is made for older GPUs alone runs there as PTX.
+        architecture = architecture_for(source.target, (9, 0), source.until)
+        architecture = architecture or f"compute_{source.target}"
         rows.append(Image(f"{source.name}.xz", source.name, architecture, digest))
         (folder / f"{source.name}.xz").write_bytes(lzma.compress(CODE))
     names = names_of(library, description)

@@ -93,6 +93,13 @@ def test_a_gpu_is_compiled_for_with_its_own_instructions(target, capability, exp
     assert architecture_for(target, capability) == expected
 
 
+@pytest.mark.parametrize(
+    ("capability", "expected"), [((7, 0), None), ((7, 5), "sm_75"), ((8, 0), None), ((9, 0), None)]
+)
+def test_a_source_with_a_successor_is_compiled_for_older_gpus_alone(capability, expected):
+    assert architecture_for("75", capability, "80") == expected
+
+
 def test_a_library_becomes_a_folder_of_images(library, toolkit, tmp_path):
     folder = tmp_path / "images"
     folder.mkdir()

@@ -86,6 +86,7 @@ def test_a_source_is_compiled_for_what_it_runs_on():
         "sm_120",
     ]
     assert next(name for name in names if runs_on("75", name)) == "sm_75"
+    assert [name for name in names if runs_on("75", name, "80")] == ["sm_75"]
 
 
 def test_the_list_survives_its_file(tmp_path):

@@ -1,4 +1,4 @@
-"""The kernels of network_sm80.cu on the CPU, compiled for the host over emulator.h.
+"""The kernels of mma.sync on the CPU, compiled for the host over emulator.h.
 
 They are launched as on a GPU, by the network's own launchers, on tensors of the CPU.
 """
@@ -17,7 +17,8 @@ from kernels.jit import toolchain
 from kernels.jit.libraries import FOLDER
 
 HERE = Path(__file__).parent
-SOURCE = "network_sm80.cu"
+SOURCES = "network_sm80.cu", "network_sm75.cu"
+IMMEDIATE = "network_sm75.cu"  # has no asynchronous copies
 # What a C++ compiler for the host cannot read, and what it reads instead.
 REWRITTEN = {
     r"extern __shared__ __align__\(\d+\) unsigned char shared\[\];": (
@@ -27,21 +28,22 @@ REWRITTEN = {
 }
 MAIN = """\
 #include "emulated_ptx.h"
-#include "{source}"
+{sources}
 
-using Launcher = int (*)(const void*, const int (&)[3], int, int, bool);
+using Launcher = int (*)(const void*, const int (&)[3], int, int, bool, bool);
 
 template <auto kernel>
-int launch(const void* params, const int (&grid)[3], int threads, int shared, bool in_turn) {{
-    return emulator::launch(kernel, params, grid, threads, shared, in_turn);
+int launch(const void* params, const int (&grid)[3], int threads, int shared, bool in_turn,
+           bool immediate) {{
+    return emulator::launch(kernel, params, grid, threads, shared, in_turn, immediate);
 }}
 
 static const Launcher launchers[] = {{{launchers}}};
 
 extern "C" const char* emulated_launch(int kernel, const void* params, int x, int y, int z,
-                                       int threads, int shared, int in_turn) {{
+                                       int threads, int shared, int in_turn, int immediate) {{
     const int grid[3] = {{x, y, z}};
-    launchers[kernel](params, grid, threads, shared, in_turn != 0);
+    launchers[kernel](params, grid, threads, shared, in_turn != 0, immediate != 0);
     return emulator::failure.c_str();
 }}
 """
@@ -63,14 +65,15 @@ class EmulatedLibrary:
         self.in_turn = False
 
     def kernel(
-        self, source: str, name: str, threads: int, shared_bytes: int = 0, *, overlap: bool = False
+        self, source: str, name: str, threads: int, shared_bytes: int = 0, **_: bool
     ) -> Callable[[tuple[int, int, int], Any, Structure], int]:
-        assert source == SOURCE
+        assert source in SOURCES
         number = self._numbers[name]
 
         def launch(grid: tuple[int, int, int], _stream: Any, params: Structure) -> int:
             self.launched.add(name)
-            numbers = map(c_int, (*grid, threads, shared_bytes, self.in_turn))
+            immediate = source == IMMEDIATE
+            numbers = map(c_int, (*grid, threads, shared_bytes, self.in_turn, immediate))
             failure = self._launch(number, byref(params), *numbers).decode()
             assert not failure, f"{name}: {failure}"
             return 0
@@ -80,7 +83,7 @@ class EmulatedLibrary:
 
 def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> Path:
     """Compile kernels, by their names in C++, into `folder`; BuildError without a compiler."""
-    for path in (*FOLDER.glob("include/**/*.cuh"), FOLDER / SOURCE):
+    for path in (*FOLDER.glob("include/**/*.cuh"), *(FOLDER / source for source in SOURCES)):
         text = path.read_text("utf-8")
         for pattern, instead in REWRITTEN.items():
             text = re.sub(pattern, instead, text)
@@ -90,7 +93,8 @@ def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> P
     (folder / "include/common/ptx.cuh").write_text('#include "emulated_ptx.h"\n')
     launchers = ", ".join(f"launch<&{name}>" for name in kernels)
     main, built = folder / "main.cpp", folder / "emulated.so"
-    main.write_text(MAIN.format(source=SOURCE, launchers=launchers))
+    sources = "\n".join(f'#include "{source}"' for source in SOURCES)
+    main.write_text(MAIN.format(sources=sources, launchers=launchers))
     flags = ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
     includes = [f"-I{path}" for path in (folder, HERE, *headers)]
     command = [toolchain.toolchain().compiler, *flags, *includes, "-o", str(built), str(main)]

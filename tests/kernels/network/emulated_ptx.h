@@ -10,7 +10,15 @@ inline uint32_t smem_address(const void* pointer) {
     return static_cast<const unsigned char*>(pointer) - emulator::shared_memory;
 }
 
+inline uint4 load_16B(const void* from) {
+    if (reinterpret_cast<uintptr_t>(from) % 16 != 0) emulator::fail("a load is not aligned");
+    return *static_cast<const uint4*>(from);
+}
+
+inline void store_shared_16B(uint32_t to, const uint4& v) { memcpy(emulator::at(to), &v, 16); }
+
 inline void cp_async_16B(uint32_t to, const void* from) {
+    if (emulator::immediate) return store_shared_16B(to, load_16B(from));
     emulator::at(to);
     if (reinterpret_cast<uintptr_t>(from) % 16 != 0) emulator::fail("a copy is not aligned");
     emulator::self().copies.push_back({to, from});

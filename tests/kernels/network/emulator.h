@@ -1,7 +1,8 @@
-// What network_sm80.cu needs of CUDA, on the CPU: a block of threads at a time, each on a stack of
+// What the kernels of mma.sync need of CUDA, on the CPU: a block of threads at a time, each on a stack of
 // its own. A warp goes on until all its threads wait, at a barrier of the block or for one another.
 // Shared memory starts as NaN, and an asynchronous copy happens as late as it may: when its thread
-// waits for it. So what is read too early, or was never written, shows in the picture.
+// waits for it. So what is read too early, or was never written, shows in the picture. Where there
+// are no asynchronous copies, they happen at once, and show what was overwritten too early.
 //
 // There are two orders. By default warps run as far ahead as they can, which shows barriers that are
 // missing. In turn, the last warp is first, and a thread whose copies arrived lets the others come as
@@ -71,7 +72,7 @@ inline std::function<void()> body;
 inline std::string failure;
 inline unsigned char* shared_memory;
 inline size_t shared_bytes;
-inline bool in_turn;
+inline bool in_turn, immediate;
 inline uint3 thread_index, block_index, grid_size, block_size;
 
 inline Thread& self() { return threads[thread_index.x]; }
@@ -175,11 +176,12 @@ inline unsigned char* at(uint32_t address) {
 
 template <typename P>
 int launch(void (*kernel)(P), const void* params, const int (&grid)[3], int count, int shared,
-           bool takes_turns) {
+           bool takes_turns, bool copies_at_once) {
     std::vector<unsigned char> memory(shared + 128);
     const auto from = reinterpret_cast<uintptr_t>(memory.data());
     shared_memory = reinterpret_cast<unsigned char*>((from + 127) / 128 * 128);
-    shared_bytes = shared, in_turn = takes_turns, failure.clear();
+    shared_bytes = shared, in_turn = takes_turns, immediate = copies_at_once;
+    failure.clear();
     body = [=] { kernel(*static_cast<const P*>(params)); };
     grid_size = {unsigned(grid[0]), unsigned(grid[1]), unsigned(grid[2])};
     block_size = {unsigned(count), 1, 1};

@@ -35,9 +35,19 @@ def calls(told: abi.Abi) -> Iterator[Call]:
     yield from _sm80(told.sm80, networks["full"])
     yield from _sm90(told.sm90)
     yield from _sm80(told.sm80, networks["lite"])
+    for network in told.sm75.networks.values():
+        yield from _sm80(told.sm75, network)
+    numbers = len(networks) + len(told.sm75.networks)
+    kinds = sum(
+        len(network.convs) for part in (told.sm80, told.sm75) for network in part.networks.values()
+    )
+    yield Call("styleforge_sm80_conv", (kinds, 0, filled(abi.Sm80ConvParams()), 7, 1))
+    bf16 = told.sm80.dtypes["bfloat16"]  # which no layer of sm75 multiplies
+    same = told.sm75.networks["full"].convs["same"]
+    yield Call("styleforge_sm80_conv", (same.kind, bf16, filled(abi.Sm80ConvParams()), 7, 1))
     first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
-    yield Call("styleforge_sm80_first", (len(networks), False, 0, False, first, 7, 1))
-    yield Call("styleforge_sm80_last", (len(networks), False, 0, False, last, 7, 1))
+    yield Call("styleforge_sm80_first", (numbers, False, 0, False, first, 7, 1))
+    yield Call("styleforge_sm80_last", (numbers, False, 0, False, last, 7, 1))
 
 
 def _sm80(told: abi.Sm80, network: abi.Sm80Network) -> Iterator[Call]:
@@ -48,8 +58,6 @@ def _sm80(told: abi.Sm80, network: abi.Sm80Network) -> Iterator[Call]:
         params = filled(abi.Sm80ConvParams())
         params.residual, params.activated = residual, activated
         yield Call("styleforge_sm80_conv", (conv.kind, dtype, params, *grid))
-    kinds = sum(len(each.convs) for each in told.networks.values())
-    yield Call("styleforge_sm80_conv", (kinds, 0, filled(abi.Sm80ConvParams()), 7, 1))
     for dtype, in_bytes, grid in itertools.product(told.dtypes.values(), (False, True), grids):
         first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
         for small, (layer, params) in itertools.product(

@@ -19,6 +19,7 @@ PARAMS = ["include/common/welford.cuh", "include/sm80/params.cuh", "include/sm90
 def test_the_library_and_its_mirror_agree(description):
     told = abi.parse(description)
     assert told.sm80.dtypes == {"float16": 0, "bfloat16": 1}
+    assert told.sm75.dtypes == {"float16": told.sm80.dtypes["float16"]}
     assert [row.number for row in told.sm90.precisions.values()] == [0, 1, 2, 3]
 
 
@@ -60,7 +61,7 @@ def test_a_struct_without_a_mirror_is_refused(description, monkeypatch):
 
 
 def test_layers_have_numbers_of_their_own(described):
-    networks = described.sm80.networks.values()
+    networks = [*described.sm80.networks.values(), *described.sm75.networks.values()]
     assert sorted(network.number for network in networks) == list(range(len(networks)))
     kinds = [conv.kind for network in networks for conv in network.convs.values()]
     assert sorted(kinds) == list(range(len(kinds)))
@@ -69,15 +70,17 @@ def test_layers_have_numbers_of_their_own(described):
         assert sorted(kinds) == list(range(len(kinds)))
 
 
+@pytest.mark.parametrize("part", ["sm75", "sm80"])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_the_library_has_the_networks_that_users_choose(name, described):
-    layers, config, shape = described.sm80.networks[name], CONFIGS[name], WITH_KERNELS[name]
+def test_the_library_has_the_networks_that_users_choose(name, part, described):
+    config, shape = CONFIGS[name], WITH_KERNELS[name]
+    layers = getattr(described, part).networks[name]
     assert layers.widths == config.widths == shape.widths
     assert layers.end_kernel == config.end_kernel == shape.end_kernel
 
 
 def test_the_layers_fit_into_the_shared_memory_that_is_required(described):
-    for network in described.sm80.networks.values():
+    for network in (*described.sm80.networks.values(), *described.sm75.networks.values()):
         convs = network.convs
         small = [convs.get(f"{role}_small", conv) for role, conv in convs.items()]
         for layers, required in (
@@ -89,3 +92,10 @@ def test_the_layers_fit_into_the_shared_memory_that_is_required(described):
         ):
             assert max(layer.occupied_bytes for layer in layers) <= required
             assert all(layer.shared_bytes < layer.occupied_bytes for layer in layers)
+
+
+def test_the_blocks_of_sm75_share_the_memory_and_threads_of_a_multiprocessor(described):
+    for network in described.sm75.networks.values():
+        for layer in (network.first, network.last, *network.convs.values()):
+            assert layer.blocks * layer.occupied_bytes <= network.required_shared_bytes == 65_536
+            assert layer.blocks * layer.threads <= 1024

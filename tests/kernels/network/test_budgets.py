@@ -1,13 +1,18 @@
-"""The figures in docs/kernels.md are those of the library."""
+"""The figures in docs/kernels.md are those of the library, and kernels stay within registers."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 
 import pytest
 
-from kernels.jit.libraries import FOLDER
+from kernels.driver.compiling import sources_of
+from kernels.jit.cuda_tools import nvcc
+from kernels.jit.libraries import FOLDER, LIBRARIES
+from tests.kernels.test_cuda_sources import EVERY_KERNEL
 
+NVCC = nvcc()
 PAGE = FOLDER.parent / "docs" / "kernels.md"
 ROW = r"^\| {} \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$"
 
@@ -39,3 +44,35 @@ def test_the_page_shows_the_lite_networks_tiles_and_shared_memory(layer, describ
         f"| {traits.shared_bytes:,} |"
     )
     assert row in PAGE.read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("network", ["full", "lite"])
+@pytest.mark.parametrize("layer", ["first", "down1", "down2", "same", "up1", "up2", "last"])
+def test_the_page_shows_the_layers_for_sm_75(layer, network, described):
+    told = described.sm75.networks[network]
+    traits = told.convs.get(layer) or {"first": told.first, "last": told.last}[layer]
+    row = (
+        f"| {network} {layer} | {traits.tile_h}x{traits.tile_w} | {traits.threads} "
+        f"| {traits.blocks} | {traits.shared_bytes:,} |"
+    )
+    assert row in PAGE.read_text("utf-8").splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NVCC is None, reason="there is no nvcc here")
+def test_no_kernel_for_sm_75_spills_registers(description, tmp_path):
+    (source,) = (
+        each
+        for each in sources_of(LIBRARIES["network"], description)
+        if each.name == "network_sm75.cu"
+    )
+    rows = "".join(f"    reinterpret_cast<const void*>(&{name}),\n" for name in source.kernels)
+    every = tmp_path / source.name
+    every.write_text(EVERY_KERNEL.format(source=FOLDER / source.name, rows=rows), "utf-8")
+    target = ["-gencode=arch=compute_75,code=sm_75", "-Xptxas", "-v", "-std=c++17"]
+    command = [str(NVCC), *target, "-cubin", "-o", str(tmp_path / "out.cubin"), str(every)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    spilled = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", ran.stderr)
+    assert len(spilled) == len(source.kernels)
+    assert set(spilled) == {("0", "0")}

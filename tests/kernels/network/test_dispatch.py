@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from kernels.driver.compiling import architecture_for, sources_of
 from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
@@ -16,7 +17,8 @@ from kernels.network.dispatch import BACKENDS, Gpu
 from kernels.ops.registry import NETWORK
 from models.network_config import FULL, LITE, NetworkConfig
 
-T4 = Gpu((7, 5), 65_536, 65_536, 40)
+V100 = Gpu((7, 0), 98_304, 98_304, 80)
+T4, T4_OF_48_KB = Gpu((7, 5), 65_536, 65_536, 40), Gpu((7, 5), 49_152, 65_536, 40)
 A100 = Gpu((8, 0), 166_912, 167_936, 108)
 RTX_4090 = Gpu((8, 9), 101_376, 102_400, 128)
 TINY = Gpu((8, 9), 65_536, 65_536, 128)
@@ -35,9 +37,19 @@ def gpu(monkeypatch):
 
 
 @pytest.fixture
-def library(described):
-    """What the library is on a GPU, as far as a backend is chosen by it."""
-    return SimpleNamespace(abi=described)
+def library_on(described, description):
+    """What the library compiled for a GPU is there, as far as a backend is chosen by it."""
+    sources = sources_of(LIBRARIES[NETWORK], description)
+
+    def on(found: Gpu) -> SimpleNamespace:
+        made = {
+            source.name
+            for source in sources
+            if architecture_for(source.target, found.capability, source.until)
+        }
+        return SimpleNamespace(abi=described, sources=made)
+
+    return on
 
 
 @pytest.mark.parametrize(
@@ -49,23 +61,37 @@ def library(described):
         (A100, FULL, FP32, []),
         (RTX_4090, FULL, FP16, ["sm80-small"]),
         (TINY, FULL, FP16, []),
-        (T4, FULL, FP16, []),
+        (T4, FULL, FP16, ["sm75"]),
+        (T4, FULL, BF16, []),
+        (T4, FULL, FP32, []),
+        (V100, FULL, FP16, []),
         (H200, FULL, FP64, []),
         (H200, LITE, FP16, ["sm80"]),
         (A100, LITE, BF16, ["sm80"]),
         (RTX_4090, LITE, FP16, ["sm80"]),
         (H200, LITE, FP32, []),
         (TINY, LITE, FP16, []),
-        (T4, LITE, FP16, []),
+        (T4, LITE, FP16, ["sm75"]),
+        (T4, LITE, BF16, []),
+        (T4, OTHER, FP16, []),
         (H200, OTHER, FP16, []),
         (H200, replace(LITE, end_kernel=9), FP16, []),
         (H200, replace(LITE, num_residual_blocks=1), FP16, ["sm80"]),
     ],
     ids=str,
 )
-def test_a_gpu_gets_the_backends_it_can_run(gpu, library, found, network, dtype, names):
-    ready = dispatch.available(network, gpu(found), dtype, library)
+def test_a_gpu_gets_the_backends_it_can_run(gpu, library_on, found, network, dtype, names):
+    ready = dispatch.available(network, gpu(found), dtype, library_on(found))
     assert [backend.name for backend in ready] == names
+
+
+def test_the_layers_of_an_older_gpu_run_on_a_newer_one_if_they_were_compiled_for_it(
+    gpu, library_on
+):
+    library = library_on(H200)
+    library.sources.add("network_sm75.cu")
+    *_, last = dispatch.available(FULL, gpu(H200), FP16, library)
+    assert last.name == "sm75"
 
 
 @pytest.mark.parametrize(
@@ -74,19 +100,37 @@ def test_a_gpu_gets_the_backends_it_can_run(gpu, library, found, network, dtype,
         (H200, FULL, FP16, ""),
         (A100, FULL, FP32, "FP32 need a Hopper GPU"),
         (TINY, FULL, FP16, "too little shared memory"),
-        (T4, FULL, FP16, "compute capability 8.0"),
+        (T4, FULL, FP16, ""),
+        (
+            T4,
+            FULL,
+            BF16,
+            "on compute capability 7.5 the native kernels run in FP16 alone; runs",
+        ),
+        (
+            T4,
+            FULL,
+            FP32,
+            "on compute capability 7.5 the native kernels run in FP16 alone; runs",
+        ),
+        (T4, FULL, FP64, "no native network in float64; runs layer by layer"),
+        (T4_OF_48_KB, FULL, FP16, "too little shared memory for the native kernels; runs layer by"),
+        (V100, FULL, FP16, "need a GPU of compute capability 7.5; runs layer by layer"),
         (H200, FULL, FP64, "no native network in float64"),
         (RTX_4090, LITE, FP16, ""),
         (H200, LITE, FP32, "the lite network has native kernels in FP16 and BF16 alone"),
         (TINY, LITE, FP16, "too little shared memory"),
-        (T4, LITE, FP16, "compute capability 8.0"),
+        (T4, LITE, FP16, ""),
+        (T4, LITE, FP32, "FP16 alone"),
+        (T4, OTHER, FP16, "for the widths of full and lite networks; runs layer by layer"),
         (H200, OTHER, FP16, "for the widths of full and lite networks; runs layer by layer"),
     ],
     ids=str,
 )
 def test_a_gpu_that_cannot_run_it_is_told_why(
-    gpu, library, monkeypatch, found, network, dtype, reason
+    gpu, library_on, monkeypatch, found, network, dtype, reason
 ):
+    library = library_on(found)
     monkeypatch.setattr(build, "reason", lambda _name: "")
     monkeypatch.setattr(build, "handle", lambda _name: SimpleNamespace(on=lambda _device: library))
     said = dispatch.unavailable_reason(network, gpu(found), dtype)
@@ -97,7 +141,8 @@ def test_a_gpu_that_cannot_run_it_is_told_why(
 def test_what_is_not_built_yet_is_the_reason_where_a_backend_could_run(gpu, monkeypatch):
     monkeypatch.setattr(build, "reason", lambda _name: "not built yet")
     assert dispatch.unavailable_reason(FULL, gpu(H200), FP16) == "not built yet"
-    assert "compute capability 8.0" in dispatch.unavailable_reason(FULL, gpu(T4), FP16)
+    assert dispatch.unavailable_reason(FULL, gpu(T4), FP16) == "not built yet"
+    assert "FP16 alone" in dispatch.unavailable_reason(FULL, gpu(T4), BF16)
 
 
 def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch):
@@ -109,8 +154,8 @@ def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch):
     assert dispatch.unavailable_reason(FULL, gpu(H200), FP16) == "the library's struct differs"
 
 
-def test_a_backend_that_cannot_run_is_refused_by_name(gpu, library):
-    arguments = {}, FULL, (1, 16, 16), FP32, gpu(H200), library
+def test_a_backend_that_cannot_run_is_refused_by_name(gpu, library_on):
+    arguments = {}, FULL, (1, 16, 16), FP32, gpu(H200), library_on(H200)
     with pytest.raises(ValueError, match=r"no backend sm80 runs torch\.float32"):
         dispatch.plan_for(*arguments, backend="sm80")
 

@@ -1,4 +1,4 @@
-"""Thread by thread on the CPU, the kernels of network_sm80.cu paint what PyTorch paints.
+"""Thread by thread on the CPU, the kernels of mma.sync paint what PyTorch paints.
 
 What it cannot show: that blocks run at once, and how fast anything is.
 """
@@ -25,21 +25,23 @@ from kernels.network.sm80 import Sm80Plan
 from kernels.self_test.network import _reference, random_weights
 from tests.kernels.driver import stubs
 from tests.kernels.driver.standins import write_images
-from tests.kernels.network.emulated import SOURCE, EmulatedLibrary, compiled
+from tests.kernels.network.emulated import SOURCES, EmulatedLibrary, compiled
 
 pytestmark = pytest.mark.slow
 
 SHAPE = 2, 21, 38  # pictures, height, width: nothing is a multiple of a tile
 BLOCKS = 2
 LEAST_DB = {torch.float16: 55, torch.bfloat16: 37}
-# Network, dtype, whether with the layers that need less shared memory, whether with wide tiles.
+# Network, dtype, and whose layers: "wide" has the wide tiles, "small" needs less shared memory.
 CASES = [
-    ("lite", torch.float16, False, False),
-    ("lite", torch.float16, False, True),
-    ("lite", torch.bfloat16, False, False),
-    ("full", torch.float16, False, False),
-    ("full", torch.float16, False, True),
-    ("full", torch.float16, True, False),
+    ("lite", torch.float16, "sm80"),
+    ("lite", torch.float16, "wide"),
+    ("lite", torch.bfloat16, "sm80"),
+    ("lite", torch.float16, "sm75"),
+    ("full", torch.float16, "sm80"),
+    ("full", torch.float16, "wide"),
+    ("full", torch.float16, "small"),
+    ("full", torch.float16, "sm75"),
 ]
 CPU = torch.device("cpu")
 
@@ -47,7 +49,7 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def names(description):
     sources = {source.name: source for source in sources_of(LIBRARIES["network"], description)}
-    return sources[SOURCE].kernels
+    return [kernel for source in SOURCES for kernel in sources[source].kernels]
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +81,16 @@ def plan_of(network, monkeypatch):
     gpu = Gpu((8, 0), 166_912, 167_936, 1)
     monkeypatch.setattr(Gpu, "of", lambda _device: gpu)
 
-    def made(name, dtype, *, small=False, wide=False):
-        monkeypatch.setattr(sm80, "COST_OF_WIDE_TILE", 0 if wide else math.inf)
+    def made(name, dtype, layers="sm80"):
+        monkeypatch.setattr(sm80, "COST_OF_WIDE_TILE", 0 if layers == "wide" else math.inf)
         shape = replace(WITH_KERNELS[name], num_residual_blocks=BLOCKS)
         weights = random_weights(shape, torch.Generator().manual_seed(0))
         # Pictures from dark to bright.
         weights["deconv3.conv2d.weight"] *= 120
         weights["deconv3.conv2d.bias"] += 100
-        return Sm80Plan(weights, shape, SHAPE, dtype, CPU, network, small), weights
+        told = network.abi.sm75 if layers == "sm75" else network.abi.sm80
+        small = layers == "small"
+        return Sm80Plan(weights, shape, SHAPE, dtype, CPU, network, small, told), weights
 
     return made
 
@@ -108,16 +112,16 @@ def exact(weights: dict[str, torch.Tensor]) -> torch.Tensor:
     return _reference(doubled, BLOCKS, frames().permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
 
 
-@pytest.mark.parametrize(("name", "dtype", "small", "wide"), CASES, ids=str)
+@pytest.mark.parametrize(("name", "dtype", "layers"), CASES, ids=str)
 @torch.inference_mode()
-def test_a_network_is_right_to_its_rounding(plan_of, emulated, name, dtype, small, wide):
-    plan, weights = plan_of(name, dtype, small=small, wide=wide)
+def test_a_network_is_right_to_its_rounding(plan_of, emulated, name, dtype, layers):
+    plan, weights = plan_of(name, dtype, layers)
     run(plan, False)
     expected = exact(weights)
     error = float((plan._y.double() - expected).square().mean() / expected.square().mean())
     assert -10 * math.log10(error) > LEAST_DB[dtype]
-    assert any("Wide" in kernel for kernel in emulated.launched) == wide
-    assert any("Small" in kernel for kernel in emulated.launched) == small
+    for word, of in (("Wide", "wide"), ("Small", "small"), ("sm75", "sm75")):
+        assert any(word in kernel for kernel in emulated.launched) == (layers == of)
 
 
 @torch.inference_mode()
@@ -134,9 +138,10 @@ def test_bytes_are_the_rounded_picture_and_its_range_is_told(plan_of):
     assert high == pytest.approx(float(painted[0].max()), rel=1e-3)
 
 
+@pytest.mark.parametrize(("name", "layers"), [("lite", "sm80"), ("lite", "sm75"), ("full", "sm75")])
 @torch.inference_mode()
-def test_the_order_of_warps_and_earlier_runs_change_no_bit(plan_of, emulated):
-    plan, _ = plan_of("lite", torch.float16)
+def test_the_order_of_warps_and_earlier_runs_change_no_bit(plan_of, emulated, name, layers):
+    plan, _ = plan_of(name, torch.float16, layers)
     run(plan, False)
     first = plan._y.clone()
     emulated.in_turn = True

@@ -12,6 +12,7 @@ from kernels.network.dispatch import BACKENDS, available, plan_for
 from kernels.network.shapes import WITH_KERNELS
 from kernels.ops.registry import NETWORK
 from kernels.self_test.network import random_weights, self_test
+from tests.kernels.network.ptx import turing_network
 
 pytestmark = pytest.mark.gpu
 
@@ -77,6 +78,10 @@ def test_images_paint_what_is_compiled_here(
 
 def test_the_images_pass_the_self_test(images, device):
     assert self_test(images, device) > 30
+
+
+def test_the_layers_for_turing_pass_the_self_test_on_a_newer_gpu(device):
+    assert self_test(turing_network(device.index), device) > 50
 
 
 def test_the_images_are_used_once_they_were_tested_in_a_process_of_their_own(

@@ -7,6 +7,7 @@ made of the launches of C++ launchers, whose decisions these took over.
 from __future__ import annotations
 
 import lzma
+from dataclasses import replace
 
 import pytest
 
@@ -66,6 +67,16 @@ def test_every_kernel_that_is_described_is_launched(network, description, descri
     assert len(set(names)) == len(names)
 
 
+def test_what_cannot_wait_for_the_kernel_ahead_does_not_overlap_it(network, described, stub_path):
+    attributes = {
+        kernel.split(" ")[3]
+        for made in recorded.told(network, stubs.loaded(stub_path), calls(described))
+        for kernel, *_ in made.launches
+        if "sm75::" in kernel
+    }
+    assert attributes == {"-"}
+
+
 def test_a_launch_has_every_field_that_matters(network, described, stub_path):
     """What the comparison above compares, spelled out once."""
     precision = described.sm90.precisions["fp16"]
@@ -114,6 +125,7 @@ def test_a_gpu_that_is_too_old_is_refused_in_words(folder, stub_path):
 
 def test_a_gpu_without_an_image_is_refused_in_words(folder, stub_path):
     images = ImageList.read(folder, "network")
+    images = replace(images, images=tuple(row for row in images.images if not row.is_ptx))
     with pytest.raises(BuildError, match=r"^no image of .* for compute capability 7\.5$"):
         Network(images, folder, (7, 5), 0, Driver(str(stub_path)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from models.transformer_net import TransformerNetBaseline
 GPUS = {
     "sm90": Gpu((9, 0), 232_448, 233_472, 132),
     "sm80": Gpu((8, 0), 166_912, 167_936, 108),
+    "sm75": Gpu((7, 5), 65_536, 65_536, 40),
 }
 LAYERS = (
     *(f"encoder/conv{number}" for number in (1, 2, 3)),
@@ -50,8 +52,13 @@ def plan(request, weights, described, launched, monkeypatch):
 
         return launch
 
-    names = [f"styleforge_{way}_{layer}" for way in GPUS for layer in ("first", "conv", "last")]
-    library: Any = SimpleNamespace(abi=described, **{name: launcher(name) for name in names})
+    ways = itertools.product(("sm80", "sm90"), ("first", "conv", "last"))
+    names = [f"styleforge_{way}_{layer}" for way, layer in ways]
+    library: Any = SimpleNamespace(
+        abi=described,
+        sources={backend.source for backend in dispatch.BACKENDS},
+        **{name: launcher(name) for name in names},
+    )
 
     class Graph:
         def replay(self) -> None:

@@ -1,7 +1,8 @@
-"""The weights of network_sm80.cu in the order its kernels read them, which needs no GPU."""
+"""The weights in the order that the kernels of mma.sync read them, which needs no GPU."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -12,31 +13,35 @@ from kernels.network import sm80
 from kernels.network.abi import ProductAxes
 from kernels.network.shapes import WITH_KERNELS
 
+PARTS = ["sm75", "sm80"]
 SMALL = ["down1_small", "same_small", "same_wide_small"]
 FULL = ["down1", "down2", "same", "same_wide", *SMALL]
-NINE_TAPS = [("full", name) for name in FULL]
-NINE_TAPS += [("lite", name) for name in ("down1", "down2", "same", "same_wide")]
-PHASES = [(network, name) for network in WITH_KERNELS for name in ("up1", "up2")]
-PHASES += [("full", "up2_small")]
+NINE_TAPS = [("sm80", "full", name) for name in FULL]
+NINE_TAPS += [("sm80", "lite", name) for name in ("down1", "down2", "same", "same_wide")]
+NINE_TAPS += [("sm75", network, name) for network in WITH_KERNELS for name in ("down1", "same")]
+PHASES = list(itertools.product(PARTS, WITH_KERNELS, ("up1", "up2")))
+PHASES += [("sm80", "full", "up2_small")]
 
 
-@pytest.mark.parametrize(("network", "name"), NINE_TAPS)
-def test_a_layer_of_nine_taps_keeps_its_weights(network, name, described):
-    conv = described.sm80.networks[network].convs[name]
+@pytest.mark.parametrize(("part", "network", "name"), NINE_TAPS)
+def test_a_layer_of_nine_taps_keeps_its_weights(part, network, name, described):
+    told = getattr(described, part)
+    conv = told.networks[network].convs[name]
     weight = torch.randn(24, 2 * conv.block_k, 3, 3)
-    packed = sm80.layer_weight(weight, conv, described.sm80.weight_order)
+    packed = sm80.layer_weight(weight, conv, told.weight_order)
     # As conv3x3.cuh reads them: block of channels, tap, phase, output, channel.
     blocks, taps, phases, outputs, channels = packed.shape
     assert (blocks, taps, phases, outputs, channels) == (2, 9, 1, 24, conv.block_k)
     assert torch.equal(packed[:, :, 0].permute(2, 0, 3, 1).reshape(weight.shape), weight)
 
 
-@pytest.mark.parametrize(("network", "name"), PHASES)
-def test_phases_are_the_enlarged_convolution(network, name, described):
-    conv = described.sm80.networks[network].convs[name]
+@pytest.mark.parametrize(("part", "network", "name"), PHASES)
+def test_phases_are_the_enlarged_convolution(part, network, name, described):
+    told = getattr(described, part)
+    conv = told.networks[network].convs[name]
     weight = torch.randn(8, conv.block_k, 3, 3)
     x = torch.randn(1, conv.block_k, 5, 6, dtype=torch.float64)
-    packed = sm80.layer_weight(weight, conv, described.sm80.weight_order).double()
+    packed = sm80.layer_weight(weight, conv, told.weight_order).double()
     enlarged = F.pad(F.interpolate(x, scale_factor=2), (1, 1, 1, 1), mode="reflect")
     expected = F.conv2d(enlarged, weight.double())
     actual = torch.empty_like(expected)
@@ -48,9 +53,10 @@ def test_phases_are_the_enlarged_convolution(network, name, described):
     assert torch.allclose(actual, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("network", WITH_KERNELS)
-def test_the_first_layer_has_two_taps_in_sixteen_bytes(network, described):
-    first, shape = described.sm80.networks[network].first, WITH_KERNELS[network]
+def test_the_first_layer_has_two_taps_in_sixteen_bytes(network, part, described):
+    first, shape = getattr(described, part).networks[network].first, WITH_KERNELS[network]
     outer, side = shape.widths[0], shape.end_kernel
     weight = torch.randn(outer, 3, side, side)
     packed = sm80.first_weight(weight, first)
@@ -61,9 +67,10 @@ def test_the_first_layer_has_two_taps_in_sixteen_bytes(network, described):
     assert packed.count_nonzero() == weight.count_nonzero()
 
 
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("network", WITH_KERNELS)
-def test_the_last_layer_has_its_columns_as_outputs(network, described):
-    last, shape = described.sm80.networks[network].last, WITH_KERNELS[network]
+def test_the_last_layer_has_its_columns_as_outputs(network, part, described):
+    last, shape = getattr(described, part).networks[network].last, WITH_KERNELS[network]
     outer, side = shape.widths[0], shape.end_kernel
     weight = torch.randn(3, outer, side, side)
     packed = sm80.last_weight(weight, last)

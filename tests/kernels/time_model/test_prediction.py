@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kernels.network.dispatch import BACKENDS
+from kernels.network.shapes import WITH_KERNELS
 from kernels.time_model.cards import cards, find
 from kernels.time_model.prediction import (
     Constants,
@@ -40,9 +41,16 @@ def test_a_card_is_predicted_for_the_backend_that_runs_there(name, backend, of_l
 
 
 @pytest.mark.parametrize("name", ["GTX 1660 Ti", "RTX 2080 Ti", "Tesla T4"])
-def test_a_card_without_the_native_network_is_told_why_and_not_predicted(name):
-    with pytest.raises(ValueError, match=r"compute capability 8\.0; runs layer by layer$"):
-        predict(find(name), 512, 512)
+@pytest.mark.parametrize("network", WITH_KERNELS)
+def test_a_card_whose_kernels_were_not_measured_is_not_predicted(name, network):
+    assert backend_for(find(name), network) == "sm75"
+    with pytest.raises(ValueError, match="the model of time was not fitted to the backend sm75"):
+        predict(find(name), 512, 512, network)
+
+
+def test_a_card_without_the_native_network_is_told_why_and_not_predicted():
+    with pytest.raises(ValueError, match=r"compute capability 7\.5; runs layer by layer$"):
+        predict(replace(find("Tesla T4"), capability=(7, 0)), 512, 512)
 
 
 @pytest.mark.parametrize("card", [card for card in cards() if card.capability >= (8, 0)], ids=str)
@@ -111,7 +119,7 @@ def test_mma_sync_does_not_reach_the_rate_of_hoppers_own_instructions():
 
 def test_the_constants_are_fitted_and_their_source_is_told():
     told = calibration()
-    assert set(told.constants) == {row.name for row in BACKENDS}
+    assert set(told.constants) == {row.name for row in BACKENDS} - {"sm75"}
     assert "H200" in told.source
     for constants in told.constants.values():
         assert 0 < constants.launch_us < 50

@@ -31,7 +31,7 @@ def test_every_card_has_a_line_of_rates_or_none():
     lines = page.predictions(calibration()).splitlines()
     for card in cards():
         (line,) = (line for line in lines if line.startswith(f"| {card.short_name} |"))
-        assert line.count("| layer by layer | - | - | -") == 2 * (card.capability < (8, 0))
+        assert line.count("| sm75 | - | - | -") == 2 * (card.capability < (8, 0))
     (line,) = (line for line in lines if line.startswith("| RTX 3060 |"))
     for network in ("full", "lite"):
         assert f" {predict(find('RTX 3060'), 1280, 720, network).fps:.0f} |" in line

@@ -11,6 +11,7 @@ import torch
 
 from kernels.ops import launcher
 from kernels.ops.cuda import convolution, norm
+from kernels.ops.cuda.convolution import PLAIN, TENSOR_CORES
 from kernels.ops.launcher import CudaLauncher, Gpu
 from kernels.ops.registry import OPS
 from tests.kernels.ops.cuda.emulated import EmulatedOperations
@@ -52,6 +53,33 @@ def test_every_sample_becomes_what_the_reference_makes(name, call, library):
         allowed = ALLOWED[got.dtype]
         torch.testing.assert_close(got, expected, atol=allowed, rtol=allowed)
     assert library.calls
+
+
+@pytest.mark.parametrize(
+    ("major", "dtype", "tf32", "math"),
+    [
+        (7, torch.float16, False, TENSOR_CORES),
+        (7, torch.bfloat16, False, PLAIN),
+        (7, torch.float32, True, PLAIN),
+        (8, torch.bfloat16, False, TENSOR_CORES),
+        (8, torch.float32, True, TENSOR_CORES),
+        (8, torch.float32, False, PLAIN),
+    ],
+)
+def test_tensor_cores_multiply_what_those_of_the_gpu_can(
+    library, monkeypatch, major, dtype, tf32, math
+):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", tf32)
+    asked = []
+    packed = library.styleforge_packed_bytes
+    monkeypatch.setattr(
+        library, "styleforge_packed_bytes", lambda p: asked.append(p.math) or packed(p)
+    )
+    x, weight = torch.randn(1, 8, 9, 9, dtype=dtype), torch.randn(8, 8, 3, 3, dtype=dtype)
+    convolution.conv_forward(
+        CudaLauncher(library, Gpu(CPU, 132, major)), x, weight, None, 1, own_kernel=True
+    )
+    assert set(asked) == {math}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
