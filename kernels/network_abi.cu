@@ -1,11 +1,12 @@
 // Describes the network's kernels to Python as JSON: the layout of the kernels' structs, the
-// numbering of layers, dtypes and precisions, tile shapes, threads, shared memory, and the kernels
+// numbering of layers and precisions, tile shapes, threads, shared memory, and the kernels
 // of each layer as C++ names them. The numbers come from the headers that the kernels include;
 // kernels/network/abi.py reads them. It is plain C++, compiled with CUDA's headers.
 #include <string>
 #include <type_traits>
 
 #include "include/common/describe.h"
+#include "include/sm80/fp32_traits.cuh"
 #include "include/sm80/lite_traits.cuh"
 #include "include/sm80/params.cuh"
 #include "include/sm80/traits.cuh"
@@ -67,32 +68,34 @@ std::string sm90_structs() {
     });
 }
 
-// The dtypes of network_sm80.cu: the number of each, and its type in C++.
-#define SM80_DTYPES(use)           \
-    use("float16", kFp16, "__half"), use("bfloat16", kBf16, "__nv_bfloat16")
+// A precision of mma.sync's layers: its name and number, the types in C++ that are multiplied and
+// that frames and pictures have where they are not bytes.
+struct Sm80Precision {
+    const char* name;
+    int number;
+    const char *operand, *stored;
+};
+using Sm80Precisions = std::initializer_list<Sm80Precision>;
 
+template <typename Value>
+std::string by_precision(Sm80Precisions precisions, Value value) {
+    std::string text;
+    for (const Sm80Precision& each : precisions)
+        text += (text.empty() ? "" : ", ") + quoted(each.name) + ": " + value(each);
+    return "{" + text + "}";
+}
+
+// `traits` is the type S in C++.
 template <typename S>
-std::string sm80_conv_kernels(const std::string& name, const char* type) {
-    const auto conv3x3 = [&](const char* residual) {
-        return kernel("styleforge::sm80::conv3x3", {type, "styleforge::sm80::" + name, residual});
+std::string sm80_conv(const std::string& traits, int kind, Sm80Precisions precisions) {
+    const auto kernels = [&](const Sm80Precision& precision) {
+        const auto conv3x3 = [&](const char* residual) {
+            return kernel("styleforge::sm80::conv3x3", {precision.operand, traits, residual});
+        };
+        if constexpr (S::kTakesResidual)
+            return object({{"plain", conv3x3("false")}, {"residual", conv3x3("true")}});
+        return object({{"plain", conv3x3("false")}});
     };
-    if constexpr (S::kTakesResidual)
-        return object({{"plain", conv3x3("false")}, {"residual", conv3x3("true")}});
-    return object({{"plain", conv3x3("false")}});
-}
-
-// The channels at full, half and quarter size, between spaces.
-template <typename First, typename Down1, typename Down2>
-std::string widths() {
-    static_assert(First::kCout == Down1::kCin && Down1::kCout == Down2::kCin);
-    const std::string outer = number(First::kCout), middle = number(Down1::kCout);
-    return quoted((outer + " " + middle + " " + number(Down2::kCout)).c_str());
-}
-
-// `name` is that of the traits S.
-template <typename S>
-std::string sm80_conv(const char* name, int kind) {
-#define KERNELS(dtype, number, type) {dtype, sm80_conv_kernels<S>(name, type)}
     return object({{"kind", number(kind)},
                    {"tile_h", number(S::kTileH)},
                    {"tile_w", number(S::kTileW)},
@@ -103,20 +106,19 @@ std::string sm80_conv(const char* name, int kind) {
                    {"blocks", number(S::kBlocks)},
                    {"shared_bytes", number(S::kSharedBytes)},
                    {"occupied_bytes", number(S::kOccupiedBytes)},
-                   {"kernels", object({SM80_DTYPES(KERNELS)})}});
-#undef KERNELS
+                   {"kernels", by_precision(precisions, kernels)}});
 }
 
-// `name` is that of the kernel, `traits` that of the traits S.
+// `name` is that of the kernel, `traits` the type S in C++.
 template <typename S>
-std::string sm80_edge(const std::string& name, const std::string& traits) {
-    const auto one = [&](const char* type, const char* stored) {
-        return kernel("styleforge::sm80::" + name, {type, stored, "styleforge::sm80::" + traits});
+std::string sm80_edge(const std::string& name, const std::string& traits,
+                      Sm80Precisions precisions) {
+    const auto kernels = [&](const Sm80Precision& precision) {
+        const auto one = [&](const char* stored) {
+            return kernel("styleforge::sm80::" + name, {precision.operand, stored, traits});
+        };
+        return object({{"values", one(precision.stored)}, {"bytes", one("unsigned char")}});
     };
-    const auto of = [&](const char* type) {
-        return object({{"values", one(type, type)}, {"bytes", one(type, "unsigned char")}});
-    };
-#define KERNELS(dtype, number, type) {dtype, of(type)}
     return object({{"tile_h", number(S::kTileH)},
                    {"tile_w", number(S::kTileW)},
                    {"depth", number(S::kDepth)},
@@ -126,67 +128,117 @@ std::string sm80_edge(const std::string& name, const std::string& traits) {
                    {"blocks", number(S::kBlocks)},
                    {"shared_bytes", number(S::kSharedBytes)},
                    {"occupied_bytes", number(S::kOccupiedBytes)},
-                   {"kernels", object({SM80_DTYPES(KERNELS)})}});
-#undef KERNELS
+                   {"kernels", by_precision(precisions, kernels)}});
 }
 
-#define EDGE(name, traits) sm80_edge<sm80::traits>(name, #traits)
-#define CONV(key, name) {key, sm80_conv<sm80::name>(#name, sm80::k##name)}
+// The channels at full, half and quarter size, between spaces.
+template <typename L>
+std::string widths() {
+    using First = typename L::First;
+    using Down1 = typename L::Down1;
+    using Down2 = typename L::Down2;
+    static_assert(First::kCout == Down1::kCin && Down1::kCout == Down2::kCin);
+    const std::string outer = number(First::kCout), middle = number(Down1::kCout);
+    return quoted((outer + " " + middle + " " + number(Down2::kCout)).c_str());
+}
 
-std::string sm80_full() {
-    using namespace sm80;
+#define EDGE(name, traits) \
+    sm80_edge<typename L::traits>(name, layers + "::" #traits, precisions)
+#define CONV(key, name, kind) \
+    {key, sm80_conv<typename L::name>(layers + "::" #name, sm80::kind, precisions)}
+// Left out where the layer is its own small one.
+#define SMALL(key, name)                                                               \
+    {key "_small", std::is_same_v<typename L::name, typename L::name##Small>           \
+                       ? ""                                                            \
+                       : sm80_conv<typename L::name##Small>(layers + "::" #name "Small", \
+                                                            sm80::k##name##Small, precisions)}
+
+// `layers` is the type L in C++.
+template <typename L>
+std::string sm80_full(const std::string& layers, Sm80Precisions precisions) {
     return object({
         {"number", number(0)},
-        {"widths", widths<FirstLayer, Down1, Down2>()},
-        {"end_kernel", number(FirstLayer::kKernel)},
+        {"widths", widths<L>()},
+        {"end_kernel", number(L::First::kKernel)},
         {"convs",
-         object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same),
-                 CONV("same_wide", SameWide), CONV("up1", Up1), CONV("up2", Up2),
-                 CONV("down1_small", Down1Small), CONV("same_small", SameSmall),
-                 CONV("same_wide_small", SameWideSmall), CONV("up2_small", Up2Small)})},
-        {"first", EDGE("first_layer", FirstLayer)},
-        {"first_small", EDGE("first_layer", FirstLayerSmall)},
-        {"last", EDGE("last_layer", LastLayer)},
-        {"last_small", EDGE("last_layer", LastLayerSmall)},
-        {"required_shared_bytes", number(kRequiredSharedBytes)},
-        {"required_shared_bytes_small", number(kRequiredSharedBytesSmall)},
+         object({CONV("down1", Down1, kDown1), CONV("down2", Down2, kDown2),
+                 CONV("same", Same, kSame), CONV("same_wide", SameWide, kSameWide),
+                 CONV("up1", Up1, kUp1), CONV("up2", Up2, kUp2), SMALL("down1", Down1),
+                 SMALL("down2", Down2), SMALL("same", Same), SMALL("same_wide", SameWide),
+                 SMALL("up1", Up1), SMALL("up2", Up2)})},
+        {"first", EDGE("first_layer", First)},
+        {"first_small", EDGE("first_layer", FirstSmall)},
+        {"last", EDGE("last_layer", Last)},
+        {"last_small", EDGE("last_layer", LastSmall)},
+        {"required_shared_bytes", number(sm80::kRequiredSharedBytes)},
+        {"required_shared_bytes_small", number(sm80::kRequiredSharedBytesSmall)},
     });
 }
 
 // None of its layers needs another one on a GPU with less shared memory.
-std::string sm80_lite() {
-    using namespace sm80;
+template <typename L>
+std::string sm80_lite(const std::string& layers, Sm80Precisions precisions) {
     return object({
         {"number", number(1)},
-        {"widths", widths<LiteFirstLayer, LiteDown1, LiteDown2>()},
-        {"end_kernel", number(LiteFirstLayer::kKernel)},
-        {"convs", object({CONV("down1", LiteDown1), CONV("down2", LiteDown2),
-                          CONV("same", LiteSame), CONV("same_wide", LiteSameWide),
-                          CONV("up1", LiteUp1), CONV("up2", LiteUp2)})},
-        {"first", EDGE("first_layer", LiteFirstLayer)},
-        {"first_small", EDGE("first_layer", LiteFirstLayer)},
-        {"last", EDGE("last_layer", LiteLastLayer)},
-        {"last_small", EDGE("last_layer", LiteLastLayer)},
-        {"required_shared_bytes", number(kLiteRequiredSharedBytes)},
-        {"required_shared_bytes_small", number(kLiteRequiredSharedBytes)},
+        {"widths", widths<L>()},
+        {"end_kernel", number(L::First::kKernel)},
+        {"convs", object({CONV("down1", Down1, kLiteDown1), CONV("down2", Down2, kLiteDown2),
+                          CONV("same", Same, kLiteSame),
+                          CONV("same_wide", SameWide, kLiteSameWide), CONV("up1", Up1, kLiteUp1),
+                          CONV("up2", Up2, kLiteUp2)})},
+        {"first", EDGE("first_layer", First)},
+        {"first_small", EDGE("first_layer", First)},
+        {"last", EDGE("last_layer", Last)},
+        {"last_small", EDGE("last_layer", Last)},
+        {"required_shared_bytes", number(sm80::kLiteRequiredSharedBytes)},
+        {"required_shared_bytes_small", number(sm80::kLiteRequiredSharedBytes)},
     });
 }
 
+#undef SMALL
 #undef CONV
 #undef EDGE
 
-std::string sm80_kernels() {
+// `storage` is the type P in C++.
+template <typename P>
+std::string sm80_kernels(const char* source, const std::string& storage,
+                         Sm80Precisions precisions) {
     using namespace sm80;
-#define NUMBERS(dtype, code, type) {dtype, number(code)}
+    const auto layers = [&](const std::string& name) {
+        return "styleforge::sm80::" + name + "<styleforge::sm80::" + storage + ">";
+    };
+    const auto numbers = [](const Sm80Precision& each) { return number(each.number); };
     return object({
-        {"source", quoted("network_sm80.cu")},
+        {"source", quoted(source)},
         {"target", quoted(kTarget)},
-        {"dtypes", object({SM80_DTYPES(NUMBERS)})},
+        {"precisions", by_precision(precisions, numbers)},
+        {"operand_copies", number(P::kCopies)},
+        {"channel_order", quoted(channel_order<P>())},
         {"weight_order", quoted(kWeightOrder)},
         {"max_groups", number(kMaxGroups)},
-        {"networks", object({{"full", sm80_full()}, {"lite", sm80_lite()}})},
+        {"networks",
+         object({{"full", sm80_full<FullLayers<P>>(layers("FullLayers"), precisions)},
+                 {"lite", sm80_lite<LiteLayers<P>>(layers("LiteLayers"), precisions)}})},
     });
-#undef NUMBERS
+}
+
+std::string sm80_16_bits() {
+    using namespace sm80;
+    return sm80_kernels<In16Bits>("network_sm80.cu", "In16Bits",
+                                  {{"fp16", kFp16, "__half", "__half"},
+                                   {"bf16", kBf16, "__nv_bfloat16", "__nv_bfloat16"}});
+}
+
+std::string sm80_tf32() {
+    using namespace sm80;
+    return sm80_kernels<Tf32ViaFp16>("network_sm80_tf32.cu", "Tf32ViaFp16",
+                                     {{"tf32", kTf32, "__half", "float"}});
+}
+
+std::string sm80_fp32() {
+    using namespace sm80;
+    return sm80_kernels<Fp32Split>("network_sm80_fp32.cu", "Fp32Split",
+                                   {{"fp32", kFp32, "__half", "float"}});
 }
 
 // `traits` is the type F in C++.
@@ -293,7 +345,9 @@ extern "C" const char* styleforge_network_abi() {
     static const std::string text = object({{"structs", object({{"common", common_structs()},
                                                                 {"sm80", sm80_structs()},
                                                                 {"sm90", sm90_structs()}})},
-                                            {"sm80", sm80_kernels()},
+                                            {"sm80", sm80_16_bits()},
+                                            {"sm80_tf32", sm80_tf32()},
+                                            {"sm80_fp32", sm80_fp32()},
                                             {"sm90", sm90_kernels()}});
     return text.c_str();
 }

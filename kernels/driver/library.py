@@ -1,4 +1,4 @@
-"""The images of a library on one GPU: loaded once, kernels looked up by their first launch."""
+"""The images of a library on one GPU: each is loaded by the first of its kernels to be used."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from kernels.jit.errors import BuildError
 class DriverLibrary:
     """The kernels of a library's images on one GPU.
 
+    An image is unpacked and loaded with the first of its kernels: a process loads the precisions
+    that it runs.
+
     Args:
         images: The list of the folder.
         folder: Where the images are.
@@ -23,7 +26,7 @@ class DriverLibrary:
         driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU, or one that does is damaged.
+        BuildError: No image runs on the GPU.
     """
 
     def __init__(
@@ -34,14 +37,15 @@ class DriverLibrary:
         device: int,
         driver: Driver,
     ) -> None:
+        self._images, self._folder = images, folder
         self._driver, self._device, self._names = driver, device, images.kernels
+        self._chosen = {
+            source: image
+            for source in images.kernels
+            if (image := images.image_for(source, capability)) is not None
+        }
         self._loaded: dict[str, c_void_p] = {}
-        for source in images.kernels:
-            image = images.image_for(source, capability)
-            if image is not None:
-                data = images.load(folder, image)
-                self._loaded[source] = driver.load(data, f"the image {image.file}")
-        if not self._loaded:
+        if not self._chosen:
             raise BuildError(too_old(capability) or no_image(images.library, capability))
         self._kernels: dict[tuple[str, int, int], Kernel] = {}
         self._finding = threading.Lock()
@@ -49,11 +53,11 @@ class DriverLibrary:
     @property
     def sources(self) -> frozenset[str]:
         """The sources of which an image runs on the GPU."""
-        return frozenset(self._loaded)
+        return frozenset(self._chosen)
 
     def source_of(self, name: str) -> str | None:
         """The source of the kernel that C++ names so; None if no image here has it."""
-        return next((source for source in self._loaded if name in self._names[source]), None)
+        return next((source for source in self._chosen if name in self._names[source]), None)
 
     def kernel(
         self,
@@ -79,7 +83,7 @@ class DriverLibrary:
             arguments: How many it takes.
 
         Raises:
-            BuildError: The images have no such kernel, or the GPU cannot run it.
+            BuildError: The image is damaged or has no such kernel, or the GPU cannot run it.
         """
         key = name, threads, cluster
         with self._finding:
@@ -87,7 +91,7 @@ class DriverLibrary:
             if kernel is None:
                 # What overlaps is split alike, or it could not.
                 found = self._driver.kernel(
-                    self._loaded[source],
+                    self._load(source),
                     self._names[source][name],
                     self._device,
                     shared_bytes,
@@ -103,6 +107,14 @@ class DriverLibrary:
                     arguments=arguments,
                 )
             return kernel
+
+    def _load(self, source: str) -> c_void_p:
+        loaded = self._loaded.get(source)
+        if loaded is None:
+            image = self._chosen[source]
+            data = self._images.load(self._folder, image)
+            loaded = self._loaded[source] = self._driver.load(data, f"the image {image.file}")
+        return loaded
 
 
 def no_image(library: str, capability: tuple[int, int]) -> str:

@@ -21,7 +21,6 @@ from kernels.driver.version import driver_version
 from kernels.jit import prebuilt
 from kernels.jit.errors import Unsupported
 from kernels.jit.libraries import Library
-from kernels.jit.permissions import refuse_writable_by_others
 
 T = TypeVar("T")
 # From the list of images, their folder, the GPU's compute capability and number, and the driver.
@@ -121,8 +120,8 @@ def _find(
         if all(reasons):
             raise Unsupported(reasons[0])
         raise prebuilt.NoImage(no_image(library.name, gpus[0].capability))
-    for image in chosen:
-        refuse_writable_by_others(folder / image.file)
+    for image in chosen:  # damage is told here, not by the first launch
+        prebuilt.checked(folder, image.file, made)
     driver = Driver()
     release = driver_version() or str(driver.release)
     identity = [content.decode(), *map(str, gpus), release, torch.__version__]
@@ -130,7 +129,7 @@ def _find(
     def load() -> PerDevice[Any]:
         loaded = PerDevice(images, folder, make, driver)
         usable = [n for n, gpu in enumerate(gpus) if _runs(images, gpu)]
-        for index in usable:  # what cannot be loaded is told here, not by the first launch
+        for index in usable:
             loaded.on(torch.device("cuda", index))
         return loaded
 

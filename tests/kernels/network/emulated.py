@@ -1,4 +1,4 @@
-"""The kernels of network_sm80.cu on the CPU, compiled for the host over emulator.h.
+"""The kernels of network_sm80.cu, in every precision, on the CPU, compiled over emulator.h.
 
 They are launched as on a GPU, by the network's own launchers, on tensors of the CPU.
 """
@@ -17,7 +17,7 @@ from kernels.jit import toolchain
 from kernels.jit.libraries import FOLDER
 
 HERE = Path(__file__).parent
-SOURCE = "network_sm80.cu"
+SOURCES = "network_sm80.cu", "network_sm80_tf32.cu", "network_sm80_fp32.cu"
 # What a C++ compiler for the host cannot read, and what it reads instead.
 REWRITTEN = {
     r"extern __shared__ __align__\(\d+\) unsigned char shared\[\];": (
@@ -27,7 +27,7 @@ REWRITTEN = {
 }
 MAIN = """\
 #include "emulated_ptx.h"
-#include "{source}"
+{includes}
 
 using Launcher = int (*)(const void*, const int (&)[3], int, int, bool);
 
@@ -65,7 +65,7 @@ class EmulatedLibrary:
     def kernel(
         self, source: str, name: str, threads: int, shared_bytes: int = 0, *, overlap: bool = False
     ) -> Callable[[tuple[int, int, int], Any, Structure], int]:
-        assert source == SOURCE
+        assert source in SOURCES
         number = self._numbers[name]
 
         def launch(grid: tuple[int, int, int], _stream: Any, params: Structure) -> int:
@@ -80,7 +80,7 @@ class EmulatedLibrary:
 
 def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> Path:
     """Compile kernels, by their names in C++, into `folder`; BuildError without a compiler."""
-    for path in (*FOLDER.glob("include/**/*.cuh"), FOLDER / SOURCE):
+    for path in (*FOLDER.glob("include/**/*.cuh"), *(FOLDER / source for source in SOURCES)):
         text = path.read_text("utf-8")
         for pattern, instead in REWRITTEN.items():
             text = re.sub(pattern, instead, text)
@@ -90,10 +90,11 @@ def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> P
     (folder / "include/common/ptx.cuh").write_text('#include "emulated_ptx.h"\n')
     launchers = ", ".join(f"launch<&{name}>" for name in kernels)
     main, built = folder / "main.cpp", folder / "emulated.so"
-    main.write_text(MAIN.format(source=SOURCE, launchers=launchers))
+    includes = "\n".join(f'#include "{source}"' for source in SOURCES)
+    main.write_text(MAIN.format(includes=includes, launchers=launchers))
     flags = ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
-    includes = [f"-I{path}" for path in (folder, HERE, *headers)]
-    command = [toolchain.toolchain().compiler, *flags, *includes, "-o", str(built), str(main)]
+    folders = [f"-I{path}" for path in (folder, HERE, *headers)]
+    command = [toolchain.toolchain().compiler, *flags, *folders, "-o", str(built), str(main)]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return built

@@ -18,7 +18,8 @@ PARAMS = ["include/common/welford.cuh", "include/sm80/params.cuh", "include/sm90
 
 def test_the_library_and_its_mirror_agree(description):
     told = abi.parse(description)
-    assert told.sm80.dtypes == {"float16": 0, "bfloat16": 1}
+    assert told.sm80.precisions == {"fp16": 0, "bf16": 1}
+    assert (told.sm80_tf32.precisions, told.sm80_fp32.precisions) == ({"tf32": 2}, {"fp32": 3})
     assert [row.number for row in told.sm90.precisions.values()] == [0, 1, 2, 3]
 
 
@@ -60,24 +61,33 @@ def test_a_struct_without_a_mirror_is_refused(description, monkeypatch):
 
 
 def test_layers_have_numbers_of_their_own(described):
-    networks = described.sm80.networks.values()
-    assert sorted(network.number for network in networks) == list(range(len(networks)))
-    kinds = [conv.kind for network in networks for conv in network.convs.values()]
-    assert sorted(kinds) == list(range(len(kinds)))
+    for sm80 in described.of_mma_sync:
+        networks = sm80.networks.values()
+        assert sorted(network.number for network in networks) == list(range(len(networks)))
+        kinds = [conv.kind for network in networks for conv in network.convs.values()]
+        assert len(set(kinds)) == len(kinds)
     for precision in described.sm90.precisions.values():
         kinds = [conv.kind for conv in precision.convs.values()]
         assert sorted(kinds) == list(range(len(kinds)))
 
 
+@pytest.mark.parametrize("precision", ["fp16", "bf16", "tf32", "fp32"])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_the_library_has_the_networks_that_users_choose(name, described):
-    layers, config, shape = described.sm80.networks[name], CONFIGS[name], WITH_KERNELS[name]
+def test_the_library_has_the_networks_that_users_choose(name, precision, described):
+    layers = described.sm80_in(precision).networks[name]
+    config, shape = CONFIGS[name], WITH_KERNELS[name]
     assert layers.widths == config.widths == shape.widths
     assert layers.end_kernel == config.end_kernel == shape.end_kernel
 
 
+def test_a_precision_that_no_source_has_is_refused(described):
+    with pytest.raises(KeyError, match="fp64"):
+        described.sm80_in("fp64")
+
+
 def test_the_layers_fit_into_the_shared_memory_that_is_required(described):
-    for network in described.sm80.networks.values():
+    networks = [each for sm80 in described.of_mma_sync for each in sm80.networks.values()]
+    for network in networks:
         convs = network.convs
         small = [convs.get(f"{role}_small", conv) for role, conv in convs.items()]
         for layers, required in (

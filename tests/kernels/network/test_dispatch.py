@@ -44,9 +44,12 @@ def library(described):
     ("found", "network", "dtype", "names"),
     [
         (H200, FULL, FP16, ["sm90", "sm80", "sm80-small"]),
-        (H200, FULL, FP32, ["sm90"]),
+        (H200, FULL, FP32, ["sm90", "sm80", "sm80-small"]),
         (A100, FULL, BF16, ["sm80", "sm80-small"]),
-        (A100, FULL, FP32, []),
+        (A100, FULL, FP32, ["sm80", "sm80-small"]),
+        (RTX_4090, FULL, FP32, ["sm80-small"]),
+        (TINY, FULL, FP32, []),
+        (T4, FULL, FP32, []),
         (RTX_4090, FULL, FP16, ["sm80-small"]),
         (TINY, FULL, FP16, []),
         (T4, FULL, FP16, []),
@@ -54,7 +57,8 @@ def library(described):
         (H200, LITE, FP16, ["sm80"]),
         (A100, LITE, BF16, ["sm80"]),
         (RTX_4090, LITE, FP16, ["sm80"]),
-        (H200, LITE, FP32, []),
+        (H200, LITE, FP32, ["sm80"]),
+        (RTX_4090, LITE, FP32, ["sm80"]),
         (TINY, LITE, FP16, []),
         (T4, LITE, FP16, []),
         (H200, OTHER, FP16, []),
@@ -72,12 +76,14 @@ def test_a_gpu_gets_the_backends_it_can_run(gpu, library, found, network, dtype,
     ("found", "network", "dtype", "reason"),
     [
         (H200, FULL, FP16, ""),
-        (A100, FULL, FP32, "FP32 need a Hopper GPU"),
+        (A100, FULL, FP32, ""),
+        (RTX_4090, LITE, FP32, ""),
+        (TINY, FULL, FP32, "too little shared memory"),
+        (T4, FULL, FP32, "compute capability 8.0"),
         (TINY, FULL, FP16, "too little shared memory"),
         (T4, FULL, FP16, "compute capability 8.0"),
         (H200, FULL, FP64, "no native network in float64"),
         (RTX_4090, LITE, FP16, ""),
-        (H200, LITE, FP32, "the lite network has native kernels in FP16 and BF16 alone"),
         (TINY, LITE, FP16, "too little shared memory"),
         (T4, LITE, FP16, "compute capability 8.0"),
         (H200, OTHER, FP16, "for the widths of full and lite networks; runs layer by layer"),
@@ -110,13 +116,13 @@ def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch):
 
 
 def test_a_backend_that_cannot_run_is_refused_by_name(gpu, library):
-    arguments = {}, FULL, (1, 16, 16), FP32, gpu(H200), library
-    with pytest.raises(ValueError, match=r"no backend sm80 runs torch\.float32"):
+    arguments = {}, FULL, (1, 16, 16), FP64, gpu(H200), library
+    with pytest.raises(ValueError, match=r"no backend sm80 runs torch\.float64"):
         dispatch.plan_for(*arguments, backend="sm80")
 
 
 def test_the_library_is_built_from_every_backends_source():
-    sources = {backend.source for backend in BACKENDS}
+    sources = {source for backend in BACKENDS for source in backend.sources}
     assert sources | {"network_abi.cu"} == set(LIBRARIES[NETWORK].cuda)
 
 

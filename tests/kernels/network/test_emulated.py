@@ -1,4 +1,4 @@
-"""Thread by thread on the CPU, the kernels of network_sm80.cu paint what PyTorch paints.
+"""Thread by thread on the CPU, network_sm80.cu and its kernels for FP32 paint what PyTorch paints.
 
 What it cannot show: that blocks run at once, and how fast anything is.
 """
@@ -25,21 +25,39 @@ from kernels.network.sm80 import Sm80Plan
 from kernels.self_test.network import _reference, random_weights
 from tests.kernels.driver import stubs
 from tests.kernels.driver.standins import write_images
-from tests.kernels.network.emulated import SOURCE, EmulatedLibrary, compiled
+from tests.kernels.network.emulated import SOURCES, EmulatedLibrary, compiled
 
 pytestmark = pytest.mark.slow
 
 SHAPE = 2, 21, 38  # pictures, height, width: nothing is a multiple of a tile
 BLOCKS = 2
-LEAST_DB = {torch.float16: 55, torch.bfloat16: 37}
-# Network, dtype, whether with the layers that need less shared memory, whether with wide tiles.
+# By precision: the dtype of activations, and the least PSNR against float64. On a GPU, FP32 is less
+# exact: its tensor cores truncate sums.
+PRECISIONS = {
+    "fp16": (torch.float16, 55),
+    "bf16": (torch.bfloat16, 37),
+    "tf32": (torch.float32, 58),
+    "fp32": (torch.float32, 109),
+}
+# Network, precision, whether with the layers that need less shared memory, whether with wide tiles.
 CASES = [
-    ("lite", torch.float16, False, False),
-    ("lite", torch.float16, False, True),
-    ("lite", torch.bfloat16, False, False),
-    ("full", torch.float16, False, False),
-    ("full", torch.float16, False, True),
-    ("full", torch.float16, True, False),
+    ("lite", "fp16", False, False),
+    ("lite", "fp16", False, True),
+    ("lite", "bf16", False, False),
+    ("lite", "tf32", False, False),
+    ("lite", "tf32", False, True),
+    ("lite", "fp32", False, False),
+    ("lite", "fp32", False, True),
+    ("full", "fp16", False, False),
+    ("full", "fp16", False, True),
+    ("full", "fp16", True, False),
+    ("full", "tf32", False, False),
+    ("full", "tf32", False, True),
+    ("full", "tf32", True, False),
+    ("full", "fp32", False, False),
+    ("full", "fp32", False, True),
+    ("full", "fp32", True, False),
+    ("full", "fp32", True, True),
 ]
 CPU = torch.device("cpu")
 
@@ -47,7 +65,7 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def names(description):
     sources = {source.name: source for source in sources_of(LIBRARIES["network"], description)}
-    return sources[SOURCE].kernels
+    return [kernel for source in SOURCES for kernel in sources[source].kernels]
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +97,15 @@ def plan_of(network, monkeypatch):
     gpu = Gpu((8, 0), 166_912, 167_936, 1)
     monkeypatch.setattr(Gpu, "of", lambda _device: gpu)
 
-    def made(name, dtype, *, small=False, wide=False):
+    def made(name, precision, *, small=False, wide=False):
         monkeypatch.setattr(sm80, "COST_OF_WIDE_TILE", 0 if wide else math.inf)
         shape = replace(WITH_KERNELS[name], num_residual_blocks=BLOCKS)
         weights = random_weights(shape, torch.Generator().manual_seed(0))
         # Pictures from dark to bright.
         weights["deconv3.conv2d.weight"] *= 120
         weights["deconv3.conv2d.bias"] += 100
-        return Sm80Plan(weights, shape, SHAPE, dtype, CPU, network, small), weights
+        dtype, tf32 = PRECISIONS[precision][0], precision == "tf32"
+        return Sm80Plan(weights, shape, SHAPE, dtype, CPU, network, small, tf32), weights
 
     return made
 
@@ -108,21 +127,22 @@ def exact(weights: dict[str, torch.Tensor]) -> torch.Tensor:
     return _reference(doubled, BLOCKS, frames().permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
 
 
-@pytest.mark.parametrize(("name", "dtype", "small", "wide"), CASES, ids=str)
+@pytest.mark.parametrize(("name", "precision", "small", "wide"), CASES, ids=str)
 @torch.inference_mode()
-def test_a_network_is_right_to_its_rounding(plan_of, emulated, name, dtype, small, wide):
-    plan, weights = plan_of(name, dtype, small=small, wide=wide)
+def test_a_network_is_right_to_its_rounding(plan_of, emulated, name, precision, small, wide):
+    plan, weights = plan_of(name, precision, small=small, wide=wide)
     run(plan, False)
     expected = exact(weights)
     error = float((plan._y.double() - expected).square().mean() / expected.square().mean())
-    assert -10 * math.log10(error) > LEAST_DB[dtype]
+    assert -10 * math.log10(error) > PRECISIONS[precision][1]
     assert any("Wide" in kernel for kernel in emulated.launched) == wide
     assert any("Small" in kernel for kernel in emulated.launched) == small
 
 
+@pytest.mark.parametrize("precision", ["fp16", "tf32", "fp32"])
 @torch.inference_mode()
-def test_bytes_are_the_rounded_picture_and_its_range_is_told(plan_of):
-    plan, _ = plan_of("lite", torch.float16)
+def test_bytes_are_the_rounded_picture_and_its_range_is_told(plan_of, precision):
+    plan, _ = plan_of("lite", precision)
     run(plan, False)
     run(plan, True)
     painted = plan._y.float()
@@ -134,9 +154,10 @@ def test_bytes_are_the_rounded_picture_and_its_range_is_told(plan_of):
     assert high == pytest.approx(float(painted[0].max()), rel=1e-3)
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
 @torch.inference_mode()
-def test_the_order_of_warps_and_earlier_runs_change_no_bit(plan_of, emulated):
-    plan, _ = plan_of("lite", torch.float16)
+def test_the_order_of_warps_and_earlier_runs_change_no_bit(plan_of, emulated, precision):
+    plan, _ = plan_of("lite", precision)
     run(plan, False)
     first = plan._y.clone()
     emulated.in_turn = True
@@ -146,7 +167,7 @@ def test_the_order_of_warps_and_earlier_runs_change_no_bit(plan_of, emulated):
 
 @torch.inference_mode()
 def test_other_weights_are_followed(plan_of):
-    plan, weights = plan_of("lite", torch.float16)
+    plan, weights = plan_of("lite", "fp32")
     run(plan, False)
     before = plan._y.clone()
     plan.set_weights({name: weight * 0.9 for name, weight in weights.items()})
