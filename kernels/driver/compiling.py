@@ -196,9 +196,21 @@ def _compile(arguments: _Arguments) -> Compiled:
     return nvrtc.compile_source(*arguments)
 
 
+# An instruction takes 16 bytes, so that a byte is best told from its place among these: 5 % less.
+_FILTERS = [
+    {
+        "id": lzma.FILTER_LZMA2,
+        "preset": 9 | lzma.PRESET_EXTREME,
+        "lc": 0,
+        "lp": 4,
+        "pb": 4,
+    }
+]
+
+
 def _write(folder: Path, source: str, architecture: str, image: bytes) -> Image:
     name = f"{Path(source).stem}.{architecture}.xz"
-    (folder / name).write_bytes(lzma.compress(image, preset=9 | lzma.PRESET_EXTREME))
+    (folder / name).write_bytes(lzma.compress(image, filters=_FILTERS))
     return Image(name, source, architecture, hashlib.sha256(image).hexdigest())
 
 
