@@ -569,6 +569,32 @@ _KERNELS = (
         "if False:",
         ("tests/kernels/ops/test_launcher.py::test_arguments_are_passed_as_c_has_them",),
     ),
+    Mutant(
+        "in FP32 a weight is multiplied as TF32 alone",
+        "kernels/network/sm80.py",
+        "torch.stack([high, (weight.float() - high.float()).to(operand)])",
+        "torch.stack([high, torch.zeros_like(high)])",
+        (
+            "tests/kernels/network/test_sm80_layout.py"
+            "::test_in_fp32_the_copies_of_a_weight_add_up_to_it",
+        ),
+    ),
+    Mutant(
+        "AMP runs layer by layer",
+        "models/inference/cuda.py",
+        "half in (None, torch.float16)",
+        "half is None",
+        ("tests/models/inference/test_plan_cache.py::test_amp_is_native_with_the_bits_of_tf32",),
+    ),
+    Mutant(
+        "a process loads the images of all precisions",
+        "kernels/driver/library.py",
+        "        if not self._chosen:\n",
+        "        for source in self._chosen:\n"
+        "            self._load(source)\n"
+        "        if not self._chosen:\n",
+        ("tests/kernels/network/test_launchers.py::test_a_precision_loads_its_own_image_alone",),
+    ),
 )
 
 _WINDOW = (
