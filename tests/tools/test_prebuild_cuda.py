@@ -111,7 +111,7 @@ def test_a_gpu_whose_image_is_left_out_runs_another(source):
         ((8, 0), "sm_80"),
         ((8, 6), "sm_80"),
         ((8, 9), "sm_80"),
-        ((9, 0), "sm_90"),
+        ((9, 0), "compute_90"),
         ((10, 0), "compute_90"),
         ((12, 0), "sm_120"),
     ):

@@ -1,5 +1,6 @@
 // The layers of both networks in FP32, multiplied as TF32 or in full. A channel has twice the bytes
-// of one of 16 bits, so that a slot holds half the channels, or a tile is smaller.
+// of one of 16 bits, so that a slot holds half the channels, or a tile is smaller. A wheel has little room: a layer has a
+// small one, or one with wide tiles, only where it differs much.
 #pragma once
 
 #include "lite_traits.cuh"
@@ -10,23 +11,23 @@ namespace styleforge::sm80 {
 template <>
 struct FullLayers<Tf32ViaFp16> {
     using P = Tf32ViaFp16;
-    using First = FirstConvTraits<32, 9, 16, 32, 8, 2, P>;
+    using First = FirstConvTraits<32, 9, 8, 32, 8, 2, P>;
     using Last = LastConvTraits<32, 9, 8, 32, 10, 2, P>;
     //                   Cin Cout stride up  tile   warps chunk taps stages blocks residual
     using Down1 = ConvTraits<32, 64, 2, false, 16, 8, 4, 2, 16, 1, 0, 1, false, P>;
     using Down2 = ConvTraits<64, 128, 2, false, 8, 16, 2, 4, 16, 3, 3, 1, false, P>;
-    using Same = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 3, 3, 1, true, P>;
+    using Same = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 16, 3, 3, 1, true, P>;
     using SameWide = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 16, 3, 3, 1, true, P>;
     using Up1 = ConvTraits<128, 64, 1, true, 8, 16, 2, 4, 16, 1, 4, 1, true, P>;
-    using Up2 = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 16, 1, 0, 1, false, P>;
-    using FirstSmall = FirstConvTraits<32, 9, 8, 32, 4, 2, P>;
+    using Up2 = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 16, 1, 4, 1, false, P>;
+    using FirstSmall = First;
     using LastSmall = LastConvTraits<32, 9, 8, 16, 6, 1, P>;
     using Down1Small = ConvTraits<32, 64, 2, false, 4, 16, 2, 4, 16, 3, 3, 1, false, P>;
     using Down2Small = ConvTraits<64, 128, 2, false, 8, 8, 2, 4, 16, 3, 3, 1, false, P>;
-    using SameSmall = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 16, 3, 3, 1, true, P>;
+    using SameSmall = Same;
     using SameWideSmall = SameWide;
     using Up1Small = Up1;
-    using Up2Small = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 16, 1, 4, 1, false, P>;
+    using Up2Small = Up2;
 };
 
 template <>
@@ -36,16 +37,16 @@ struct FullLayers<Fp32Split> {
     using Last = LastConvTraits<32, 9, 8, 32, 10, 1, P>;
     using Down1 = ConvTraits<32, 64, 2, false, 16, 8, 4, 2, 16, 3, 3, 1, false, P>;
     using Down2 = ConvTraits<64, 128, 2, false, 8, 16, 2, 4, 16, 1, 3, 1, false, P>;
-    using Same = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 16, 3, 3, 1, true, P>;
-    using SameWide = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 16, 3, 3, 1, true, P>;
+    using Same = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 16, 1, 3, 1, true, P>;
+    using SameWide = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 16, 1, 3, 1, true, P>;
     using Up1 = ConvTraits<128, 64, 1, true, 8, 16, 2, 4, 16, 1, 4, 1, true, P>;
     using Up2 = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 16, 1, 4, 1, false, P>;
     using FirstSmall = First;
     using LastSmall = LastConvTraits<32, 9, 8, 16, 6, 1, P>;
     using Down1Small = ConvTraits<32, 64, 2, false, 4, 16, 2, 4, 16, 3, 3, 1, false, P>;
     using Down2Small = ConvTraits<64, 128, 2, false, 8, 8, 2, 4, 16, 1, 3, 1, false, P>;
-    using SameSmall = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 16, 1, 3, 1, true, P>;
-    using SameWideSmall = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 16, 1, 3, 1, true, P>;
+    using SameSmall = Same;
+    using SameWideSmall = SameWide;
     using Up1Small = Up1;
     using Up2Small = Up2;
 };
@@ -58,7 +59,7 @@ struct LiteLayers<Tf32ViaFp16> {
     using Down1 = ConvTraits<16, 32, 2, false, 8, 8, 4, 1, 16, 1, 0, 3, false, P>;
     using Down2 = ConvTraits<32, 48, 2, false, 8, 8, 4, 1, 16, 1, 0, 2, false, P>;
     using Same = ConvTraits<48, 48, 1, false, 8, 16, 4, 1, 16, 1, 0, 3, true, P>;
-    using SameWide = ConvTraits<48, 48, 1, false, 16, 16, 8, 1, 16, 1, 0, 1, true, P>;
+    using SameWide = Same;
     using Up1 = ConvTraits<48, 32, 1, true, 8, 16, 2, 4, 16, 1, 0, 1, true, P>;
     using Up2 = ConvTraits<32, 16, 1, true, 8, 16, 2, 4, 16, 1, 0, 2, false, P>;
 };
@@ -72,7 +73,7 @@ struct LiteLayers<Fp32Split> {
     using Down1 = ConvTraits<16, 32, 2, false, 8, 8, 4, 1, 16, 1, 0, 3, false, P>;
     using Down2 = ConvTraits<32, 48, 2, false, 8, 8, 4, 1, 16, 3, 3, 2, false, P>;
     using Same = ConvTraits<48, 48, 1, false, 8, 16, 4, 1, 16, 3, 3, 3, true, P>;
-    using SameWide = ConvTraits<48, 48, 1, false, 16, 16, 8, 1, 16, 3, 3, 1, true, P>;
+    using SameWide = Same;
     using Up1 = ConvTraits<48, 32, 1, true, 8, 16, 2, 4, 16, 1, 4, 1, true, P>;
     using Up2 = ConvTraits<32, 16, 1, true, 8, 16, 2, 4, 16, 1, 0, 2, false, P>;
 };
