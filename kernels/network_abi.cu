@@ -146,6 +146,13 @@ std::string widths() {
     sm80_edge<typename L::traits>(name, layers + "::" #traits, precisions)
 #define CONV(key, name, kind) \
     {key, sm80_conv<typename L::name>(layers + "::" #name, sm80::kind, precisions)}
+// By the name of `usual` where the layer is that one: a kernel has one name.
+#define NAMED(name, usual) \
+    layers + (std::is_same_v<typename L::name, typename L::usual> ? "::" #usual : "::" #name)
+#define EDGE_SMALL(name, traits) \
+    sm80_edge<typename L::traits##Small>(name, NAMED(traits##Small, traits), precisions)
+#define WIDE(kind) \
+    {"same_wide", sm80_conv<typename L::SameWide>(NAMED(SameWide, Same), sm80::kind, precisions)}
 // Left out where the layer is its own small one.
 #define SMALL(key, name)                                                               \
     {key "_small", std::is_same_v<typename L::name, typename L::name##Small>           \
@@ -162,14 +169,14 @@ std::string sm80_full(const std::string& layers, Sm80Precisions precisions) {
         {"end_kernel", number(L::First::kKernel)},
         {"convs",
          object({CONV("down1", Down1, kDown1), CONV("down2", Down2, kDown2),
-                 CONV("same", Same, kSame), CONV("same_wide", SameWide, kSameWide),
+                 CONV("same", Same, kSame), WIDE(kSameWide),
                  CONV("up1", Up1, kUp1), CONV("up2", Up2, kUp2), SMALL("down1", Down1),
                  SMALL("down2", Down2), SMALL("same", Same), SMALL("same_wide", SameWide),
                  SMALL("up1", Up1), SMALL("up2", Up2)})},
         {"first", EDGE("first_layer", First)},
-        {"first_small", EDGE("first_layer", FirstSmall)},
+        {"first_small", EDGE_SMALL("first_layer", First)},
         {"last", EDGE("last_layer", Last)},
-        {"last_small", EDGE("last_layer", LastSmall)},
+        {"last_small", EDGE_SMALL("last_layer", Last)},
         {"required_shared_bytes", number(sm80::kRequiredSharedBytes)},
         {"required_shared_bytes_small", number(sm80::kRequiredSharedBytesSmall)},
     });
@@ -184,7 +191,7 @@ std::string sm80_lite(const std::string& layers, Sm80Precisions precisions) {
         {"end_kernel", number(L::First::kKernel)},
         {"convs", object({CONV("down1", Down1, kLiteDown1), CONV("down2", Down2, kLiteDown2),
                           CONV("same", Same, kLiteSame),
-                          CONV("same_wide", SameWide, kLiteSameWide), CONV("up1", Up1, kLiteUp1),
+                          WIDE(kLiteSameWide), CONV("up1", Up1, kLiteUp1),
                           CONV("up2", Up2, kLiteUp2)})},
         {"first", EDGE("first_layer", First)},
         {"first_small", EDGE("first_layer", First)},
@@ -196,6 +203,9 @@ std::string sm80_lite(const std::string& layers, Sm80Precisions precisions) {
 }
 
 #undef SMALL
+#undef WIDE
+#undef EDGE_SMALL
+#undef NAMED
 #undef CONV
 #undef EDGE
 

@@ -190,17 +190,17 @@ __device__ __forceinline__ void store_tile(const float (&acc)[S::kTilesM][S::kTi
                 if constexpr (S::kStoredBytes == 4) {
                     const float *first = acc[i][v * 2] + half * 2, *second = first + 4;
                     *reinterpret_cast<float4*>(at) = {first[0], first[1], second[0], second[1]};
-                    continue;
-                }
-                uint32_t word[kVector];
+                } else {
+                    uint32_t word[kVector];
 #pragma unroll
-                for (int j = 0; j < kVector; ++j) {
-                    const float* from = acc[i][v * kVector + j] + half * 2;
-                    word[j] = Pair<T>::pack(from[0], from[1]);
+                    for (int j = 0; j < kVector; ++j) {
+                        const float* from = acc[i][v * kVector + j] + half * 2;
+                        word[j] = Pair<T>::pack(from[0], from[1]);
+                    }
+                    if constexpr (kVector == 4)
+                        *reinterpret_cast<uint4*>(at) = {word[0], word[1], word[2], word[3]};
+                    else *reinterpret_cast<uint2*>(at) = {word[0], word[1]};
                 }
-                if constexpr (kVector == 4)
-                    *reinterpret_cast<uint4*>(at) = {word[0], word[1], word[2], word[3]};
-                else *reinterpret_cast<uint2*>(at) = {word[0], word[1]};
             }
         }
     if (rows >= S::kTileH && columns >= S::kTileW)
