@@ -1,5 +1,5 @@
 // Describes the network's kernels to Python as JSON: the layout of the kernels' structs, the
-// numbering of layers, dtypes and precisions, tile shapes, threads, shared memory, and the kernels
+// numbering of layers and precisions, tile shapes, threads, shared memory, and the kernels
 // of each layer as C++ names them. The numbers come from the headers that the kernels include;
 // kernels/network/abi.py reads them. It is plain C++, compiled with CUDA's headers.
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "include/common/describe.h"
 #include "include/sm75/traits.cuh"
+#include "include/sm80/fp32_traits.cuh"
 #include "include/sm80/lite_traits.cuh"
 #include "include/sm80/params.cuh"
 #include "include/sm80/traits.cuh"
@@ -68,36 +69,29 @@ std::string sm90_structs() {
     });
 }
 
-// A dtype of the layers of sm80: its name, number, and type in C++.
-struct Sm80Dtype {
+// A precision of mma.sync's layers: its name and number, the types in C++ that are multiplied and
+// that frames and pictures have where they are not bytes.
+struct Sm80Precision {
     const char* name;
     int number;
-    const char* type;
+    const char *operand, *stored;
 };
-using Sm80Dtypes = std::initializer_list<Sm80Dtype>;
+using Sm80Precisions = std::initializer_list<Sm80Precision>;
 
 template <typename Value>
-std::string by_dtype(Sm80Dtypes dtypes, Value value) {
+std::string by_precision(Sm80Precisions precisions, Value value) {
     std::string text;
-    for (const Sm80Dtype& each : dtypes)
+    for (const Sm80Precision& each : precisions)
         text += (text.empty() ? "" : ", ") + quoted(each.name) + ": " + value(each);
     return "{" + text + "}";
 }
 
-// The channels at full, half and quarter size, between spaces.
-template <typename First, typename Down1, typename Down2>
-std::string widths() {
-    static_assert(First::kCout == Down1::kCin && Down1::kCout == Down2::kCin);
-    const std::string outer = number(First::kCout), middle = number(Down1::kCout);
-    return quoted((outer + " " + middle + " " + number(Down2::kCout)).c_str());
-}
-
 // `traits` is the type S in C++.
 template <typename S>
-std::string sm80_conv(const std::string& traits, int kind, Sm80Dtypes dtypes) {
-    const auto kernels = [&](const Sm80Dtype& dtype) {
+std::string sm80_conv(const std::string& traits, int kind, Sm80Precisions precisions) {
+    const auto kernels = [&](const Sm80Precision& precision) {
         const auto conv3x3 = [&](const char* residual) {
-            return kernel("styleforge::sm80::conv3x3", {dtype.type, traits, residual});
+            return kernel("styleforge::sm80::conv3x3", {precision.operand, traits, residual});
         };
         if constexpr (S::kTakesResidual)
             return object({{"plain", conv3x3("false")}, {"residual", conv3x3("true")}});
@@ -113,17 +107,18 @@ std::string sm80_conv(const std::string& traits, int kind, Sm80Dtypes dtypes) {
                    {"blocks", number(S::kBlocks)},
                    {"shared_bytes", number(S::kSharedBytes)},
                    {"occupied_bytes", number(S::kOccupiedBytes)},
-                   {"kernels", by_dtype(dtypes, kernels)}});
+                   {"kernels", by_precision(precisions, kernels)}});
 }
 
 // `name` is that of the kernel, `traits` the type S in C++.
 template <typename S>
-std::string sm80_edge(const std::string& name, const std::string& traits, Sm80Dtypes dtypes) {
-    const auto kernels = [&](const Sm80Dtype& dtype) {
+std::string sm80_edge(const std::string& name, const std::string& traits,
+                      Sm80Precisions precisions) {
+    const auto kernels = [&](const Sm80Precision& precision) {
         const auto one = [&](const char* stored) {
-            return kernel("styleforge::sm80::" + name, {dtype.type, stored, traits});
+            return kernel("styleforge::sm80::" + name, {precision.operand, stored, traits});
         };
-        return object({{"values", one(dtype.type)}, {"bytes", one("unsigned char")}});
+        return object({{"values", one(precision.stored)}, {"bytes", one("unsigned char")}});
     };
     return object({{"tile_h", number(S::kTileH)},
                    {"tile_w", number(S::kTileW)},
@@ -134,118 +129,152 @@ std::string sm80_edge(const std::string& name, const std::string& traits, Sm80Dt
                    {"blocks", number(S::kBlocks)},
                    {"shared_bytes", number(S::kSharedBytes)},
                    {"occupied_bytes", number(S::kOccupiedBytes)},
-                   {"kernels", by_dtype(dtypes, kernels)}});
+                   {"kernels", by_precision(precisions, kernels)}});
 }
 
-#define EDGE(name, traits) sm80_edge<traits>(name, "styleforge::sm80::" #traits, dtypes)
-#define CONV(key, name) {key, sm80_conv<name>("styleforge::sm80::" #name, k##name, dtypes)}
+// The channels at full, half and quarter size, between spaces.
+template <typename L>
+std::string widths() {
+    using First = typename L::First;
+    using Down1 = typename L::Down1;
+    using Down2 = typename L::Down2;
+    static_assert(First::kCout == Down1::kCin && Down1::kCout == Down2::kCin);
+    const std::string outer = number(First::kCout), middle = number(Down1::kCout);
+    return quoted((outer + " " + middle + " " + number(Down2::kCout)).c_str());
+}
 
-std::string sm80_full(Sm80Dtypes dtypes) {
-    using namespace sm80;
+#define EDGE(name, traits) \
+    sm80_edge<typename L::traits>(name, layers + "::" #traits, precisions)
+#define CONV(key, name, kind) \
+    {key, sm80_conv<typename L::name>(layers + "::" #name, sm80::kind, precisions)}
+// By the name of `usual` where the layer is that one: a kernel has one name.
+#define NAMED(name, usual) \
+    layers + (std::is_same_v<typename L::name, typename L::usual> ? "::" #usual : "::" #name)
+#define EDGE_SMALL(name, traits) \
+    sm80_edge<typename L::traits##Small>(name, NAMED(traits##Small, traits), precisions)
+#define WIDE(kind) \
+    {"same_wide", sm80_conv<typename L::SameWide>(NAMED(SameWide, Same), sm80::kind, precisions)}
+// Left out where the layer is its own small one.
+#define SMALL(key, name)                                                               \
+    {key "_small", std::is_same_v<typename L::name, typename L::name##Small>           \
+                       ? ""                                                            \
+                       : sm80_conv<typename L::name##Small>(layers + "::" #name "Small", \
+                                                            sm80::k##name##Small, precisions)}
+
+// `layers` is the type L in C++.
+template <typename L>
+std::string sm80_full(const std::string& layers, Sm80Precisions precisions, int shared_bytes,
+                      int shared_bytes_small) {
     return object({
         {"number", number(0)},
-        {"widths", widths<FirstLayer, Down1, Down2>()},
-        {"end_kernel", number(FirstLayer::kKernel)},
+        {"widths", widths<L>()},
+        {"end_kernel", number(L::First::kKernel)},
         {"convs",
-         object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same),
-                 CONV("same_wide", SameWide), CONV("up1", Up1), CONV("up2", Up2),
-                 CONV("down1_small", Down1Small), CONV("same_small", SameSmall),
-                 CONV("same_wide_small", SameWideSmall), CONV("up2_small", Up2Small)})},
-        {"first", EDGE("first_layer", FirstLayer)},
-        {"first_small", EDGE("first_layer", FirstLayerSmall)},
-        {"last", EDGE("last_layer", LastLayer)},
-        {"last_small", EDGE("last_layer", LastLayerSmall)},
-        {"required_shared_bytes", number(kRequiredSharedBytes)},
-        {"required_shared_bytes_small", number(kRequiredSharedBytesSmall)},
+         object({CONV("down1", Down1, kDown1), CONV("down2", Down2, kDown2),
+                 CONV("same", Same, kSame), WIDE(kSameWide),
+                 CONV("up1", Up1, kUp1), CONV("up2", Up2, kUp2), SMALL("down1", Down1),
+                 SMALL("down2", Down2), SMALL("same", Same), SMALL("same_wide", SameWide),
+                 SMALL("up1", Up1), SMALL("up2", Up2)})},
+        {"first", EDGE("first_layer", First)},
+        {"first_small", EDGE_SMALL("first_layer", First)},
+        {"last", EDGE("last_layer", Last)},
+        {"last_small", EDGE_SMALL("last_layer", Last)},
+        {"required_shared_bytes", number(shared_bytes)},
+        {"required_shared_bytes_small", number(shared_bytes_small)},
     });
 }
 
 // None of its layers needs another one on a GPU with less shared memory.
-std::string sm80_lite(Sm80Dtypes dtypes) {
-    using namespace sm80;
+template <typename L>
+std::string sm80_lite(const std::string& layers, Sm80Precisions precisions, int shared_bytes) {
     return object({
         {"number", number(1)},
-        {"widths", widths<LiteFirstLayer, LiteDown1, LiteDown2>()},
-        {"end_kernel", number(LiteFirstLayer::kKernel)},
-        {"convs", object({CONV("down1", LiteDown1), CONV("down2", LiteDown2),
-                          CONV("same", LiteSame), CONV("same_wide", LiteSameWide),
-                          CONV("up1", LiteUp1), CONV("up2", LiteUp2)})},
-        {"first", EDGE("first_layer", LiteFirstLayer)},
-        {"first_small", EDGE("first_layer", LiteFirstLayer)},
-        {"last", EDGE("last_layer", LiteLastLayer)},
-        {"last_small", EDGE("last_layer", LiteLastLayer)},
-        {"required_shared_bytes", number(kLiteRequiredSharedBytes)},
-        {"required_shared_bytes_small", number(kLiteRequiredSharedBytes)},
+        {"widths", widths<L>()},
+        {"end_kernel", number(L::First::kKernel)},
+        {"convs", object({CONV("down1", Down1, kLiteDown1), CONV("down2", Down2, kLiteDown2),
+                          CONV("same", Same, kLiteSame),
+                          WIDE(kLiteSameWide), CONV("up1", Up1, kLiteUp1),
+                          CONV("up2", Up2, kLiteUp2)})},
+        {"first", EDGE("first_layer", First)},
+        {"first_small", EDGE("first_layer", First)},
+        {"last", EDGE("last_layer", Last)},
+        {"last_small", EDGE("last_layer", Last)},
+        {"required_shared_bytes", number(shared_bytes)},
+        {"required_shared_bytes_small", number(shared_bytes)},
     });
 }
 
+#undef SMALL
+#undef WIDE
+#undef EDGE_SMALL
+#undef NAMED
 #undef CONV
 #undef EDGE
 
-std::string sm80_kernels() {
+// `storage` is the type P in C++.
+template <typename P>
+std::string sm80_kernels(const char* source, const std::string& storage,
+                         Sm80Precisions precisions) {
     using namespace sm80;
-    const Sm80Dtypes dtypes = {{"float16", kFp16, "__half"}, {"bfloat16", kBf16, "__nv_bfloat16"}};
+    const auto layers = [&](const std::string& name) {
+        return "styleforge::sm80::" + name + "<styleforge::sm80::" + storage + ">";
+    };
+    const auto numbers = [](const Sm80Precision& each) { return number(each.number); };
     return object({
-        {"source", quoted("network_sm80.cu")},
+        {"source", quoted(source)},
         {"target", quoted(kTarget)},
-        {"dtypes", by_dtype(dtypes, [](const Sm80Dtype& each) { return number(each.number); })},
+        {"precisions", by_precision(precisions, numbers)},
+        {"operand_copies", number(P::kCopies)},
+        {"channel_order", quoted(channel_order<P>())},
         {"weight_order", quoted(kWeightOrder)},
         {"max_groups", number(kMaxGroups)},
-        {"networks", object({{"full", sm80_full(dtypes)}, {"lite", sm80_lite(dtypes)}})},
+        {"networks", object({{"full", sm80_full<FullLayers<P>>(layers("FullLayers"), precisions,
+                                                               kRequiredSharedBytes,
+                                                               kRequiredSharedBytesSmall)},
+                             {"lite", sm80_lite<LiteLayers<P>>(layers("LiteLayers"), precisions,
+                                                               kLiteRequiredSharedBytes)}})},
     });
 }
 
-#define EDGE(name, traits) sm80_edge<traits>(name, "styleforge::sm75::" #traits, dtypes)
-#define CONV(key, name) {key, sm80_conv<name>("styleforge::sm75::" #name, k##name, dtypes)}
-
-std::string sm75_full(Sm80Dtypes dtypes) {
-    using namespace sm75;
-    return object({
-        {"number", number(2)},
-        {"widths", widths<FirstLayer, Down1, Down2>()},
-        {"end_kernel", number(FirstLayer::kKernel)},
-        {"convs", object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same),
-                          CONV("up1", Up1), CONV("up2", Up2)})},
-        {"first", EDGE("first_layer", FirstLayer)},
-        {"first_small", EDGE("first_layer", FirstLayer)},
-        {"last", EDGE("last_layer", LastLayer)},
-        {"last_small", EDGE("last_layer", LastLayer)},
-        {"required_shared_bytes", number(kRequiredSharedBytes)},
-        {"required_shared_bytes_small", number(kRequiredSharedBytes)},
-    });
+std::string sm80_16_bits() {
+    using namespace sm80;
+    return sm80_kernels<In16Bits>("network_sm80.cu", "In16Bits",
+                                  {{"fp16", kFp16, "__half", "__half"},
+                                   {"bf16", kBf16, "__nv_bfloat16", "__nv_bfloat16"}});
 }
 
-std::string sm75_lite(Sm80Dtypes dtypes) {
-    using namespace sm75;
-    return object({
-        {"number", number(3)},
-        {"widths", widths<LiteFirstLayer, LiteDown1, LiteDown2>()},
-        {"end_kernel", number(LiteFirstLayer::kKernel)},
-        {"convs", object({CONV("down1", LiteDown1), CONV("down2", LiteDown2),
-                          CONV("same", LiteSame), CONV("up1", LiteUp1), CONV("up2", LiteUp2)})},
-        {"first", EDGE("first_layer", LiteFirstLayer)},
-        {"first_small", EDGE("first_layer", LiteFirstLayer)},
-        {"last", EDGE("last_layer", LiteLastLayer)},
-        {"last_small", EDGE("last_layer", LiteLastLayer)},
-        {"required_shared_bytes", number(kRequiredSharedBytes)},
-        {"required_shared_bytes_small", number(kRequiredSharedBytes)},
-    });
+std::string sm80_tf32() {
+    using namespace sm80;
+    return sm80_kernels<Tf32ViaFp16>("network_sm80_tf32.cu", "Tf32ViaFp16",
+                                     {{"tf32", kTf32, "__half", "float"}});
 }
 
-#undef CONV
-#undef EDGE
+std::string sm80_fp32() {
+    using namespace sm80;
+    return sm80_kernels<Fp32Split>("network_sm80_fp32.cu", "Fp32Split",
+                                   {{"fp32", kFp32, "__half", "float"}});
+}
 
 // The layers of sm80 with other sizes, in FP16 alone.
 std::string sm75_kernels() {
-    const Sm80Dtypes dtypes = {{"float16", sm80::kFp16, "__half"}};
+    using namespace sm75;
+    const Sm80Precisions precisions = {{"fp16", kFp16, "__half", "__half"}};
+    const auto numbers = [](const Sm80Precision& each) { return number(each.number); };
+    const std::string layers = "styleforge::sm75::";
     return object({
         {"source", quoted("network_sm75.cu")},
-        {"target", quoted(sm75::kTarget)},
-        {"until", quoted(sm75::kUntil)},
-        {"dtypes", by_dtype(dtypes, [](const Sm80Dtype& each) { return number(each.number); })},
+        {"target", quoted(kTarget)},
+        {"until", quoted(kUntil)},
+        {"precisions", by_precision(precisions, numbers)},
+        {"operand_copies", number(sm80::In16Bits::kCopies)},
+        {"channel_order", quoted(sm80::channel_order<sm80::In16Bits>())},
         {"weight_order", quoted(sm80::kWeightOrder)},
         {"max_groups", number(kMaxGroups)},
-        {"networks", object({{"full", sm75_full(dtypes)}, {"lite", sm75_lite(dtypes)}})},
+        {"networks", object({{"full", sm80_full<FullLayers>(layers + "FullLayers", precisions,
+                                                            kRequiredSharedBytes,
+                                                            kRequiredSharedBytes)},
+                             {"lite", sm80_lite<LiteLayers>(layers + "LiteLayers", precisions,
+                                                            kRequiredSharedBytes)}})},
     });
 }
 
@@ -354,7 +383,9 @@ extern "C" const char* styleforge_network_abi() {
                                                                 {"sm80", sm80_structs()},
                                                                 {"sm90", sm90_structs()}})},
                                             {"sm75", sm75_kernels()},
-                                            {"sm80", sm80_kernels()},
+                                            {"sm80", sm80_16_bits()},
+                                            {"sm80_tf32", sm80_tf32()},
+                                            {"sm80_fp32", sm80_fp32()},
                                             {"sm90", sm90_kernels()}});
     return text.c_str();
 }

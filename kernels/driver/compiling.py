@@ -206,9 +206,16 @@ def _compile(arguments: _Arguments) -> Compiled:
     return nvrtc.compile_source(*arguments)
 
 
+_PRESET = 9 | lzma.PRESET_EXTREME
+# An instruction takes 16 bytes, and a byte is best foretold by its place among them: 5 % less.
+_OF_MACHINE_CODE = {"id": lzma.FILTER_LZMA2, "preset": _PRESET, "lc": 0, "lp": 4, "pb": 4}
+_OF_TEXT = {"id": lzma.FILTER_LZMA2, "preset": _PRESET}
+
+
 def _write(folder: Path, source: str, architecture: str, image: bytes) -> Image:
     name = f"{Path(source).stem}.{architecture}.xz"
-    (folder / name).write_bytes(lzma.compress(image, preset=9 | lzma.PRESET_EXTREME))
+    coded = _OF_MACHINE_CODE if architecture.startswith("sm_") else _OF_TEXT
+    (folder / name).write_bytes(lzma.compress(image, filters=[coded]))
     return Image(name, source, architecture, hashlib.sha256(image).hexdigest())
 
 

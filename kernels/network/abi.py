@@ -154,7 +154,7 @@ class Sm80Conv:
     blocks: int  # on a multiprocessor, where its shared memory allows
     shared_bytes: int
     occupied_bytes: int  # of the multiprocessor's, with what CUDA keeps
-    kernels: Mapping[str, Mapping[str, str]]  # in C++, by dtype and variant, see `variant`
+    kernels: Mapping[str, Mapping[str, str]]  # in C++, by precision and variant, see `variant`
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class Sm80Edge:
     blocks: int
     shared_bytes: int
     occupied_bytes: int
-    kernels: Mapping[str, Mapping[str, str]]  # by dtype, and "values" or "bytes"
+    kernels: Mapping[str, Mapping[str, str]]  # by precision, and "values" or "bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +193,14 @@ class Sm80Network:
 
 @dataclass(frozen=True, slots=True)
 class Sm80:
-    """Everything network_sm80.cu says of itself, or network_sm75.cu."""
+    """Everything network_sm80.cu says of itself, or network_sm75.cu, or a source for FP32."""
 
     source: str  # relative to `kernels/`
     target: str  # the least architecture, as CUDA calls it
     until: str  # the first that has other kernels in their place; empty for none
-    dtypes: Mapping[str, int]
+    precisions: Mapping[str, int]  # their numbers; "tf32" and "fp32" are FP32 in memory
+    operand_copies: int  # 2 where an operand is the sum of two
+    channel_order: tuple[int, ...]  # of sixteen input channels in the depth of a product
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
     max_groups: int  # of blocks, whose statistics the next layer merges
     networks: Mapping[str, Sm80Network]  # by the names of kernels/network/shapes.py
@@ -259,11 +261,25 @@ class Sm90:
 
 @dataclass(frozen=True, slots=True)
 class Abi:
-    """What a library describes, by backend."""
+    """What a library describes, by source."""
 
     sm75: Sm80
     sm80: Sm80
+    sm80_tf32: Sm80
+    sm80_fp32: Sm80
     sm90: Sm90
+
+    @property
+    def of_mma_sync(self) -> tuple[Sm80, ...]:
+        """The sources for GPUs from 8.0 on whose layers are those of network_sm80.cu."""
+        return self.sm80, self.sm80_tf32, self.sm80_fp32
+
+    def sm80_in(self, precision: str) -> Sm80:
+        """The one of `of_mma_sync` that has a precision; KeyError if none has."""
+        for source in self.of_mma_sync:
+            if precision in source.precisions:
+                return source
+        raise KeyError(precision)
 
 
 def parse(told: Mapping[str, Any]) -> Abi:
@@ -291,9 +307,15 @@ def traits(told: Mapping[str, Any]) -> Abi:
     """Read the layers of a description, without its structs, which only a launch needs.
 
     Args:
-        told: Has "sm75", "sm80" and "sm90" as `parse` takes them.
+        told: Has the sources as `parse` takes them.
     """
-    return Abi(_sm80(told["sm75"]), _sm80(told["sm80"]), _sm90(told["sm90"]))
+    return Abi(
+        _sm80(told["sm75"]),
+        _sm80(told["sm80"]),
+        _sm80(told["sm80_tf32"]),
+        _sm80(told["sm80_fp32"]),
+        _sm90(told["sm90"]),
+    )
 
 
 def variant(*, residual: bool, activated: bool) -> str:
@@ -307,7 +329,9 @@ def _sm80(told: Mapping[str, Any]) -> Sm80:
         source=told["source"],
         target=told["target"],
         until=told.get("until", ""),
-        dtypes=told["dtypes"],
+        precisions=told["precisions"],
+        operand_copies=told["operand_copies"],
+        channel_order=tuple(map(int, told["channel_order"].split())),
         weight_order=tuple(told["weight_order"].split()),
         max_groups=told["max_groups"],
         networks={name: _sm80_network(network) for name, network in told["networks"].items()},

@@ -44,13 +44,13 @@ PlanFactory = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A way to run the network: one CUDA source, its target, and the plan that launches it.
+    """A way to run the network: its CUDA sources, their target, and the plan that launches it.
 
     Attributes:
         name: What `plan_for` knows it by.
-        source: Its CUDA source, relative to `kernels/`.
+        sources: Its CUDA sources, relative to `kernels/`.
         target: The least architecture as CUDA calls it; with "a", the only one, which is compiled
-            for with its own instructions. The source states the same.
+            for with its own instructions. The sources state the same.
         dtypes: Of weights and activations.
         reason: Why a GPU cannot run a network in a dtype with it, in words; empty if it can.
             Without an Abi, nothing is built yet and shared memory is not considered.
@@ -58,7 +58,7 @@ class Backend:
     """
 
     name: str
-    source: str
+    sources: tuple[str, ...]
     target: str
     dtypes: tuple[torch.dtype, ...]
     reason: Callable[[Gpu, Dimensions, torch.dtype, abi.Abi | None], str]
@@ -70,7 +70,7 @@ def _why_not_sm90(gpu: Gpu, network: Dimensions, dtype: torch.dtype, _: abi.Abi 
         return "needs a Hopper GPU"
     if name_of(network) != "full":
         return "its layers are as wide as those of the full network"
-    return "" if dtype in (*DTYPES, torch.float32) else _no_network_in(dtype)
+    return "" if dtype in DTYPES else _no_network_in(dtype)
 
 
 def _why_not_sm80(
@@ -81,10 +81,6 @@ def _why_not_sm80(
         return _OTHER_WIDTHS
     if gpu.capability < AMPERE:
         return f"these layers need a GPU of compute capability 8.0{LAYER_BY_LAYER}"
-    if dtype is torch.float32:
-        if name == "full":
-            return f"the native kernels for FP32 need a Hopper GPU{LAYER_BY_LAYER}"
-        return f"the {name} network has native kernels in FP16 and BF16 alone{LAYER_BY_LAYER}"
     if dtype not in DTYPES:
         return _no_network_in(dtype)
     if told is None:
@@ -122,8 +118,8 @@ def _no_network_in(dtype: torch.dtype) -> str:
 
 
 def _sm80_plan(*, small: bool) -> PlanFactory:
-    return lambda weights, network, shape, dtype, device, library, _tf32: Sm80Plan(
-        weights, network, shape, dtype, device, library, small
+    return lambda weights, network, shape, dtype, device, library, tf32: Sm80Plan(
+        weights, network, shape, dtype, device, library, small, tf32
     )
 
 
@@ -140,33 +136,36 @@ def _sm75_plan(
     return Sm80Plan(weights, network, shape, dtype, device, library, layers=layers)
 
 
+# Those of network_sm80.cu; its FP32 apart, as TF32 and in full.
+MMA_SYNC = "network_sm80.cu", "network_sm80_tf32.cu", "network_sm80_fp32.cu"
+
 # The fastest first, the least demanding last.
 BACKENDS = (
     Backend(
         "sm90",
-        "network_sm90.cu",
+        ("network_sm90.cu",),
         "90a",
-        (*DTYPES, torch.float32),
+        DTYPES,
         _why_not_sm90,
         Sm90Plan,
     ),
     Backend(
         "sm80",
-        "network_sm80.cu",
+        MMA_SYNC,
         "80",
-        (*DTYPES,),
+        DTYPES,
         partial(_why_not_sm80, small=False),
         _sm80_plan(small=False),
     ),
     Backend(
         "sm80-small",
-        "network_sm80.cu",
+        MMA_SYNC,
         "80",
-        (*DTYPES,),
+        DTYPES,
         partial(_why_not_sm80, small=True),
         _sm80_plan(small=True),
     ),
-    Backend("sm75", "network_sm75.cu", "75", (torch.float16,), _why_not_sm75, _sm75_plan),
+    Backend("sm75", ("network_sm75.cu",), "75", (torch.float16,), _why_not_sm75, _sm75_plan),
 )
 
 
@@ -193,9 +192,10 @@ def _why_not(
 ) -> str:
     """The reason of a backend; or that the library, where there is one, was made without it."""
     reason = row.reason(gpu, network, dtype, None if library is None else library.abi)
-    if not reason and library is not None and row.source not in library.sources:
-        return f"no image of {row.source} runs on this GPU{LAYER_BY_LAYER}"
-    return reason
+    if reason or library is None:
+        return reason
+    missing = [source for source in row.sources if source not in library.sources]
+    return f"no image of {missing[0]} runs on this GPU{LAYER_BY_LAYER}" if missing else ""
 
 
 def told_reason(gpu: Gpu, reasons: Mapping[str, str]) -> str:

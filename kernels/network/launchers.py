@@ -23,8 +23,8 @@ INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 class Network:
     """The network's layers on one GPU, which plans launch.
 
-    A launcher returns an error as a number, a CUresult, 0 for success. `dtype`, `kind`, `network`
-    and `precision` are the numbers of the description; with `in_bytes`, frames are read or
+    A launcher returns an error as a number, a CUresult, 0 for success. `precision`, `kind` and
+    `network` are the numbers of the description; with `in_bytes`, frames are read or
     pictures written as uint8; `blocks` are those for each of the samples.
 
     Attributes:
@@ -55,16 +55,20 @@ class Network:
         self._sm90_kernels: dict[tuple[int, int, bool, bool], Kernel] = {}
         self.abi = told = abi.parse(images.description)
         self._sm90 = told.sm90
-        self._dtypes = {number: name for name, number in told.sm80.dtypes.items()}
-        # With their sources: the layers of sm75 are those of sm80 with other sizes.
+        # By number: what has a precision, and its name there.
+        self._sm80_precisions = {
+            number: (sm80, name)
+            for sm80 in (told.sm75, *told.of_mma_sync)
+            for name, number in sm80.precisions.items()
+        }
         self._networks = {
-            network.number: (part.source, network)
-            for part in (told.sm80, told.sm75)
-            for network in part.networks.values()
+            (number, network.number): network
+            for number, (sm80, _) in self._sm80_precisions.items()
+            for network in sm80.networks.values()
         }
         self._sm80_convs = {
-            conv.kind: (source, conv)
-            for source, network in self._networks.values()
+            (precision, conv.kind): conv
+            for (precision, _), network in self._networks.items()
             for conv in network.convs.values()
         }
         self._precisions = {row.number: row for row in told.sm90.precisions.values()}
@@ -88,54 +92,52 @@ class Network:
     def styleforge_sm80_conv(
         self,
         kind: int,
-        dtype: int,
+        precision: int,
         params: abi.Sm80ConvParams,
         blocks: int,
         samples: int,
         stream: c_void_p,
     ) -> int:
         """A 3x3 layer."""
-        row = self._sm80_convs.get(kind)
-        if row is None:
+        conv = self._sm80_convs.get((precision, kind))
+        if conv is None:
             return INVALID_VALUE
-        source, conv = row
         # What it activates, a layer of sm80 stores without a kernel of its own.
         variant = abi.variant(residual=bool(params.residual), activated=False)
-        name = conv.kernels.get(self._dtypes[dtype], {}).get(variant)
-        return self._launch(source, name, conv, (blocks, 1, samples), stream, params)
+        sm80, precision_name = self._sm80_precisions[precision]
+        name = conv.kernels[precision_name].get(variant)
+        return self._launch(sm80.source, name, conv, (blocks, 1, samples), stream, params)
 
-    def styleforge_sm80_first(self, network: int, small: int, *rest: Any) -> int:
+    def styleforge_sm80_first(self, network: int, small: int, precision: int, *rest: Any) -> int:
         """The first layer, with `small` the one that needs less shared memory.
 
-        dtype, in_bytes, params, blocks, samples and stream follow.
+        in_bytes, params, blocks, samples and stream follow.
         """
-        row = self._networks.get(network)
+        row = self._networks.get((precision, network))
         if row is None:
             return INVALID_VALUE
-        source, layers = row
-        return self._sm80_edge(source, layers.first_small if small else layers.first, *rest)
+        return self._sm80_edge(row.first_small if small else row.first, precision, *rest)
 
-    def styleforge_sm80_last(self, network: int, small: int, *rest: Any) -> int:
+    def styleforge_sm80_last(self, network: int, small: int, precision: int, *rest: Any) -> int:
         """The last layer, called as the first."""
-        row = self._networks.get(network)
+        row = self._networks.get((precision, network))
         if row is None:
             return INVALID_VALUE
-        source, layers = row
-        return self._sm80_edge(source, layers.last_small if small else layers.last, *rest)
+        return self._sm80_edge(row.last_small if small else row.last, precision, *rest)
 
     def _sm80_edge(
         self,
-        source: str,
         layer: abi.Sm80Edge,
-        dtype: int,
+        precision: int,
         in_bytes: int,
         params: abi.FirstLayerParams | abi.LastLayerParams,
         blocks: int,
         samples: int,
         stream: c_void_p,
     ) -> int:
-        name = layer.kernels.get(self._dtypes[dtype], {}).get(_stored(in_bytes))
-        return self._launch(source, name, layer, (blocks, 1, samples), stream, params)
+        sm80, precision_name = self._sm80_precisions[precision]
+        name = layer.kernels[precision_name][_stored(in_bytes)]
+        return self._launch(sm80.source, name, layer, (blocks, 1, samples), stream, params)
 
     def styleforge_sm90_conv(
         self,

@@ -163,6 +163,20 @@ class NetworkPlan(GraphPlan):
         return submit
 
 
+def precision_of(dtype: torch.dtype, tf32: bool) -> str:
+    """The name of the precision that multiplies a dtype, as the libraries name theirs.
+
+    Args:
+        dtype: torch.float16, torch.bfloat16 or torch.float32.
+        tf32: Whether FP32 may be multiplied with the ten bits of TF32.
+    """
+    return {
+        torch.float16: "fp16",
+        torch.bfloat16: "bf16",
+        torch.float32: "tf32" if tf32 else "fp32",
+    }[dtype]
+
+
 def role_of(conv: str) -> str:
     """What a 3x3 convolution does, as the libraries name their layers."""
     roles = {"conv2": "down1", "conv3": "down2", "deconv1": "up1", "deconv2": "up2"}

@@ -1,22 +1,25 @@
-"""The plan for any GPU of compute capability 8.0 or more, network_sm80.cu; and for 7.5."""
+"""The plan for any GPU of compute capability 8.0 or more, and in FP16 for 7.5.
+
+Their layers are those of network_sm80.cu, in FP32 of its sources, and of network_sm75.cu.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import torch
 from torch import Tensor
 
 from kernels.network import abi
-from kernels.network.abi import Sm80Conv, Sm80Edge, Sm80Network
+from kernels.network.abi import Sm80, Sm80Conv, Sm80Edge, Sm80Network
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
-from kernels.network.plan import EPS, NetworkPlan, norm_after, role_of
+from kernels.network.plan import EPS, NetworkPlan, norm_after, precision_of, role_of
 from kernels.network.shapes import Dimensions, name_of
 from kernels.weight_transforms import as_matrix, phase_weight
 
-DTYPES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
+DTYPES = torch.float16, torch.bfloat16, torch.float32  # of activations
 
 # A tile of 16x16 of a layer that keeps its size takes as long as this many of 8x16; on an H200, 27
 # and 18 us.
@@ -27,16 +30,17 @@ SMALL_SHARED_BYTES = 100 * 1024
 
 
 class Sm80Plan(NetworkPlan):
-    """The network in FP16 or BF16, as blocks of threads that take tiles turn by turn.
+    """The network in FP16, BF16 or FP32, as blocks of threads that take tiles turn by turn.
 
     Args:
         weights: This and the next four arguments are those of NetworkPlan.
         network: Its dimensions, of one that has kernels.
         shape: N, H, W of the pictures.
-        dtype: torch.float16 or torch.bfloat16.
+        dtype: One of DTYPES.
         device: A CUDA device.
         library: The network on that GPU.
         small: Whether to run the layers that need less shared memory.
+        tf32: Whether FP32 may be multiplied with the ten bits of TF32.
         layers: What the library says of the layers; by default, of those of sm80.
     """
 
@@ -49,14 +53,15 @@ class Sm80Plan(NetworkPlan):
         device: torch.device,
         library: Network,
         small: bool = False,
+        tf32: bool = False,
         layers: abi.Sm80 | None = None,
     ) -> None:
-        sm80 = layers or library.abi.sm80
-        self._traits = sm80.networks[name_of(network)]
+        precision = precision_of(dtype, tf32)
+        self._sm80 = layers or library.abi.sm80_in(precision)
+        self._traits = self._sm80.networks[name_of(network)]
         self._library = library
-        self._weight_order = sm80.weight_order
-        self._max_groups = sm80.max_groups
-        self._code = sm80.dtypes[DTYPES[dtype]]
+        self._code = self._sm80.precisions[precision]
+        self._operand = torch.float16 if dtype is torch.float32 else dtype
         self._gpu = Gpu.of(device)
         self._small = small
         self._norms: dict[str, abi.NormParams] = {}
@@ -64,9 +69,7 @@ class Sm80Plan(NetworkPlan):
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
         traits = self._traits.first_small if self._small else self._traits.first
-        pack = partial(first_weight, layer=traits)
-        size_of_weight = traits.rows, traits.depth
-        weight = self._filled("conv1.conv2d.weight", pack, size_of_weight, self.dtype)
+        weight = self._edge_weight("conv1", first_weight, traits)
         tiling = _tiling(padded, traits)
         blocks = self._blocks(tiling, traits)
         statistics = self._statistics("in1", y.shape[-1], blocks)
@@ -78,11 +81,11 @@ class Sm80Plan(NetworkPlan):
             for x in (self._x, self.frames)
         ]  # fmt: skip
         launch, samples = self._library.styleforge_sm80_first, self.samples
-        network, small, dtype = self._traits.number, int(self._small), self._code
+        network, small, precision = self._traits.number, int(self._small), self._code
         self._launch(
             "conv1",
             lambda stream, in_bytes: launch(
-                network, small, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
+                network, small, precision, in_bytes, arguments[in_bytes], blocks, samples, stream
             ),
         )
 
@@ -100,9 +103,9 @@ class Sm80Plan(NetworkPlan):
         into, out = x.shape[-1], y.shape[-1]
         size, tiled = (x.shape[1], x.shape[2]), (x.shape[1] // stride, x.shape[2] // stride)
         traits = self._conv(role_of(conv), size)
-        pack = partial(layer_weight, conv=traits, order=self._weight_order)
-        elements = traits.phases * traits.taps * into * out
-        weight = self._filled(f"{conv}.conv2d.weight", pack, (elements,), self.dtype)
+        pack = partial(layer_weight, conv=traits, sm80=self._sm80, operand=self._operand)
+        elements = self._sm80.operand_copies * traits.phases * traits.taps * into * out
+        weight = self._filled(f"{conv}.conv2d.weight", pack, (elements,), self._operand)
         tiling = _tiling(tiled, traits)
         blocks = self._blocks(tiling, traits)
         arguments = abi.Sm80ConvParams(
@@ -117,16 +120,14 @@ class Sm80Plan(NetworkPlan):
             *size,
         )
         launch, samples = self._library.styleforge_sm80_conv, self.samples
-        kind, dtype = traits.kind, self._code
+        kind, precision = traits.kind, self._code
         self._launch(
-            conv, lambda stream, _: launch(kind, dtype, arguments, blocks, samples, stream)
+            conv, lambda stream, _: launch(kind, precision, arguments, blocks, samples, stream)
         )
 
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
         traits = self._traits.last_small if self._small else self._traits.last
-        pack = partial(last_weight, layer=traits)
-        size_of_weight = traits.rows, traits.depth
-        weight = self._filled("deconv3.conv2d.weight", pack, size_of_weight, self.dtype)
+        weight = self._edge_weight("deconv3", last_weight, traits)
         bias = self._filled("deconv3.conv2d.bias", lambda b: b, (3,))
         tiling = _tiling(size, traits)
         blocks = self._blocks(tiling, traits)
@@ -136,13 +137,18 @@ class Sm80Plan(NetworkPlan):
             for y in (self._y, self.pictures)
         ]  # fmt: skip
         launch, samples = self._library.styleforge_sm80_last, self.samples
-        network, small, dtype = self._traits.number, int(self._small), self._code
+        network, small, precision = self._traits.number, int(self._small), self._code
         self._launch(
             "deconv3",
             lambda stream, in_bytes: launch(
-                network, small, dtype, in_bytes, arguments[in_bytes], blocks, samples, stream
+                network, small, precision, in_bytes, arguments[in_bytes], blocks, samples, stream
             ),
         )
+
+    def _edge_weight(self, conv: str, pack: Callable[..., Tensor], layer: Sm80Edge) -> Tensor:
+        packed = partial(pack, layer=layer, sm80=self._sm80, operand=self._operand)
+        shape = self._sm80.operand_copies, layer.rows, layer.depth
+        return self._filled(f"{conv}.conv2d.weight", packed, shape, self._operand)
 
     def _conv(self, role: str, size: tuple[int, int]) -> Sm80Conv:
         name = conv_name(self._traits, role, size, self._gpu, self.samples, small=self._small)
@@ -153,7 +159,7 @@ class Sm80Plan(NetworkPlan):
         return blocks_of(layer, tiles, self._gpu, self.samples, small=self._small)
 
     def _statistics(self, name: str, channels: int, blocks: int) -> abi.StatisticsParams:
-        group = -(-blocks // self._max_groups)
+        group = -(-blocks // self._sm80.max_groups)
         groups, n = -(-blocks // group), self.samples
         entries = self._keep(torch.zeros(n, blocks, channels, 4, device=self.device))
         merged = self._keep(torch.zeros(n, groups, channels, 4, device=self.device))
@@ -227,41 +233,47 @@ def _tiling(size: tuple[int, int], layer: Sm80Conv | Sm80Edge) -> abi.Tiling:
     return abi.Tiling(height, width, -(-height // layer.tile_h), -(-width // layer.tile_w))
 
 
-def layer_weight(weight: Tensor, conv: Sm80Conv, order: tuple[str, ...]) -> Tensor:
+def layer_weight(weight: Tensor, conv: Sm80Conv, sm80: Sm80, operand: torch.dtype) -> Tensor:
     """Reorder the weights of a 3x3 layer as its kernel reads them.
 
     Args:
         weight: [Cout, Cin, 3, 3].
         conv: The layer.
-        order: The axes block, tap, phase, out and channel, outermost first.
+        sm80: What the library says of the precision.
+        operand: The dtype that is multiplied.
 
     Returns:
-        One dimension for each axis, dense.
+        The axes of `sm80.weight_order` (block, tap, copy, phase, out and channel), dense.
     """
     if conv.phases > 1:
         weight = phase_weight(weight)
+    weight = _in_operands(weight, sm80)
     out, channels = weight.shape[:2]
     shape = conv.phases, out // conv.phases, channels // conv.block_k, conv.block_k, conv.taps
-    axes = ("phase", "out", "block", "channel", "tap")
-    return weight.reshape(shape).permute([axes.index(axis) for axis in order]).contiguous()
+    axes = ("copy", "phase", "out", "block", "channel", "tap")
+    packed = _copies(weight.reshape(shape), sm80, operand)
+    return packed.permute([axes.index(axis) for axis in sm80.weight_order]).contiguous()
 
 
-def first_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
+def first_weight(weight: Tensor, layer: Sm80Edge, sm80: Sm80, operand: torch.dtype) -> Tensor:
     """Reorder the weights of the first layer, [C, 3, k, k], as its kernel reads them.
 
     Returns:
-        [layer.rows, layer.depth].
+        [sm80.operand_copies, layer.rows, layer.depth], of the dtype that is multiplied.
     """
-    return _edge_weight(weight, ("out", "color", "row", "column"), layer)
+    matrix = _edge_weight(weight, ("out", "color", "row", "column"), layer)
+    return _copies(matrix, sm80, operand)
 
 
-def last_weight(weight: Tensor, layer: Sm80Edge) -> Tensor:
+def last_weight(weight: Tensor, layer: Sm80Edge, sm80: Sm80, operand: torch.dtype) -> Tensor:
     """Reorder the weights of the last layer, [3, C, k, k], as its kernel reads them.
 
     Returns:
-        [layer.rows, layer.depth].
+        [sm80.operand_copies, layer.rows, layer.depth], of the dtype that is multiplied.
     """
-    return _edge_weight(weight, ("color", "channel", "row", "column"), layer)
+    weight = _in_operands(weight, sm80)
+    matrix = _edge_weight(weight, ("color", "channel", "row", "column"), layer)
+    return _copies(matrix, sm80, operand)
 
 
 def _edge_weight(weight: Tensor, axes: tuple[str, ...], layer: Sm80Edge) -> Tensor:
@@ -269,3 +281,17 @@ def _edge_weight(weight: Tensor, axes: tuple[str, ...], layer: Sm80Edge) -> Tens
     matrix = as_matrix(weight, axes, order.rows, order.depth)
     rows, depth = matrix.shape
     return torch.nn.functional.pad(matrix, (0, layer.depth - depth, 0, layer.rows - rows))
+
+
+def _in_operands(weight: Tensor, sm80: Sm80) -> Tensor:
+    """Put the input channels, the second axis, in the order in which operands have them."""
+    order, channels = sm80.channel_order, weight.shape[1]
+    return weight[:, [first + each for first in range(0, channels, len(order)) for each in order]]
+
+
+def _copies(weight: Tensor, sm80: Sm80, operand: torch.dtype) -> Tensor:
+    """[copies, ...]: the weight as it is multiplied; where an operand is a sum, the rest too."""
+    high = weight.float().to(operand)
+    if sm80.operand_copies == 1:
+        return high[None]
+    return torch.stack([high, (weight.float() - high.float()).to(operand)])

@@ -12,7 +12,7 @@ from kernels.network import abi
 from kernels.network import sm90_layout as layout
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
-from kernels.network.plan import EPS, NetworkPlan, norm_after, role_of
+from kernels.network.plan import EPS, NetworkPlan, norm_after, precision_of, role_of
 from kernels.network.shapes import Dimensions
 
 
@@ -41,12 +41,7 @@ class Sm90Plan(NetworkPlan):
     ) -> None:
         self._library = library
         self._traits = library.abi.sm90
-        name = {
-            torch.float16: "fp16",
-            torch.bfloat16: "bf16",
-            torch.float32: "tf32" if tf32 else "fp32",
-        }[dtype]
-        self._precision = self._traits.precisions[name]
+        self._precision = self._traits.precisions[precision_of(dtype, tf32)]
         self._blocks = Gpu.of(device).multiprocessors
         self._norms: dict[str, abi.NormParams] = {}
         super().__init__(weights, network, shape, dtype, device)

@@ -18,13 +18,15 @@ from kernels.network.shapes import WITH_KERNELS, Dimensions
 # The second shape is large enough for large tiles.
 CONFIGS = (2, 37, 54), (1, 512, 544)
 BLOCKS = 2
+# The dtype of activations, and whether FP32 may be multiplied as TF32.
+PRECISIONS = (torch.float16, False), (torch.float32, True), (torch.float32, False)
 
 
 def self_test(library: Network, device: torch.device) -> float:
     """Compare every backend that runs on a GPU with PyTorch in float64.
 
-    The networks, full and lite, have BLOCKS residual blocks and random weights; precisions are FP16
-    and FP32.
+    The networks, full and lite, have BLOCKS residual blocks and random weights; precisions are
+    FP16, TF32 and FP32.
 
     Args:
         library: The network's library on that GPU.
@@ -40,8 +42,8 @@ def self_test(library: Network, device: torch.device) -> float:
     for name, wide in WITH_KERNELS.items():
         network = replace(wide, num_residual_blocks=BLOCKS)
         found = [
-            _psnr(network, shape, dtype, device, library, backend.name)
-            for dtype in (torch.float16, torch.float32)
+            _psnr(network, shape, dtype, device, library, backend.name, tf32=tf32)
+            for dtype, tf32 in PRECISIONS
             for backend in available(network, device, dtype, library)
             for shape in CONFIGS
         ]
@@ -58,13 +60,15 @@ def _psnr(
     device: torch.device,
     library: Network,
     backend: str,
+    *,
+    tf32: bool,
 ) -> float:
     generator = torch.Generator().manual_seed(0)
     weights = random_weights(network, generator)
     count, height, width = shape
     x = (torch.rand(count, 3, height, width, generator=generator) * 255).to(device)
     with torch.inference_mode():
-        plan = plan_for(weights, network, shape, dtype, device, library, backend=backend)
+        plan = plan_for(weights, network, shape, dtype, device, library, tf32=tf32, backend=backend)
         actual = plan(x.to(dtype)).double()
         exact = {name: weight.double().to(device) for name, weight in weights.items()}
         expected = _reference(exact, network.num_residual_blocks, x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from app.engine.post.blending import peak_difference
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from app.styles.library import BUILTIN
-from kernels.network.dispatch import HOPPER, plan_for, unavailable_reason
+from kernels.network.dispatch import plan_for, unavailable_reason
 from kernels.network.plan import NetworkPlan
 from models.checkpoints import load_checkpoint
 from models.inference.frame_pipeline import PipelinedRunner, SingleFrameRunner, is_broken
@@ -150,7 +151,7 @@ def test_what_runs_names_the_gpu_and_why_nothing_faster_does(engine, gpu, native
 STYLES = sorted(folder.name for folder in BUILTIN.iterdir() if (folder / "style.toml").exists())
 
 
-def network_of(style, variant, dtype, weights="weights"):
+def network_of(style, variant, dtype, weights="weights") -> Any:
     state = load_checkpoint(BUILTIN / style / f"{weights}.safetensors")
     network = VARIANTS[variant](**asdict(network_config(state)))
     network.load_state_dict(state)
@@ -165,12 +166,6 @@ def candy():
 @pytest.fixture
 def full_precision(monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
-
-
-HOPPER_ONLY = pytest.mark.skipif(
-    not torch.cuda.is_available() or torch.cuda.get_device_capability() != HOPPER,
-    reason="in FP32 the native network is for Hopper alone",
-)
 
 
 def pictures(count, height, width):
@@ -202,20 +197,39 @@ def test_the_native_network_is_as_near_to_float64_as_pytorch(
     assert (ours - exact).square().mean() <= 2 * (theirs - exact).square().mean()
 
 
-@HOPPER_ONLY
+FP32_BOUNDS = pytest.mark.parametrize(
+    ("tf32", "bound"), [(False, 2e-4), (True, 1e-2)], ids=["FP32", "TF32"]
+)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize(("tf32", "bound"), [(False, 2e-4), (True, 1e-2)], ids=["FP32", "TF32"])
-def test_in_fp32_every_value_is_within_its_bound(style, native_kernels, monkeypatch, tf32, bound):
+@FP32_BOUNDS
+def test_in_fp32_every_value_is_within_its_bound(
+    style, native_kernels, monkeypatch, tf32, bound, weights
+):
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", tf32)
-    x = pictures(1, 203, 330)
+    x, fused = pictures(1, 203, 330), network_of(style, "fused", torch.float32, weights)
     with torch.inference_mode():
-        expected = network_of(style, "baseline", torch.float64)(x.double())
-        actual = network_of(style, "fused", torch.float32)(x.float()).double()
+        expected = network_of(style, "baseline", torch.float64, weights)(x.double())
+        actual = fused(x.float()).double()
+        assert isinstance(fused.plan((1, 203, 330), x.device), NetworkPlan)
     assert (actual - expected).abs().max() <= bound * expected.abs().max()
 
 
-# With every style that ships, against float64 on 0-255. Where a GPU has no native network in that
-# precision, it runs layer by layer; lite networks do so in FP32.
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_amp_runs_the_native_network(candy, native_kernels, full_precision, weights):
+    x, fused = pictures(1, 203, 330).float(), candy("fused", torch.float32, weights)
+    with torch.inference_mode():
+        expected = candy("baseline", torch.float64, weights)(x.double())
+        with torch.autocast("cuda", torch.float16):
+            actual = fused(x).double()
+            assert isinstance(fused.plan((1, 203, 330), x.device), NetworkPlan)
+    assert (actual - expected).abs().max() <= 1e-2 * expected.abs().max()
+
+
+# With every style that ships, against float64 on 0-255. Where a GPU has no native network, it runs
+# layer by layer.
 
 
 @pytest.mark.parametrize("size", [(240, 320), (203, 331)], ids=str)
@@ -251,20 +265,27 @@ def state_of(plan):
     return load_checkpoint(BUILTIN / "candy" / f"{PLANS[plan][0]}.safetensors")
 
 
-def made(plan, shape, dtype=torch.float16, state=None):
+def made(plan, shape, dtype=torch.float16, state=None, *, tf32=False):
     """A plan of Candy, or of another state dict for the same network."""
     state = state or state_of(plan)
     network, device, backend = network_config(state), torch.device("cuda:0"), PLANS[plan][1]
     library = turing_network() if backend == "sm75" else None
-    return plan_for(state, network, shape, dtype, device, library, backend=backend)
+    if backend == "sm75" and dtype is not torch.float16:
+        pytest.skip("the layers for Turing run in FP16")
+    return plan_for(state, network, shape, dtype, device, library, tf32=tf32, backend=backend)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tf32"),
+    [(torch.float16, False), (torch.float32, True), (torch.float32, False)],
+    ids=["FP16", "TF32", "FP32"],
+)
 @pytest.mark.parametrize("plan", PLANS)
-def test_bytes_are_the_rounded_picture(native_kernels, plan):
+def test_bytes_are_the_rounded_picture(native_kernels, plan, dtype, tf32):
     x = pictures(2, 131, 199)
     with torch.inference_mode():
-        plan = made(plan, (2, 131, 199))
-        expected = plan(x.half()).permute(0, 2, 3, 1).float().clamp(0, 255)
+        plan = made(plan, (2, 131, 199), dtype, tf32=tf32)
+        expected = plan(x.to(dtype)).permute(0, 2, 3, 1).float().clamp(0, 255)
         plan.frames.copy_(x.permute(0, 2, 3, 1))
         plan.replay()
     assert (plan.pictures.float() - expected).abs().max() <= 0.51
@@ -307,6 +328,29 @@ def test_the_general_network_is_as_near_to_float64_as_pytorch(
     assert (ours - exact).square().mean() <= 2 * (theirs - exact).square().mean()
 
 
+@FP32_BOUNDS
+@pytest.mark.parametrize("shape", [(1, 17, 35), (3, 64, 96), (1, 480, 640)], ids=str)
+@pytest.mark.parametrize("plan", ["sm80", "sm80-small"])
+def test_in_fp32_every_value_of_the_sm80_network_is_within_its_bound(
+    candy, native_kernels, plan, shape, tf32, bound
+):
+    x = pictures(*shape)
+    with torch.inference_mode():
+        expected = candy("baseline", torch.float64)(x.double())
+        actual = made(plan, shape, torch.float32, tf32=tf32)(x.float()).double()
+    assert (actual - expected).abs().max() <= bound * expected.abs().max()
+
+
+@pytest.mark.parametrize("tf32", [False, True], ids=["FP32", "TF32"])
+@pytest.mark.parametrize("plan", ["sm80", "sm80-small", "lite"])
+def test_two_runs_of_the_sm80_network_in_fp32_are_bit_equal(native_kernels, plan, tf32):
+    x = pictures(1, 200, 312).float()
+    with torch.inference_mode():
+        plan = made(plan, (1, 200, 312), torch.float32, tf32=tf32)
+        first = plan(x).clone()
+        assert all(torch.equal(first, plan(x)) for _ in range(20))
+
+
 @pytest.mark.parametrize("plan", ["fastest", "lite"])
 def test_overlapped_frames_are_those_of_one_after_another(native_kernels, plan):
     frames = [picture(200, 120, seed) for seed in range(12)]
@@ -323,9 +367,10 @@ def test_overlapped_frames_are_those_of_one_after_another(native_kernels, plan):
 DTYPES = [
     ("weights", torch.float16),
     ("weights", torch.bfloat16),
-    pytest.param("weights", torch.float32, marks=HOPPER_ONLY),
+    ("weights", torch.float32),
     ("lite", torch.float16),
     ("lite", torch.bfloat16),
+    ("lite", torch.float32),
 ]
 
 

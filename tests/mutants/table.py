@@ -579,8 +579,8 @@ _KERNELS = (
     Mutant(
         "a backend is chosen although no image of it was made for the GPU",
         "kernels/network/dispatch.py",
-        "if not reason and library is not None and row.source not in library.sources:",
-        "if False:",
+        "if source not in library.sources]",
+        "if False]",
         ("tests/kernels/network/test_dispatch.py::test_a_gpu_gets_the_backends_it_can_run",),
     ),
     Mutant(
@@ -592,6 +592,32 @@ _KERNELS = (
             "tests/kernels/ops/cuda/test_calls.py"
             "::test_tensor_cores_multiply_what_those_of_the_gpu_can",
         ),
+    ),
+    Mutant(
+        "in FP32 a weight is multiplied as TF32 alone",
+        "kernels/network/sm80.py",
+        "torch.stack([high, (weight.float() - high.float()).to(operand)])",
+        "torch.stack([high, torch.zeros_like(high)])",
+        (
+            "tests/kernels/network/test_sm80_layout.py"
+            "::test_in_fp32_the_copies_of_a_weight_add_up_to_it",
+        ),
+    ),
+    Mutant(
+        "AMP runs layer by layer",
+        "models/inference/cuda.py",
+        "half in (None, torch.float16)",
+        "half is None",
+        ("tests/models/inference/test_plan_cache.py::test_amp_is_native_with_the_bits_of_tf32",),
+    ),
+    Mutant(
+        "a process loads the images of all precisions",
+        "kernels/driver/library.py",
+        "        self._finding = threading.Lock()\n",
+        "        self._finding = threading.Lock()\n"
+        "        for source in self._images:\n"
+        "            self._module(source)\n",
+        ("tests/kernels/network/test_launchers.py::test_a_precision_loads_its_own_image_alone",),
     ),
 )
 

@@ -10,7 +10,7 @@ import pytest
 from kernels.driver import compiling
 from kernels.driver.compiling import Source
 from kernels.driver.images import Image, ImageList
-from kernels.jit.libraries import LIBRARIES, Library
+from kernels.jit.libraries import FOLDER, LIBRARIES, Library
 from tools.prebuild import cuda
 
 NETWORK = LIBRARIES["network"]
@@ -98,6 +98,26 @@ def test_a_library_that_does_not_describe_itself_is_compiled_for_every_architect
     compiled_for = {(job.toolkit, job.architecture) for job in jobs}
     every = {(release, name) for release, names in cuda.ARCHITECTURES.items() for name in names}
     assert compiled_for == every - {("12.6", "sm_90a")}
+
+
+@pytest.mark.parametrize("source", cuda.LEFT_OUT)
+def test_a_gpu_whose_image_is_left_out_runs_another(source):
+    names = [name for names in cuda.ARCHITECTURES.values() for name in names]
+    made = [name for name in names if name not in cuda.LEFT_OUT[source]]
+    rows = tuple(Image(name, source, name, "") for name in made if compiling.runs_on("80", name))
+    images = ImageList("network", "", {}, {}, rows)
+    assert (FOLDER / source).exists()
+    for capability, image in (
+        ((8, 0), "sm_80"),
+        ((8, 6), "sm_80"),
+        ((8, 9), "sm_80"),
+        ((9, 0), "compute_90"),
+        ((10, 0), "compute_90"),
+        ((12, 0), "sm_120"),
+    ):
+        found = images.image_for(source, capability)
+        assert found is not None
+        assert found.architecture == image
 
 
 def test_every_library_of_cuda_sources_is_compiled(tmp_path, compiled, monkeypatch):

@@ -32,6 +32,12 @@ ARCHITECTURES = {
     "12.6": ("sm_75", "sm_80", "sm_86", "sm_90", "sm_90a", "compute_90"),
     "12.8": ("sm_100", "sm_120"),
 }
+# By source, what is left out, since a wheel has 40 MB: GPUs of 8.6 and 8.9 run the image for sm_80,
+# those of 10.0 and 10.3 the PTX, and so does the lite network on Hopper.
+LEFT_OUT = {
+    "network_sm80_tf32.cu": ("sm_86", "sm_90", "sm_100"),
+    "network_sm80_fp32.cu": ("sm_86", "sm_90", "sm_100"),
+}
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
 TOOLS = FOLDER.parent / "build" / "prebuild-tools"
 ZIG = "ziglang==0.17.1"  # a C++ compiler for this machine
@@ -83,6 +89,7 @@ def _build(library: Library, folder: Path, tools: Path) -> images.ImageList:
         for release, architectures in ARCHITECTURES.items()
         for architecture in architectures
         if runs_on(source.target, architecture, source.until)
+        and architecture not in LEFT_OUT.get(source.name, ())
     ]
     return compiling.make(library, described, jobs, folder)
 

@@ -33,6 +33,16 @@ __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v) {
     return __float2bfloat16_rn(v);
 }
 
+// Zero if v is negative; NaN stays.
+__device__ __forceinline__ float relu(float v) {
+#if __CUDA_ARCH__ >= 800
+    asm("max.NaN.f32 %0, %0, 0f00000000;" : "+f"(v));
+    return v;
+#else
+    return v < 0 ? 0 : v;
+#endif
+}
+
 // Two 16-bit elements in a 32-bit word, the first in the low half.
 template <typename T>
 struct Pair;
@@ -77,5 +87,11 @@ struct Pair<__nv_bfloat16> {
 #endif
     }
 };
+
+// What the rounding of two numbers to FP16 took away, as a pair of FP16.
+__device__ __forceinline__ uint32_t pack_rounding_error(uint32_t pair, float a, float b) {
+    const float2 rounded = Pair<__half>::unpack(pair);
+    return Pair<__half>::pack(a - rounded.x, b - rounded.y);
+}
 
 }  // namespace styleforge

@@ -15,10 +15,11 @@ inline std::string number(long long value) { return std::to_string(value); }
 
 inline std::string quoted(const char* text) { return "\"" + std::string(text) + "\""; }
 
+// Members without a value are left out.
 inline std::string object(Members members) {
     std::string text;
     for (const auto& [name, value] : members)
-        text += (text.empty() ? "" : ", ") + quoted(name) + ": " + value;
+        if (!value.empty()) text += (text.empty() ? "" : ", ") + quoted(name) + ": " + value;
     return "{" + text + "}";
 }
 

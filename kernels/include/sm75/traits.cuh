@@ -28,43 +28,40 @@ template <int kCin, int kCout, int kStride, bool kUpsample, int kTileH, int kTil
 using Conv = Sm75<sm80::ConvTraits<kCin, kCout, kStride, kUpsample, kTileH, kTileW, kWarpsM,
                                    kWarpsN, kChunk, kTapsOfStep, kStages, kBlocks, kTakesResidual>>;
 
-// The `kind` of styleforge_sm80_conv, after those of sm80.
-enum ConvKind {
-    kDown1 = sm80::kLiteConvKinds,
-    kDown2,
-    kSame,
-    kUp1,
-    kUp2,
-    kLiteDown1,
-    kLiteDown2,
-    kLiteSame,
-    kLiteUp1,
-    kLiteUp2
+// The `precision` of the launchers, after those of sm80: FP16 by these layers.
+constexpr int kFp16 = sm80::kFp32 + 1;
+
+// The layers of the full network. Each is its own small one.
+struct FullLayers {
+    using First = Sm75<sm80::FirstConvTraits<32, 9, 16, 32, 8, 1>>;
+    using Last = Sm75<sm80::LastConvTraits<32, 9, 8, 24, 8, 1>>;
+    //                 Cin Cout stride up  tile   warps chunk taps stages blocks
+    using Down1 = Conv<32, 64, 2, false, 8, 16, 4, 2, 16, 1, 3, 1>;
+    using Down2 = Conv<64, 128, 2, false, 6, 16, 2, 4, 16, 1, 3, 1>;
+    using Same = Conv<128, 128, 1, false, 6, 16, 2, 2, 16, 1, 3, 2>;
+    using SameWide = Same;
+    using Up1 = Conv<128, 64, 1, true, 6, 16, 2, 4, 16, 2, 2, 1, true>;
+    using Up2 = Conv<64, 32, 1, true, 8, 16, 2, 4, 32, 1, 2, 1>;
+    using FirstSmall = First;
+    using LastSmall = Last;
+    using Down1Small = Down1;
+    using Down2Small = Down2;
+    using SameSmall = Same;
+    using SameWideSmall = SameWide;
+    using Up1Small = Up1;
+    using Up2Small = Up2;
 };
 
-struct FirstLayer : Sm75<sm80::FirstConvTraits<32, 9, 16, 32, 8, 1>> {
-    static constexpr const char* kWeightOrder = sm80::FirstLayer::kWeightOrder;
+// Those of the lite network.
+struct LiteLayers {
+    using First = Sm75<sm80::FirstConvTraits<16, 5, 16, 32, 8, 2>>;
+    using Last = Sm75<sm80::LastConvTraits<16, 5, 8, 32, 9, 2>>;
+    using Down1 = Conv<16, 32, 2, false, 8, 16, 4, 2, 16, 1, 0, 1>;
+    using Down2 = Conv<32, 48, 2, false, 8, 8, 4, 3, 16, 1, 0, 1>;
+    using Same = Conv<48, 48, 1, false, 8, 16, 4, 1, 16, 3, 3, 2>;
+    using SameWide = Same;
+    using Up1 = Conv<48, 32, 1, true, 8, 16, 2, 4, 16, 2, 2, 1, true>;
+    using Up2 = Conv<32, 16, 1, true, 8, 16, 1, 4, 16, 2, 2, 2>;
 };
-struct LastLayer : Sm75<sm80::LastConvTraits<32, 9, 8, 24, 8, 1>> {
-    static constexpr const char* kWeightOrder = sm80::LastLayer::kWeightOrder;
-};
-struct LiteFirstLayer : Sm75<sm80::FirstConvTraits<16, 5, 16, 32, 8, 2>> {
-    static constexpr const char* kWeightOrder = sm80::LiteFirstLayer::kWeightOrder;
-};
-struct LiteLastLayer : Sm75<sm80::LastConvTraits<16, 5, 8, 32, 9, 2>> {
-    static constexpr const char* kWeightOrder = sm80::LiteLastLayer::kWeightOrder;
-};
-
-//                   Cin Cout stride up  tile   warps chunk taps stages blocks
-using Down1 = Conv<32, 64, 2, false, 8, 16, 4, 2, 16, 1, 3, 1>;
-using Down2 = Conv<64, 128, 2, false, 6, 16, 2, 4, 16, 1, 3, 1>;
-using Same = Conv<128, 128, 1, false, 6, 16, 2, 2, 16, 1, 3, 2>;
-using Up1 = Conv<128, 64, 1, true, 6, 16, 2, 4, 16, 2, 2, 1, true>;
-using Up2 = Conv<64, 32, 1, true, 8, 16, 2, 4, 32, 1, 2, 1>;
-using LiteDown1 = Conv<16, 32, 2, false, 8, 16, 4, 2, 16, 1, 0, 1>;
-using LiteDown2 = Conv<32, 48, 2, false, 8, 8, 4, 3, 16, 1, 0, 1>;
-using LiteSame = Conv<48, 48, 1, false, 8, 16, 4, 1, 16, 3, 3, 2>;
-using LiteUp1 = Conv<48, 32, 1, true, 8, 16, 2, 4, 16, 2, 2, 1, true>;
-using LiteUp2 = Conv<32, 16, 1, true, 8, 16, 1, 4, 16, 2, 2, 2>;
 
 }  // namespace styleforge::sm75

@@ -15,8 +15,8 @@
 
 namespace styleforge::sm80 {
 
-// What a thread does of every chunk of a patch: it copies and normalizes the same 16-byte pieces,
-// eight channels of a pixel each, in one column of pixels.
+// What a thread does of every chunk of a patch: it copies and normalizes the same pieces, eight
+// channels of a pixel each, in one column of pixels.
 template <typename S>
 struct PatchPieces {
     static constexpr int kParts = S::kChunk / 8, kLanes = S::kPatchW * kParts;
@@ -49,59 +49,60 @@ struct PatchPieces {
 template <typename T, typename S, bool kAdd>
 struct PatchChunk {
     using Pieces = PatchPieces<S>;
+    using Eight = EightChannels<S>;
     int y, x, chunk;  // of the tile's first output; of the channels
 
-    // Where piece k lies in x, in pieces.
+    // Where piece k lies in x, in 16 bytes.
     __device__ __forceinline__ int source(const ConvParams& p, const Pieces& own, int k) const {
         int i = y * S::kStride - 1 + own.row + k * Pieces::kRows;
         int j = x * S::kStride - 1 + own.column;
         i = S::kUpsample ? clamp_index(i, p.height) : reflect_index(i, p.height);
         j = S::kUpsample ? clamp_index(j, p.width) : reflect_index(j, p.width);
-        return (i * p.width + j) * (S::kCin / 8) + chunk * Pieces::kParts + own.part;
+        return (i * p.width + j) * S::kPixelPieces + chunk * (Pieces::kParts * Eight::kPieces) +
+               Eight::first_piece(own.part);
     }
     __device__ __forceinline__ void copy(const ConvParams& p, const Pieces& own, const uint4* plane,
                                          uint32_t slot) const {
 #pragma unroll
         for (int k = 0; k < Pieces::kCount; ++k)
             if (own.has(k))
-                cp_async_16B(slot + own.offset + Pieces::place(k), plane + source(p, own, k));
+                Eight::copy(slot + own.offset + Pieces::place(k), plane + source(p, own, k));
     }
     __device__ __forceinline__ void hold(const ConvParams& p, const Pieces& own, const uint4* plane,
                                          typename Pieces::Held& held, int k) const {
         if (!S::kAsync && own.has(k)) held[S::kAsync ? 0 : k] = load_16B(plane + source(p, own, k));
     }
-    __device__ __forceinline__ uint4 residual(const ConvParams& p, const Pieces& own, size_t plane,
+    __device__ __forceinline__ Eight residual(const ConvParams& p, const Pieces& own, size_t plane,
                                               int k) const {
         if (!kAdd || !own.has(k)) return {};
-        return __ldcg(static_cast<const uint4*>(p.residual) + plane + source(p, own, k));
+        return Eight::load(static_cast<const uint4*>(p.residual) + plane + source(p, own, k));
     }
     __device__ __forceinline__ void load_affine(const Pieces& own, const float2* all,
                                                 float4 (&affine)[4]) const {
-        const auto* from = reinterpret_cast<const float4*>(all + chunk * S::kChunk + own.part * 8);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) affine[i] = from[i];
+        Eight::load_affine(all + chunk * S::kChunk, own.part, affine);
     }
     __device__ __forceinline__ void normalize(const ConvParams& p, const Pieces& own, size_t plane,
                                               unsigned char* slot,
                                               const typename Pieces::Held& held,
                                               const float4 (&affine)[4], int k,
-                                              const uint4& add) const {
+                                              const Eight& add) const {
         if (!own.has(k)) return;
-        auto* value = reinterpret_cast<uint4*>(slot + own.offset + Pieces::place(k));
-        const uint4* const raw = S::kAsync ? value : &held[S::kAsync ? 0 : k];
-        const uint4 result = normalize_activate<T, kAdd>(*raw, affine, add);
-        *value = result;
+        unsigned char* const at = slot + own.offset + Pieces::place(k);
+        const uint4* const raw =
+            S::kAsync ? reinterpret_cast<const uint4*>(at) : &held[S::kAsync ? 0 : k];
+        Eight value;
+        value.template normalize_activate<T, kAdd>(*raw, at, affine, add);
         if (S::kKeepsActivated && p.activated) {  // each pixel is interior to one patch
             const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
             if (i >= 0 && i < S::kTileH && j >= 0 && j < S::kTileW && y + i < p.height &&
                 x + j < p.width)
-                static_cast<uint4*>(p.activated)[plane + source(p, own, k)] = result;
+                value.store(static_cast<uint4*>(p.activated) + plane + source(p, own, k));
         }
     }
 };
 
-// Where 16-byte piece `i` of a step's weights, [taps][outputs][channels], lies in its stage. Rows
-// are put in the order of the products' columns (see OutputColumns), and their pieces turned so
+// Where 16-byte piece `i` of a step's weights, [taps][copies][outputs][channels], lies in its stage.
+// Rows are put in the order of the products' columns (see OutputColumns), and their pieces turned so
 // that eight rows lie on different banks.
 template <typename S>
 __device__ __forceinline__ uint32_t weight_offset(int i) {
@@ -114,11 +115,12 @@ template <typename T, typename S, bool kAdd>
 __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvParams p) {
     using Chunk = PatchChunk<T, S, kAdd>;
     using Pieces = PatchPieces<S>;
+    using Eight = EightChannels<S>;
     extern __shared__ __align__(128) unsigned char shared[];
     __shared__ __align__(16) float2 affine[S::kCin];
     unsigned char* const slots = shared + S::kWeightBytes;
     const int sample = blockIdx.z, tiles = p.tiling.rows * p.tiling.columns;
-    const size_t plane = static_cast<size_t>(sample) * p.height * p.width * (S::kCin / 8);
+    const size_t plane = static_cast<size_t>(sample) * p.height * p.width * S::kPixelPieces;
     const uint4* const x = static_cast<const uint4*>(p.x) + plane;
 
     const uint32_t weights_to = smem_address(shared) + weight_offset<S>(threadIdx.x);
@@ -175,7 +177,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
         cp_async_commit();
 #pragma unroll
         for (int k = 0; k < (S::kAsync ? 0 : Pieces::kCount); ++k) now.hold(p, own, x, held, k);
-        uint4 add[kAdd ? Pieces::kCount : 1];
+        Eight add[kAdd ? Pieces::kCount : 1];
 #pragma unroll
         for (int k = 0; k < (kAdd ? Pieces::kCount : 0); ++k)
             add[k] = now.residual(p, own, plane, k);
@@ -216,28 +218,42 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
             const Chunk next = place(ends ? tile + gridDim.x : tile, ends ? 0 : chunk + 1);
             const bool more = !ends || tile + static_cast<int>(gridDim.x) < tiles;
             unsigned char* const next_slot = slots + (1 - slot) * S::kSlotBytes;
+            // Fragments of this product and the next. Where operands are sums, sixteen channels
+            // take three products, low x high, high x high and high x low; the low ones are a[0]
+            // and b[1], so that each product keeps a fragment of the one before.
+            constexpr int kProducts = S::kProductsOfOperands;
             uint32_t a[2][S::kTilesM][4], b[2][S::kTilesN / 2][4];
-            const auto load = [&](int n, int to) {  // product n of the chunk
-                const int tap = n / (S::kChunk / 16), k = n % (S::kChunk / 16);
+            const auto a_of = [](int n) { return kProducts == 3 ? n % 3 != 0 : n % 2; };
+            const auto b_of = [](int n) { return kProducts == 3 ? n % 3 == 2 : n % 2; };
+            const auto load = [&](int n) {  // for product n of the chunk
+                const int sixteen = n / kProducts;
+                const int tap = sixteen / (S::kChunk / 16), k = sixteen % (S::kChunk / 16);
+                const int a_copy = kProducts == 3 && n % 3 == 0;
+                const int b_copy = kProducts == 3 && n % 3 == 2;
                 const int ty = tap / S::kKernel, tx = tap % S::kKernel;
                 const int column = S::kStride == 2 ? tx % 2 * S::kHalfW + tx / 2 : tx;
                 const uint32_t a_step =
-                    slot * S::kSlotBytes + (ty * S::kSlotW + column) * S::kPixelBytes + k * 32;
+                    slot * S::kSlotBytes + (ty * S::kSlotW + column) * S::kPixelBytes + k * 32 +
+                    a_copy * Eight::kSlotBetween;
                 const int step = tap / S::kTapsOfStep;
                 const uint32_t b_step =
                     smem_address(shared) +
                     (S::kResident ? chunk * S::kStepsOfChunk + step : step % S::kStages) *
                         S::kStageBytes +
-                    (tap % S::kTapsOfStep * S::kColumns + b_row) * S::kRowBytes +
+                    ((tap % S::kTapsOfStep * S::kCopies + b_copy) * S::kColumns + b_row) *
+                        S::kRowBytes +
                     ((k * 2 + lane / 8 % 2) ^ b_turn) * 16;
+                if (kProducts == 1 || n % 3 != 2)
 #pragma unroll
-                for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[to][i], a_from[i] + a_step);
+                    for (int i = 0; i < S::kTilesM; ++i)
+                        ldmatrix_x4(a[a_of(n)][i], a_from[i] + a_step);
+                if (kProducts == 1 || n % 3 != 1)
 #pragma unroll
-                for (int j = 0; j < S::kTilesN / 2; ++j)
-                    ldmatrix_x4(b[to][j], b_step + j * 16 * S::kRowBytes);
+                    for (int j = 0; j < S::kTilesN / 2; ++j)
+                        ldmatrix_x4(b[b_of(n)][j], b_step + j * 16 * S::kRowBytes);
             };
-            uint4 add[kAdd ? Pieces::kCount : 1] = {};
-            load(0, 0);
+            Eight add[kAdd ? Pieces::kCount : 1] = {};
+            load(0);
 #pragma unroll
             for (int n = 0; n < S::kProductsOfChunk; ++n) {
                 const int step = n / S::kProductsOfStep;
@@ -261,13 +277,13 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                     __syncthreads();
                 }
                 if (S::kResident && begins && step == S::kReady) cp_async_wait<0>();
-                if (n + 1 < S::kProductsOfChunk) load(n + 1, (n + 1) % 2);
+                if (n + 1 < S::kProductsOfChunk) load(n + 1);
 #pragma unroll
                 for (int i = 0; i < S::kTilesM; ++i)
 #pragma unroll
                     for (int j = 0; j < S::kTilesN; ++j)
-                        mma_m16n8k16<T>(acc[i][j], a[n % 2][i], b[n % 2][j / 2][j % 2 * 2],
-                                        b[n % 2][j / 2][j % 2 * 2 + 1]);
+                        mma_m16n8k16<T>(acc[i][j], a[a_of(n)][i], b[b_of(n)][j / 2][j % 2 * 2],
+                                        b[b_of(n)][j / 2][j % 2 * 2 + 1]);
                 // Pieces of the next chunk are normalized a few together: each time costs the
                 // latency of shared memory. Those that are held leave fewer registers for more.
                 constexpr int kSpread = S::kStepsOfChunk - S::kReady;

@@ -13,7 +13,8 @@ namespace styleforge::sm80 {
 // neighboring channels.
 template <typename S>
 struct OutputColumns {
-    static constexpr int kVector = S::kTilesN % 4 == 0 ? 4 : 2;  // eights that belong together
+    // Eights that belong together: where possible, a thread's are 16 bytes.
+    static constexpr int kVector = S::kStoredBytes == 2 && S::kTilesN % 4 == 0 ? 4 : 2;
     // The column of output `n`, a number in [0, kColumns * taps).
     static __device__ __forceinline__ int column_of(int n) {
         constexpr int kWide = kVector * 8;
@@ -153,6 +154,7 @@ __device__ __forceinline__ void store_tile(const float (&acc)[S::kTilesM][S::kTi
                                            const Params& p, int tile, int sample,
                                            BlockMoments<S>& moments) {
     constexpr int kScale = S::kUpsample ? 2 : 1, kVector = OutputColumns<S>::kVector;
+    constexpr int kPixelBytes = S::kCout * S::kStoredBytes;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warp_m = warp % S::kWarpsM, warp_n = warp / S::kWarpsM;
     const int phase = warp_n * S::kColumnsOfWarp / S::kCout;
@@ -161,8 +163,8 @@ __device__ __forceinline__ void store_tile(const float (&acc)[S::kTilesM][S::kTi
     const int rows = p.tiling.height - tile_y, columns = p.tiling.width - tile_x;
     const int wide = p.tiling.width * kScale;
     auto* y = static_cast<unsigned char*>(p.y) +
-              static_cast<size_t>(sample) * p.tiling.height * kScale * wide * S::kCout * 2 +
-              (warp_n * S::kColumnsOfWarp % S::kCout) * 2;
+              static_cast<size_t>(sample) * p.tiling.height * kScale * wide * kPixelBytes +
+              (warp_n * S::kColumnsOfWarp % S::kCout) * S::kStoredBytes;
     const auto row = [&](int i, int half) {
         return (warp_m * S::kRowsOfWarp + i * 16 + half * 8 + lane / 4) / S::kTileW;
     };
@@ -181,19 +183,24 @@ __device__ __forceinline__ void store_tile(const float (&acc)[S::kTilesM][S::kTi
             ++n;
             const int oy = (tile_y + row(i, half)) * kScale + phase / 2;
             const int ox = (tile_x + column(i, half)) * kScale + phase % 2;
-            unsigned char* to = y + (static_cast<size_t>(oy) * wide + ox) * (S::kCout * 2);
+            unsigned char* to = y + (static_cast<size_t>(oy) * wide + ox) * kPixelBytes;
 #pragma unroll
             for (int v = 0; v < S::kTilesN / kVector; ++v) {
-                uint32_t word[kVector];
+                unsigned char* at = to + OutputColumns<S>::channel(v) * S::kStoredBytes;
+                if constexpr (S::kStoredBytes == 4) {
+                    const float *first = acc[i][v * 2] + half * 2, *second = first + 4;
+                    *reinterpret_cast<float4*>(at) = {first[0], first[1], second[0], second[1]};
+                } else {
+                    uint32_t word[kVector];
 #pragma unroll
-                for (int j = 0; j < kVector; ++j) {
-                    const float* from = acc[i][v * kVector + j] + half * 2;
-                    word[j] = Pair<T>::pack(from[0], from[1]);
+                    for (int j = 0; j < kVector; ++j) {
+                        const float* from = acc[i][v * kVector + j] + half * 2;
+                        word[j] = Pair<T>::pack(from[0], from[1]);
+                    }
+                    if constexpr (kVector == 4)
+                        *reinterpret_cast<uint4*>(at) = {word[0], word[1], word[2], word[3]};
+                    else *reinterpret_cast<uint2*>(at) = {word[0], word[1]};
                 }
-                unsigned char* at = to + OutputColumns<S>::channel(v) * 2;
-                if constexpr (kVector == 4)
-                    *reinterpret_cast<uint4*>(at) = {word[0], word[1], word[2], word[3]};
-                else *reinterpret_cast<uint2*>(at) = {word[0], word[1]};
             }
         }
     if (rows >= S::kTileH && columns >= S::kTileW)

@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
     unsigned char* const weights = shared + 2 * S::kPatchBytes;
     const int sample = blockIdx.z, tiles = p.tiling.rows * p.tiling.columns;
     constexpr int kPieces = S::kDepth / 8;
-    for (int i = threadIdx.x; i < S::kWeightRows * kPieces; i += S::kThreads)
+    for (int i = threadIdx.x; i < S::kCopies * S::kWeightRows * kPieces; i += S::kThreads)
         cp_async_16B(smem_address(weights) +
                          OutputColumns<S>::column_of(i / kPieces) * S::kRowBytes + i % kPieces * 16,
                      static_cast<const uint4*>(p.weight) + i);
@@ -27,6 +27,9 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
     pdl_wait();
     if (blockIdx.x == 0 && threadIdx.x == 0) OutputRange::clear(p.range + sample * 3);
 
+    // Bytes are exact in FP16. Other colors may be sums as the weights are: the two copies of a
+    // patch then take both places, and the next patch waits until this one is multiplied.
+    constexpr bool kSplitColors = S::kCopies == 2 && sizeof(In) == 4;
     // A thread reads pixels of one column.
     constexpr int kRows = S::kThreads / S::kPatchW, kCount = (S::kPatchH + kRows - 1) / kRows;
     static_assert(kRows > 0);
@@ -56,11 +59,19 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
             if (has(k)) {
-                const uint2 value = {Pair<T>::pack(to_float(color[k][0]), to_float(color[k][1])),
-                                     Pair<T>::pack(to_float(color[k][2]), 0)};
+                const float r = to_float(color[k][0]), g = to_float(color[k][1]),
+                            b = to_float(color[k][2]);
+                const uint2 value = {Pair<T>::pack(r, g), Pair<T>::pack(b, 0)};
                 *reinterpret_cast<uint2*>(to + k * kRows * S::kPatchW * 8) = value;
                 *reinterpret_cast<uint2*>(second + k * kRows * S::kPatchW * 8) =
                     column ? value : uint2{0, 0};
+                if constexpr (kSplitColors) {
+                    const uint2 low = {pack_rounding_error(value.x, r, g),
+                                       pack_rounding_error(value.y, b, 0)};
+                    const int at = S::kPatchBytes + k * kRows * S::kPatchW * 8;
+                    *reinterpret_cast<uint2*>(to + at) = low;
+                    *reinterpret_cast<uint2*>(second + at) = column ? low : uint2{0, 0};
+                }
             }
     };
     load(blockIdx.x);
@@ -91,23 +102,38 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
         if (next < tiles) load(next);
         else pdl_launch_dependents();
         float acc[S::kTilesM][S::kTilesN][4] = {};
-#pragma unroll
+        constexpr int kUnrolled = kSplitColors ? 4 : S::kDepth / 16;  // three copies take registers
+#pragma unroll kUnrolled
         for (int k = 0; k < S::kDepth / 16; ++k) {
             const uint32_t step =
                 (lane / 16 ? offset(2 * k + 1) : offset(2 * k)) + slot * S::kPatchBytes;
             uint32_t a[S::kTilesM][4], b[S::kTilesN / 2][4];
+            const auto load_a = [&](int copy) {
 #pragma unroll
-            for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[i], a_from[i] + step);
+                for (int i = 0; i < S::kTilesM; ++i)
+                    ldmatrix_x4(a[i], a_from[i] + step + copy * S::kPatchBytes);
+            };
+            const auto load_b = [&](int copy) {
 #pragma unroll
-            for (int j = 0; j < S::kTilesN / 2; ++j)
-                ldmatrix_x4(b[j], b_from + j * 16 * S::kRowBytes + k * 32);
+                for (int j = 0; j < S::kTilesN / 2; ++j)
+                    ldmatrix_x4(b[j],
+                                b_from + (copy * S::kWeightRows + j * 16) * S::kRowBytes + k * 32);
+            };
+            const auto multiply = [&] {
 #pragma unroll
-            for (int i = 0; i < S::kTilesM; ++i)
+                for (int i = 0; i < S::kTilesM; ++i)
 #pragma unroll
-                for (int j = 0; j < S::kTilesN; ++j)
-                    mma_m16n8k16<T>(acc[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+                    for (int j = 0; j < S::kTilesN; ++j)
+                        mma_m16n8k16<T>(acc[i][j], a[i], b[j / 2][j % 2 * 2],
+                                        b[j / 2][j % 2 * 2 + 1]);
+            };
+            load_a(kSplitColors), load_b(0);
+            multiply();
+            if (kSplitColors) load_a(0), multiply();
+            if (S::kCopies == 2) load_b(1), multiply();
         }
-        slot = 1 - slot;
+        if (kSplitColors) __syncthreads();
+        else slot = 1 - slot;
         if (next < tiles) store(shared + slot * S::kPatchBytes);
         store_tile<T, S>(acc, p, tile, sample, moments);
         __syncthreads();

@@ -21,19 +21,22 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
     const int sample = blockIdx.z, columns = p.tiling.columns;
     const int tiles = p.tiling.rows * columns, height = p.tiling.height, width = p.tiling.width;
     constexpr int kPieces = S::kDepth / 8;
-    for (int i = threadIdx.x; i < S::kWeightRows * kPieces; i += S::kThreads)
+    for (int i = threadIdx.x; i < S::kCopies * S::kWeightRows * kPieces; i += S::kThreads)
         cp_async_16B(smem_address(weights) + i / kPieces * S::kRowBytes + i % kPieces * 16,
                      static_cast<const uint4*>(p.weight) + i);
     cp_async_commit();
 
     // A thread copies and normalizes eight channels of pixels in one column.
+    using Eight = EightChannels<S>;
+    constexpr int kPixelPieces = S::kCin * S::kStoredBytes / 16;
     constexpr int kParts = S::kCin / 8, kLanes = S::kPatchW * kParts, kRows = S::kThreads / kLanes;
     static_assert(S::kThreads % kLanes == 0 && S::kPatchH % kRows == 0);
     const int row = threadIdx.x / kLanes, column = threadIdx.x % kLanes / kParts;
     const int part = threadIdx.x % kParts;
     unsigned char* const own = shared + (row * S::kPatchW + column) * S::kPixelBytes + part * 16;
     const uint4* const x = static_cast<const uint4*>(p.x) +
-                           static_cast<size_t>(sample) * p.padded_h * p.padded_w * kParts + part;
+                           static_cast<size_t>(sample) * p.padded_h * p.padded_w * kPixelPieces +
+                           Eight::first_piece(part);
     uint4 held[S::kAsync ? 1 : S::kPatchH / kRows];  // between load and norm, without cp.async
     const auto copy = [&](int tile) {
         const int y0 = tile / columns * S::kTileH - S::kBorder + row;
@@ -41,9 +44,9 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
 #pragma unroll
         for (int k = 0; k < S::kPatchH / kRows; ++k) {
             const int i = reflect_index(y0 + k * kRows, p.padded_h);
-            const uint4* from = x + (static_cast<size_t>(i) * p.padded_w + j) * kParts;
+            const uint4* from = x + (static_cast<size_t>(i) * p.padded_w + j) * kPixelPieces;
             if constexpr (S::kAsync)
-                cp_async_16B(smem_address(own) + k * (kRows * S::kPatchW * S::kPixelBytes), from);
+                Eight::copy(smem_address(own) + k * (kRows * S::kPatchW * S::kPixelBytes), from);
             else held[k] = load_16B(from);
         }
         cp_async_commit();
@@ -67,45 +70,53 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
     OutputRange range;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float4 scales[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-            scales[i] = reinterpret_cast<const float4*>(affine + part * 8)[i];
+        Eight::load_affine(affine, part, scales);
         cp_async_wait<0>();
         constexpr int kTogether = S::kAsync ? 4 : S::kPatchH / kRows;
 #pragma unroll kTogether
         for (int k = 0; k < S::kPatchH / kRows; ++k) {
-            auto* value = reinterpret_cast<uint4*>(own + k * (kRows * S::kPatchW * S::kPixelBytes));
-            const uint4 raw = S::kAsync ? *value : held[S::kAsync ? 0 : k];
-            *value = normalize_activate<T, false>(raw, scales, uint4{});
+            unsigned char* const at = own + k * (kRows * S::kPatchW * S::kPixelBytes);
+            const uint4* const raw =
+                S::kAsync ? reinterpret_cast<const uint4*>(at) : &held[S::kAsync ? 0 : k];
+            Eight value;
+            value.template normalize_activate<T, false>(*raw, at, scales, {});
         }
         __syncthreads();
         if (tile + static_cast<int>(gridDim.x) >= tiles) pdl_launch_dependents();
         float acc[S::kTilesM][S::kTilesN][4] = {};
         // A block that is alone on its multiprocessor loads the next fragments while these are
         // multiplied; others have no registers for that, and one another.
-        constexpr int kAhead = S::kBlocks == 1 ? 1 : 0, kProducts = S::kDepth / 16;
+        constexpr int kAhead = S::kBlocks == 1 ? 1 : 0;
+        // Where operands are sums, the products are those of conv3x3.
+        constexpr int kEach = S::kProductsOfOperands, kProducts = S::kDepth / 16 * kEach;
         uint32_t a[kAhead + 1][S::kTilesM][4], b[kAhead + 1][S::kTilesN / 2][4];
-        const auto load = [&](int k) {
-            const uint32_t step =
-                k / kBlocksOfRow * S::kPatchW * S::kPixelBytes + k % kBlocksOfRow * 32;
-            const int to = k % (kAhead + 1);
+        const auto a_of = [](int n) { return (kEach == 3 ? n % 3 != 0 : n % 2) * kAhead; };
+        const auto b_of = [](int n) { return (kEach == 3 ? n % 3 == 2 : n % 2) * kAhead; };
+        const auto load = [&](int n) {
+            const int k = n / kEach;
+            const int a_copy = kEach == 3 && n % 3 == 0, b_copy = kEach == 3 && n % 3 == 2;
+            const uint32_t step = k / kBlocksOfRow * S::kPatchW * S::kPixelBytes +
+                                  k % kBlocksOfRow * 32 + a_copy * Eight::kSlotBetween;
+            if (kEach == 1 || n % 3 != 2)
 #pragma unroll
-            for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[to][i], a_from[i] + step);
+                for (int i = 0; i < S::kTilesM; ++i) ldmatrix_x4(a[a_of(n)][i], a_from[i] + step);
+            if (kEach == 1 || n % 3 != 1)
 #pragma unroll
-            for (int j = 0; j < S::kTilesN / 2; ++j)
-                ldmatrix_x4(b[to][j], b_from + j * 16 * S::kRowBytes + k * 32);
+                for (int j = 0; j < S::kTilesN / 2; ++j)
+                    ldmatrix_x4(b[b_of(n)][j],
+                                b_from + (b_copy * S::kWeightRows + j * 16) * S::kRowBytes +
+                                    k * 32);
         };
         if (kAhead) load(0);
 #pragma unroll
-        for (int k = 0; k < kProducts; ++k) {
-            if (k + kAhead < kProducts) load(k + kAhead);
-            const int from = k % (kAhead + 1);
+        for (int n = 0; n < kProducts; ++n) {
+            if (n + kAhead < kProducts) load(n + kAhead);
 #pragma unroll
             for (int i = 0; i < S::kTilesM; ++i)
 #pragma unroll
                 for (int j = 0; j < S::kTilesN; ++j)
-                    mma_m16n8k16<T>(acc[i][j], a[from][i], b[from][j / 2][j % 2 * 2],
-                                    b[from][j / 2][j % 2 * 2 + 1]);
+                    mma_m16n8k16<T>(acc[i][j], a[a_of(n)][i], b[b_of(n)][j / 2][j % 2 * 2],
+                                    b[b_of(n)][j / 2][j % 2 * 2 + 1]);
         }
         __syncthreads();
         float* const sums = reinterpret_cast<float*>(shared);

@@ -7,9 +7,9 @@
 
 namespace styleforge::sm80 {
 
-// The `kind` of styleforge_sm80_conv, after those of the full network: 16-32 and 32-48 with stride
+// The `kind` of its layers, after those of the full network: 16-32 and 32-48 with stride
 // 2; 48-48 with small tiles and with wide ones; 48-32 and 32-16 after nearest-neighbor upsampling
-// by two.
+// by two. None of them needs a small one.
 enum LiteConvKind {
     kLiteDown1 = kConvKinds,
     kLiteDown2,
@@ -20,20 +20,18 @@ enum LiteConvKind {
     kLiteConvKinds
 };
 
-struct LiteFirstLayer : FirstConvTraits<16, 5, 16, 32, 8, 3> {
-    static constexpr const char* kWeightOrder = "out:16 | row:5 column:6 color:4";
+template <>
+struct LiteLayers<In16Bits> {
+    using First = FirstConvTraits<16, 5, 16, 32, 8, 3>;
+    using Last = LastConvTraits<16, 5, 16, 32, 9, 3>;
+    //                         Cin Cout stride up  tile   warps chunk taps stages blocks
+    using Down1 = ConvTraits<16, 32, 2, false, 8, 16, 4, 2, 16, 1, 0, 3>;
+    using Down2 = ConvTraits<32, 48, 2, false, 8, 8, 4, 1, 16, 1, 0, 3>;
+    using Same = ConvTraits<48, 48, 1, false, 8, 16, 4, 1, 16, 1, 0, 3>;
+    using SameWide = ConvTraits<48, 48, 1, false, 16, 16, 8, 1, 16, 1, 0, 2>;
+    using Up1 = ConvTraits<48, 32, 1, true, 8, 16, 2, 4, 16, 1, 0, 2, true>;
+    using Up2 = ConvTraits<32, 16, 1, true, 8, 16, 2, 4, 32, 1, 0, 2>;
 };
-struct LiteLastLayer : LastConvTraits<16, 5, 16, 32, 9, 3> {
-    static constexpr const char* kWeightOrder = "column:5 color:3 | row:5 channel:16";
-};
-
-//                             Cin Cout stride up  tile   warps chunk taps stages blocks
-using LiteDown1 = ConvTraits<16, 32, 2, false, 8, 16, 4, 2, 16, 1, 0, 3>;
-using LiteDown2 = ConvTraits<32, 48, 2, false, 8, 8, 4, 1, 16, 1, 0, 3>;
-using LiteSame = ConvTraits<48, 48, 1, false, 8, 16, 4, 1, 16, 1, 0, 3>;
-using LiteSameWide = ConvTraits<48, 48, 1, false, 16, 16, 8, 1, 16, 1, 0, 2>;
-using LiteUp1 = ConvTraits<48, 32, 1, true, 8, 16, 2, 4, 16, 1, 0, 2, true>;
-using LiteUp2 = ConvTraits<32, 16, 1, true, 8, 16, 2, 4, 32, 1, 0, 2>;
 
 // Shared memory, in bytes, that a GPU must offer a block for all layers: any of compute capability
 // 8.0 or more does.

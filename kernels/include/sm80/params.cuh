@@ -25,8 +25,8 @@ struct ConvParams {
 };
 
 struct FirstLayerParams {
-    const void* x;       // [N, H, W, 3], uint8 or T
-    const void* weight;  // [kWeightRows][kDepth], see kWeightOrder
+    const void* x;       // [N, H, W, 3], uint8 or as activations are stored
+    const void* weight;  // [kCopies][kWeightRows][kDepth], see kWeightOrder
     void* y;             // [N, H', W', Cout] raw
     StatisticsParams statistics;
     Tiling tiling;  // H' and W' are H and W rounded up to multiples of 4
@@ -37,9 +37,9 @@ struct FirstLayerParams {
 struct LastLayerParams {
     const void* x;       // [N, H', W', Cin] raw
     NormParams norm;     // of x
-    const void* weight;  // [kWeightRows][kDepth], see kWeightOrder
+    const void* weight;  // [kCopies][kWeightRows][kDepth], see kWeightOrder
     const float* bias;   // [3]
-    void* y;             // [N, H, W, 3], uint8 (rounded, 0-255) or T
+    void* y;             // [N, H, W, 3], uint8 (rounded, 0-255) or as stored
     Tiling tiling;       // of the picture
     int padded_h, padded_w;
     int* range;  // [N, 3] of the picture, see OutputRange

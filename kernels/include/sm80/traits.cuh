@@ -7,8 +7,22 @@ namespace styleforge::sm80 {
 // The least architecture these layers run on, as CUDA calls it.
 constexpr const char* kTarget = "80";
 
-// The `dtype` of the launchers.
-enum Dtype { kFp16, kBf16 };
+// The `precision` of the launchers.
+enum Precision { kFp16, kBf16, kTf32, kFp32 };
+
+// How a number lies in memory, and the FP16 or BF16 numbers whose sum it is as an operand of a
+// product: of two times two of them, three products are taken.
+template <int kStoredBytes_, int kCopies_>
+struct StoragePolicy {
+    static constexpr int kStoredBytes = kStoredBytes_, kCopies = kCopies_;
+    static constexpr int kProductsOfOperands = kCopies == 2 ? 3 : 1;
+    // What a layer copies to shared memory goes there past the registers. The traits of GPUs
+    // without cp.async say otherwise: their threads hold it between a load and a store.
+    static constexpr bool kAsync = true;
+};
+using In16Bits = StoragePolicy<2, 1>;
+using Tf32ViaFp16 = StoragePolicy<4, 1>;  // FP16 has TF32's 10 bits
+using Fp32Split = StoragePolicy<4, 2>;    // 22 bits
 
 // The `kind` of styleforge_sm80_conv: 32-64 and 64-128 with stride 2; 128-128 with small tiles, for
 // small inputs, and with wide ones; 128-64 and 64-32 after nearest-neighbor upsampling by two; and
@@ -21,24 +35,28 @@ enum ConvKind {
     kUp1,
     kUp2,
     kDown1Small,
+    kDown2Small,
     kSameSmall,
     kSameWideSmall,
+    kUp1Small,
     kUp2Small,
     kConvKinds
 };
 
 // The axes of a 3x3 layer's weights in memory, outermost first: a step reads kTapsOfStep taps of
 // one block of kChunk input channels, for all output channels of all phases.
-constexpr const char* kWeightOrder = "block tap phase out channel";
+constexpr const char* kWeightOrder = "block tap copy phase out channel";
+
+// The order of sixteen channels in the depth of a product, by their storage. In FP32 a thread takes
+// its eight from two pieces of four, 32 bytes apart, so that its neighbor's lie between them.
+template <typename P>
+constexpr const char* channel_order() {
+    return P::kStoredBytes == 4 ? "0 1 2 3 8 9 10 11 4 5 6 7 12 13 14 15"
+                                : "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15";
+}
 
 // What CUDA keeps for itself of every block's shared memory.
 constexpr int kReservedBytes = 1024;
-
-// What a layer copies to shared memory goes there past the registers. The traits of GPUs without
-// cp.async say otherwise: their threads hold it between a load and a store.
-struct AsyncCopies {
-    static constexpr bool kAsync = true;
-};
 
 // A 3x3 layer: a block computes tiles of kTileH x kTileW outputs of all kCout channels, one after
 // another; after upsampling, four phases of them. The channels of a tile pass through shared memory
@@ -46,8 +64,8 @@ struct AsyncCopies {
 // pass through kStages stages; with none, all weights stay.
 template <int kCin_, int kCout_, int kStride_, bool kUpsample_, int kTileH_, int kTileW_,
           int kWarpsM_, int kWarpsN_, int kChunk_, int kTapsOfStep_, int kStages_, int kBlocks_,
-          bool kTakesResidual_ = kCin_ == kCout_>
-struct ConvTraits : AsyncCopies {
+          bool kTakesResidual_ = kCin_ == kCout_, typename P = In16Bits>
+struct ConvTraits : P {
     static constexpr int kCin = kCin_, kCout = kCout_, kStride = kStride_;
     static constexpr bool kUpsample = kUpsample_, kResident = kStages_ == 0;
     static constexpr bool kKeepsActivated = kCin == kCout;
@@ -62,7 +80,7 @@ struct ConvTraits : AsyncCopies {
     static constexpr int kTilesM = kRowsOfWarp / 16, kTilesN = kColumnsOfWarp / 8;
     static constexpr int kChunk = kChunk_, kChunks = kCin / kChunk, kTapsOfStep = kTapsOfStep_;
     static constexpr int kStepsOfChunk = kTaps / kTapsOfStep, kSteps = kStepsOfChunk * kChunks;
-    static constexpr int kProductsOfChunk = kTaps * (kChunk / 16);
+    static constexpr int kProductsOfChunk = kTaps * (kChunk / 16) * P::kProductsOfOperands;
     static constexpr int kProductsOfStep = kProductsOfChunk / kStepsOfChunk;
     static constexpr int kStages = kResident ? kSteps : kStages_;
     static constexpr int kPrefetch = kResident ? 0 : kStages - 1;  // steps fetched ahead
@@ -72,10 +90,11 @@ struct ConvTraits : AsyncCopies {
     static constexpr int kPatchW = (kTileW - 1) * kStride + 3;
     // With a stride of two, even and odd columns lie apart, so that neighbors of a product do not.
     static constexpr int kHalfW = kTileW + 1, kSlotW = kStride == 2 ? 2 * kHalfW : kPatchW;
+    static constexpr int kPixelPieces = kCin * P::kStoredBytes / 16;  // in memory
     // 16 bytes of padding per pixel keep eight neighbors on different banks.
-    static constexpr int kPixelBytes = kChunk * 2 + 16, kRowBytes = kChunk * 2;
+    static constexpr int kPixelBytes = kChunk * P::kStoredBytes + 16, kRowBytes = kChunk * 2;
     static constexpr int kSlotBytes = kPatchH * kSlotW * kPixelBytes;
-    static constexpr int kStageBytes = kTapsOfStep * kColumns * kRowBytes;
+    static constexpr int kStageBytes = kTapsOfStep * P::kCopies * kColumns * kRowBytes;
     static constexpr int kWeightBytes = kStages * kStageBytes;
     static constexpr int kSharedBytes = kWeightBytes + 2 * kSlotBytes;
     // What a block takes of its multiprocessor's, with the norm and what CUDA keeps.
@@ -91,8 +110,9 @@ struct ConvTraits : AsyncCopies {
 
 // The first layer, from three colors to kCout channels, with weights "out | row column color": two
 // taps side by side, of four colors each, are 16 bytes.
-template <int kCout_, int kKernel_, int kTileH_, int kTileW_, int kWarps_, int kBlocks_>
-struct FirstConvTraits {
+template <int kCout_, int kKernel_, int kTileH_, int kTileW_, int kWarps_, int kBlocks_,
+          typename P = In16Bits>
+struct FirstConvTraits : P {
     static constexpr bool kUpsample = false;
     static constexpr int kCout = kCout_, kColumns = kCout, kKernel = kKernel_;
     static constexpr int kBorder = kKernel / 2;
@@ -109,78 +129,83 @@ struct FirstConvTraits {
     static constexpr int kSecond = kCopyBytes + 64;
     static constexpr int kPatchBytes = (kSecond + kCopyBytes + 127) / 128 * 128;
     static constexpr int kRowBytes = kDepth * 2 + 16;
-    static constexpr int kSharedBytes = 2 * kPatchBytes + kWeightRows * kRowBytes;
+    static constexpr int kSharedBytes = 2 * kPatchBytes + P::kCopies * kWeightRows * kRowBytes;
     static constexpr int kOccupiedBytes = kSharedBytes + 128 + kReservedBytes;
+    // The axes of the weights in memory, outermost first, each with the size it is padded to: rows
+    // of the matrix product | its depth. Both are padded again, to kWeightRows and kDepth. The
+    // copies come one after another.
+    static constexpr const char* kWeightOrder =
+        kKernel == 9 ? "out:32 | row:9 column:10 color:4" : "out:16 | row:5 column:6 color:4";
+    static_assert(kKernel == 9 ? kCout == 32 : kKernel == 5 && kCout == 16);
     static_assert(kKernel % 2 == 1 && kRowsOfWarp % 16 == 0 && kColumnsOfWarp % 16 == 0);
     static_assert(kRowBytes / 16 % 2 == 1, "eight rows of weights lie on different banks");
 };
 
 // The last layer, from kCin channels to three colors, with weights "column color | row channel". A
 // column of the kernel has outputs of its own, which are added up.
-template <int kCin_, int kKernel_, int kTileH_, int kTileW_, int kWarps_, int kBlocks_>
-struct LastConvTraits : AsyncCopies {
-    static constexpr int kCin = kCin_, kKernel = kKernel_, kBorder = kKernel / 2;
+template <int kCin_, int kKernel_, int kTileH_, int kTileW_, int kWarps_, int kBlocks_,
+          typename P = In16Bits>
+struct LastConvTraits : P {
+    static constexpr int kCin = kCin_, kChunk = kCin, kKernel = kKernel_, kBorder = kKernel / 2;
     static constexpr int kTileH = kTileH_, kTileW = kTileW_, kWideW = kTileW + kKernel - 1;
     static constexpr int kPatchH = kTileH + kKernel - 1, kPatchW = kWideW;
     static constexpr int kThreads = kWarps_ * 32, kBlocks = kBlocks_;
     static constexpr int kWeightRows = (kKernel * 3 + 15) / 16 * 16;
     static constexpr int kTilesM = kTileH * kWideW / 16 / kWarps_, kTilesN = kWeightRows / 8;
     static constexpr int kDepth = kKernel * kCin;
-    static constexpr int kPixelBytes = kCin * 2 + 16, kRowBytes = kDepth * 2 + 16;
+    static constexpr int kPixelBytes = kCin * P::kStoredBytes + 16, kRowBytes = kDepth * 2 + 16;
     // Neighboring pixels of one color lie three banks apart, so that a warp reads from 32.
     static constexpr int kSumPitch = kWeightRows + 3;
     static constexpr int kSumBytes = (kTileH * kWideW * kSumPitch * 4 + 127) / 128 * 128;
     static constexpr int kPixelsBytes = kPatchH * kPatchW * kPixelBytes;
     static constexpr int kPatchBytes = kPixelsBytes > kSumBytes ? kPixelsBytes : kSumBytes;
-    static constexpr int kSharedBytes = kPatchBytes + kWeightRows * kRowBytes;
+    static constexpr int kSharedBytes = kPatchBytes + P::kCopies * kWeightRows * kRowBytes;
     static constexpr int kOccupiedBytes = kSharedBytes + kCin * 8 + 128 + kReservedBytes;
+    static constexpr const char* kWeightOrder = kKernel == 9
+                                                    ? "column:9 color:3 | row:9 channel:32"
+                                                    : "column:5 color:3 | row:5 channel:16";
+    static_assert(kKernel == 9 ? kCin == 32 : kKernel == 5 && kCin == 16);
     static_assert(kKernel % 2 == 1 && kCin % 16 == 0);
     static_assert(kTilesM * kThreads / 2 == kTileH * kWideW);
     static_assert(kRowBytes / 16 % 2 == 1, "eight rows of weights lie on different banks");
 };
 
-struct FirstLayer : FirstConvTraits<32, 9, 16, 32, 8, 2> {
-    // The axes of the weights in memory, outermost first, each with the size it is padded to: rows
-    // of the matrix product | its depth. Both are padded again, to kWeightRows and kDepth.
-    static constexpr const char* kWeightOrder = "out:32 | row:9 column:10 color:4";
-};
-struct FirstLayerSmall : FirstConvTraits<32, 9, 8, 32, 4, 2> {
-    static constexpr const char* kWeightOrder = FirstLayer::kWeightOrder;
-};
-struct LastLayer : LastConvTraits<32, 9, 16, 32, 10, 2> {
-    static constexpr const char* kWeightOrder = "column:9 color:3 | row:9 channel:32";
-};
-struct LastLayerSmall : LastConvTraits<32, 9, 8, 32, 10, 1> {
-    static constexpr const char* kWeightOrder = LastLayer::kWeightOrder;
-};
-
-//                         Cin Cout stride up  tile   warps chunk taps stages blocks
-using Down1 = ConvTraits<32, 64, 2, false, 16, 8, 4, 2, 32, 1, 0, 1>;
-using Down2 = ConvTraits<64, 128, 2, false, 8, 16, 2, 4, 16, 3, 3, 2>;
-using Same = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 3, 3, 1>;
-using SameWide = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 3, 3, 1>;
-using Up1 = ConvTraits<128, 64, 1, true, 8, 16, 2, 4, 32, 1, 4, 1, true>;
-using Up2 = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 0, 1>;
-// For GPUs with 99 KB of shared memory for a block.
-using Down1Small = ConvTraits<32, 64, 2, false, 4, 16, 2, 4, 16, 3, 3, 2>;
-using SameSmall = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 1, 3, 1>;
-using SameWideSmall = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 1, 3, 1>;
-using Up2Small = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 4, 1>;
-
-// Shared memory, in bytes, that a GPU must offer a block for all layers, and for the layers with
-// less of it.
+// Shared memory, in bytes, that a GPU must offer a block for all layers; and for those that need
+// less of it, which are for GPUs with 99 KB.
 constexpr int kRequiredSharedBytes = 134000, kRequiredSharedBytesSmall = 101000;
-static_assert(Down1::kOccupiedBytes <= kRequiredSharedBytes &&
-              SameWide::kOccupiedBytes <= kRequiredSharedBytes &&
-              Up2::kOccupiedBytes <= kRequiredSharedBytes &&
-              LastLayer::kOccupiedBytes <= kRequiredSharedBytes);
-static_assert(Down1Small::kOccupiedBytes <= kRequiredSharedBytesSmall &&
-              Down2::kOccupiedBytes <= kRequiredSharedBytesSmall &&
-              SameSmall::kOccupiedBytes <= kRequiredSharedBytesSmall &&
-              SameWideSmall::kOccupiedBytes <= kRequiredSharedBytesSmall &&
-              Up1::kOccupiedBytes <= kRequiredSharedBytesSmall &&
-              Up2Small::kOccupiedBytes <= kRequiredSharedBytesSmall &&
-              FirstLayerSmall::kOccupiedBytes <= kRequiredSharedBytesSmall &&
-              LastLayerSmall::kOccupiedBytes <= kRequiredSharedBytesSmall);
+
+template <typename... Layers>
+constexpr bool fit(int bytes) {
+    return (... && (Layers::kOccupiedBytes <= bytes));
+}
+
+// The layers of the full network, by storage. One that needs little is its own small one.
+template <typename P>
+struct FullLayers;
+
+template <>
+struct FullLayers<In16Bits> {
+    using First = FirstConvTraits<32, 9, 16, 32, 8, 2>;
+    using Last = LastConvTraits<32, 9, 16, 32, 10, 2>;
+    //                         Cin Cout stride up  tile   warps chunk taps stages blocks
+    using Down1 = ConvTraits<32, 64, 2, false, 16, 8, 4, 2, 32, 1, 0, 1>;
+    using Down2 = ConvTraits<64, 128, 2, false, 8, 16, 2, 4, 16, 3, 3, 2>;
+    using Same = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 3, 3, 1>;
+    using SameWide = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 3, 3, 1>;
+    using Up1 = ConvTraits<128, 64, 1, true, 8, 16, 2, 4, 32, 1, 4, 1, true>;
+    using Up2 = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 0, 1>;
+    using FirstSmall = FirstConvTraits<32, 9, 8, 32, 4, 2>;
+    using LastSmall = LastConvTraits<32, 9, 8, 32, 10, 1>;
+    using Down1Small = ConvTraits<32, 64, 2, false, 4, 16, 2, 4, 16, 3, 3, 2>;
+    using Down2Small = Down2;
+    using SameSmall = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 1, 3, 1>;
+    using SameWideSmall = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 1, 3, 1>;
+    using Up1Small = Up1;
+    using Up2Small = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 4, 1>;
+};
+
+// The layers of the lite network, see lite_traits.cuh.
+template <typename P>
+struct LiteLayers;
 
 }  // namespace styleforge::sm80

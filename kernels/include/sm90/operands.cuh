@@ -26,19 +26,6 @@ __device__ __forceinline__ uint32_t pack_pair_relu(float a, float b) {
     return pair;
 }
 
-__device__ __forceinline__ float relu(float v) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm("max.NaN.f32 %0, %0, 0f00000000;" : "+f"(v));  // NaN stays
-#endif
-    return v;
-}
-
-// What the rounding to FP16 took away, as a pair of FP16.
-__device__ __forceinline__ uint32_t pack_rounding_error(uint32_t pair, float a, float b) {
-    const float2 rounded = Pair<__half>::unpack(pair);
-    return Pair<__half>::pack(a - rounded.x, b - rounded.y);
-}
-
 // Eight channels of a pixel as they lie in memory.
 template <typename S>
 struct Vec8 {

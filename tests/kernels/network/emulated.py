@@ -1,4 +1,4 @@
-"""The kernels of mma.sync on the CPU, compiled for the host over emulator.h.
+"""The kernels of mma.sync, in every precision, on the CPU, compiled for the host over emulator.h.
 
 They are launched as on a GPU, by the network's own launchers, on tensors of the CPU.
 """
@@ -17,7 +17,12 @@ from kernels.jit import toolchain
 from kernels.jit.libraries import FOLDER
 
 HERE = Path(__file__).parent
-SOURCES = "network_sm80.cu", "network_sm75.cu"
+SOURCES = (
+    "network_sm80.cu",
+    "network_sm80_tf32.cu",
+    "network_sm80_fp32.cu",
+    "network_sm75.cu",
+)
 IMMEDIATE = "network_sm75.cu"  # has no asynchronous copies
 # What a C++ compiler for the host cannot read, and what it reads instead.
 REWRITTEN = {
@@ -28,7 +33,7 @@ REWRITTEN = {
 }
 MAIN = """\
 #include "emulated_ptx.h"
-{sources}
+{includes}
 
 using Launcher = int (*)(const void*, const int (&)[3], int, int, bool, bool);
 
@@ -93,11 +98,11 @@ def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> P
     (folder / "include/common/ptx.cuh").write_text('#include "emulated_ptx.h"\n')
     launchers = ", ".join(f"launch<&{name}>" for name in kernels)
     main, built = folder / "main.cpp", folder / "emulated.so"
-    sources = "\n".join(f'#include "{source}"' for source in SOURCES)
-    main.write_text(MAIN.format(sources=sources, launchers=launchers))
+    includes = "\n".join(f'#include "{source}"' for source in SOURCES)
+    main.write_text(MAIN.format(includes=includes, launchers=launchers))
     flags = ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
-    includes = [f"-I{path}" for path in (folder, HERE, *headers)]
-    command = [toolchain.toolchain().compiler, *flags, *includes, "-o", str(built), str(main)]
+    folders = [f"-I{path}" for path in (folder, HERE, *headers)]
+    command = [toolchain.toolchain().compiler, *flags, *folders, "-o", str(built), str(main)]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return built

@@ -238,4 +238,10 @@ inline int __float_as_int(float value) {
     memcpy(&bits, &value, 4);
     return bits;
 }
+inline unsigned __float_as_uint(float value) { return __float_as_int(value); }
+inline float __int_as_float(int bits) {
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+}
 inline float rsqrtf(float value) { return 1 / sqrtf(value); }

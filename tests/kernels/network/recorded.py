@@ -35,16 +35,9 @@ def calls(told: abi.Abi) -> Iterator[Call]:
     yield from _sm80(told.sm80, networks["full"])
     yield from _sm90(told.sm90)
     yield from _sm80(told.sm80, networks["lite"])
-    for network in told.sm75.networks.values():
-        yield from _sm80(told.sm75, network)
-    numbers = len(networks) + len(told.sm75.networks)
-    kinds = sum(
-        len(network.convs) for part in (told.sm80, told.sm75) for network in part.networks.values()
-    )
-    yield Call("styleforge_sm80_conv", (kinds, 0, filled(abi.Sm80ConvParams()), 7, 1))
-    bf16 = told.sm80.dtypes["bfloat16"]  # which no layer of sm75 multiplies
-    same = told.sm75.networks["full"].convs["same"]
-    yield Call("styleforge_sm80_conv", (same.kind, bf16, filled(abi.Sm80ConvParams()), 7, 1))
+    for sm80, name in itertools.product((told.sm80_tf32, told.sm80_fp32, told.sm75), networks):
+        yield from _sm80(sm80, sm80.networks[name])
+    numbers = len(networks)
     first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
     yield Call("styleforge_sm80_first", (numbers, False, 0, False, first, 7, 1))
     yield Call("styleforge_sm80_last", (numbers, False, 0, False, last, 7, 1))
@@ -52,18 +45,21 @@ def calls(told: abi.Abi) -> Iterator[Call]:
 
 def _sm80(told: abi.Sm80, network: abi.Sm80Network) -> Iterator[Call]:
     grids = list(itertools.product(BLOCKS, (1, 2)))  # blocks and samples
-    for conv, dtype, residual, activated, grid in itertools.product(
-        network.convs.values(), told.dtypes.values(), (None, 8), (None, 16), grids
+    numbers = list(told.precisions.values())
+    for conv, precision, residual, activated, grid in itertools.product(
+        network.convs.values(), numbers, (None, 8), (None, 16), grids
     ):
         params = filled(abi.Sm80ConvParams())
         params.residual, params.activated = residual, activated
-        yield Call("styleforge_sm80_conv", (conv.kind, dtype, params, *grid))
-    for dtype, in_bytes, grid in itertools.product(told.dtypes.values(), (False, True), grids):
+        yield Call("styleforge_sm80_conv", (conv.kind, precision, params, *grid))
+    beyond = 1 + max(conv.kind for each in told.networks.values() for conv in each.convs.values())
+    yield Call("styleforge_sm80_conv", (beyond, numbers[0], filled(abi.Sm80ConvParams()), 7, 1))
+    for precision, in_bytes, grid in itertools.product(numbers, (False, True), grids):
         first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
         for small, (layer, params) in itertools.product(
             (False, True), (("first", first), ("last", last))
         ):
-            arguments = network.number, small, dtype, in_bytes, params, *grid
+            arguments = network.number, small, precision, in_bytes, params, *grid
             yield Call(f"styleforge_sm80_{layer}", arguments)
 
 

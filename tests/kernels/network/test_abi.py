@@ -18,8 +18,9 @@ PARAMS = ["include/common/welford.cuh", "include/sm80/params.cuh", "include/sm90
 
 def test_the_library_and_its_mirror_agree(description):
     told = abi.parse(description)
-    assert told.sm80.dtypes == {"float16": 0, "bfloat16": 1}
-    assert told.sm75.dtypes == {"float16": told.sm80.dtypes["float16"]}
+    assert told.sm80.precisions == {"fp16": 0, "bf16": 1}
+    assert (told.sm80_tf32.precisions, told.sm80_fp32.precisions) == ({"tf32": 2}, {"fp32": 3})
+    assert told.sm75.precisions == {"fp16": 4}
     assert [row.number for row in told.sm90.precisions.values()] == [0, 1, 2, 3]
 
 
@@ -61,16 +62,17 @@ def test_a_struct_without_a_mirror_is_refused(description, monkeypatch):
 
 
 def test_layers_have_numbers_of_their_own(described):
-    networks = [*described.sm80.networks.values(), *described.sm75.networks.values()]
-    assert sorted(network.number for network in networks) == list(range(len(networks)))
-    kinds = [conv.kind for network in networks for conv in network.convs.values()]
-    assert sorted(kinds) == list(range(len(kinds)))
+    for sm80 in (*described.of_mma_sync, described.sm75):
+        networks = sm80.networks.values()
+        assert sorted(network.number for network in networks) == list(range(len(networks)))
+        kinds = [conv.kind for network in networks for conv in network.convs.values()]
+        assert len(set(kinds)) == len(kinds)
     for precision in described.sm90.precisions.values():
         kinds = [conv.kind for conv in precision.convs.values()]
         assert sorted(kinds) == list(range(len(kinds)))
 
 
-@pytest.mark.parametrize("part", ["sm75", "sm80"])
+@pytest.mark.parametrize("part", ["sm75", "sm80", "sm80_tf32", "sm80_fp32"])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_library_has_the_networks_that_users_choose(name, part, described):
     config, shape = CONFIGS[name], WITH_KERNELS[name]
@@ -79,8 +81,14 @@ def test_the_library_has_the_networks_that_users_choose(name, part, described):
     assert layers.end_kernel == config.end_kernel == shape.end_kernel
 
 
+def test_a_precision_that_no_source_has_is_refused(described):
+    with pytest.raises(KeyError, match="fp64"):
+        described.sm80_in("fp64")
+
+
 def test_the_layers_fit_into_the_shared_memory_that_is_required(described):
-    for network in (*described.sm80.networks.values(), *described.sm75.networks.values()):
+    parts = *described.of_mma_sync, described.sm75
+    for network in (each for part in parts for each in part.networks.values()):
         convs = network.convs
         small = [convs.get(f"{role}_small", conv) for role, conv in convs.items()]
         for layers, required in (

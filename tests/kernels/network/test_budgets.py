@@ -33,9 +33,25 @@ def test_the_page_shows_threads_and_shared_memory_as_compiled(layer, described):
     ]
 
 
-@pytest.mark.parametrize(
+LAYERS = pytest.mark.parametrize(
     "layer", ["first", "down1", "down2", "same", "same_wide", "up1", "up2", "last"]
 )
+
+
+@LAYERS
+def test_the_page_shows_tiles_and_shared_memory_in_fp32(layer, described):
+    cells = [layer]
+    for told in (described.sm80_tf32, described.sm80_fp32):
+        full = told.networks["full"]
+        layers = {**full.convs, "first": full.first, "last": full.last}
+        layers |= {"first_small": full.first_small, "last_small": full.last_small}
+        traits, small = layers[layer], layers.get(f"{layer}_small", layers[layer])
+        cells += [f"{traits.tile_h}x{traits.tile_w}", str(traits.threads)]
+        cells += [f"{traits.shared_bytes:,}", f"{small.shared_bytes:,}"]
+    assert f"| {' | '.join(cells)} |" in PAGE.read_text("utf-8").splitlines()
+
+
+@LAYERS
 def test_the_page_shows_the_lite_networks_tiles_and_shared_memory(layer, described):
     lite = described.sm80.networks["lite"]
     traits = lite.convs.get(layer) or {"first": lite.first, "last": lite.last}[layer]

@@ -7,6 +7,7 @@ made of the launches of C++ launchers, whose decisions these took over.
 from __future__ import annotations
 
 import lzma
+from ctypes import c_void_p
 from dataclasses import replace
 
 import pytest
@@ -114,7 +115,7 @@ def test_a_source_states_the_target_of_its_backends(backend, description):
     targets = {
         source.name: source.target for source in sources_of(LIBRARIES["network"], description)
     }
-    assert targets[backend.source] == backend.target
+    assert {targets[source] for source in backend.sources} == {backend.target}
 
 
 def test_a_gpu_that_is_too_old_is_refused_in_words(folder, stub_path):
@@ -141,3 +142,20 @@ def test_an_image_is_loaded_by_the_first_kernel_of_its_source(folder, stub_path,
     name = next(iter(images.kernels["network_sm80.cu"]))
     with pytest.raises(BuildError, match=r"network_sm80\.cu\.xz is not the one that network.json"):
         library.kernel("network_sm80.cu", name, threads=32)
+
+
+def test_a_precision_loads_its_own_image_alone(folder, stub_path, described, monkeypatch):
+    images, loaded = ImageList.read(folder, "network"), []
+    unpacked = ImageList.load
+    monkeypatch.setattr(
+        ImageList, "load", lambda *each: loaded.append(each[2].source) or unpacked(*each)
+    )
+    network = Network(images, folder, (9, 0), 0, Driver(str(stub_path)))
+    assert loaded == []
+    for precision, source in (("fp16", "sm80"), ("tf32", "sm80_tf32"), ("fp32", "sm80_fp32")):
+        loaded.clear()
+        number = described.sm80_in(precision).precisions[precision]
+        for _ in range(2):
+            params = abi.Sm80ConvParams()
+            assert network.styleforge_sm80_conv(0, number, params, 1, 1, c_void_p()) == 0
+        assert loaded == [f"network_{source}.cu"]

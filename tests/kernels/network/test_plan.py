@@ -56,7 +56,7 @@ def plan(request, weights, described, launched, monkeypatch):
     names = [f"styleforge_{way}_{layer}" for way, layer in ways]
     library: Any = SimpleNamespace(
         abi=described,
-        sources={backend.source for backend in dispatch.BACKENDS},
+        sources={source for backend in dispatch.BACKENDS for source in backend.sources},
         **{name: launcher(name) for name in names},
     )
 

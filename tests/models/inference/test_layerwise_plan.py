@@ -138,8 +138,8 @@ def test_on_a_gpu_graphs_paint_what_the_layers_paint(native, native_kernels):
 
 @pytest.mark.gpu
 @torch.inference_mode()
-def test_on_a_gpu_the_lite_network_has_a_plan_for_each_way_to_compute(native_kernels):
-    net = TransformerNetFused(**CONFIG).cuda()
+def test_on_a_gpu_a_network_of_other_widths_has_a_plan_for_each_way_to_compute(native_kernels):
+    net = TransformerNetFused(2, widths=(16, 32, 64)).cuda()
     device = torch.device("cuda")
     plan = net.plan(SHAPE, device)
     assert isinstance(plan, LayerwisePlan)
