@@ -163,6 +163,15 @@ def loaded(device: torch.device) -> Network:
     return build.handle(NETWORK).on(device)
 
 
+def shipped(device: torch.device) -> Network:
+    """The same without layers that were tuned for the GPU, see tuned.py.
+
+    Raises:
+        BuildError: No image is for that GPU.
+    """
+    return build.handle(NETWORK).made_by(Network).on(device)
+
+
 def unavailable_reason(network: Dimensions, device: torch.device, dtype: torch.dtype) -> str:
     """Why a network's native kernels do not run there, in words; empty if they do. Builds nothing.
 

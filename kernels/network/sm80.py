@@ -50,7 +50,7 @@ class Sm80Plan(NetworkPlan):
         small: bool = False,
     ) -> None:
         sm80 = library.abi.sm80
-        self._traits = sm80.networks[name_of(network)]
+        self._traits = sm80.layers(name_of(network), shape, small=small)
         self._library = library
         self._weight_order = sm80.weight_order
         self._max_groups = sm80.max_groups
