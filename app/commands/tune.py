@@ -17,7 +17,6 @@ from app.provenance import report_header
 from kernels.network import tuned
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.tuned import ROLES
-from kernels.ops.registry import prepare
 from kernels.tuning.batch import Case
 from kernels.tuning.sweep import Found, Wanted, report
 from kernels.tuning.tuner import TuningError, cases_of, tune
@@ -102,10 +101,9 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.output, tuned.tuned_folder() / "tuned"):
         if path and (why := write_error(path.absolute().parent)):
             raise TuneError(f"{path.absolute().parent} is not writable: {why}")
-    with Console(stderr=True).status("Preparing the native kernels ..."):
-        prepare()
     try:
-        cases = cases_of(args.network, device, args.shared_kb)
+        with Console(stderr=True).status("Preparing the native kernels ..."):
+            cases = cases_of(args.network, device, args.shared_kb)
         wanted = Wanted(tuple(cases), args.role, seconds=args.minutes * 60.0, most=args.most)
         found, said = tune(device, wanted, _tell)
     except TuningError as exc:
