@@ -16,6 +16,9 @@ import torch
 
 from app.styles.pack import Style
 from app.version import styleforge_version
+from kernels.jit import build
+from kernels.network.dispatch import loaded
+from kernels.ops.registry import NETWORK
 from utils.devices import cpu_name
 
 
@@ -27,7 +30,8 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
         styles: the measured styles; without any, the report has no weights.
 
     Returns:
-        A JSON-serializable dict. `weights` has the sha256 of each file by "<key>/<file name>".
+        A JSON-serializable dict. `weights` has the sha256 of each file by "<key>/<file name>";
+        `tuned`, where layers were tuned for the GPU, tells which, or why they are not used.
     """
     files = [(s.key, path) for s in styles for path in (s.weights, s.lite) if path is not None]
     weights = {f"{key}/{path.name}": _sha256(path) for key, path in files}
@@ -36,6 +40,7 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
         "machine": machine_info(device),
         "versions": version_info(),
         "commit": commit(),
+        **({"tuned": tuned} if (tuned := _tuned(device)) else {}),
         **({"weights": weights} if weights else {}),
     }
 
@@ -81,6 +86,13 @@ def commit() -> str | None:
     files = ":/", ":(top,exclude)benchmarks", ":(top,exclude)docs/benchmarks.md"
     changed = _command_output(*git, "status", "--porcelain", "--untracked-files=no", "--", *files)
     return f"{_command_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
+
+
+def _tuned(device: torch.device) -> str:
+    """Which layers were tuned for a GPU, if the network's library is in use; see docs/tuning.md."""
+    if device.type != "cuda" or build.reason(NETWORK):
+        return ""
+    return loaded(device).tuning
 
 
 def _sha256(path: Path) -> str:

@@ -30,7 +30,7 @@ from kernels.tuning.batch import Case
 from kernels.tuning.compiling import Compiler, Made, Pool
 from kernels.tuning.sweep import DTYPE, Found, Sweep, Wanted, Winner, limited_gpu
 
-TESTER = "kernels.self_test.tuned"
+TESTER = f"{__name__.removesuffix('tuning.tuner')}self_test.tuned"
 SMALL, ALL = "sm80-small", "sm80"  # the general path's rows of BACKENDS
 
 
@@ -199,11 +199,12 @@ def _tested(device: torch.device) -> str:
     root = str(build.ROOT)
     paths = [root, os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    name = f"{__name__.removesuffix('kernels.tuning.tuner')}{TESTER}"
     with tempfile.TemporaryDirectory(prefix="styleforge.tune-") as folder:
         log = Path(folder) / "log"
         try:
-            subprocesses.run([sys.executable, "-m", name, str(index)], environment, build.ROOT, log)
+            subprocesses.run(
+                [sys.executable, "-m", TESTER, str(index)], environment, build.ROOT, log
+            )
         except BuildError as error:
             return str(error)
     return tuned.verdict(torch.cuda.get_device_name(device))
