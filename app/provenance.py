@@ -16,9 +16,7 @@ import torch
 
 from app.styles.pack import Style
 from app.version import styleforge_version
-from kernels.jit import build
-from kernels.network.dispatch import loaded
-from kernels.ops.registry import NETWORK
+from kernels.network.dispatch import tuning
 from utils.devices import cpu_name
 
 
@@ -40,7 +38,7 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
         "machine": machine_info(device),
         "versions": version_info(),
         "commit": commit(),
-        **({"tuned": tuned} if (tuned := _tuned(device)) else {}),
+        **({"tuned": tuned} if (tuned := tuning(device)) else {}),
         **({"weights": weights} if weights else {}),
     }
 
@@ -86,13 +84,6 @@ def commit() -> str | None:
     files = ":/", ":(top,exclude)benchmarks", ":(top,exclude)docs/benchmarks.md"
     changed = _command_output(*git, "status", "--porcelain", "--untracked-files=no", "--", *files)
     return f"{_command_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
-
-
-def _tuned(device: torch.device) -> str:
-    """Which layers were tuned for a GPU, if the network's library is in use; see docs/tuning.md."""
-    if device.type != "cuda" or build.reason(NETWORK):
-        return ""
-    return loaded(device).tuning
 
 
 def _sha256(path: Path) -> str:

@@ -312,14 +312,12 @@ def _backends(device: torch.device) -> Iterator[Finding]:
 def _tuning(device: torch.device) -> Iterator[Finding]:
     """Which layers were tuned for this GPU, or why such layers are not used."""
     from kernels.jit import build
-    from kernels.network.dispatch import loaded
+    from kernels.network.dispatch import tuning
     from kernels.ops.registry import NETWORK
 
-    if device.type != "cuda" or build.reason(NETWORK):
-        return
-    said = loaded(device).tuning
-    untuned = "no layer was tuned for this card; `styleforge tune` does it"
-    yield Finding(NOTE if "not used" in said else OK, said or untuned)
+    if device.type == "cuda" and not build.reason(NETWORK):
+        said = tuning(device) or "no layer was tuned for this card; `styleforge tune` does it"
+        yield Finding(NOTE if "not used" in said else OK, said)
 
 
 def check_speed() -> Iterator[Finding]:

@@ -248,23 +248,19 @@ class Sweep:
         with tempfile.TemporaryDirectory(prefix="styleforge.tune-") as folder:
             network = network_with(made, case, role, self._architecture, Path(folder), whole)
         shipped = network.abi.sm80.networks[case.network]
+        shapes = [ODD_SHAPE, *((1, height, width) for width, height in sizes)]
+        of_shipped = [self._plan(case, role, shipped, network, shape) for shape in shapes]
         for one, tuned in zip(made, network.abi.sm80.tuned, strict=True):
             if time.monotonic() > ends:
                 return
-            plans = (
-                [
-                    self._plan(case, role, layers, network, shape)
-                    for layers in (tuned.layers, shipped)
-                ]
-                for shape in (ODD_SHAPE, *((1, height, width) for width, height in sizes))
-            )
             times: dict[tuple[int, int], Times] = {}
             wrong = ""
-            for ours, theirs in plans:
+            for shape, theirs in zip(shapes, of_shipped, strict=True):
+                ours = self._plan(case, role, tuned.layers, network, shape)
                 if wrong := difference(ours, theirs):
                     break
-                _, height, width = ours.shape
-                if ours.shape != ODD_SHAPE:
+                if shape != ODD_SHAPE:
+                    _, height, width = shape
                     times[width, height] = time_both(ours, theirs, runs)
             if wrong:
                 self._skip(case, role, one.traits, wrong)

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from kernels.driver.version import driver_version
 from kernels.jit import build, subprocesses
 from kernels.jit.cuda_tools import FOR_KERNELS, cuda_tools
 from kernels.jit.errors import BuildError
+from kernels.jit.nvrtc import CompilationError
 from kernels.network import tuned
 from kernels.network.dispatch import BACKENDS, available
 from kernels.network.gpu import Gpu, standing_for
@@ -27,7 +29,7 @@ from kernels.network.shapes import WITH_KERNELS
 from kernels.network.tuned import TunedLayer, Tuning
 from kernels.ops.registry import NETWORK
 from kernels.tuning.batch import Case
-from kernels.tuning.compiling import Compiler, Made, Pool
+from kernels.tuning.compiling import Compiler, DoesNotFit, Made, Pool, why_not
 from kernels.tuning.sweep import DTYPE, Found, Sweep, Wanted, Winner, limited_gpu
 
 TESTER = f"{__name__.removesuffix('tuning.tuner')}self_test.tuned"
@@ -103,6 +105,7 @@ def tune(
     pool = Pool(compiler, os.cpu_count() or 1)
     try:
         with torch.cuda.device(device):
+            torch.cuda.synchronize()  # makes a context, which the driver's functions need
             sweep = Sweep(pool, architecture, sm80["networks"], progress)
             found = sweep.run(wanted)
         kept = [winner for winner in found.winners if not winner.case.shared_kb]
@@ -112,6 +115,8 @@ def tune(
         }
         futures = {traits: pool.submit(request) for traits, request in requests.items()}
         made = {traits: future.result() for traits, future in futures.items()}
+    except (CompilationError, DoesNotFit, BrokenProcessPool) as error:
+        raise TuningError(f"what was found is not kept: {why_not(error)}") from error
     finally:
         pool.close()
     if not any(not case.shared_kb for case, _ in found.done):

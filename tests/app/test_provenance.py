@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 from app import provenance
-from kernels.jit import build
 
 
 @pytest.fixture
@@ -56,7 +54,6 @@ def test_a_report_names_the_weights_that_were_measured(library):
 def test_a_report_tells_which_layers_were_tuned_for_the_gpu(monkeypatch):
     said = "tuned for this card on 2026-01-02: lite at 512x512: down1"
     monkeypatch.setattr(provenance, "machine_info", lambda _: {})
-    monkeypatch.setattr(provenance, "loaded", lambda _: SimpleNamespace(tuning=said))
-    monkeypatch.setitem(build._reasons, "network", "")
+    monkeypatch.setattr(provenance, "tuning", lambda device: said * (device.type == "cuda"))
     assert provenance.report_header(torch.device("cuda", 0))["tuned"] == said
     assert "tuned" not in provenance.report_header(torch.device("cpu"))

@@ -146,6 +146,7 @@ def test_the_doctor_tells_what_was_tuned_or_why_it_is_not_used(
 ):
     monkeypatch.setitem(build._reasons, "network", "")
     monkeypatch.setattr(dispatch, "loaded", lambda _: SimpleNamespace(tuning=said))
+    assert dispatch.tuning(DEVICE) == said
     (finding,) = doctor._tuning(DEVICE)
     assert finding.state == state
     assert finding.says.startswith(told)
