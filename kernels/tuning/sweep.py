@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -149,7 +149,7 @@ class Sweep:
             for number, (case, role) in enumerate(work):
                 left = wanted.seconds - (time.monotonic() - began)
                 seconds = max(LEAST_SECONDS, left / (len(work) - number))
-                ends = time.monotonic() + seconds if wanted.seconds else float("inf")
+                ends = time.monotonic() + seconds if wanted.seconds else math.inf
                 self._role(case, role, futures[case, role], wanted.sizes, ends)
         except KeyboardInterrupt:
             self.found.stopped = "it was stopped by Ctrl+C"
@@ -206,7 +206,7 @@ class Sweep:
         compiled = {traits: future for traits, future in futures if traits in best}
         again = len(self.found.measured)
         made = [future.result() for future in compiled.values()]
-        self._measure(case, role, made, sizes, MORE_RUNS, float("inf"))
+        self._measure(case, role, made, sizes, MORE_RUNS, math.inf)
         self.found.winners += winners(self.found.measured[again:], sizes)
         self.found.done.append((case, role))
 
@@ -216,9 +216,11 @@ class Sweep:
         """The candidates that compile, fit and keep to their registers."""
         for traits, future in futures:
             try:
-                made = future.result(max(0.0, ends - time.monotonic()) if ends < 1e300 else None)
+                made = future.result(
+                    None if math.isinf(ends) else max(0.0, ends - time.monotonic())
+                )
                 spilled = local_bytes(made, self._driver, self._device.index)
-            except NotYet:
+            except TimeoutError:
                 return
             except (CompilationError, DoesNotFit, BuildError) as error:
                 self._skip(case, role, traits, why_not(error))

@@ -24,6 +24,7 @@ from tests.kernels.network.tunings import layer, tuning
 
 SIZES = ((512, 512), (1280, 720))
 CASE = Case("lite", False)
+PENDING = "still being compiled"
 
 
 def measured(traits: str, *ratios: float, spread: float = 0.0) -> Measured:
@@ -71,6 +72,8 @@ def swept(monkeypatch, description, progress) -> Callable[..., Sweep]:
             def submit(self, request: Request) -> Future[Made]:
                 future: Future[Made] = Future()
                 result = outcome(request.traits)
+                if result == PENDING:
+                    return future
                 if isinstance(result, Exception):
                     future.set_exception(result)
                 else:
@@ -171,6 +174,14 @@ def test_the_end_of_its_time_is_told(swept, monkeypatch):
     assert found.stopped == "its time was over before every candidate was measured"
     assert [role for _, role in found.done] == ["first", "last"]
     assert len(found.winners) == 4
+
+
+def test_the_compiler_is_not_waited_for_when_time_is_over(swept, monkeypatch):
+    monkeypatch.setattr(sweep, "LEAST_SECONDS", 0.01)
+    made = swept(lambda _: PENDING, lambda _: 0.5)
+    found = made.run(Wanted((CASE,), ("first", "last"), SIZES, seconds=0.02))
+    assert found.stopped == "its time was over before every candidate was measured"
+    assert (found.measured, found.winners) == ([], [])
 
 
 def test_a_candidate_that_stores_other_values_is_skipped(swept, monkeypatch):
