@@ -6,8 +6,8 @@ import hashlib
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,8 @@ from kernels.tuning.layer_plan import BLOCKS, LayerPlan
 from kernels.tuning.measuring import Times, difference, time_both
 
 DTYPE, DTYPE_NAME = torch.float16, "float16"  # that layers are timed in
-BATCH = 32  # candidates that are loaded together
+BATCH = 32  # candidates that are loaded together, at most
+GATHER_S = 1.0  # for which compiled candidates are waited for, to load some together
 RUNS, MORE_RUNS = 7, 30
 FINALISTS = 3  # of each size, that are measured again
 LEAST_GAIN = 0.02  # of the time, by which a layer has to be faster than the library's
@@ -104,7 +105,7 @@ class Found:
         measured: The candidates that were measured, those that were measured again once more.
         skipped: Those that were not.
         winners: The fastest of each role and size, where it is faster than the library's layer.
-        done: The roles of which all candidates were measured that time allowed.
+        done: The roles that were gone through, or for which a faster layer was found.
         stopped: Why not all were measured, in words; empty if all were.
     """
 
@@ -189,13 +190,15 @@ class Sweep:
         ends: float,
     ) -> None:
         began = len(self.found.measured)
-        for n in range(0, len(futures), BATCH):
-            made = list(self._compiled(case, role, futures[n : n + BATCH], ends))
+        waiting = {future: traits for traits, future in futures}
+        while waiting and time.monotonic() < ends:
+            if sum(future.done() for future in waiting) < min(BATCH, len(waiting)):
+                wait(waiting, max(0.0, min(GATHER_S, ends - time.monotonic())))
+            batch = [future for future in waiting if future.done()][:BATCH]
+            made = list(self._compiled(case, role, {one: waiting.pop(one) for one in batch}))
             self._measure(case, role, made, sizes, RUNS, ends)
-            if time.monotonic() > ends:
-                self.found.stopped = "its time was over before every candidate was measured"
-                break
-        for _, future in futures:
+        complete = not waiting and time.monotonic() < ends
+        for future in waiting:
             future.cancel()
         first = self.found.measured[began:]
         best = {
@@ -203,25 +206,22 @@ class Sweep:
             for size in sizes
             for one in sorted(first, key=lambda one: one.times[size].ratio)[:FINALISTS]
         }
-        compiled = {traits: future for traits, future in futures if traits in best}
         again = len(self.found.measured)
-        made = [future.result() for future in compiled.values()]
+        made = [future.result() for traits, future in futures if traits in best]
         self._measure(case, role, made, sizes, MORE_RUNS, math.inf)
-        self.found.winners += winners(self.found.measured[again:], sizes)
-        self.found.done.append((case, role))
+        found = winners(self.found.measured[again:], sizes)
+        self.found.winners += found
+        if complete or found:
+            self.found.done.append((case, role))
+        if not complete:
+            self.found.stopped = "its time was over before every candidate was measured"
 
-    def _compiled(
-        self, case: Case, role: str, futures: Iterable[tuple[str, Future[Made]]], ends: float
-    ) -> Iterator[Made]:
+    def _compiled(self, case: Case, role: str, done: Mapping[Future[Made], str]) -> Iterator[Made]:
         """The candidates that compile, fit and keep to their registers."""
-        for traits, future in futures:
+        for future, traits in done.items():
             try:
-                made = future.result(
-                    None if math.isinf(ends) else max(0.0, ends - time.monotonic())
-                )
+                made = future.result()
                 spilled = local_bytes(made, self._driver, self._device.index)
-            except TimeoutError:
-                return
             except (CompilationError, DoesNotFit, BuildError) as error:
                 self._skip(case, role, traits, why_not(error))
                 continue

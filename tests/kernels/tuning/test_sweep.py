@@ -181,7 +181,7 @@ def test_the_compiler_is_not_waited_for_when_time_is_over(swept, monkeypatch):
     made = swept(lambda _: PENDING, lambda _: 0.5)
     found = made.run(Wanted((CASE,), ("first", "last"), SIZES, seconds=0.02))
     assert found.stopped == "its time was over before every candidate was measured"
-    assert (found.measured, found.winners) == ([], [])
+    assert (found.measured, found.winners, found.done) == ([], [], [])
 
 
 def test_a_candidate_that_stores_other_values_is_skipped(swept, monkeypatch):
