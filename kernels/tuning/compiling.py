@@ -11,7 +11,7 @@ import signal
 from collections.abc import Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, cast
 
@@ -147,6 +147,7 @@ class Pool:
 
     def __init__(self, compiler: Compiler, processes: int) -> None:
         self._compiler = compiler
+        self._others = set(active_children())
         self._pool = ProcessPoolExecutor(
             processes, get_context("spawn"), initializer=_ignore_interrupts
         )
@@ -156,8 +157,11 @@ class Pool:
         return self._pool.submit(make, self._compiler, request)
 
     def close(self) -> None:
-        """End the processes, after what they are compiling."""
-        self._pool.shutdown(cancel_futures=True)
+        """End the processes, whatever they are compiling."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - self._others:
+            process.terminate()
+            process.join()
 
 
 def why_not(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from concurrent.futures import Future, wait
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -138,9 +140,21 @@ class Sweep:
         self._device = torch.device("cuda", torch.cuda.current_device())
         self._gpu, self._driver = Gpu.of(self._device), Driver()
         self.found = Found()
+        self._stopped = False
 
     def run(self, wanted: Wanted) -> Found:
         """Measure. Ctrl+C ends it and keeps what was found, as does the end of its time."""
+        # Ctrl+C is noted, not raised: within a lock of the pool, it would leave that locked.
+        before = signal.signal(signal.SIGINT, self._stop)
+        try:
+            return self._run(wanted)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self._stopped = True
+
+    def _run(self, wanted: Wanted) -> Found:
         began = time.monotonic()
         work = [(case, role) for case in wanted.cases for role in wanted.roles]
         futures: dict[tuple[Case, str], list[tuple[str, Future[Made]]]] = {}
@@ -148,12 +162,12 @@ class Sweep:
             for case, role in work:
                 futures[case, role] = self._submit(case, role, wanted.most)
             for number, (case, role) in enumerate(work):
+                if self._stopped:
+                    break
                 left = wanted.seconds - (time.monotonic() - began)
                 seconds = max(LEAST_SECONDS, left / (len(work) - number))
                 ends = time.monotonic() + seconds if wanted.seconds else math.inf
                 self._role(case, role, futures[case, role], wanted.sizes, ends)
-        except KeyboardInterrupt:
-            self.found.stopped = "it was stopped by Ctrl+C"
         except RuntimeError as error:  # CUDA's, after which this process can launch nothing
             self.found.stopped = str(error).partition("\n")[0]
         finally:
@@ -191,13 +205,13 @@ class Sweep:
     ) -> None:
         began = len(self.found.measured)
         waiting = {future: traits for traits, future in futures}
-        while waiting and time.monotonic() < ends:
+        while waiting and not self._over(ends):
             if sum(future.done() for future in waiting) < min(BATCH, len(waiting)):
                 wait(waiting, max(0.0, min(GATHER_S, ends - time.monotonic())))
             batch = [future for future in waiting if future.done()][:BATCH]
             made = list(self._compiled(case, role, {one: waiting.pop(one) for one in batch}))
             self._measure(case, role, made, sizes, RUNS, ends)
-        complete = not waiting and time.monotonic() < ends
+        complete = not waiting and not self._over(ends)
         for future in waiting:
             future.cancel()
         first = self.found.measured[began:]
@@ -213,8 +227,13 @@ class Sweep:
         self.found.winners += found
         if complete or found:
             self.found.done.append((case, role))
-        if not complete:
+        if self._stopped:
+            self.found.stopped = "it was stopped by Ctrl+C"
+        elif not complete:
             self.found.stopped = "its time was over before every candidate was measured"
+
+    def _over(self, ends: float) -> bool:
+        return self._stopped or time.monotonic() >= ends
 
     def _compiled(self, case: Case, role: str, done: Mapping[Future[Made], str]) -> Iterator[Made]:
         """The candidates that compile, fit and keep to their registers."""
@@ -253,7 +272,7 @@ class Sweep:
         shapes = [ODD_SHAPE, *((1, height, width) for width, height in sizes)]
         of_shipped = [self._plan(case, role, shipped, network, shape) for shape in shapes]
         for one, tuned in zip(made, network.abi.sm80.tuned, strict=True):
-            if time.monotonic() > ends:
+            if self._over(ends) and runs == RUNS:
                 return
             times: dict[tuple[int, int], Times] = {}
             wrong = ""
