@@ -27,6 +27,7 @@ COMMANDS = {
     "train": "train a style from a picture",
     "quality": "measure the quality of styles on photographs",
     "styles": "list, add and remove styles",
+    "tune": "find the fastest kernels for this machine's NVIDIA card",
     "doctor": "report what this machine can do, and what is missing",
     "gpu": "install the PyTorch that uses this machine's NVIDIA card",
     "install-menu": "add StyleForge to the applications menu (Linux)",

@@ -16,6 +16,7 @@ import torch
 
 from app.styles.pack import Style
 from app.version import styleforge_version
+from kernels.network.dispatch import tuning
 from utils.devices import cpu_name
 
 
@@ -27,7 +28,8 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
         styles: the measured styles; without any, the report has no weights.
 
     Returns:
-        A JSON-serializable dict. `weights` has the sha256 of each file by "<key>/<file name>".
+        A JSON-serializable dict. `weights` has the sha256 of each file by "<key>/<file name>";
+        `tuned`, where layers were tuned for the GPU, tells which, or why they are not used.
     """
     files = [(s.key, path) for s in styles for path in (s.weights, s.lite) if path is not None]
     weights = {f"{key}/{path.name}": _sha256(path) for key, path in files}
@@ -36,6 +38,7 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
         "machine": machine_info(device),
         "versions": version_info(),
         "commit": commit(),
+        **({"tuned": tuned} if (tuned := tuning(device)) else {}),
         **({"weights": weights} if weights else {}),
     }
 

@@ -13,3 +13,4 @@
 #include "include/sm80/first_layer.cuh"
 #include "include/sm80/last_layer.cuh"
 #include "include/sm80/lite_traits.cuh"
+#include "include/sm80/numbers.cuh"

@@ -274,6 +274,7 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
             says = f"{status.name} on {device.type} runs on {status.runs}{why}"
             yield Finding(OK if status.ready or status.by_choice else NOTE, says)
     yield from _backends(resolve("auto"))
+    yield from _tuning(resolve("auto"))
 
 
 def _libraries() -> Iterator[Finding]:
@@ -306,6 +307,17 @@ def _backends(device: torch.device) -> Iterator[Finding]:
             OK if names else NOTE,
             f"{name} network in {kind}: {f'backend {names[0]}' if names else 'layer by layer'}",
         )
+
+
+def _tuning(device: torch.device) -> Iterator[Finding]:
+    """Which layers were tuned for this GPU, or why such layers are not used."""
+    from kernels.jit import build
+    from kernels.network.dispatch import tuning
+    from kernels.ops.registry import NETWORK
+
+    if device.type == "cuda" and not build.reason(NETWORK):
+        said = tuning(device) or "no layer was tuned for this card; `styleforge tune` does it"
+        yield Finding(NOTE if "not used" in said else OK, said)
 
 
 def check_speed() -> Iterator[Finding]:

@@ -19,6 +19,7 @@ NEEDED = 12000  # CUDA 12.0, the first with cuLibraryLoadData; NVIDIA calls its 
 # Names as in cuda.h.
 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
+CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3  # of a thread: what its registers do not hold
 CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13  # kHz
 CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36  # kHz
 CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37  # bits
@@ -111,6 +112,22 @@ class Driver:
         told = c_int()
         if error := self._driver.cuDeviceGetAttribute(byref(told), attribute, device):
             raise BuildError(_sentence(f"no attribute {attribute} of GPU {device}", error))
+        return told.value
+
+    def kernel_attribute(self, attribute: int, kernel: c_void_p, device: int) -> int:
+        """A figure that the driver tells of a kernel.
+
+        Args:
+            attribute: A CU_FUNC_ATTRIBUTE.
+            kernel: As `kernel` returned it.
+            device: The driver's number of the GPU.
+
+        Raises:
+            BuildError: The driver does not tell it.
+        """
+        told = c_int()
+        if error := self._driver.cuKernelGetAttribute(byref(told), attribute, kernel, device):
+            raise BuildError(_sentence(f"no attribute {attribute} of a kernel", error))
         return told.value
 
     def load(self, image: bytes, name: str) -> c_void_p:

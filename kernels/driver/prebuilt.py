@@ -50,6 +50,11 @@ class PerDevice(Generic[T]):
         self._made: dict[int, T] = {}
         self._making = threading.Lock()
 
+    @property
+    def images(self) -> ImageList:
+        """The list of the folder."""
+        return self._images
+
     def on(self, device: torch.device) -> T:
         """The library on a GPU.
 

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,15 +88,22 @@ class CudaTools:
     defines: tuple[str, ...]
 
 
-def cuda_tools() -> CudaTools:
+# Those of HEADERS that NVRTC needs, which compiles kernels alone.
+FOR_KERNELS = ("cuda_runtime.h",)
+
+
+def cuda_tools(headers: Collection[str] = HEADERS) -> CudaTools:
     """Find what compiles for the GPUs of this machine.
+
+    Args:
+        headers: Those of HEADERS that have to be there.
 
     Raises:
         BuildError: There is no GPU, a part is missing, or NVRTC is newer than the driver.
     """
     if not torch.cuda.is_available():
         raise BuildError("no CUDA device")
-    toolkit, release = find_toolkit()
+    toolkit, release = find_toolkit(headers)
     driver = find_driver()
     if driver is not None and int(release.partition(".")[0]) > driver.cuda[0]:
         raise BuildError(
@@ -117,8 +124,11 @@ def cuda_defines() -> tuple[str, ...]:
     return ("STYLEFORGE_RACECHECK",) if "STYLEFORGE_RACECHECK" in os.environ else ()
 
 
-def find_toolkit() -> tuple[Toolkit, str]:
+def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
     """NVRTC with its headers, and its CUDA release.
+
+    Args:
+        headers: Those of HEADERS that have to be there.
 
     Raises:
         BuildError: A part is missing; the message says how to install it.
@@ -138,7 +148,7 @@ def find_toolkit() -> tuple[Toolkit, str]:
         raise BuildError(f"the CUDA compiler {place.nvrtc} lacks its {name}")
     folders = _headers([place, *(other for other in found if other is not place)], major)
     for header, wheel in HEADERS.items():
-        if not any((folder / header).exists() for folder in folders):
+        if header in headers and not any((folder / header).exists() for folder in folders):
             raise BuildError(
                 f"CUDA's header {header} not found: install the CUDA toolkit {release} or, with "
                 f"pip, {_wheel(wheel, int(major))}=={release}.*"

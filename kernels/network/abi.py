@@ -7,6 +7,7 @@ whose structs differ from the classes here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from ctypes import Structure, c_float, c_int, c_void_p
 from dataclasses import dataclass
@@ -192,6 +193,23 @@ class Sm80Network:
 
 
 @dataclass(frozen=True, slots=True)
+class TunedLayers:
+    """Layers of a network, some of which were chosen for one GPU; see tuned.py.
+
+    Attributes:
+        network: Its name.
+        small: Whether they are those that need less shared memory.
+        pixels: Of the pictures that they were chosen for.
+        layers: All layers of the network, in place of the library's.
+    """
+
+    network: str
+    small: bool
+    pixels: int
+    layers: Sm80Network
+
+
+@dataclass(frozen=True, slots=True)
 class Sm80:
     """Everything network_sm80.cu says of itself, or network_sm75.cu, or a source for FP32."""
 
@@ -204,6 +222,21 @@ class Sm80:
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
     max_groups: int  # of blocks, whose statistics the next layer merges
     networks: Mapping[str, Sm80Network]  # by the names of kernels/network/shapes.py
+    tuned: tuple[TunedLayers, ...] = ()  # for this GPU
+
+    def layers(self, network: str, shape: tuple[int, int, int], *, small: bool) -> Sm80Network:
+        """The layers that run pictures of a size: tuned ones for the size that is nearest.
+
+        Args:
+            network: Its name.
+            shape: N, H, W of the pictures.
+            small: Whether to run the layers that need less shared memory.
+        """
+        found = [row for row in self.tuned if (row.network, row.small) == (network, small)]
+        if not found:
+            return self.networks[network]
+        pixels = math.prod(shape)
+        return min(found, key=lambda row: abs(math.log(pixels / row.pixels))).layers
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +368,10 @@ def _sm80(told: Mapping[str, Any]) -> Sm80:
         weight_order=tuple(told["weight_order"].split()),
         max_groups=told["max_groups"],
         networks={name: _sm80_network(network) for name, network in told["networks"].items()},
+        tuned=tuple(
+            TunedLayers(**dict[str, Any](row, layers=_sm80_network(row["layers"])))
+            for row in told.get("tuned", ())
+        ),
     )
 
 

@@ -215,6 +215,28 @@ def loaded(device: torch.device) -> Network:
     return build.handle(NETWORK).on(device)
 
 
+def shipped(device: torch.device) -> Network:
+    """The same without layers that were tuned for the GPU, see tuned.py.
+
+    Raises:
+        BuildError: No image is for that GPU.
+    """
+    return build.handle(NETWORK).made_by(Network).on(device)
+
+
+def tuning(device: torch.device) -> str:
+    """Which layers were tuned for a GPU, or why such layers are not used, in words.
+
+    Empty where nothing is stored of the GPU, or the network's library is not in use there.
+    """
+    if device.type != "cuda" or build.reason(NETWORK):
+        return ""
+    try:
+        return loaded(device).tuning
+    except BuildError:  # no image is for that GPU
+        return ""
+
+
 def unavailable_reason(network: Dimensions, device: torch.device, dtype: torch.dtype) -> str:
     """Why a network's native kernels do not run there, in words; empty if they do. Builds nothing.
 

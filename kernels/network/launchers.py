@@ -9,12 +9,15 @@ from ctypes import Structure, c_void_p
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.driver.launch import Kernel
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
-from kernels.network import abi
+from kernels.jit.errors import BuildError
+from kernels.network import abi, tuned
 from kernels.ops.registry import NETWORK
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
@@ -29,6 +32,7 @@ class Network:
 
     Attributes:
         abi: What the library says of itself.
+        tuning: Which layers were tuned for the GPU, or why such layers are not used, in words.
 
     Args:
         images: The list of the folder.
@@ -50,6 +54,8 @@ class Network:
         driver: Driver,
     ) -> None:
         self._library = DriverLibrary(images, folder, capability, device, driver)
+        self._sources = {name: source for source, of in images.kernels.items() for name in of}
+        self.tuning = ""
         self._kernels: dict[str, Kernel] = {}
         # By precision, kind and which pointers are null: finding a name takes as long as a launch.
         self._sm90_kernels: dict[tuple[int, int, bool, bool], Kernel] = {}
@@ -64,7 +70,7 @@ class Network:
         self._networks = {
             (number, network.number): network
             for number, (sm80, _) in self._sm80_precisions.items()
-            for network in sm80.networks.values()
+            for network in (*sm80.networks.values(), *(row.layers for row in sm80.tuned))
         }
         self._sm80_convs = {
             (precision, conv.kind): conv
@@ -208,12 +214,38 @@ class Network:
             # Those for sm_75 have no instruction that waits for the kernel ahead.
             overlap = source != self.abi.sm75.source
             kernel = self._kernels[name] = self._library.kernel(
-                source, name, layer.threads, layer.shared_bytes, overlap=overlap, all_shared=True
+                self._sources.get(name, source),
+                name,
+                layer.threads,
+                layer.shared_bytes,
+                overlap=overlap,
+                all_shared=True,
             )
         return kernel
 
 
-register(NETWORK, Network)
+def tuned_network(
+    images: ImageList, folder: Path, capability: tuple[int, int], device: int, driver: Driver
+) -> Network:
+    """The network with the layers that were tuned for a GPU, where there are such.
+
+    The arguments and the errors are those of Network.
+    """
+    joined, said = tuned.for_card(images, torch.cuda.get_device_name(device), capability)
+    try:
+        network = Network(joined, folder, capability, device, driver)
+        for source in network.sources - images.kernels.keys():
+            network.load(source)  # what cannot be loaded is told here, not by the first launch
+    except BuildError as error:
+        if joined is images:
+            raise
+        network = Network(images, folder, capability, device, driver)
+        said = f"layers tuned for this card are not used: {error}"
+    network.tuning = said
+    return network
+
+
+register(NETWORK, tuned_network)
 
 
 def _stored(in_bytes: int) -> str:

@@ -58,7 +58,7 @@ class Sm80Plan(NetworkPlan):
     ) -> None:
         precision = precision_of(dtype, tf32)
         self._sm80 = layers or library.abi.sm80_in(precision)
-        self._traits = self._sm80.networks[name_of(network)]
+        self._traits = self._sm80.layers(name_of(network), shape, small=small)
         self._library = library
         self._code = self._sm80.precisions[precision]
         self._operand = torch.float16 if dtype is torch.float32 else dtype

@@ -35,6 +35,7 @@ from kernels.network import dispatch
 from kernels.ops.registry import FRAMES, NETWORK, OPS, Op
 from kernels.self_test.frames import self_test as self_test_frames
 from kernels.self_test.network import self_test as self_test_network
+from kernels.self_test.tuned import test_tuned
 
 ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
 MOST_APART = 3  # of 255, for the kernels around the network; rounding explains 2
@@ -61,6 +62,10 @@ def main(name: str, folder: Path, *sources: str) -> None:
     except BuildError as error:
         result = {"reason": str(error), "library": ""}
     (folder / "result.json").write_text(json.dumps(result), "utf-8")
+    if name == NETWORK and not result["reason"]:
+        # Last, since what is tuned must not decide about the library, even by a crash.
+        for gpu in _one_of_each_kind():
+            test_tuned(torch.device(gpu))
 
 
 def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
@@ -90,7 +95,7 @@ def _one_of_each_kind() -> list[str]:
 
 
 def _test_network(device: torch.device) -> None:
-    psnr = self_test_network(dispatch.loaded(device), device)
+    psnr = self_test_network(dispatch.shipped(device), device)
     if not psnr > ENOUGH_DB:
         raise BuildError(f"self-test failed: the network is right to {psnr:.0f} dB only")
 

@@ -42,7 +42,7 @@ def self_test(library: Network, device: torch.device) -> float:
     for name, wide in WITH_KERNELS.items():
         network = replace(wide, num_residual_blocks=BLOCKS)
         found = [
-            _psnr(network, shape, dtype, device, library, backend.name, tf32=tf32)
+            psnr(network, shape, dtype, device, library, backend.name, tf32=tf32)
             for dtype, tf32 in PRECISIONS
             for backend in available(network, device, dtype, library)
             for shape in CONFIGS
@@ -53,7 +53,7 @@ def self_test(library: Network, device: torch.device) -> float:
     return min(worst)
 
 
-def _psnr(
+def psnr(
     network: Dimensions,
     shape: tuple[int, int, int],
     dtype: torch.dtype,
@@ -61,8 +61,22 @@ def _psnr(
     library: Network,
     backend: str,
     *,
-    tf32: bool,
+    tf32: bool = False,
 ) -> float:
+    """PSNR in dB of a network with random weights, run by a backend, beside float64.
+
+    Args:
+        network: Its dimensions.
+        shape: N, H, W of the pictures.
+        dtype: Of activations.
+        device: A CUDA device.
+        library: The network's library on that GPU.
+        backend: The name of a row of BACKENDS.
+        tf32: Whether FP32 may be multiplied with the ten bits of TF32.
+
+    Raises:
+        ValueError: The backend does not run there.
+    """
     generator = torch.Generator().manual_seed(0)
     weights = random_weights(network, generator)
     count, height, width = shape

@@ -49,3 +49,11 @@ def test_a_report_names_the_weights_that_were_measured(library):
     assert set(found) == {"taken", "machine", "versions", "commit", "weights"}
     assert found["weights"][f"candy/{style.weights.name}"] == style.sha256
     assert "weights" not in provenance.report_header(torch.device("cpu"))
+
+
+def test_a_report_tells_which_layers_were_tuned_for_the_gpu(monkeypatch):
+    said = "tuned for this card on 2026-01-02: lite at 512x512: down1"
+    monkeypatch.setattr(provenance, "machine_info", lambda _: {})
+    monkeypatch.setattr(provenance, "tuning", lambda device: said * (device.type == "cuda"))
+    assert provenance.report_header(torch.device("cuda", 0))["tuned"] == said
+    assert "tuned" not in provenance.report_header(torch.device("cpu"))

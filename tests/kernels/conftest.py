@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from kernels.driver.driver import Driver
 from kernels.jit import cuda_tools
 from kernels.jit.errors import BuildError
 from kernels.jit.nvrtc import Toolkit
+from kernels.network import abi
 from tests.kernels.driver import stubs
 from tools.prebuild import cuda
 
@@ -32,6 +34,18 @@ def stub(stub_path: Path) -> ctypes.CDLL:
 @pytest.fixture
 def driver(stub_path: Path, stub: ctypes.CDLL) -> Driver:
     return Driver(str(stub_path))
+
+
+@pytest.fixture(scope="session")
+def description(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the network's library says of itself."""
+    return stubs.description("network", tmp_path_factory.mktemp("abi"))
+
+
+@pytest.fixture(scope="session")
+def described(description: dict[str, Any]) -> abi.Abi:
+    """The same, as it is read."""
+    return abi.parse(description)
 
 
 @pytest.fixture(scope="session")

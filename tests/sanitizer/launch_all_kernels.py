@@ -55,7 +55,7 @@ def plans() -> Iterator[NetworkPlan]:
     """Every network by every backend of this GPU in each of its precisions, with the tiles of small
     and of large pictures."""
     device = torch.device("cuda")
-    library = dispatch.loaded(device)
+    library = dispatch.shipped(device)
     for known in WITH_KERNELS.values():
         network = replace(known, num_residual_blocks=BLOCKS)
         weights = random_weights(network, torch.Generator().manual_seed(0))

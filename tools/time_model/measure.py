@@ -22,9 +22,10 @@ from torch import Tensor
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.jit import build
-from kernels.network.dispatch import BACKENDS, loaded, plan_for
+from kernels.network.dispatch import BACKENDS, plan_for, shipped
 from kernels.network.gpu import standing_for
 from kernels.network.launchers import Network
+from kernels.network.limited import padded as padded
 from kernels.network.plan import NetworkPlan, Step
 from kernels.network.shapes import WITH_KERNELS
 from kernels.ops.registry import NETWORK
@@ -112,7 +113,7 @@ def measure(
         MeasuringError: The calibration is of other kernels.
         GreenContextError: The driver does not divide the GPU.
     """
-    library, card = loaded(device), card_of(device)
+    library, card = shipped(device), card_of(device)
     check_kernels(library, told, card)
     libraries: dict[Case, Network] = {}
     for case in wanted.cases:
@@ -186,33 +187,6 @@ def limited(library: Network, card: Card, shared_kb: int, device: torch.device) 
         return Network(replace(images, description=described), folder, capability, index, driver)
 
     return build.handle(NETWORK).made_by(make).on(device)
-
-
-def padded(described: Mapping[str, Any], limit: int, whole: int) -> dict[str, Any]:
-    """A description in which the general path's blocks take more shared memory than they need.
-
-    Args:
-        described: What the library says of itself.
-        limit: Shared memory in bytes; no more blocks share a multiprocessor than fit into it.
-        whole: What the multiprocessor has, in bytes.
-    """
-
-    def layers(told: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: layers(entry) if isinstance(entry, Mapping) else entry
-            for name, entry in {**told, **_padding(told, limit, whole)}.items()
-        }
-
-    return {**described, "sm80": layers(described["sm80"])}
-
-
-def _padding(layer: Mapping[str, Any], limit: int, whole: int) -> dict[str, int]:
-    if "occupied_bytes" not in layer:
-        return {}
-    at_once = max(1, limit // layer["occupied_bytes"])
-    beside = layer["occupied_bytes"] - layer["shared_bytes"]
-    least = whole // (at_once + 1) + 1 - beside
-    return {"shared_bytes": max(layer["shared_bytes"], -(-least // 16) * 16)}
 
 
 def _why_not(case: Case, card: Card, told: Calibration) -> str:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from kernels.jit import build, cuda_tools
-from kernels.jit.cuda_tools import HEADERS, find_headers, find_toolkit
+from kernels.jit.cuda_tools import FOR_KERNELS, HEADERS, find_headers, find_toolkit
 from kernels.jit.errors import BuildError
 from utils.nvidia_driver import NvidiaDriver
 
@@ -147,6 +147,15 @@ def test_a_header_that_is_missing_is_named_with_its_wheel(release, header, wheel
     )
     with pytest.raises(BuildError, match=f"header {header} not found"):
         find_headers()
+
+
+def test_kernels_alone_need_the_runtimes_headers_and_no_others(machine):
+    put_nvrtc(machine / "toolkit/lib64")
+    put_headers(machine / "toolkit/include", *FOR_KERNELS)
+    assert find_toolkit(FOR_KERNELS)[0].headers == (machine / "toolkit/include",)
+    (machine / "toolkit/include/cuda_runtime.h").unlink()
+    with pytest.raises(BuildError, match=r"^CUDA's header cuda_runtime\.h not found"):
+        find_toolkit(FOR_KERNELS)
 
 
 def test_an_nvrtc_without_its_second_library_is_named(machine):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from kernels.network.dispatch import loaded, plan_for
+from kernels.network.dispatch import plan_for, shipped
 from kernels.network.gpu import Gpu, standing_for
 from kernels.network.shapes import name_of
 from kernels.time_model import prediction
@@ -142,7 +142,7 @@ def measuring(monkeypatch, no_waiting):
     def captured(steps: Any, times: int) -> Any:
         return lambda: measure._launch(list(steps) * times, ctypes.c_void_p(132))
 
-    monkeypatch.setattr(measure, "loaded", lambda _: library)
+    monkeypatch.setattr(measure, "shipped", lambda _: library)
     monkeypatch.setattr(measure, "card_of", lambda _: H200)
     monkeypatch.setattr(measure, "plan_for", plan)
     monkeypatch.setattr(measure, "_part", part)
@@ -221,7 +221,7 @@ def test_a_part_of_this_gpu_paints_what_all_of_it_paints(case, weights, native_k
     card, config = card_of(device), CONFIGS[case.network]
     if why := measure._why_not(case, card, calibration()):
         pytest.skip(why)
-    library = measure.limited(loaded(device), card, case.shared_kb, device)
+    library = measure.limited(shipped(device), card, case.shared_kb, device)
     generator = torch.Generator().manual_seed(0)
     with torch.inference_mode(), part_of_gpu(28, device.index) as (count, stream):
         assert count >= 28

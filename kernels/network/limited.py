@@ -1,0 +1,40 @@
+"""A description whose blocks leave as little room as on a GPU that has less shared memory.
+
+With it, a GPU is measured in place of such a one; see `standing_for` in gpu.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+
+def padded(described: Mapping[str, Any], limit: int, whole: int) -> dict[str, Any]:
+    """A description in which the general path's blocks take more shared memory than they need.
+
+    Args:
+        described: What the library says of itself.
+        limit: Shared memory in bytes; no more blocks share a multiprocessor than fit into it.
+        whole: What the multiprocessor has, in bytes.
+    """
+    return {**described, "sm80": _padded(described["sm80"], limit, whole)}
+
+
+def _padded(told: Mapping[str, Any], limit: int, whole: int) -> dict[str, Any]:
+    entries: dict[str, Any] = {**told, **padding(told, limit, whole)}
+    return {
+        name: _padded(cast("Mapping[str, Any]", entry), limit, whole)
+        if isinstance(entry, Mapping)
+        else entry
+        for name, entry in entries.items()
+    }
+
+
+def padding(layer: Mapping[str, Any], limit: int, whole: int) -> dict[str, int]:
+    """The entries of a layer's description that `padded` changes; none if it is no layer."""
+    if "occupied_bytes" not in layer:
+        return {}
+    at_once = max(1, limit // layer["occupied_bytes"])
+    beside = layer["occupied_bytes"] - layer["shared_bytes"]
+    least = whole // (at_once + 1) + 1 - beside
+    return {"shared_bytes": max(layer["shared_bytes"], -(-least // 16) * 16)}

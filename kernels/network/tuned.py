@@ -1,0 +1,352 @@
+"""Layers whose traits were chosen for a card of this machine, and how they join the library's.
+
+`kernels/tuning` finds them. They lie in the user's folder: a JSON file for each card, and an image
+for each traits. They are used with the sources that they were compiled from, once they have passed
+a self-test (kernels/self_test/tuned.py); why they are not is told in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import platformdirs
+
+from kernels.driver.images import Image, ImageList
+from kernels.jit.errors import BuildError, Damaged
+from kernels.jit.permissions import refuse_writable_by_others
+from kernels.network.shapes import WITH_KERNELS
+from utils.files.atomic import atomic_write
+from utils.files.regular import read_regular
+
+SIZES = ((512, 512), (1280, 720), (1920, 1080))  # widths and heights that layers are tuned for
+ROLES = ("first", "down1", "down2", "same", "up1", "up2", "last")
+ENDS = ("first", "last")
+MAX_BYTES = 1 << 22  # of the JSON file; a layer takes about 1 KB
+
+NOT_TESTED = "they have not passed the self-test on this machine"
+TESTING = "the self-test ended without a result"
+HOW = "`styleforge tune` tunes anew"
+
+
+@dataclass(frozen=True, slots=True)
+class TunedLayer:
+    """A layer that was faster than the library's.
+
+    Attributes:
+        network: Its name in WITH_KERNELS.
+        small: Whether the network runs the layers that need less shared memory.
+        width: Of the pictures, in pixels; one of SIZES.
+        height: Of the pictures, in pixels.
+        role: One of ROLES.
+        traits: As C++ names them, "ConvTraits<...>"; an image has their kernels.
+        described: What network_abi.cu says of a layer, without `kind`.
+        ms: Its time, in milliseconds.
+        shipped_ms: The time of the library's layer, measured in turn with it.
+    """
+
+    network: str
+    small: bool
+    width: int
+    height: int
+    role: str
+    traits: str
+    described: Mapping[str, Any]
+    ms: float
+    shipped_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What was found on a card.
+
+    Attributes:
+        card: Its name, as PyTorch reports it.
+        capability: Its compute capability.
+        driver: The NVIDIA driver's version.
+        digest: Of the sources, see `Library.digest`.
+        taken: The date, such as "2026-11-23".
+        cases: Every network, with `small`, that was tuned, also where no layer was faster.
+        layers: Those that were.
+        kernels: By traits, the name in the image of each kernel, by its name in C++.
+        images: One for each traits, which are its `source`.
+    """
+
+    card: str
+    capability: tuple[int, int]
+    driver: str
+    digest: str
+    taken: str
+    cases: tuple[tuple[str, bool], ...]
+    layers: tuple[TunedLayer, ...]
+    kernels: Mapping[str, Mapping[str, str]]
+    images: tuple[Image, ...]
+
+    def __str__(self) -> str:
+        """Such as "tuned for this card on 2026-11-23: full at 512x512: down1, up2"."""
+        found: dict[str, list[str]] = {}
+        for layer in self.layers:
+            key = f"{layer.network} at {layer.width}x{layer.height}"
+            found.setdefault(key, []).append(layer.role)
+        what = "; ".join(f"{key}: {', '.join(roles)}" for key, roles in found.items())
+        return f"tuned for this card on {self.taken}: {what or 'no layer was faster'}"
+
+    def unfit(self, card: str, capability: tuple[int, int], digest: str) -> str:
+        """Why a card does not use it with a library of these sources; empty if it does."""
+        if (self.card, self.capability) != (card, capability):
+            return f"they are of {self.card}, compute capability {_dotted(self.capability)}"
+        if self.digest != digest:
+            return f"the kernels' sources have changed since; {HOW}"
+        if not all(image.runs_on(capability) for image in self.images):
+            return f"their images are for another architecture; {HOW}"
+        return ""
+
+
+def tuned_folder() -> Path:
+    """The folder of this user's tuned layers, which may not exist yet."""
+    return platformdirs.user_data_path("styleforge", appauthor=False) / "tuned"
+
+
+def path_of(card: str) -> Path:
+    """The file of a card, by its name."""
+    return tuned_folder() / f"{_slug(card)}.json"
+
+
+def store(found: Tuning, code: Mapping[str, bytes]) -> None:
+    """Store what was found, in place of what was stored of the card.
+
+    Args:
+        found: With images of `code`, see `image_of`.
+        code: The image of each traits.
+
+    Raises:
+        OSError: A file cannot be written; what was stored before is left.
+    """
+    for image in found.images:
+        atomic_write(tuned_folder() / image.file, lzma.compress(code[image.source]))
+    atomic_write(path_of(found.card), (json.dumps(asdict(found), indent=1) + "\n").encode())
+    kept = {image.file for image in found.images}
+    for path in tuned_folder().glob(f"{_slug(found.card)}.*.xz"):
+        if path.name not in kept:
+            path.unlink(missing_ok=True)
+
+
+def image_of(card: str, traits: str, architecture: str, code: bytes) -> Image:
+    """How the image of traits is listed."""
+    sha256 = hashlib.sha256(code).hexdigest()
+    return Image(f"{_slug(card)}.{sha256[:16]}.xz", traits, architecture, sha256)
+
+
+def read(card: str) -> Tuning | None:
+    """What is stored of a card; None if nothing is.
+
+    Raises:
+        Damaged: It cannot be read; the message names the file.
+        BuildError: Others can write to it.
+    """
+    path = path_of(card)
+    try:
+        told = json.loads(read_regular(path, MAX_BYTES))
+        refuse_writable_by_others(path)
+        return _parsed(told)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Damaged(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise Damaged(f"the tuned layers in {path} are damaged; {HOW}") from error
+
+
+def forget(card: str) -> bool:
+    """Remove what is stored of a card; whether there was anything.
+
+    Raises:
+        OSError: A file cannot be removed.
+    """
+    files = [path_of(card), _verdict_path(card), *tuned_folder().glob(f"{_slug(card)}.*.xz")]
+    there = [path for path in files if path.exists()]
+    for path in there:
+        path.unlink()
+    return bool(there)
+
+
+def set_verdict(card: str, reason: str) -> None:
+    """Keep what the self-test says of what is stored of a card.
+
+    Args:
+        card: Its name.
+        reason: Why it must not be used; empty if it may.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    note = {"key": _key(card), "reason": reason}
+    atomic_write(_verdict_path(card), json.dumps(note).encode())
+
+
+def verdict(card: str) -> str:
+    """Why what is stored of a card must not be used, by the self-test; empty if it may."""
+    try:
+        note = json.loads(read_regular(_verdict_path(card), MAX_BYTES))
+        return str(note["reason"]) if note["key"] == _key(card) else NOT_TESTED
+    except (OSError, ValueError, LookupError, TypeError):
+        return NOT_TESTED
+
+
+def for_card(images: ImageList, card: str, capability: tuple[int, int]) -> tuple[ImageList, str]:
+    """The images of the network with the layers that were tuned for a card.
+
+    Args:
+        images: Those of the library.
+        card: The name of the GPU.
+        capability: Its compute capability.
+
+    Returns:
+        The images, with the tuned ones where they can be used; and what is said of these: which
+        layers they are, or why they are not used; empty if nothing is stored.
+    """
+    try:
+        found = read(card)
+        if found is None:
+            return images, ""
+        why = found.unfit(card, capability, images.digest) or verdict(card)
+        if why:
+            return images, f"layers tuned for this card on {found.taken} are not used: {why}"
+        return merged(images, found), str(found)
+    except BuildError as error:
+        return images, f"layers tuned for this card are not used: {error}"
+
+
+def merged(images: ImageList, found: Tuning) -> ImageList:
+    """The images of the network with tuned layers, see `abi.Sm80.layers`.
+
+    Raises:
+        Damaged: A layer is not described as the library describes its own, or its kernels lack.
+    """
+    sm80 = images.description["sm80"]
+    sets = [
+        (network, small, size, [one for one in found.layers if _is_of(one, network, small, size)])
+        for network, small in found.cases
+        for size in SIZES
+    ]
+    description = {**images.description, "sm80": {**sm80, "tuned": described(sm80, sets)}}
+    for one in found.layers:
+        if not set(kernel_names(one.described)) <= set(found.kernels[one.traits]):
+            raise Damaged(f"no image has the kernels of a tuned layer; {HOW}")
+    # Their paths are absolute, so that they are not looked for in the folder of the others.
+    own = tuple(replace(image, file=str(tuned_folder() / image.file)) for image in found.images)
+    return replace(
+        images,
+        description=description,
+        kernels={**images.kernels, **found.kernels},
+        images=(*images.images, *own),
+    )
+
+
+def described(
+    sm80: Mapping[str, Any],
+    sets: Sequence[tuple[str, bool, tuple[int, int], Sequence[TunedLayer]]],
+) -> list[dict[str, Any]]:
+    """The description of tuned networks, for `abi.TunedLayers`.
+
+    Args:
+        sm80: The library's description of the general path.
+        sets: Of each the network, `small`, width and height, and the layers that differ.
+
+    Raises:
+        Damaged: A layer is not described as the library describes its own.
+    """
+    rows: list[dict[str, Any]] = []
+    networks = sm80["networks"]
+    kind = 1 + max(conv["kind"] for each in networks.values() for conv in each["convs"].values())
+    for number, (network, small, (width, height), tuned) in enumerate(sets, len(networks)):
+        convs: dict[str, Any] = dict(networks[network]["convs"])
+        layers: dict[str, Any] = {**networks[network], "number": number, "convs": convs}
+        for one in tuned:
+            if one.role in ENDS:
+                _check(one.described, layers[one.role])
+                layers |= {one.role: one.described, f"{one.role}_small": one.described}
+                continue
+            row = {**one.described, "kind": kind}
+            _check(row, convs[one.role])
+            endings = ("", "_wide", "_small", "_wide_small")
+            convs.update(
+                {one.role + ending: row for ending in endings if one.role + ending in convs}
+            )
+            kind += 1
+        pixels = width * height
+        rows.append({"network": network, "small": small, "pixels": pixels, "layers": layers})
+    return rows
+
+
+def kernel_names(row: Mapping[str, Any]) -> list[str]:
+    """The kernels of a layer that is described, as C++ names them."""
+    kernels = cast("Mapping[str, Mapping[str, str]]", row["kernels"])
+    return [name for variants in kernels.values() for name in variants.values()]
+
+
+def _is_of(one: TunedLayer, network: str, small: bool, size: tuple[int, int]) -> bool:
+    return (one.network, one.small, (one.width, one.height)) == (network, small, size)
+
+
+def _check(row: Mapping[str, Any], library: Mapping[str, Any]) -> None:
+    """Check that a layer has what the library's has: the same keys, with values of the same type.
+
+    Raises:
+        Damaged: It has not.
+    """
+    if _types(row) != _types(library) or min(_numbers(row)) < 1:
+        raise Damaged(f"a tuned layer is not described as the library's are; {HOW}")
+
+
+def _types(row: Any) -> Any:
+    if isinstance(row, Mapping):
+        return {key: _types(value) for key, value in cast("Mapping[str, Any]", row).items()}
+    return type(row).__name__
+
+
+def _numbers(row: Mapping[str, Any]) -> list[int]:
+    return [value for key, value in row.items() if isinstance(value, int) and key != "kind"]
+
+
+def _parsed(told: dict[str, Any]) -> Tuning:
+    layers = tuple(TunedLayer(**row) for row in told["layers"])
+    images = tuple(Image(**row) for row in told["images"])
+    major, minor = map(int, told["capability"])
+    cases = tuple((str(name), bool(small)) for name, small in told["cases"])
+    given = {"capability": (major, minor), "cases": cases, "layers": layers, "images": images}
+    found = Tuning(**dict[str, Any](told, **given))
+    texts = [told[name] for name in ("card", "driver", "digest", "taken")]
+    networks = {*(network for network, _ in cases), *(one.network for one in layers)}
+    if not (
+        all(isinstance(text, str) for text in texts)
+        and networks <= set(WITH_KERNELS)
+        and all(one.role in ROLES and one.traits in found.kernels for one in layers)
+        and all(re.fullmatch(r"[a-z0-9-]+\.[0-9a-f]{16}\.xz", one.file) for one in images)
+        and {one.source for one in images} == set(found.kernels)
+    ):
+        raise ValueError("a value is not one that is stored")
+    return found
+
+
+def _verdict_path(card: str) -> Path:
+    return tuned_folder() / f"{_slug(card)}.tested.json"
+
+
+def _key(card: str) -> str:
+    return hashlib.sha256(read_regular(path_of(card), MAX_BYTES)).hexdigest()
+
+
+def _slug(card: str) -> str:
+    """The name of a card as part of that of a file: "nvidia-h200"."""
+    return re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
+
+
+def _dotted(capability: tuple[int, int]) -> str:
+    return f"{capability[0]}.{capability[1]}"

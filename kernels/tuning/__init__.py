@@ -1,0 +1,1 @@
+"""Chooses the traits of the network's layers for a card: candidates, compiler, clock."""

@@ -1,0 +1,125 @@
+"""Compiled candidates on a GPU: beside the library's layers, as plans launch them."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kernels.driver.driver import CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, Driver
+from kernels.driver.images import Image, ImageList
+from kernels.jit import build
+from kernels.network.launchers import Network
+from kernels.network.limited import padded, padding
+from kernels.network.tuned import TunedLayer, described
+from kernels.ops.registry import NETWORK
+from kernels.tuning.compiling import Made
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A network, and how it runs.
+
+    Attributes:
+        network: Its name in WITH_KERNELS.
+        small: Whether with the layers that need less shared memory.
+        shared_kb: Shared memory of a multiprocessor to do with, in KB; 0 for all of it.
+    """
+
+    network: str
+    small: bool
+    shared_kb: int = 0
+
+    def __str__(self) -> str:
+        limit = f" with {self.shared_kb} KB of shared memory" if self.shared_kb else ""
+        return f"{self.network}{' (small layers)' if self.small else ''}{limit}"
+
+
+def network_with(
+    candidates: Sequence[Made], case: Case, role: str, architecture: str, folder: Path, whole: int
+) -> Network:
+    """The library's general path and candidates of one role, on the current GPU.
+
+    `abi.sm80.tuned` of the result has the layers with each of them, in order. With a limit of
+    shared memory, blocks take as much more as leaves no room for others, see limited.py.
+
+    Args:
+        candidates: Compiled for this GPU.
+        case: What they are measured in.
+        role: One of ROLES in tuned.py.
+        architecture: What they were compiled for.
+        folder: Where their images are written, for as long as this call takes.
+        whole: Shared memory of a multiprocessor, in bytes.
+
+    Raises:
+        BuildError: The driver does not load one.
+    """
+
+    def make(
+        images: ImageList, place: Path, capability: tuple[int, int], device: int, driver: Driver
+    ) -> Network:
+        joined = _joined(images, candidates, case, role, architecture, folder, whole)
+        return Network(joined, place, capability, device, driver)
+
+    device = torch.device("cuda", torch.cuda.current_device())
+    network: Network = build.handle(NETWORK).made_by(make).on(device)
+    for made in candidates:
+        network.load(made.traits)
+    return network
+
+
+def local_bytes(made: Made, driver: Driver, device: int) -> int:
+    """Bytes of local memory that a thread of a candidate needs: its registers do not suffice.
+
+    Args:
+        made: Compiled for this GPU.
+        driver: What loads it.
+        device: The driver's number of the GPU.
+
+    Raises:
+        BuildError: The driver does not load it.
+    """
+    library = driver.load(made.image, f"the image of {made.traits}")
+    kernels = (driver.kernel(library, name, device, 0) for name in made.kernels.values())
+    attribute = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+    return max(driver.kernel_attribute(attribute, kernel, device) for kernel in kernels)
+
+
+def _joined(
+    images: ImageList,
+    candidates: Sequence[Made],
+    case: Case,
+    role: str,
+    architecture: str,
+    folder: Path,
+    whole: int,
+) -> ImageList:
+    limit = case.shared_kb * 1024
+    description = padded(images.description, limit, whole) if limit else images.description
+    sm80: dict[str, Any] = description["sm80"]
+    rows: list[Image] = []
+    sets: list[tuple[str, bool, tuple[int, int], list[TunedLayer]]] = []
+    for number, made in enumerate(candidates):
+        path = folder / f"{number}.xz"
+        path.write_bytes(lzma.compress(made.image, preset=0))
+        sha256 = hashlib.sha256(made.image).hexdigest()
+        rows.append(Image(str(path), made.traits, architecture, sha256))
+        row = {**made.described, **(padding(made.described, limit, whole) if limit else {})}
+        # The size is not looked at: `abi.sm80.tuned` is gone through one by one.
+        one = TunedLayer(case.network, case.small, 1, 1, role, made.traits, row, 0.0, 0.0)
+        sets.append((case.network, case.small, (1, 1), [one]))
+    source = sm80["source"]
+    return replace(
+        images,
+        description={**description, "sm80": {**sm80, "tuned": described(sm80, sets)}},
+        kernels={
+            source: images.kernels[source],
+            **{made.traits: made.kernels for made in candidates},
+        },
+        images=(*(image for image in images.images if image.source == source), *rows),
+    )

@@ -1,0 +1,166 @@
+"""The traits that are tried for each layer of the general path, as C++ names them.
+
+A candidate has the shapes that `mma.sync` multiplies and fits a multiprocessor's threads and
+registers. What else a kernel asks of its traits, and how much shared memory they take, the compiler
+says (compiling.py).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernels.network.shapes import Dimensions
+
+NAMESPACE = "styleforge::sm80::"
+ROWS = COLUMNS = 16  # of a warp's product, a multiple of both
+REGISTERS = 65536  # of a multiprocessor of every capability
+OTHER_REGISTERS = 16  # of a thread, at least, beside accumulators and fragments
+MOST_REGISTERS = 255  # of a thread
+# Accumulators of a thread, by whether a layer has many channels: with fewer, warps load more than
+# they multiply; with few channels, blocks for the latency of memory matter more.
+LEAST_ACCUMULATORS = {True: 32, False: 16}
+MANY_CHANNELS = 64
+LEAST_THREADS = 256  # of a multiprocessor
+BLOCKS = (1, 2, 3, 4)  # on a multiprocessor
+
+TILES = ((4, 16), (8, 8), (8, 16), (16, 8), (16, 16))
+WARPS = ((1, 4), (2, 2), (4, 1), (2, 4), (4, 2), (8, 1))  # along rows and columns of the product
+CHUNKS = (16, 32)  # input channels
+# Taps of a step and stages of weights; with no stage, all weights stay.
+RINGS = {9: ((1, 0), (1, 3), (3, 3)), 4: ((1, 0), (1, 2), (1, 4))}  # by the taps of the kernel
+
+END_TILES = ((8, 16), (8, 32), (16, 16), (16, 32))
+FIRST_WARPS = (2, 4, 8)
+LAST_WARPS = (4, 5, 6, 8, 9, 10, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Conv:
+    """What a 3x3 layer computes.
+
+    Attributes:
+        into: Input channels.
+        out: Output channels.
+        stride: 1 or 2.
+        upsample: Whether its input is enlarged by two first.
+        residual: Whether it adds a residual to its input.
+    """
+
+    into: int
+    out: int
+    stride: int = 1
+    upsample: bool = False
+    residual: bool = False
+
+
+def convs(network: Dimensions) -> dict[str, Conv]:
+    """The 3x3 layers of a network, by role."""
+    outer, middle, inner = network.widths
+    return {
+        "down1": Conv(outer, middle, stride=2),
+        "down2": Conv(middle, inner, stride=2),
+        "same": Conv(inner, inner, residual=True),
+        "up1": Conv(inner, middle, upsample=True, residual=True),
+        "up2": Conv(middle, outer, upsample=True),
+    }
+
+
+def candidates(network: Dimensions, role: str, threads: int) -> list[str]:
+    """Traits of a layer, as C++ names them within NAMESPACE: "ConvTraits<32, 64, ...>".
+
+    Args:
+        network: Its dimensions.
+        role: One of ROLES in tuned.py.
+        threads: The most of a multiprocessor.
+    """
+    if role == "first":
+        return list(_first(network, threads))
+    if role == "last":
+        return list(_last(network, threads))
+    return list(_conv(convs(network)[role], threads))
+
+
+def _conv(layer: Conv, most_threads: int) -> Iterator[str]:
+    phases, taps = (4, 4) if layer.upsample else (1, 9)
+    columns = layer.out * phases
+    for (height, width), (warps_m, warps_n), chunk, (step, stages), blocks in itertools.product(
+        TILES, WARPS, CHUNKS, RINGS[taps], BLOCKS
+    ):
+        threads, of_warp = warps_m * warps_n * 32, columns // warps_n
+        if (
+            height * width % (warps_m * ROWS)
+            or columns % (warps_n * COLUMNS)
+            or layer.out % of_warp  # a warp has one phase
+            or layer.into % chunk
+            or threads < layer.out
+            # Two of each: the next fragments are loaded while these are multiplied.
+            or not _fits(
+                height * width // warps_m,
+                of_warp,
+                threads,
+                blocks,
+                most_threads,
+                fragments=2,
+                many=max(layer.into, layer.out) >= MANY_CHANNELS,
+            )
+        ):
+            continue
+        flags = [str(flag).lower() for flag in (layer.upsample, layer.residual)]
+        numbers = f"{height}, {width}, {warps_m}, {warps_n}, {chunk}, {step}, {stages}, {blocks}"
+        yield (
+            f"ConvTraits<{layer.into}, {layer.out}, {layer.stride}, {flags[0]}, {numbers}, "
+            f"{flags[1]}>"
+        )
+
+
+def _first(network: Dimensions, most_threads: int) -> Iterator[str]:
+    out = network.widths[0]
+    for (height, width), warps, blocks in itertools.product(END_TILES, FIRST_WARPS, BLOCKS):
+        rows = height * width // warps
+        if height * width % (warps * ROWS) == 0 and _fits(
+            rows, out, warps * 32, blocks, most_threads
+        ):
+            side = network.end_kernel
+            yield f"FirstConvTraits<{out}, {side}, {height}, {width}, {warps}, {blocks}>"
+
+
+def _last(network: Dimensions, most_threads: int) -> Iterator[str]:
+    into, side = network.widths[0], network.end_kernel
+    for (height, width), warps, blocks in itertools.product(END_TILES, LAST_WARPS, BLOCKS):
+        pixels = height * (width + side - 1)
+        if pixels % (warps * ROWS) == 0 and _fits(
+            pixels // warps, side * 3, warps * 32, blocks, most_threads
+        ):
+            yield f"LastConvTraits<{into}, {side}, {height}, {width}, {warps}, {blocks}>"
+
+
+def _fits(
+    rows: int,
+    columns: int,
+    threads: int,
+    blocks: int,
+    most_threads: int,
+    *,
+    fragments: int = 1,
+    many: bool = False,
+) -> bool:
+    """Whether blocks share a multiprocessor whose warps multiply rows by columns.
+
+    Args:
+        rows: Of a warp's product.
+        columns: Of a warp's product.
+        threads: Of a block.
+        blocks: At once.
+        most_threads: Of the multiprocessor.
+        fragments: Of each operand that a warp holds at once.
+        many: Whether the layer has many channels.
+    """
+    accumulators = rows * columns // 32
+    needed = accumulators + fragments * (rows + columns) // 4 + OTHER_REGISTERS
+    return (
+        LEAST_THREADS <= threads * blocks <= most_threads
+        and accumulators >= LEAST_ACCUMULATORS[many]
+        and needed <= min(MOST_REGISTERS, REGISTERS // (threads * blocks))
+    )

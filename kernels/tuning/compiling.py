@@ -1,0 +1,181 @@
+"""Compiles candidates, each in a process of a pool, and reads what the compiler knows of them.
+
+Numbers such as shared memory are those of the C++ traits: an instance of `numbers` has them as
+template arguments, and the compiler writes them into its name.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from typing import Any, cast
+
+from kernels.jit import nvrtc
+from kernels.jit.libraries import FOLDER
+from kernels.jit.nvrtc import CompilationError, Toolkit
+from kernels.tuning.candidates import NAMESPACE
+
+# What the description says of a layer, as the traits call it.
+MEMBERS = {
+    "tile_h": "kTileH",
+    "tile_w": "kTileW",
+    "block_k": "kChunk",
+    "taps": "kTaps",
+    "phases": "kPhases",
+    "depth": "kDepth",
+    "rows": "kWeightRows",
+    "threads": "kThreads",
+    "blocks": "kBlocks",
+    "shared_bytes": "kSharedBytes",
+    "occupied_bytes": "kOccupiedBytes",
+}
+_NUMBER = re.compile(r"L[il](n?\d+)E")  # of a template argument, as the Itanium ABI mangles it
+_TRAITS = re.compile(r"styleforge::sm80::\w+Layers<styleforge::sm80::\w+>::\w+")
+_ERROR = re.compile(r"error: (.+)")
+
+
+class DoesNotFit(Exception):
+    """A candidate's blocks need more than a multiprocessor has; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A candidate to be compiled.
+
+    Attributes:
+        traits: As C++ names them within NAMESPACE.
+        shipped: How the library describes its layer of the same role.
+        dtypes: Those whose kernels are compiled.
+        shared_bytes: Shared memory of a multiprocessor, which its blocks share.
+    """
+
+    traits: str
+    shipped: Mapping[str, Any]
+    dtypes: tuple[str, ...]
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A compiled candidate.
+
+    Attributes:
+        traits: As C++ names them within NAMESPACE.
+        described: As the library describes a layer, without `kind`.
+        image: Its kernels, as a cubin.
+        kernels: The name in the image of each kernel, by its name in C++.
+    """
+
+    traits: str
+    described: Mapping[str, Any]
+    image: bytes
+    kernels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """What compiles candidates.
+
+    Attributes:
+        toolkit: NVRTC and CUDA's headers.
+        source: Of the general path, relative to `kernels/`.
+        architecture: "sm_86".
+        defines: Macros for the kernels.
+        folder: `kernels/`.
+    """
+
+    toolkit: Toolkit
+    source: str
+    architecture: str
+    defines: tuple[str, ...] = ()
+    folder: Path = FOLDER
+
+    def compile(self, names: tuple[str, ...]) -> nvrtc.Compiled:
+        """Compile the kernels of these names in C++; CompilationError if they do not compile."""
+        source, include = self.folder / self.source, self.folder / "include"
+        return nvrtc.compile_source(
+            self.toolkit, source, include, self.architecture, names, self.defines
+        )
+
+
+def make(compiler: Compiler, request: Request) -> Made:
+    """Compile a candidate.
+
+    Raises:
+        CompilationError: It does not compile: a `static_assert` refuses it, say.
+        DoesNotFit: Its blocks take more shared memory than there is.
+    """
+    traits = NAMESPACE + request.traits
+    known = [name for name in MEMBERS if name in request.shipped]
+    members = ", ".join(f"{traits}::{MEMBERS[name]}" for name in known)
+    numbers = f"{NAMESPACE}numbers<{members}>"
+    # Without kernels it takes a tenth of a second to know what cannot be.
+    (mangled,) = compiler.compile((numbers,)).kernels.values()
+    found = [int(number.replace("n", "-")) for number in _NUMBER.findall(mangled)]
+    row = dict(zip(known, found, strict=True))
+    needed = row["occupied_bytes"] * row["blocks"]
+    if needed > request.shared_bytes:
+        raise DoesNotFit(
+            f"needs {needed:,} bytes of shared memory, of which there are {request.shared_bytes:,}"
+        )
+    shipped = cast("Mapping[str, Mapping[str, str]]", request.shipped["kernels"])
+    kernels = {
+        dtype: {variant: _with_traits(name, traits) for variant, name in variants.items()}
+        for dtype, variants in shipped.items()
+        if dtype in request.dtypes
+    }
+    names = tuple(name for variants in kernels.values() for name in variants.values())
+    compiled = compiler.compile(names)
+    rest = {key: value for key, value in request.shipped.items() if key != "kind"}
+    return Made(
+        request.traits, {**rest, **row, "kernels": kernels}, compiled.image, compiled.kernels
+    )
+
+
+class Pool:
+    """Processes that compile, as many as asked for. Ctrl+C reaches this process alone.
+
+    Args:
+        compiler: What compiles.
+        processes: How many.
+    """
+
+    def __init__(self, compiler: Compiler, processes: int) -> None:
+        self._compiler = compiler
+        self._others = set(active_children())
+        self._pool = ProcessPoolExecutor(
+            processes, get_context("spawn"), initializer=_ignore_interrupts
+        )
+
+    def submit(self, request: Request) -> Future[Made]:
+        """Begin to compile a candidate; the result raises what `make` does."""
+        return self._pool.submit(make, self._compiler, request)
+
+    def close(self) -> None:
+        """End the processes, whatever they are compiling."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - self._others:
+            process.terminate()
+            process.join()
+
+
+def why_not(error: Exception) -> str:
+    """Why a candidate cannot be had, in one line."""
+    found = _ERROR.search(str(error)) if isinstance(error, CompilationError) else None
+    return f"does not compile: {found[1]}" if found else str(error).partition("\n")[0]
+
+
+def _with_traits(kernel: str, traits: str) -> str:
+    """The name of a kernel with other traits than those of the library's layer."""
+    renamed, count = _TRAITS.subn(traits, kernel)
+    assert count == 1, f"{kernel} has one layer's traits"
+    return renamed
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

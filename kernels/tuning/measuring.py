@@ -1,0 +1,110 @@
+"""Whether a candidate stores what the library's layer stores, and how long both take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import c_void_p
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from kernels.tuning.layer_plan import LayerPlan
+from utils.benchmark import Benchmark, interleave
+
+LAUNCHES = 20  # in a CUDA graph
+WARMUP = 2
+# Statistics are summed in FP32, in an order of the tiles.
+STATISTICS_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Times of a role's layers, measured in turn, in milliseconds.
+
+    Attributes:
+        ms: Median of the candidate.
+        shipped_ms: Median of the library's layers.
+        spread: Of the library's, from the 20th to the 80th percentile, relative to the median.
+    """
+
+    ms: float
+    shipped_ms: float
+    spread: float
+
+    @property
+    def ratio(self) -> float:
+        """Time of the candidate over that of the library's layers."""
+        return self.ms / self.shipped_ms
+
+
+def difference(candidate: LayerPlan, shipped: LayerPlan) -> str:
+    """How a candidate's results differ from the library's by more than rounding; empty if they do
+    not. Both have the same inputs.
+    """
+    for in_bytes in (False, True):
+        for plan in (candidate, shipped):
+            _launch(plan, in_bytes)
+        torch.cuda.synchronize()
+        for name, expected in shipped.stored.items():
+            if not _is_within_rounding(candidate.stored[name], expected):
+                return f"stores other values of {name}"
+        ours, theirs = candidate.statistics(), shipped.statistics()
+        for name, expected in theirs.items():
+            allowed = STATISTICS_TOLERANCE * (expected.abs() + expected[..., 1:].sqrt())
+            if not bool(((ours[name] - expected).abs() <= allowed).all()):
+                return f"leaves other statistics for {name}"
+    return ""
+
+
+def time_both(candidate: LayerPlan, shipped: LayerPlan, runs: int) -> Times:
+    """Time a candidate and the library's layers, in turn.
+
+    Args:
+        candidate: On a GPU.
+        shipped: On the same.
+        runs: Timed runs of LAUNCHES launches.
+    """
+    calls = {"candidate": captured(candidate), "shipped": captured(shipped)}
+    timed = interleave(calls, WARMUP, runs, candidate.device)
+    ours, theirs = timed["candidate"].median_ms, timed["shipped"].median_ms
+    return Times(ours / LAUNCHES, theirs / LAUNCHES, _spread(timed["shipped"]))
+
+
+def captured(plan: LayerPlan) -> Callable[[], object]:
+    """What launches a plan's layers LAUNCHES times, as a CUDA graph."""
+    _launch(plan, True)  # loads the kernels, which cannot happen while a graph is captured
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        for _ in range(LAUNCHES):
+            _launch(plan, True)
+    return graph.replay
+
+
+def _launch(plan: LayerPlan, in_bytes: bool) -> None:
+    stream = c_void_p(torch.cuda.current_stream(plan.device).cuda_stream)
+    for step in plan.steps():
+        step(stream, in_bytes)
+
+
+def _is_within_rounding(actual: Tensor, expected: Tensor) -> bool:
+    if actual.dtype == torch.int32:
+        actual, expected = _ranges(actual), _ranges(expected)
+    step = 1.0 if actual.dtype == torch.uint8 else 0.0
+    eps = torch.finfo(actual.dtype).eps if actual.is_floating_point() else 0.0
+    eps = max(eps, 1e-5)  # sums in FP32
+    difference = (actual.float() - expected.float()).abs()
+    size = expected.float().square().mean().sqrt()
+    return bool((difference <= step + eps * (expected.float().abs() + size)).all())
+
+
+def _ranges(told: Tensor) -> Tensor:
+    """The least and the largest value that a plan's `ranges` hold."""
+    least_and_largest = told[:, :2].contiguous()
+    ordered = torch.where(least_and_largest >= 0, least_and_largest, least_and_largest ^ 0x7FFFFFFF)
+    return ordered.view(torch.float32)
+
+
+def _spread(timed: Benchmark) -> float:
+    return (timed.p80_ms - timed.p20_ms) / timed.median_ms

@@ -1,0 +1,221 @@
+"""Tunes the current GPU: compiles, sweeps, stores what is faster, and has it tested."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+
+from kernels.driver.compiling import architecture_for
+from kernels.driver.images import Image, ImageList
+from kernels.driver.prebuilt import PerDevice
+from kernels.driver.version import driver_version
+from kernels.jit import build, subprocesses
+from kernels.jit.cuda_tools import FOR_KERNELS, cuda_tools
+from kernels.jit.errors import BuildError
+from kernels.jit.nvrtc import CompilationError
+from kernels.network import tuned
+from kernels.network.dispatch import BACKENDS, available
+from kernels.network.gpu import Gpu, standing_for
+from kernels.network.launchers import Network
+from kernels.network.shapes import WITH_KERNELS
+from kernels.network.tuned import TunedLayer, Tuning
+from kernels.ops.registry import NETWORK
+from kernels.tuning.batch import Case
+from kernels.tuning.compiling import Compiler, DoesNotFit, Made, Pool, why_not
+from kernels.tuning.sweep import DTYPE, Found, Sweep, Wanted, Winner, limited_gpu
+
+TESTER = f"{__name__.removesuffix('tuning.tuner')}self_test.tuned"
+SMALL, ALL = "sm80-small", "sm80"  # the general path's rows of BACKENDS
+
+
+class TuningError(RuntimeError):
+    """A GPU cannot be tuned; the message is the reason in words."""
+
+
+def cases_of(networks: Sequence[str], device: torch.device, shared_kb: int = 0) -> list[Case]:
+    """How the general path runs networks on a GPU.
+
+    Args:
+        networks: Names of WITH_KERNELS; without any, those that this GPU runs so.
+        device: A CUDA device.
+        shared_kb: Shared memory of a multiprocessor to do with, in KB; 0 for all of it.
+
+    Raises:
+        TuningError: It runs none, or not one that was named.
+    """
+    library = _library().on(device)
+    found: list[Case] = []
+    with standing_for(limited_gpu(Gpu.of(device), shared_kb)):
+        for name in networks or WITH_KERNELS:
+            rows = [row.name for row in available(WITH_KERNELS[name], device, DTYPE, library)]
+            own = [row for row in rows if row in (ALL, SMALL)]
+            if own and (networks or rows[0] == own[0]):
+                found.append(Case(name, own[0] == SMALL, shared_kb))
+            elif networks:
+                (row,) = (row for row in BACKENDS if row.name == SMALL)
+                why = row.reason(Gpu.of(device), WITH_KERNELS[name], DTYPE, library.abi)
+                raise TuningError(f"the {name} network does not run on these kernels here: {why}")
+    if not found:
+        raise TuningError(
+            f"on {torch.cuda.get_device_name(device)} no network runs on the general path, whose "
+            "layers are tuned; --network tunes one nevertheless"
+        )
+    return found
+
+
+def tune(
+    device: torch.device, wanted: Wanted, progress: Callable[[str], object]
+) -> tuple[Found, str]:
+    """Tune a GPU, and store what is faster than the library's layers.
+
+    Layers that were stored before stay, but for those that were tuned now. What is measured with a
+    limit of shared memory is not stored.
+
+    Args:
+        device: A CUDA device.
+        wanted: What to tune.
+        progress: Called with a line about each candidate.
+
+    Returns:
+        What was found, and in words what became of it.
+
+    Raises:
+        TuningError: There is no NVRTC, or the network's library is not in use.
+        OSError: A file cannot be written.
+    """
+    images: ImageList = _library().images
+    sm80 = images.description["sm80"]
+    try:
+        tools = cuda_tools(FOR_KERNELS)
+    except BuildError as error:
+        raise TuningError(str(error)) from error
+    capability = torch.cuda.get_device_capability(device)
+    architecture = architecture_for(sm80["target"], capability)
+    if architecture is None:
+        raise TuningError(f"the general path does not run on {torch.cuda.get_device_name(device)}")
+    compiler = Compiler(tools.toolkit, sm80["source"], architecture, tools.defines)
+    pool = Pool(compiler, os.cpu_count() or 1)
+    try:
+        with torch.cuda.device(device):
+            torch.cuda.synchronize()  # makes a context, which the driver's functions need
+            sweep = Sweep(pool, architecture, sm80["networks"], progress)
+            found = sweep.run(wanted)
+        kept = [winner for winner in found.winners if not winner.case.shared_kb]
+        requests = {
+            winner.traits: sweep.request(winner.case, winner.role, winner.traits, every_dtype=True)
+            for winner in kept
+        }
+        futures = {traits: pool.submit(request) for traits, request in requests.items()}
+        made = {traits: future.result() for traits, future in futures.items()}
+    except (CompilationError, DoesNotFit, BrokenProcessPool) as error:
+        raise TuningError(f"what was found is not kept: {why_not(error)}") from error
+    finally:
+        pool.close()
+    if not any(not case.shared_kb for case, _ in found.done):
+        return found, "nothing is stored"
+    _store(device, images, architecture, found, kept, made)
+    reason = _tested(device)
+    stored = tuned.read(torch.cuda.get_device_name(device))
+    return found, f"not used: {reason}" if reason else str(stored)
+
+
+def joined(
+    before: Tuning | None,
+    fresh: Tuning,
+    done: Sequence[tuple[str, bool, str]],
+) -> Tuning:
+    """What was stored before and is not replaced, and what was found now.
+
+    Args:
+        before: Of the same card, in case there was any; of other sources it is left out.
+        fresh: What was found now.
+        done: Network, `small` and role of what was tuned now.
+    """
+    if before is None or before.unfit(fresh.card, fresh.capability, fresh.digest):
+        return fresh
+    kept = [one for one in before.layers if (one.network, one.small, one.role) not in done]
+    traits = {one.traits for one in kept} - set(fresh.kernels)
+    return Tuning(
+        *(fresh.card, fresh.capability, fresh.driver, fresh.digest, fresh.taken),
+        cases=tuple(dict.fromkeys((*before.cases, *fresh.cases))),
+        layers=(*kept, *fresh.layers),
+        kernels={**{name: before.kernels[name] for name in sorted(traits)}, **fresh.kernels},
+        images=(*(one for one in before.images if one.source in traits), *fresh.images),
+    )
+
+
+def _store(
+    device: torch.device,
+    images: ImageList,
+    architecture: str,
+    found: Found,
+    kept: Sequence[Winner],
+    made: dict[str, Made],
+) -> None:
+    card = torch.cuda.get_device_name(device)
+    done = [(case.network, case.small, role) for case, role in found.done if not case.shared_kb]
+    fresh = Tuning(
+        card,
+        torch.cuda.get_device_capability(device),
+        driver_version(),
+        images.digest,
+        datetime.now(UTC).date().isoformat(),
+        tuple(dict.fromkeys((network, small) for network, small, _ in done)),
+        tuple(_layer(winner, made[winner.traits]) for winner in kept),
+        {one.traits: dict(one.kernels) for one in made.values()},
+        tuple(tuned.image_of(card, one.traits, architecture, one.image) for one in made.values()),
+    )
+    try:
+        before = tuned.read(card)
+    except BuildError:  # damaged, and replaced now
+        before = None
+    whole = joined(before, fresh, done)
+    code = {
+        image.source: made[image.source].image if image.source in made else _code(image)
+        for image in whole.images
+    }
+    tuned.store(whole, code)
+
+
+def _code(image: Image) -> bytes:
+    return lzma.decompress((tuned.tuned_folder() / image.file).read_bytes())
+
+
+def _layer(winner: Winner, made: Made) -> TunedLayer:
+    return TunedLayer(
+        *(winner.case.network, winner.case.small, *winner.size, winner.role, winner.traits),
+        made.described,
+        winner.times.ms,
+        winner.times.shipped_ms,
+    )
+
+
+def _tested(device: torch.device) -> str:
+    """Have what is stored tested in a process of its own; why it must not be used, if so."""
+    index = device.index if str(device) != device.type else torch.cuda.current_device()
+    root = str(build.ROOT)
+    paths = [root, os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    with tempfile.TemporaryDirectory(prefix="styleforge.tune-") as folder:
+        log = Path(folder) / "log"
+        try:
+            subprocesses.run(
+                [sys.executable, "-m", TESTER, str(index)], environment, build.ROOT, log
+            )
+        except BuildError as error:
+            return str(error)
+    return tuned.verdict(torch.cuda.get_device_name(device))
+
+
+def _library() -> PerDevice[Network]:
+    if not build.load(NETWORK):
+        raise TuningError(f"the native network does not run here: {build.reason(NETWORK)}")
+    return build.handle(NETWORK)
