@@ -252,12 +252,15 @@ def merged(images: ImageList, found: Tuning) -> ImageList:
 def described(
     sm80: Mapping[str, Any],
     sets: Sequence[tuple[str, bool, tuple[int, int], Sequence[TunedLayer]]],
+    precisions: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """The description of tuned networks, for `abi.TunedLayers`.
 
     Args:
         sm80: The library's description of the general path.
         sets: Of each the network, `small`, width and height, and the layers that differ.
+        precisions: Those that these layers have kernels for; without any, all that the library's
+            have.
 
     Raises:
         Damaged: A layer is not described as the library describes its own.
@@ -270,11 +273,11 @@ def described(
         layers: dict[str, Any] = {**networks[network], "number": number, "convs": convs}
         for one in tuned:
             if one.role in ENDS:
-                _check(one.described, layers[one.role])
+                _check(one.described, layers[one.role], precisions)
                 layers |= {one.role: one.described, f"{one.role}_small": one.described}
                 continue
             row = {**one.described, "kind": kind}
-            _check(row, convs[one.role])
+            _check(row, convs[one.role], precisions)
             endings = ("", "_wide", "_small", "_wide_small")
             convs.update(
                 {one.role + ending: row for ending in endings if one.role + ending in convs}
@@ -295,13 +298,22 @@ def _is_of(one: TunedLayer, network: str, small: bool, size: tuple[int, int]) ->
     return (one.network, one.small, (one.width, one.height)) == (network, small, size)
 
 
-def _check(row: Mapping[str, Any], library: Mapping[str, Any]) -> None:
+def _check(
+    row: Mapping[str, Any], library: Mapping[str, Any], precisions: Sequence[str] = ()
+) -> None:
     """Check that a layer has what the library's has: the same keys, with values of the same type.
+
+    Args:
+        row: Its description.
+        library: That of the library's layer.
+        precisions: Those that it has kernels for; without any, all that the library's has.
 
     Raises:
         Damaged: It has not.
     """
-    if _types(row) != _types(library) or min(_numbers(row)) < 1:
+    kernels = library["kernels"]
+    needed = {**library, "kernels": {name: kernels[name] for name in precisions or kernels}}
+    if _types(row) != _types(needed) or min(_numbers(row)) < 1:
         raise Damaged(f"a tuned layer is not described as the library's are; {HOW}")
 
 

@@ -114,9 +114,10 @@ def _joined(
         one = TunedLayer(case.network, case.small, 1, 1, role, made.traits, row, 0.0, 0.0)
         sets.append((case.network, case.small, (1, 1), [one]))
     source = sm80["source"]
+    precisions = tuple(candidates[0].described["kernels"])  # the same of all
     return replace(
         images,
-        description={**description, "sm80": {**sm80, "tuned": described(sm80, sets)}},
+        description={**description, "sm80": {**sm80, "tuned": described(sm80, sets, precisions)}},
         kernels={
             source: images.kernels[source],
             **{made.traits: made.kernels for made in candidates},
