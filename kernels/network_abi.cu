@@ -35,19 +35,18 @@ std::string sm80_structs() {
     return object({
         {"Tiling", layout(sizeof(T), {OFFSET(T, height), OFFSET(T, width), OFFSET(T, rows),
                                       OFFSET(T, columns)})},
-        {"ConvParams",
-         layout(sizeof(C), {OFFSET(C, x), OFFSET(C, norm), OFFSET(C, residual),
-                            OFFSET(C, activated), OFFSET(C, weight), OFFSET(C, y),
-                            OFFSET(C, statistics), OFFSET(C, tiling), OFFSET(C, height),
-                            OFFSET(C, width)})},
+        {"ConvParams", layout(sizeof(C), {OFFSET(C, x), OFFSET(C, norm), OFFSET(C, residual),
+                                          OFFSET(C, activated), OFFSET(C, weight), OFFSET(C, y),
+                                          OFFSET(C, statistics), OFFSET(C, tiling),
+                                          OFFSET(C, height), OFFSET(C, width)})},
         {"FirstLayerParams",
          layout(sizeof(F),
                 {OFFSET(F, x), OFFSET(F, weight), OFFSET(F, y), OFFSET(F, statistics),
                  OFFSET(F, tiling), OFFSET(F, height), OFFSET(F, width), OFFSET(F, range)})},
         {"LastLayerParams",
-         layout(sizeof(L), {OFFSET(L, x), OFFSET(L, norm), OFFSET(L, weight), OFFSET(L, bias),
-                            OFFSET(L, y), OFFSET(L, tiling), OFFSET(L, padded_h),
-                            OFFSET(L, padded_w), OFFSET(L, range)})},
+         layout(sizeof(L),
+                {OFFSET(L, x), OFFSET(L, norm), OFFSET(L, weight), OFFSET(L, bias), OFFSET(L, y),
+                 OFFSET(L, tiling), OFFSET(L, padded_h), OFFSET(L, padded_w), OFFSET(L, range)})},
     });
 }
 
@@ -143,8 +142,7 @@ std::string widths() {
     return quoted((outer + " " + middle + " " + number(Down2::kCout)).c_str());
 }
 
-#define EDGE(name, traits) \
-    sm80_edge<typename L::traits>(name, layers + "::" #traits, precisions)
+#define EDGE(name, traits) sm80_edge<typename L::traits>(name, layers + "::" #traits, precisions)
 #define CONV(key, name, kind) \
     {key, sm80_conv<typename L::name>(layers + "::" #name, sm80::kind, precisions)}
 // By the name of `usual` where the layer is that one: a kernel has one name.
@@ -155,9 +153,9 @@ std::string widths() {
 #define WIDE(kind) \
     {"same_wide", sm80_conv<typename L::SameWide>(NAMED(SameWide, Same), sm80::kind, precisions)}
 // Left out where the layer is its own small one.
-#define SMALL(key, name)                                                               \
-    {key "_small", std::is_same_v<typename L::name, typename L::name##Small>           \
-                       ? ""                                                            \
+#define SMALL(key, name)                                                                 \
+    {key "_small", std::is_same_v<typename L::name, typename L::name##Small>             \
+                       ? ""                                                              \
                        : sm80_conv<typename L::name##Small>(layers + "::" #name "Small", \
                                                             sm80::k##name##Small, precisions)}
 
@@ -169,12 +167,11 @@ std::string sm80_full(const std::string& layers, Sm80Precisions precisions, int 
         {"number", number(0)},
         {"widths", widths<L>()},
         {"end_kernel", number(L::First::kKernel)},
-        {"convs",
-         object({CONV("down1", Down1, kDown1), CONV("down2", Down2, kDown2),
-                 CONV("same", Same, kSame), WIDE(kSameWide),
-                 CONV("up1", Up1, kUp1), CONV("up2", Up2, kUp2), SMALL("down1", Down1),
-                 SMALL("down2", Down2), SMALL("same", Same), SMALL("same_wide", SameWide),
-                 SMALL("up1", Up1), SMALL("up2", Up2)})},
+        {"convs", object({CONV("down1", Down1, kDown1), CONV("down2", Down2, kDown2),
+                          CONV("same", Same, kSame), WIDE(kSameWide), CONV("up1", Up1, kUp1),
+                          CONV("up2", Up2, kUp2), SMALL("down1", Down1), SMALL("down2", Down2),
+                          SMALL("same", Same), SMALL("same_wide", SameWide), SMALL("up1", Up1),
+                          SMALL("up2", Up2)})},
         {"first", EDGE("first_layer", First)},
         {"first_small", EDGE_SMALL("first_layer", First)},
         {"last", EDGE("last_layer", Last)},
@@ -192,9 +189,8 @@ std::string sm80_lite(const std::string& layers, Sm80Precisions precisions, int 
         {"widths", widths<L>()},
         {"end_kernel", number(L::First::kKernel)},
         {"convs", object({CONV("down1", Down1, kLiteDown1), CONV("down2", Down2, kLiteDown2),
-                          CONV("same", Same, kLiteSame),
-                          WIDE(kLiteSameWide), CONV("up1", Up1, kLiteUp1),
-                          CONV("up2", Up2, kLiteUp2)})},
+                          CONV("same", Same, kLiteSame), WIDE(kLiteSameWide),
+                          CONV("up1", Up1, kLiteUp1), CONV("up2", Up2, kLiteUp2)})},
         {"first", EDGE("first_layer", First)},
         {"first_small", EDGE("first_layer", First)},
         {"last", EDGE("last_layer", Last)},
@@ -238,9 +234,9 @@ std::string sm80_kernels(const char* source, const std::string& storage,
 
 std::string sm80_16_bits() {
     using namespace sm80;
-    return sm80_kernels<In16Bits>("network_sm80.cu", "In16Bits",
-                                  {{"fp16", kFp16, "__half", "__half"},
-                                   {"bf16", kBf16, "__nv_bfloat16", "__nv_bfloat16"}});
+    return sm80_kernels<In16Bits>(
+        "network_sm80.cu", "In16Bits",
+        {{"fp16", kFp16, "__half", "__half"}, {"bf16", kBf16, "__nv_bfloat16", "__nv_bfloat16"}});
 }
 
 std::string sm80_tf32() {
@@ -270,11 +266,11 @@ std::string sm75_kernels() {
         {"channel_order", quoted(sm80::channel_order<sm80::In16Bits>())},
         {"weight_order", quoted(sm80::kWeightOrder)},
         {"max_groups", number(kMaxGroups)},
-        {"networks", object({{"full", sm80_full<FullLayers>(layers + "FullLayers", precisions,
-                                                            kRequiredSharedBytes,
-                                                            kRequiredSharedBytes)},
-                             {"lite", sm80_lite<LiteLayers>(layers + "LiteLayers", precisions,
-                                                            kRequiredSharedBytes)}})},
+        {"networks",
+         object({{"full", sm80_full<FullLayers>(layers + "FullLayers", precisions,
+                                                kRequiredSharedBytes, kRequiredSharedBytes)},
+                 {"lite", sm80_lite<LiteLayers>(layers + "LiteLayers", precisions,
+                                                kRequiredSharedBytes)}})},
     });
 }
 
@@ -321,12 +317,12 @@ std::string sm90_strip(const std::string& name, const std::string& traits,
     const auto of = [&](const std::string& type) {
         return kernel("styleforge::sm90::" + name, {traits, type});
     };
-    return object({{"width", number(W::kWidth)},
-                   {"weight_axes", quoted(W::kWeightAxes)},
-                   {"threads", number(W::kThreads)},
-                   {"shared_bytes", number(W::kSharedBytes)},
-                   {"kernels", object({{"values", of(policy + "::S")},
-                                       {"bytes", of("unsigned char")}})}});
+    return object(
+        {{"width", number(W::kWidth)},
+         {"weight_axes", quoted(W::kWeightAxes)},
+         {"threads", number(W::kThreads)},
+         {"shared_bytes", number(W::kSharedBytes)},
+         {"kernels", object({{"values", of(policy + "::S")}, {"bytes", of("unsigned char")}})}});
 }
 
 // `policy` is that of the precision in C++.
@@ -342,12 +338,11 @@ std::string sm90_precision(const std::string& policy, int precision) {
              {"operand", quoted(std::is_same_v<typename M::O, __half> ? "float16" : "bfloat16")},
              {"operand_copies", number(M::kOperandCopies)},
              {"convs", object({CONV("down1", Down1), CONV("down2", Down2), CONV("same", Same),
-                               CONV("same_large", SameLarge), CONV("up1", Up1),
-                               CONV("up2", Up2)})},
+                               CONV("same_large", SameLarge), CONV("up1", Up1), CONV("up2", Up2)})},
              {"first", sm90_strip<typename TraitsFor<M>::First>("first_layer_strips",
                                                                 traits + "First", policy)},
-             {"last", sm90_strip<typename TraitsFor<M>::Last>("last_layer_strips",
-                                                              traits + "Last", policy)}});
+             {"last", sm90_strip<typename TraitsFor<M>::Last>("last_layer_strips", traits + "Last",
+                                                              policy)}});
         return 0;
     });
 #undef CONV
@@ -356,7 +351,10 @@ std::string sm90_precision(const std::string& policy, int precision) {
 
 std::string sm90_kernels() {
     using namespace sm90;
-#define PRECISION(key, code, policy) {key, sm90_precision("styleforge::sm90::" #policy, code)}
+#define PRECISION(key, code, policy)                            \
+    {                                                           \
+        key, sm90_precision("styleforge::sm90::" #policy, code) \
+    }
     return object({
         {"source", quoted("network_sm90.cu")},
         {"target", quoted(kTarget)},

@@ -101,9 +101,9 @@ struct PatchChunk {
     }
 };
 
-// Where 16-byte piece `i` of a step's weights, [taps][copies][outputs][channels], lies in its stage.
-// Rows are put in the order of the products' columns (see OutputColumns), and their pieces turned so
-// that eight rows lie on different banks.
+// Where 16-byte piece `i` of a step's weights, [taps][copies][outputs][channels], lies in its
+// stage. Rows are put in the order of the products' columns (see OutputColumns), and their pieces
+// turned so that eight rows lie on different banks.
 template <typename S>
 __device__ __forceinline__ uint32_t weight_offset(int i) {
     constexpr int kPieces = S::kChunk / 8;
@@ -138,9 +138,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                 use(k, from + k * S::kThreads, to + k * S::kThreads * 16);
     };
     const auto fetch = [&](int step, int stage) {
-        each_weight(step, stage, [](int, const uint4* from, uint32_t to) {
-            cp_async_16B(to, from);
-        });
+        each_weight(step, stage,
+                    [](int, const uint4* from, uint32_t to) { cp_async_16B(to, from); });
     };
     // Without cp.async, a step's weights are held from the end of one step to that of the next.
     constexpr bool kHoldsWeights = !S::kAsync && !S::kResident;
@@ -232,9 +231,9 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                 const int b_copy = kProducts == 3 && n % 3 == 2;
                 const int ty = tap / S::kKernel, tx = tap % S::kKernel;
                 const int column = S::kStride == 2 ? tx % 2 * S::kHalfW + tx / 2 : tx;
-                const uint32_t a_step =
-                    slot * S::kSlotBytes + (ty * S::kSlotW + column) * S::kPixelBytes + k * 32 +
-                    a_copy * Eight::kSlotBetween;
+                const uint32_t a_step = slot * S::kSlotBytes +
+                                        (ty * S::kSlotW + column) * S::kPixelBytes + k * 32 +
+                                        a_copy * Eight::kSlotBetween;
                 const int step = tap / S::kTapsOfStep;
                 const uint32_t b_step =
                     smem_address(shared) +

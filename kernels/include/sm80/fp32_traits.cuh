@@ -1,6 +1,6 @@
 // The layers of both networks in FP32, multiplied as TF32 or in full. A channel has twice the bytes
-// of one of 16 bits, so that a slot holds half the channels, or a tile is smaller. A wheel has little room: a layer has a
-// small one, or one with wide tiles, only where it differs much.
+// of one of 16 bits, so that a slot holds half the channels, or a tile is smaller. A wheel has
+// little room: a layer has a small one, or one with wide tiles, only where it differs much.
 #pragma once
 
 #include "lite_traits.cuh"

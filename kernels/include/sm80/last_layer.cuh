@@ -103,9 +103,9 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
             if (kEach == 1 || n % 3 != 1)
 #pragma unroll
                 for (int j = 0; j < S::kTilesN / 2; ++j)
-                    ldmatrix_x4(b[b_of(n)][j],
-                                b_from + (b_copy * S::kWeightRows + j * 16) * S::kRowBytes +
-                                    k * 32);
+                    ldmatrix_x4(
+                        b[b_of(n)][j],
+                        b_from + (b_copy * S::kWeightRows + j * 16) * S::kRowBytes + k * 32);
         };
         if (kAhead) load(0);
 #pragma unroll

@@ -26,17 +26,13 @@ __device__ __forceinline__ void consume_tiles(const ConvParams& p, unsigned char
     // Position in the patch of a tap's first pixel.
     const auto place = [&](int tap, int pass) {
         int dy, dx;
-        if constexpr (F::kSampling != Sampling::kUp)
-            dy = tap / 3, dx = tap % 3;
-        else if constexpr (F::kCout == 64)
-            dy = pass + tap / 2, dx = group + tap % 2;
-        else
-            dy = group + tap / 3, dx = tap % 3;
+        if constexpr (F::kSampling != Sampling::kUp) dy = tap / 3, dx = tap % 3;
+        else if constexpr (F::kCout == 64) dy = pass + tap / 2, dx = group + tap % 2;
+        else dy = group + tap / 3, dx = tap % 3;
         const int along = p.across ? dx : dy, aside = p.across ? dy : dx;
         if constexpr (F::kStride == 2)
             return (along % 2 * 2 + aside % 2) * F::kQuarter + along / 2 * F::kPitch + aside / 2;
-        else
-            return along * F::kPitch + aside;
+        else return along * F::kPitch + aside;
     };
     WelfordFp32x2 moments;
     PipelineState<F::kPixelStages> slot;

@@ -14,7 +14,7 @@ from kernels.network.abi import ProductAxes
 from kernels.network.shapes import WITH_KERNELS
 
 PARTS = ["sm75", "sm80"]
-SMALL = ["down1_small", "same_small", "same_wide_small"]
+SMALL = ["down1_small", "down2_small", "same_small"]
 FULL = ["down1", "down2", "same", "same_wide", *SMALL]
 NINE_TAPS = [("sm80", "full", name) for name in FULL]
 NINE_TAPS += [("sm80", "lite", name) for name in ("down1", "down2", "same", "same_wide")]

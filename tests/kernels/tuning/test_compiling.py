@@ -16,15 +16,15 @@ pytestmark = pytest.mark.slow  # NVRTC takes a second for each
 
 SOURCE = "network_sm80.cu"
 SHARED = 100 * 1024  # of a multiprocessor of compute capability 8.6
-SAME_SMALL = "ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 1, 3, 1, true>"
+SAME_SMALL = "ConvTraits<128, 128, 1, false, 8, 16, 4, 2, 16, 3, 3, 1, true>"
 # The library's layers, as candidates.
 SHIPPED = [
     ("full", "first", "first", "FirstConvTraits<32, 9, 16, 32, 8, 2>"),
-    ("full", "down2", "down2", "ConvTraits<64, 128, 2, false, 8, 16, 2, 4, 16, 3, 3, 2, false>"),
+    ("full", "down2", "down2", "ConvTraits<64, 128, 2, false, 16, 8, 1, 4, 16, 3, 3, 2, false>"),
     ("full", "same", "same_small", SAME_SMALL),
-    ("full", "up1", "up1", "ConvTraits<128, 64, 1, true, 8, 16, 2, 4, 32, 1, 4, 1, true>"),
+    ("full", "up1", "up1", "ConvTraits<128, 64, 1, true, 16, 8, 2, 4, 32, 1, 4, 1, true>"),
     ("full", "up2", "up2_small", "ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 4, 1, false>"),
-    ("full", "last", "last_small", "LastConvTraits<32, 9, 8, 32, 10, 1>"),
+    ("full", "last", "last_small", "LastConvTraits<32, 9, 16, 16, 12, 1>"),
     ("lite", "first", "first", "FirstConvTraits<16, 5, 16, 32, 8, 3>"),
     ("lite", "same", "same", "ConvTraits<48, 48, 1, false, 8, 16, 4, 1, 16, 1, 0, 3, true>"),
     ("lite", "last", "last", "LastConvTraits<16, 5, 16, 32, 9, 3>"),
