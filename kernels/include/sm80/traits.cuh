@@ -191,7 +191,7 @@ struct FullLayers<In16Bits> {
     using Down1 = ConvTraits<32, 64, 2, false, 16, 8, 2, 2, 16, 1, 0, 2>;
     using Down2 = ConvTraits<64, 128, 2, false, 16, 8, 1, 4, 16, 3, 3, 2>;
     using Same = ConvTraits<128, 128, 1, false, 8, 16, 2, 4, 32, 3, 3, 1>;
-    using SameWide = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 16, 3, 3, 1>;
+    using SameWide = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 3, 3, 1>;
     using Up1 = ConvTraits<128, 64, 1, true, 16, 8, 2, 4, 32, 1, 4, 1, true>;
     using Up2 = ConvTraits<64, 32, 1, true, 8, 16, 1, 4, 32, 1, 0, 2>;
     using FirstSmall = FirstConvTraits<32, 9, 16, 16, 8, 2>;
@@ -199,7 +199,7 @@ struct FullLayers<In16Bits> {
     using Down1Small = ConvTraits<32, 64, 2, false, 16, 8, 4, 2, 16, 1, 0, 1>;
     using Down2Small = ConvTraits<64, 128, 2, false, 16, 8, 2, 4, 16, 3, 3, 1>;
     using SameSmall = ConvTraits<128, 128, 1, false, 8, 16, 4, 2, 16, 3, 3, 1>;
-    using SameWideSmall = SameWide;
+    using SameWideSmall = ConvTraits<128, 128, 1, false, 16, 16, 4, 2, 32, 1, 3, 1>;
     using Up1Small = Up1;
     using Up2Small = ConvTraits<64, 32, 1, true, 16, 16, 2, 4, 32, 1, 4, 1>;
 };

@@ -71,7 +71,7 @@ def test_a_network_of_other_widths_runs_so_on_a_gpu(monkeypatch, native_kernels)
         return unit(layer, norm, native, x)
 
     monkeypatch.setattr(layerwise, "_unit", watched)
-    net = TransformerNetFused(**CONFIGS["lite"]).cuda()
+    net = TransformerNetFused(**{**CONFIGS["lite"], "widths": (16, 32, 64)}).cuda()
     with torch.inference_mode():
         assert net(torch.rand(1, 3, 32, 48, device="cuda") * 255).isfinite().all()
     layers = 5  # with a norm, outside of the residual blocks
