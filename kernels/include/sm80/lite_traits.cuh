@@ -1,6 +1,6 @@
 // The layers of the lite network: 16, 32 and 48 channels, and 5x5 at both ends. Its layers are
-// bound by memory and latency, not by products, so all weights stay in
-// shared memory, and several blocks share a multiprocessor.
+// bound by memory and latency, not by products, so all weights stay in shared memory, and several
+// blocks share a multiprocessor.
 #pragma once
 
 #include "traits.cuh"

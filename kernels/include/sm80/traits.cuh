@@ -171,13 +171,8 @@ struct LastConvTraits : P {
 };
 
 // Shared memory, in bytes, that a GPU must offer a block for all layers; and for those that need
-// less of it, which are for GPUs with 99 KB.
+// less of it, which are for GPUs with 99 KB. tests/kernels/network/test_abi.py holds layers to it.
 constexpr int kRequiredSharedBytes = 134000, kRequiredSharedBytesSmall = 101000;
-
-template <typename... Layers>
-constexpr bool fit(int bytes) {
-    return (... && (Layers::kOccupiedBytes <= bytes));
-}
 
 // The layers of the full network, by storage. One that needs little is its own small one.
 template <typename P>

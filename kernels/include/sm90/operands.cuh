@@ -20,8 +20,7 @@ __device__ __forceinline__ uint32_t pack_pair_relu(float a, float b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     if constexpr (std::is_same_v<O, __half>)
         asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
-    else
-        asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
+    else asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
 #endif
     return pair;
 }
