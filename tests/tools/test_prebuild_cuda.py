@@ -113,7 +113,7 @@ def test_a_gpu_whose_image_is_left_out_runs_another(source):
         ((8, 9), "sm_80"),
         ((9, 0), "compute_90"),
         ((10, 0), "compute_90"),
-        ((12, 0), "sm_120"),
+        ((12, 0), "compute_90"),
     ):
         found = images.image_for(source, capability)
         assert found is not None

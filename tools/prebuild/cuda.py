@@ -33,10 +33,10 @@ ARCHITECTURES = {
     "12.8": ("sm_100", "sm_120"),
 }
 # By source, what is left out, since a wheel has 40 MB: GPUs of 8.6 and 8.9 run the image for sm_80,
-# those of 10.0 and 10.3 the PTX, and so does the lite network on Hopper.
+# those from 10.0 on the PTX, and so does the lite network on Hopper.
 LEFT_OUT = {
-    "network_sm80_tf32.cu": ("sm_86", "sm_90", "sm_100"),
-    "network_sm80_fp32.cu": ("sm_86", "sm_90", "sm_100"),
+    "network_sm80_tf32.cu": ("sm_86", "sm_90", "sm_100", "sm_120"),
+    "network_sm80_fp32.cu": ("sm_86", "sm_90", "sm_100", "sm_120"),
 }
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
 TOOLS = FOLDER.parent / "build" / "prebuild-tools"
