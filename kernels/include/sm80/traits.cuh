@@ -1,5 +1,6 @@
 // Tile shapes, threads, stages and shared memory of every layer, and the numbering of layers and
-// dtypes. Stated here once, for the lite network in lite_traits.cuh: network_abi.cu tells Python.
+// precisions. Stated here once, for the lite network in lite_traits.cuh and for FP32 in
+// fp32_traits.cuh: network_abi.cu tells Python.
 #pragma once
 
 namespace styleforge::sm80 {

@@ -13,8 +13,12 @@ from ctypes import Structure, byref, c_char_p, c_int
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kernels.jit import toolchain
+from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
+from tests.kernels.driver import stubs
 
 HERE = Path(__file__).parent
 SOURCES = (
@@ -84,6 +88,15 @@ class EmulatedLibrary:
             return 0
 
         return launch
+
+
+def built_or_skipped(folder: Path, kernels: Iterable[str]) -> Path:
+    """The same as `compiled`; without a compiler or CUDA's headers, the test is skipped."""
+    headers = stubs.headers()
+    try:
+        return compiled(folder, kernels, headers)
+    except BuildError as error:
+        pytest.skip(str(error))
 
 
 def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> Path:

@@ -2,9 +2,9 @@
 
     python -m tests.kernels.network.measure_images
 
-Prints the milliseconds that loading takes, of the library and of each source that is used here,
-and, for each network, size, precision and plan, the
-milliseconds of a frame and the microseconds of a launch from Python.
+Prints the milliseconds that loading takes, of the library and of each source, and, for each
+network, size, precision and plan, the milliseconds of a frame and the microseconds of a launch from
+Python.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ import torch
 
 from kernels.driver.compiling import sources_of
 from kernels.driver.driver import Driver
-from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
 from kernels.network import launchers, sm80
 from kernels.network.gpu import Gpu
@@ -23,9 +22,8 @@ from kernels.network.launchers import Network
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.sm80 import Sm80Plan
 from kernels.self_test.network import _reference, random_weights
-from tests.kernels.driver import stubs
 from tests.kernels.driver.standins import write_images
-from tests.kernels.network.emulated import SOURCES, EmulatedLibrary, compiled
+from tests.kernels.network.emulated import SOURCES, EmulatedLibrary, built_or_skipped
 
 pytestmark = pytest.mark.slow
 
@@ -70,11 +68,7 @@ def names(description):
 
 @pytest.fixture(scope="module")
 def built(names, tmp_path_factory):
-    headers = stubs.headers()
-    try:
-        return compiled(tmp_path_factory.mktemp("emulated"), names, headers)
-    except BuildError as error:
-        pytest.skip(str(error))
+    return built_or_skipped(tmp_path_factory.mktemp("emulated"), names)
 
 
 @pytest.fixture

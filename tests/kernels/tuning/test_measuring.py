@@ -11,7 +11,6 @@ import torch
 
 from kernels.driver.compiling import sources_of
 from kernels.driver.driver import Driver
-from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
 from kernels.network import launchers
 from kernels.network.gpu import Gpu
@@ -21,9 +20,8 @@ from kernels.network.tuned import ENDS, TunedLayer, described
 from kernels.self_test.network import random_weights
 from kernels.tuning.layer_plan import BLOCKS, LayerPlan
 from kernels.tuning.measuring import difference
-from tests.kernels.driver import stubs
 from tests.kernels.driver.standins import write_images
-from tests.kernels.network.emulated import EmulatedLibrary, compiled
+from tests.kernels.network.emulated import EmulatedLibrary, built_or_skipped
 
 SHAPE = 1, 21, 38  # pictures, height, width: nothing is a multiple of a tile
 CPU = torch.device("cpu")
@@ -46,11 +44,7 @@ def names(description):
 
 @pytest.fixture(scope="module")
 def built(names, tmp_path_factory):
-    headers = stubs.headers()
-    try:
-        return compiled(tmp_path_factory.mktemp("emulated"), names, headers)
-    except BuildError as error:
-        pytest.skip(str(error))
+    return built_or_skipped(tmp_path_factory.mktemp("emulated"), names)
 
 
 @pytest.fixture
