@@ -23,6 +23,9 @@ MOST_REGISTERS = 255  # of a thread
 LEAST_ACCUMULATORS = {True: 32, False: 16}
 MANY_CHANNELS = 64
 LEAST_THREADS = 256  # of a multiprocessor
+FP16_SUMS = f"{NAMESPACE}In16BitsFp16Sums"  # see include/sm80/traits.cuh
+# Where some cards multiply FP16 at half the rate if sums are FP32.
+CAPABILITIES_OF_FP16_SUMS = ((8, 6), (8, 9), (12, 0))
 BLOCKS = (1, 2, 3, 4)  # on a multiprocessor
 
 TILES = ((4, 16), (8, 8), (8, 16), (16, 8), (16, 16))
@@ -67,19 +70,30 @@ def convs(network: Dimensions) -> dict[str, Conv]:
     }
 
 
-def candidates(network: Dimensions, role: str, threads: int) -> list[str]:
+def candidates(
+    network: Dimensions, role: str, threads: int, *, fp16_sums: bool = False
+) -> list[str]:
     """Traits of a layer, as C++ names them within NAMESPACE: "ConvTraits<32, 64, ...>".
 
     Args:
         network: Its dimensions.
         role: One of ROLES in tuned.py.
         threads: The most of a multiprocessor.
+        fp16_sums: Whether 3x3 layers that sum in FP16 are among them.
     """
     if role == "first":
         return list(_first(network, threads))
     if role == "last":
         return list(_last(network, threads))
-    return list(_conv(convs(network)[role], threads))
+    found = list(_conv(convs(network)[role], threads))
+    if not fp16_sums:
+        return found
+    return found + [f"{traits.removesuffix('>')}, {FP16_SUMS}>" for traits in found]
+
+
+def sums_in_fp16(traits: str) -> bool:
+    """Whether a candidate sums products in FP16."""
+    return FP16_SUMS in traits
 
 
 def _conv(layer: Conv, most_threads: int) -> Iterator[str]:

@@ -27,7 +27,7 @@ from kernels.network.shapes import WITH_KERNELS
 from kernels.network.tuned import ENDS, ROLES, SIZES
 from kernels.self_test.network import random_weights
 from kernels.tuning.batch import Case, local_bytes, network_with
-from kernels.tuning.candidates import candidates
+from kernels.tuning.candidates import CAPABILITIES_OF_FP16_SUMS, candidates, sums_in_fp16
 from kernels.tuning.compiling import DoesNotFit, Made, Pool, Request, why_not
 from kernels.tuning.layer_plan import BLOCKS, LayerPlan
 from kernels.tuning.measuring import Times, difference, time_both
@@ -187,7 +187,8 @@ class Sweep:
     def _submit(self, case: Case, role: str, most: int) -> list[tuple[str, Future[Made]]]:
         cuda: Any = torch.cuda
         threads: int = cuda.get_device_properties(self._device).max_threads_per_multi_processor
-        found = candidates(WITH_KERNELS[case.network], role, threads)
+        fp16_sums = self._gpu.capability in CAPABILITIES_OF_FP16_SUMS
+        found = candidates(WITH_KERNELS[case.network], role, threads, fp16_sums=fp16_sums)
         # In no order, so that a sweep that is stopped has seen candidates of every kind.
         found.sort(key=lambda traits: hashlib.sha256(traits.encode()).digest())
         return [
@@ -278,7 +279,7 @@ class Sweep:
             wrong = ""
             for shape, theirs in zip(shapes, of_shipped, strict=True):
                 ours = self._plan(case, role, tuned.layers, network, shape)
-                if wrong := difference(ours, theirs):
+                if wrong := difference(ours, theirs, fp16_sums=sums_in_fp16(one.traits)):
                     break
                 if shape != ODD_SHAPE:
                     _, height, width = shape

@@ -101,4 +101,41 @@ __device__ __forceinline__ void mma_m16n8k16<__nv_bfloat16>(float (&acc)[4], con
 #endif
 }
 
+template <typename T>
+constexpr bool kIsHalf = false;
+template <>
+constexpr bool kIsHalf<__half> = true;
+
+// acc[16x8] += a[16x16] b[16x8] + c[16x16] d[16x8], of which the 32 products are summed in FP16,
+// and added to `acc` in FP32.
+__device__ __forceinline__ void mma_m16n8k32_fp16_sums(float (&acc)[4], const uint32_t (&a)[4],
+                                                       uint32_t b0, uint32_t b1,
+                                                       const uint32_t (&c)[4], uint32_t d0,
+                                                       uint32_t d1) {
+    uint32_t sum[2] = {};
+#if __CUDA_ARCH__ >= 800
+    const auto multiply = [&](const uint32_t(&x)[4], uint32_t y0, uint32_t y1) {
+        asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, "
+            "{%0,%1};"
+            : "+r"(sum[0]), "+r"(sum[1])
+            : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));
+    };
+    multiply(a, b0, b1);
+    multiply(c, d0, d1);
+#else
+    const auto multiply = [&](uint32_t upper, uint32_t lower, uint32_t y) {
+        asm("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3}, {%4}, {%0,%1};"
+            : "+r"(sum[0]), "+r"(sum[1])
+            : "r"(upper), "r"(lower), "r"(y));
+    };
+    multiply(a[0], a[1], b0);
+    multiply(a[2], a[3], b1);
+    multiply(c[0], c[1], d0);
+    multiply(c[2], c[3], d1);
+#endif
+    const float2 upper = __half22float2(reinterpret_cast<const __half2&>(sum[0]));
+    const float2 lower = __half22float2(reinterpret_cast<const __half2&>(sum[1]));
+    acc[0] += upper.x, acc[1] += upper.y, acc[2] += lower.x, acc[3] += lower.y;
+}
+
 }  // namespace styleforge

@@ -222,8 +222,20 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
             // and b[1], so that each product keeps a fragment of the one before.
             constexpr int kProducts = S::kProductsOfOperands;
             uint32_t a[2][S::kTilesM][4], b[2][S::kTilesN / 2][4];
-            const auto a_of = [](int n) { return kProducts == 3 ? n % 3 != 0 : n % 2; };
-            const auto b_of = [](int n) { return kProducts == 3 ? n % 3 == 2 : n % 2; };
+            // Where sums are FP16, two products of a step are taken together, and the fragments of
+            // both are loaded before them.
+            constexpr bool kPairs = S::kFp16Sums && kIsHalf<T>;
+            constexpr int kTogether = S::kResident ? S::kProductsOfChunk : S::kProductsOfStep;
+            const auto is_second = [](int n) { return kPairs && n % kTogether % 2 == 1; };
+            const auto is_first = [](int n) {
+                return kPairs && n % kTogether % 2 == 0 && n % kTogether + 1 < kTogether;
+            };
+            const auto a_of = [&](int n) {
+                return kPairs ? is_second(n) : kProducts == 3 ? n % 3 != 0 : n % 2;
+            };
+            const auto b_of = [&](int n) {
+                return kPairs ? is_second(n) : kProducts == 3 ? n % 3 == 2 : n % 2;
+            };
             const auto load = [&](int n) {  // for product n of the chunk
                 const int sixteen = n / kProducts;
                 const int tap = sixteen / (S::kChunk / 16), k = sixteen % (S::kChunk / 16);
@@ -252,12 +264,14 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                         ldmatrix_x4(b[b_of(n)][j], b_step + j * 16 * S::kRowBytes);
             };
             Eight add[kAdd ? Pieces::kCount : 1] = {};
-            load(0);
+            if (!kPairs) load(0);
 #pragma unroll
             for (int n = 0; n < S::kProductsOfChunk; ++n) {
                 const int step = n / S::kProductsOfStep;
                 const bool begins = n % S::kProductsOfStep == 0,
                            finishes = n % S::kProductsOfStep == S::kProductsOfStep - 1;
+                if (kPairs && !is_second(n)) load(n);
+                if (is_first(n)) load(n + 1);
                 if (n == 0) {
                     if (S::kAsync && more) next.copy(p, own, x, smem_address(next_slot));
                     if (S::kResident) cp_async_commit();
@@ -276,13 +290,20 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                     __syncthreads();
                 }
                 if (S::kResident && begins && step == S::kReady) cp_async_wait<0>();
-                if (n + 1 < S::kProductsOfChunk) load(n + 1);
+                if (!kPairs && n + 1 < S::kProductsOfChunk) load(n + 1);
 #pragma unroll
                 for (int i = 0; i < S::kTilesM; ++i)
 #pragma unroll
-                    for (int j = 0; j < S::kTilesN; ++j)
-                        mma_m16n8k16<T>(acc[i][j], a[a_of(n)][i], b[b_of(n)][j / 2][j % 2 * 2],
-                                        b[b_of(n)][j / 2][j % 2 * 2 + 1]);
+                    for (int j = 0; j < S::kTilesN; ++j) {
+                        const uint32_t *const first = &b[0][j / 2][j % 2 * 2],
+                                              *const second = &b[1][j / 2][j % 2 * 2];
+                        if (is_second(n))
+                            mma_m16n8k32_fp16_sums(acc[i][j], a[0][i], first[0], first[1], a[1][i],
+                                                   second[0], second[1]);
+                        else if (!is_first(n))
+                            mma_m16n8k16<T>(acc[i][j], a[a_of(n)][i], b[b_of(n)][j / 2][j % 2 * 2],
+                                            b[b_of(n)][j / 2][j % 2 * 2 + 1]);
+                    }
                 // Pieces of the next chunk are normalized a few together: each time costs the
                 // latency of shared memory. Those that are held leave fewer registers for more.
                 constexpr int kSpread = S::kStepsOfChunk - S::kReady;

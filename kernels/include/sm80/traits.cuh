@@ -20,8 +20,14 @@ struct StoragePolicy {
     // What a layer copies to shared memory goes there past the registers. The traits of GPUs
     // without cp.async say otherwise: their threads hold it between a load and a store.
     static constexpr bool kAsync = true;
+    // Whether 3x3 layers sum products of FP16 in FP16, 32 at a time, and these sums in FP32.
+    static constexpr bool kFp16Sums = false;
 };
 using In16Bits = StoragePolicy<2, 1>;
+// For GeForce, which multiplies FP16 at half the rate where sums are FP32. Only tuning takes it.
+struct In16BitsFp16Sums : In16Bits {
+    static constexpr bool kFp16Sums = true;
+};
 using Tf32ViaFp16 = StoragePolicy<4, 1>;  // FP16 has TF32's 10 bits
 using Fp32Split = StoragePolicy<4, 2>;    // 22 bits
 

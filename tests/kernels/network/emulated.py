@@ -39,6 +39,12 @@ MAIN = """\
 #include "emulated_ptx.h"
 {includes}
 
+// A 3x3 layer as a candidate of a tuning may have it.
+template <typename Layer>
+struct Fp16Sums : Layer {{
+    static constexpr bool kFp16Sums = true;
+}};
+
 using Launcher = int (*)(const void*, const int (&)[3], int, int, bool, bool);
 
 template <auto kernel>
@@ -64,6 +70,7 @@ class EmulatedLibrary:
     Attributes:
         launched: The names of the kernels that ran.
         in_turn: The order of a block's threads, see emulator.h.
+        fp16_sums: Whether the 3x3 layers in FP16 sum in FP16.
     """
 
     def __init__(self, built: Path, kernels: Iterable[str]) -> None:
@@ -72,11 +79,14 @@ class EmulatedLibrary:
         self._numbers = {name: number for number, name in enumerate(kernels)}
         self.launched: set[str] = set()
         self.in_turn = False
+        self.fp16_sums = False
 
     def kernel(
         self, source: str, name: str, threads: int, shared_bytes: int = 0, **_: bool
     ) -> Callable[[tuple[int, int, int], Any, Structure], int]:
         assert source in SOURCES
+        summed = with_fp16_sums(name)
+        name = summed if self.fp16_sums and summed in self._numbers else name
         number = self._numbers[name]
 
         def launch(grid: tuple[int, int, int], _stream: Any, params: Structure) -> int:
@@ -88,6 +98,11 @@ class EmulatedLibrary:
             return 0
 
         return launch
+
+
+def with_fp16_sums(kernel: str) -> str:
+    """The name of a 3x3 layer's kernel that sums in FP16; of another, itself."""
+    return re.sub(r"(conv3x3<__half, )(\S+Layers<\S+In16Bits>::\w+)", r"\1Fp16Sums<\2>", kernel)
 
 
 def built_or_skipped(folder: Path, kernels: Iterable[str]) -> Path:

@@ -71,4 +71,19 @@ inline void mma_m16n8k16(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0, u
     }
 }
 
+template <typename T>
+constexpr bool kIsHalf = false;
+template <>
+constexpr bool kIsHalf<__half> = true;
+
+// Sixteen products are added in FP32 to a sum, which is then rounded to FP16.
+inline void mma_m16n8k32_fp16_sums(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0,
+                                   uint32_t b1, const uint32_t (&c)[4], uint32_t d0, uint32_t d1) {
+    float sum[4] = {};
+    mma_m16n8k16<__half>(sum, a, b0, b1);
+    for (float& each : sum) each = __half2float(__float2half(each));
+    mma_m16n8k16<__half>(sum, c, d0, d1);
+    for (int i = 0; i < 4; ++i) acc[i] += __half2float(__float2half(sum[i]));
+}
+
 }  // namespace styleforge

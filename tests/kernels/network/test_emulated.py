@@ -23,7 +23,12 @@ from kernels.network.shapes import WITH_KERNELS
 from kernels.network.sm80 import Sm80Plan
 from kernels.self_test.network import _reference, random_weights
 from tests.kernels.driver.standins import write_images
-from tests.kernels.network.emulated import SOURCES, EmulatedLibrary, built_or_skipped
+from tests.kernels.network.emulated import (
+    SOURCES,
+    EmulatedLibrary,
+    built_or_skipped,
+    with_fp16_sums,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +61,8 @@ CASES = [
     ("full", "fp32", "wide"),
     ("full", "fp32", "small"),
     ("full", "fp32", "small wide"),
+    ("lite", "fp16", "Fp16Sums"),
+    ("full", "fp16", "wide Fp16Sums"),
 ]
 CPU = torch.device("cpu")
 
@@ -63,7 +70,8 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def names(description):
     sources = {source.name: source for source in sources_of(LIBRARIES["network"], description)}
-    return [kernel for source in SOURCES for kernel in sources[source].kernels]
+    found = [kernel for source in SOURCES for kernel in sources[source].kernels]
+    return list(dict.fromkeys((*found, *map(with_fp16_sums, found))))
 
 
 @pytest.fixture(scope="module")
@@ -127,11 +135,13 @@ def exact(weights: dict[str, torch.Tensor]) -> torch.Tensor:
 @torch.inference_mode()
 def test_a_network_is_right_to_its_rounding(plan_of, emulated, name, precision, layers):
     plan, weights = plan_of(name, precision, layers)
+    emulated.fp16_sums = "Fp16Sums" in layers
     run(plan, False)
     expected = exact(weights)
     error = float((plan._y.double() - expected).square().mean() / expected.square().mean())
     assert -10 * math.log10(error) > PRECISIONS[precision][1]
-    for word, of in (("Wide", "wide"), ("Small", "small"), ("sm75", "sm75")):
+    words = {"Wide": "wide", "Small": "small", "sm75": "sm75", "Fp16Sums": "Fp16Sums"}
+    for word, of in words.items():
         assert any(word in kernel for kernel in emulated.launched) == (of in layers)
 
 

@@ -95,6 +95,6 @@ def test_the_images_are_used_once_they_were_tested_in_a_process_of_their_own(
     assert not build.load_built(NETWORK)
     assert build.reason(NETWORK) == build.NOT_TESTED
     assert build.load(NETWORK), build.reason(NETWORK)
-    assert build.origin(NETWORK).startswith("image sm_")
+    assert build.origin(NETWORK).startswith("image ")
     for network in WITH_KERNELS.values():
         assert dispatch.unavailable_reason(network, torch.device("cuda"), torch.float16) == ""

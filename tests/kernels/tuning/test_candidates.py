@@ -8,7 +8,7 @@ import pytest
 
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.tuned import ROLES
-from kernels.tuning.candidates import NAMESPACE, candidates, convs
+from kernels.tuning.candidates import NAMESPACE, candidates, convs, sums_in_fp16
 
 THREADS = {"GeForce": 1536, "data center": 2048}  # of a multiprocessor
 CASES = [(network, role) for network in WITH_KERNELS for role in ROLES]
@@ -44,6 +44,17 @@ def test_candidates_compute_what_the_layer_does(network):
             assert all(traits.endswith(f", {takes}>") for traits in found)
 
 
+@pytest.mark.parametrize(("network", "role"), CASES)
+def test_each_3x3_layer_may_sum_in_fp16_instead(network, role):
+    plain = candidates(WITH_KERNELS[network], role, 1536)
+    found = candidates(WITH_KERNELS[network], role, 1536, fp16_sums=True)
+    assert found[: len(plain)] == plain
+    twins = [traits.replace(", styleforge::sm80::In16BitsFp16Sums>", ">") for traits in found]
+    assert twins == (plain * 2 if role in convs(WITH_KERNELS[network]) else plain)
+    assert not any(map(sums_in_fp16, plain))
+    assert all(map(sums_in_fp16, found[len(plain) :]))
+
+
 def test_blocks_fit_the_threads_of_a_multiprocessor():
     def most(threads: int) -> int:
         found = candidates(WITH_KERNELS["lite"], "first", threads)
@@ -60,5 +71,6 @@ def test_names_are_those_of_the_sources():
     text = (FOLDER / "include" / "sm80" / "traits.cuh").read_text("utf-8")
     for kind in ("ConvTraits", "FirstConvTraits", "LastConvTraits"):
         assert f"struct {kind} : P {{" in text
+    assert "struct In16BitsFp16Sums : In16Bits {" in text
     assert "namespace styleforge::sm80 {" in text
     assert NAMESPACE == "styleforge::sm80::"

@@ -9,7 +9,7 @@ import pytest
 from kernels.jit.nvrtc import CompilationError
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.tuned import ENDS
-from kernels.tuning.candidates import candidates
+from kernels.tuning.candidates import FP16_SUMS, candidates
 from kernels.tuning.compiling import Compiler, DoesNotFit, Pool, Request, make, why_not
 
 pytestmark = pytest.mark.slow  # NVRTC takes a second for each
@@ -75,6 +75,19 @@ def test_candidates_compile_or_are_refused_for_a_reason(network, role, compiler,
         assert 0 < row["occupied_bytes"] * row["blocks"] <= 2 * SHARED
     assert made
     assert all(re.match("does not compile: |needs .* of shared memory", why) for why in reasons)
+
+
+def test_a_layer_that_sums_in_fp16_has_the_same_numbers_and_other_code(compiler, description):
+    layer = described(description, "full", "same_small")
+    summed = SAME_SMALL.replace(">", f", {FP16_SUMS}>")
+    plain, other = (
+        make(compiler, Request(traits, layer, ("fp16", "bf16"), SHARED))
+        for traits in (SAME_SMALL, summed)
+    )
+    for key, value in plain.described.items():
+        assert key == "kernels" or other.described[key] == value
+    assert all(summed.partition("<")[0] in name for name in other.kernels)
+    assert len(other.image) > 1.1 * len(plain.image)  # conversions and sums
 
 
 def test_what_does_not_fit_is_told_before_its_kernels_are_compiled(compiler, description):

@@ -19,6 +19,7 @@ from kernels.ops.registry import NETWORK
 from kernels.self_test.network import random_weights
 from kernels.tuning import sweep, tuner
 from kernels.tuning.batch import Case
+from kernels.tuning.candidates import sums_in_fp16
 from kernels.tuning.sweep import Measured, Wanted, Winner
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
@@ -90,6 +91,17 @@ def test_a_role_is_tuned_stored_tested_and_used(device, monkeypatch):
 
     assert tuned.forget(card)
     assert fresh(device).tuning == ""
+
+
+def test_layers_that_sum_in_fp16_store_the_same_to_their_rounding(device, monkeypatch):
+    monkeypatch.setattr(sweep, "CAPABILITIES_OF_FP16_SUMS", [torch.cuda.get_device_capability()])
+    monkeypatch.setattr(sweep, "RUNS", 2)
+    monkeypatch.setattr(sweep, "MORE_RUNS", 2)
+    wanted = Wanted((CASE, Case("full", False)), ("down2", "same", "up1"), (SIZE,), most=10)
+    found, _ = tuner.tune(device, wanted, lambda _: None)
+    assert not [one for one in found.skipped if one.reason.startswith(("stores", "leaves"))]
+    assert sum(sums_in_fp16(one.traits) for one in found.measured) > 3
+    tuned.forget(torch.cuda.get_device_name(device))
 
 
 def test_every_role_of_both_networks_has_candidates_that_store_the_same(device, monkeypatch):
