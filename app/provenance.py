@@ -18,6 +18,7 @@ from app.styles.pack import Style
 from app.version import styleforge_version
 from kernels.network.dispatch import tuning
 from utils.devices import cpu_name
+from utils.files.byte_planes import unpack
 
 
 def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def commit() -> str | None:
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(unpack(path.read_bytes())).hexdigest()
 
 
 def _driver() -> str | None:

@@ -10,6 +10,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,6 +27,7 @@ from models.network_config import (
 )
 from models.safe_load import UnsafeFileError, is_dict, is_weight, load_tensors
 from utils.files.atomic import atomic_write
+from utils.files.byte_planes import MAGIC, unpack
 from utils.files.regular import open_regular
 from utils.text import printable
 
@@ -87,7 +89,8 @@ def load_checkpoint(path: Path | str) -> State:
 
     Args:
         path: A regular file: safetensors or PyTorch, of the zip or the older format, in either
-            published layout, with or without wrapper dicts around the state dict.
+            published layout, with or without wrapper dicts around the state dict; or such a file
+            as a wheel packs it.
 
     Returns:
         The state dict under our keys, complete and finite: float32, contiguous, on the CPU.
@@ -141,6 +144,10 @@ def _read(name: str, file: BinaryIO) -> Any:
     """Deserialize a file of any supported format; CheckpointError if it is no checkpoint."""
     head = file.read(512)
     file.seek(0)
+    if head.startswith(MAGIC):
+        file = BytesIO(unpack(file.read()))
+        head = file.read(512)
+        file.seek(0)
     if not head:
         raise CheckpointError(f"'{name}' is empty")
     if head.startswith(b"PK"):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from arrange import CHECKOUT, IMAGES, PACKAGE, arrange, copy_texts
+from packing import pack_styles
 from platforms import ANY, choose, copy_images, tag
 from setuptools import build_meta
 
@@ -63,6 +64,7 @@ def build(
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder)
         arrange(target, moved)
+        pack_styles(target / PACKAGE / "assets" / "styles")
         copy_images(platform, IMAGES, target / PACKAGE / IMAGES.relative_to(CHECKOUT))
         script = {} if platform == ANY else {"setup.py": SETUP.format(tag=tag(platform))}
         _write({**project, **script}, target)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.errors import StyleForgeError
 from utils.files import toml
+from utils.files.byte_planes import unpack
 from utils.files.regular import check_regular, read_regular
 from utils.text import printable
 
@@ -134,7 +135,9 @@ def check_weights(style: Style, *, lite: bool = False) -> None:
     from models.checkpoints import MAX_BYTES
 
     path, sha256 = (style.lite, style.lite_sha256) if lite else (style.weights, style.sha256)
-    if path and sha256 and hashlib.sha256(read_regular(path, MAX_BYTES)).hexdigest() != sha256:
+    if not path or not sha256:
+        return
+    if hashlib.sha256(unpack(read_regular(path, MAX_BYTES))).hexdigest() != sha256:
         raise StyleError(
             f"'{path.name}' of the style '{style.title}' is not the file "
             "its style.toml describes (the sha256 differs)"
