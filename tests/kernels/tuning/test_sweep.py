@@ -97,7 +97,7 @@ def swept(monkeypatch, description, progress) -> Callable[..., Sweep]:
         monkeypatch.setattr(sweep, "local_bytes", lambda made, *_: 8 * made.traits.endswith("4>"))
         monkeypatch.setattr(sweep, "network_with", network_with)
         monkeypatch.setattr(sweep, "LayerPlan", plan)
-        monkeypatch.setattr(sweep, "difference", lambda ours, _: "")
+        monkeypatch.setattr(sweep, "difference", lambda *_, **__: "")
         monkeypatch.setattr(
             sweep, "time_both", lambda ours, *_: Times(clock(ours.layers), 1.0, 0.0)
         )
@@ -191,7 +191,7 @@ def test_the_compiler_is_not_waited_for_when_time_is_over(swept, monkeypatch):
 def test_a_candidate_that_stores_other_values_is_skipped(swept, monkeypatch):
     made = swept(lambda _: None, lambda _: 0.5)
     monkeypatch.setattr(
-        sweep, "difference", lambda ours, _: "stores other values of y" * ("4, 2>" in ours.layers)
+        sweep, "difference", lambda ours, _, **__: "stores other values of y" * ("4, 2>" in ours.layers)
     )
     found = made.run(Wanted((CASE,), ("first",), SIZES))
     wrong = [one for one in found.skipped if one.reason == "stores other values of y"]
