@@ -191,7 +191,9 @@ def test_the_compiler_is_not_waited_for_when_time_is_over(swept, monkeypatch):
 def test_a_candidate_that_stores_other_values_is_skipped(swept, monkeypatch):
     made = swept(lambda _: None, lambda _: 0.5)
     monkeypatch.setattr(
-        sweep, "difference", lambda ours, _, **__: "stores other values of y" * ("4, 2>" in ours.layers)
+        sweep,
+        "difference",
+        lambda ours, _, **__: "stores other values of y" * ("4, 2>" in ours.layers),
     )
     found = made.run(Wanted((CASE,), ("first",), SIZES))
     wrong = [one for one in found.skipped if one.reason == "stores other values of y"]
