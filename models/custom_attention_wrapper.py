@@ -61,7 +61,8 @@ class CustomMultiheadAttention(nn.Module):
 
     def _heads(self, tokens: Tensor) -> Tensor:
         """[N, T, embed_dim] to [N, num_heads, T, embed_dim / num_heads]."""
-        return tokens.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        count, length, _ = tokens.shape
+        return tokens.reshape(count, length, self.num_heads, -1).transpose(1, 2)
 
 
 class FusedFFNWrapper(nn.Module):

@@ -42,7 +42,7 @@ class AdaIN(nn.Module):
     def __init__(self, features: int, code_dim: int) -> None:
         super().__init__()
         self.affine = nn.Linear(code_dim, 2 * features)
-        nn.init.normal_(self.affine.weight, std=0.02)
+        nn.init.normal_(self.affine.weight, std=0.5 * code_dim**-0.5)
         nn.init.zeros_(self.affine.bias)
 
     def forward(self, x: Tensor, code: Tensor) -> Tensor:
@@ -70,7 +70,8 @@ class PlainAttention(nn.MultiheadAttention):
     """PyTorch's multi-head attention, called as CustomMultiheadAttention is."""
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:
-        super().__init__(embed_dim, num_heads, batch_first=True)
+        # PyTorch: its parameters have no annotations.
+        super().__init__(embed_dim, num_heads, batch_first=True)  # pyright: ignore[reportUnknownMemberType]
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Let every token of `x` attend to all tokens of `context`, or of `x`."""
@@ -143,6 +144,6 @@ def mean_tokens(tokens: Tensor, size: tuple[int, int], stride: int) -> Tensor:
     Returns:
         [N, ceil(rows / stride) * ceil(columns / stride), C].
     """
-    planes = tokens.transpose(1, 2).unflatten(2, size)
+    planes = tokens.transpose(1, 2).reshape(len(tokens), -1, *size)
     pooled = F.avg_pool2d(planes, stride, ceil_mode=True, count_include_pad=False)
     return pooled.flatten(2).transpose(1, 2)

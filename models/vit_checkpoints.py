@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from models.checkpoints import CheckpointError
+from models.safe_load import is_dict
 from models.vit_config import VitConfig, variant_name, vit_config
 from models.vit_style_transfer import StyleForgeTransformer
 from utils.files.atomic import atomic_write
@@ -180,8 +181,8 @@ def _metadata(name: str, data: bytes) -> dict[str, str]:
         header = json.loads(data[8 : 8 + length])
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"'{name}' is a damaged safetensors file") from error
-    texts = header.get("__metadata__", {}) if isinstance(header, dict) else {}
-    found = {str(key): str(text) for key, text in texts.items()} if isinstance(texts, dict) else {}
+    texts = header.get("__metadata__") if is_dict(header) else None
+    found = {str(key): str(text) for key, text in texts.items()} if is_dict(texts) else {}
     if found.get("format") != FORMAT:
         raise CheckpointError(f"'{name}' is not an any-style network")
     return found
@@ -195,8 +196,12 @@ def _check_shapes(name: str, config: VitConfig, stored: Mapping[str, Tensor]) ->
     for key, value in stored.items():
         if key.endswith(SCALE):
             weight = stored.get(key.removesuffix(SCALE))
-            fits = weight is not None and weight.dtype == torch.int8
-            fits = fits and value.dtype == torch.float32 and value.shape == weight.shape[:1]
+            fits = (
+                weight is not None
+                and weight.dtype == torch.int8
+                and value.dtype == torch.float32
+                and value.shape == weight.shape[:1]
+            )
         else:
             known = value.dtype == torch.float16 or key + SCALE in stored
             fits = known and expected.get(key) == value.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, cast
 
 from models.safe_load import is_dict
 
@@ -100,11 +100,12 @@ def vit_config(values: object) -> VitConfig:
     """
     if not is_dict(values) or set(values) != {field.name for field in fields(VitConfig)}:
         raise ValueError("these are not the dimensions of an any-style network")
-    widths = values["widths"]
-    numbers = [value for name, value in values.items() if name != "widths"]
-    if not isinstance(widths, list) or not all(type(n) is int for n in (*numbers, *widths)):
+    numbers: dict[str, Any] = dict(values)
+    widths: object = numbers.pop("widths")
+    listed = cast(list[object], widths) if isinstance(widths, list) else [None]
+    if not all(type(number) is int for number in (*numbers.values(), *listed)):
         raise ValueError("the dimensions of an any-style network are whole numbers")
-    return VitConfig(**{**values, "widths": tuple(widths)})
+    return VitConfig(**numbers, widths=cast(tuple[int, int, int], tuple(listed)))
 
 
 def variant_name(config: VitConfig) -> str:

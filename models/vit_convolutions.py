@@ -60,6 +60,9 @@ class Stem(nn.Module):
         self.conv2 = ConvLayer(full, half, 3, stride=2)
         self.conv3 = ConvLayer(half, quarter, 3, stride=2)
         self.conv4 = ConvLayer(quarter, config.embed_dim, 3, stride=2)
+        if not normed:  # without norms, PyTorch's own initial weights nearly lose the picture
+            for conv in (self.conv1, self.conv2, self.conv3, self.conv4):
+                keep_variance(conv.conv2d)
         self.norms = nn.ModuleList(PlaneNorm(width) for width in config.widths if normed)
         self.position = nn.Conv2d(
             config.embed_dim,
@@ -88,6 +91,14 @@ class Stem(nn.Module):
 
     def _activate(self, x: Tensor, number: int) -> Tensor:
         return F.relu(self.norms[number](x)) if len(self.norms) else F.gelu(x)
+
+
+def keep_variance(layer: nn.Conv2d | nn.Linear) -> None:
+    """Draw weights that keep the variance of a signal through a rectifier (He et al. 2015,
+    arXiv:1502.01852), and set biases to 0."""
+    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
 
 
 class Decoder(nn.Module):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from models.optimized_blocks import EPS, AdaIN, TransformerBlock
 from models.vit_config import PATCH, VIT_VARIANTS, VitConfig
-from models.vit_convolutions import Decoder, Stem
+from models.vit_convolutions import Decoder, Stem, keep_variance
 
 MIN_SIDE = 16  # pixels; of less, reflection padding is wider than the rows of tokens
 
@@ -32,6 +32,8 @@ class StyleEncoder(nn.Module):
         self.blocks = _blocks(config, config.style_blocks, fused=fused)
         self.hidden = nn.Linear(2 * len(config.taps) * config.embed_dim, 2 * config.code_dim)
         self.code = nn.Linear(2 * config.code_dim, config.code_dim)
+        for layer in (self.hidden, self.code):
+            keep_variance(layer)
 
     def forward(self, picture: Tensor, key_stride: int | None = None) -> Tensor:
         """Encode [N, 3, H, W], H and W multiples of 8, as [N, code_dim]."""
@@ -130,7 +132,7 @@ class StyleForgeTransformer(nn.Module):
         stride = key_stride or self.config.key_stride(*size)
         for inject, block in zip(self.injections, self.blocks, strict=True):
             tokens = block(inject(tokens, code), size, stride)
-        planes = tokens.transpose(1, 2).unflatten(2, size)
+        planes = tokens.transpose(1, 2).reshape(len(tokens), -1, *size)
         return self.decoder(planes, stem, code)[..., :height, :width]
 
 

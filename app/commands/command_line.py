@@ -18,8 +18,8 @@ def command_line(name: str, args: argparse.Namespace, not_recorded: Collection[s
     """
     words = ["styleforge", name]
     for argument, value in vars(args).items():
-        default = args.parser.get_default(argument)
-        if argument in not_recorded or value is None or value == default:
+        empty = value is None or value == []  # as of the window's options
+        if argument in not_recorded or empty or value == args.parser.get_default(argument):
             continue
         words.append(f"--{argument.replace('_', '-')}")
         if isinstance(value, Path):

@@ -17,6 +17,7 @@ BRIGHTNESS = 20.0  # largest change, of 255
 FLAT = 18.0  # local standard deviation, of 255, from which an area is not flat
 NEIGHBORS = 11  # side of the window of the local deviation, in pixels
 GRAINS = (3, 8)  # pixels across: the two bands of the texture noise
+KEPT = 0.86  # of the deviation of white noise, by a bicubic enlargement
 
 
 def jitter_colors(pictures: Tensor, share: float, generator: torch.Generator) -> Tensor:
@@ -76,9 +77,8 @@ def add_texture(
     for grain, weight in zip(GRAINS, (draw[1], 1 - draw[1]), strict=True):
         size = (height // grain + 2, width // grain + 2)
         grains = torch.randn(count, 1, *size, generator=generator, device=pictures.device)
-        # Enlarged by bicubic interpolation, which keeps about 0.6 of the deviation.
         band = F.interpolate(grains, (height, width), mode="bicubic", align_corners=False)
-        noise += weight * band / 0.6
+        noise += weight * band / KEPT
     strength = deviation * draw[2] * (draw[0] < share)
     return (pictures + strength * flatness(pictures) * noise).clamp_(0, 255)
 

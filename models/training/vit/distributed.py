@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.distributed_c10d import get_node_local_rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +41,20 @@ class Team:
             return
         gradients = [weight.grad for weight in parameters if weight.grad is not None]
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        dist.all_reduce(flat)
+        _sum(flat)
         flat /= self.size
-        parts = flat.split([gradient.numel() for gradient in gradients])
-        for gradient, part in zip(gradients, parts, strict=True):
+        first = 0
+        for gradient in gradients:
+            part = flat[first : first + gradient.numel()]
             gradient.copy_(part.view_as(gradient))
+            first += gradient.numel()
 
     def average(self, values: Tensor) -> Tensor:
         """The mean of a tensor over the processes."""
         if self.size == 1:
             return values
         total = values.clone()
-        dist.all_reduce(total)
+        _sum(total)
         return total / self.size
 
     def agree(self, elapsed: float, stop: bool) -> tuple[float, bool]:
@@ -68,17 +71,17 @@ class Team:
             return elapsed, stop
         told = [elapsed if self.leads else 0.0, float(stop)]
         both = torch.tensor(told, dtype=torch.float64, device=self.device)
-        dist.all_reduce(both)
+        _sum(both)
         return float(both[0]), float(both[1]) > 0
 
     def wait(self) -> None:
         """Wait until every process has come here."""
         if self.size > 1:
-            dist.barrier()
+            dist.barrier()  # pyright: ignore[reportUnknownMemberType]
 
 
 @contextmanager
-def team(device: torch.device) -> Iterator[Team]:
+def team(device: torch.device) -> Generator[Team]:
     """Join the processes that torchrun started, or be a team of one.
 
     Args:
@@ -89,10 +92,16 @@ def team(device: torch.device) -> Iterator[Team]:
         yield Team(0, 1, device)
         return
     if device.type == "cuda":
-        device = torch.device("cuda", dist.get_node_local_rank())
+        device = torch.device("cuda", get_node_local_rank())
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield Team(dist.get_rank(), dist.get_world_size(), device)
     finally:
         dist.destroy_process_group()
+
+
+def _sum(values: Tensor) -> None:
+    """Replace a tensor by its sum over the processes."""
+    # PyTorch: annotated in part.
+    dist.all_reduce(values)  # pyright: ignore[reportUnknownMemberType]

@@ -134,19 +134,20 @@ class VitRun:
         config, step = self.config, self.iteration
         photographs = inside(batch.clean)
         frames = inside(batch.content)
-        styles, later = batch.style, None
+        later = None
         some = config.disturbed
         if some:
             moved = step % 2 == 1
             seed = config.seed + SEEDS * self.team.rank
             later = disturb(batch.content[:some], seed, step, moved=moved)
             frames = torch.cat((frames, later.frames))
-            styles = torch.cat((styles, styles[:some]))
         frames = frames.contiguous(memory_format=torch.channels_last)
         enabled = config.precision == "bf16"
         with torch.autocast(self.team.device.type, torch.bfloat16, enabled=enabled):
-            painted = self.network(frames, styles, config.key_stride(step))
-            painted = projected_clamp(painted.float())
+            stride = config.key_stride(step)
+            codes = self.network.encode_style(batch.style, stride)
+            codes = torch.cat((codes, codes[:some]))
+            painted = projected_clamp(self.network.stylize(frames, codes, stride).float())
             result = painted[: config.batch_size]
             terms = self._objective(result, photographs, batch.style)
         stability = terms.total.new_zeros(())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 from models.training.checkpoint import save_run
@@ -21,7 +21,7 @@ def train_vit(
     checkpoint_interval: int = 1000,
     stage_seconds: float = math.inf,
     stop: Callable[[], bool] = lambda: False,
-) -> Iterator[VitLosses]:
+) -> Generator[VitLosses]:
     """Train to the end of the run or of a stage, or until `stop`; then a checkpoint is written.
 
     Every process of the team has to call this, and they end together. The first writes.
