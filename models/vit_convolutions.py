@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.layers import ConvLayer, UpsampleConvLayer
+from models.layers import ConvLayer
 from models.optimized_blocks import AdaIN, normalize
 from models.vit_config import VitConfig
 
@@ -93,6 +93,35 @@ class Stem(nn.Module):
         return F.relu(self.norms[number](x)) if len(self.norms) else F.gelu(x)
 
 
+class EnlargingConv(ConvLayer):
+    """A bilinear enlargement by two, then a ConvLayer.
+
+    With a nearest-neighbor enlargement, what is painted depends on where edges fall between the
+    repeated pixels: lattices of 2, 4 and 8 pixels, which flicker where the camera moves.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply the layer: [N, in_channels, H, W] to [N, out_channels, 2 H, 2 W]."""
+        return super().forward(enlarge(x))
+
+
+def enlarge(x: Tensor) -> Tensor:
+    """Enlarge planes by two, bilinearly.
+
+    It is `F.interpolate` with mode="bilinear", as repeated pixels and two averages over 2x2: the
+    backward pass of those needs no atomic sums, which are slow in bfloat16 and of no fixed order.
+
+    Args:
+        x: [N, C, H, W], floating.
+
+    Returns:
+        [N, C, 2 H, 2 W].
+    """
+    repeated = F.interpolate(x, scale_factor=2, mode="nearest")
+    padded = F.pad(repeated, (1, 1, 1, 1), mode="reflect")  # repeats the border: it comes in pairs
+    return F.avg_pool2d(F.avg_pool2d(padded, 2, stride=1), 2, stride=1)
+
+
 def keep_variance(layer: nn.Conv2d | nn.Linear) -> None:
     """Draw weights that keep the variance of a signal through a rectifier (He et al. 2015,
     arXiv:1502.01852), and set biases to 0."""
@@ -102,7 +131,7 @@ def keep_variance(layer: nn.Conv2d | nn.Linear) -> None:
 
 
 class Decoder(nn.Module):
-    """Tokens to pictures: three enlargements, each with a convolution, and no transposed one.
+    """Tokens to pictures: three bilinear enlargements, each followed by a convolution.
 
     Every norm is an instance norm whose scale and shift come from the style code.
 
@@ -114,17 +143,17 @@ class Decoder(nn.Module):
         super().__init__()
         full, half, quarter = config.widths
         code = config.code_dim
-        self.deconv1 = UpsampleConvLayer(config.embed_dim, quarter, 3, upsample=2)
+        self.deconv1 = EnlargingConv(config.embed_dim, quarter, 3)
         self.skip1 = nn.Conv2d(quarter, quarter, 1)
         self.norm1 = AdaIN(quarter, code)
         self.res_conv1 = ConvLayer(quarter, quarter, 3)
         self.res_norm1 = AdaIN(quarter, code)
         self.res_conv2 = ConvLayer(quarter, quarter, 3)
         self.res_norm2 = AdaIN(quarter, code)
-        self.deconv2 = UpsampleConvLayer(quarter, half, 3, upsample=2)
+        self.deconv2 = EnlargingConv(quarter, half, 3)
         self.skip2 = nn.Conv2d(half, half, 1)
         self.norm2 = AdaIN(half, code)
-        self.deconv3 = UpsampleConvLayer(half, full, 3, upsample=2)
+        self.deconv3 = EnlargingConv(half, full, 3)
         self.norm3 = AdaIN(full, code)
         self.conv_out = ConvLayer(full, 3, END_KERNEL)
 
