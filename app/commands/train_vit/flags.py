@@ -131,9 +131,9 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
     machine.add_argument(
         "--checkpoint-interval",
         type=int,
-        default=1000,
+        default=5000,
         metavar="N",
-        help="steps between checkpoints (default: 1000)",
+        help="steps between checkpoints (default: 5000)",
     )
     machine.add_argument(
         "--storage",

@@ -94,7 +94,9 @@ def team(device: torch.device) -> Generator[Team]:
     if device.type == "cuda":
         device = torch.device("cuda", get_node_local_rank())
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        dist.init_process_group("nccl", device_id=device)
+    else:
+        dist.init_process_group("gloo")
     try:
         yield Team(dist.get_rank(), dist.get_world_size(), device)
     finally:

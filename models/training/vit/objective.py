@@ -92,12 +92,15 @@ def normalized(features: Tensor) -> Tensor:
 def statistics(features: Mapping[str, Tensor]) -> dict[str, Statistics]:
     """The Gram matrices [B, C, C], means [B, C] and deviations [B, C] of the layers in STYLE.
 
-    Means and deviations are of features that were divided by nothing, in float32.
+    They are in float32. The diagonal of a Gram matrix is the mean square of each channel, so that
+    deviations need no pass over the features, which are the largest tensors of a step.
     """
     found: dict[str, Statistics] = {}
     for name in STYLE:
-        variance, mean = torch.var_mean(features[name].float(), (2, 3), correction=0)
-        found[name] = gram(features[name]), mean, (variance + EPS).sqrt()
+        matrix = gram(features[name])
+        mean = features[name].mean((2, 3), dtype=torch.float32)
+        variance = matrix.diagonal(dim1=1, dim2=2) - mean.square()
+        found[name] = matrix, mean, (variance.clamp_min(0) + EPS).sqrt()
     return found
 
 

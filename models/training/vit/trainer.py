@@ -18,7 +18,7 @@ def train_vit(
     run: VitRun,
     checkpoint: Path,
     *,
-    checkpoint_interval: int = 1000,
+    checkpoint_interval: int = 5000,
     stage_seconds: float = math.inf,
     stop: Callable[[], bool] = lambda: False,
 ) -> Generator[VitLosses]:

@@ -40,6 +40,15 @@ def test_the_content_loss_does_not_ask_for_the_contrast_of_features(
     assert float((found - wanted).square().mean()) < 1e-4 * float(wanted.square().mean())
 
 
+def test_the_statistics_are_gram_matrices_means_and_deviations(features: Vgg19Features) -> None:
+    given = features(planes(0))
+    for name, (matrix, mean, deviation) in statistics(given).items():
+        flat = given[name].flatten(2)
+        torch.testing.assert_close(matrix, flat @ flat.transpose(1, 2) / flat.shape[2])
+        torch.testing.assert_close(mean, flat.mean(2))
+        torch.testing.assert_close(deviation, flat.std(2, correction=0), atol=0.01, rtol=1e-3)
+
+
 def test_pairs_do_not_share_their_styles(features: Vgg19Features) -> None:
     result, styles = planes(0), planes(20)
     objective = VitObjective(TINY, features)
