@@ -28,6 +28,7 @@ from models.training.vit.held_out import HeldOut, read_held_out
 from models.training.vit.run import VitLosses, VitRun
 from models.training.vit.sampling import Sampler
 from models.training.vit.trainer import train_vit
+from models.training.vit.validation import held_out_losses
 from models.vit_checkpoints import load_vit, save_vit
 from models.vit_config import VIT_VARIANTS
 from utils.devices import resolve, title
@@ -72,8 +73,8 @@ def _run(args: argparse.Namespace, members: Team) -> int:
     _check(args, output, checkpoint)
     config = _config(args, members.device)
     held = HeldOut() if args.held_out is None else read_held_out(args.held_out)
-    photographs = _pictures(args.photos, held.photographs, members, "photographs")
-    paintings = _pictures(args.paintings, held.paintings, members, "paintings")
+    photographs, judged_photographs = _pictures(args.photos, held.photographs, members)
+    paintings, judged_paintings = _pictures(args.paintings, held.paintings, members)
     features = load_vgg(args.vgg, args.vgg_input)
     weights = None
     if args.init is not None:
@@ -117,6 +118,13 @@ def _run(args: argparse.Namespace, members: Team) -> int:
             stopped = stop.is_set()
         if members.leads:
             facts = _facts(args, training, len(photographs), len(paintings))
+            if judged_photographs is not None and judged_paintings is not None:
+                judged = held_out_losses(
+                    training, features, judged_photographs.pixels, judged_paintings.pixels
+                )
+                said = {name: f"{loss:.4g}" for name, loss in judged._asdict().items()}
+                facts |= {f"held_out_{name}": loss for name, loss in said.items()}
+                _say(members, f"Held out: content {said['content']}, style {said['style']}")
             save_vit(output, config.network, training.mean_weights(), facts, args.storage)
         state = "Finished" if training.finished else "To be resumed"
         _say(members, f"{state} after {training.iteration} steps; written to {output}")
@@ -149,14 +157,21 @@ def _config(args: argparse.Namespace, device: torch.device) -> VitTrainingConfig
     return VitTrainingConfig(**asked, network=VIT_VARIANTS[args.variant])
 
 
-def _pictures(folder: Path, left_out: Sequence[str], members: Team, what: str) -> Photographs:
-    """Decode the pictures of a folder; names to leave out need not be there."""
+def _pictures(
+    folder: Path, left_out: Sequence[str], members: Team
+) -> tuple[Photographs, Photographs | None]:
+    """Decode the pictures of a folder to train on, and those to judge by, if there are any.
+
+    Names to leave out need not be there.
+    """
     known = {path.name for path in folder.rglob("*")} if folder.is_dir() else set[str]()
     paths = find_photographs(folder, [name for name in left_out if name in known])
     found = load_photographs(paths, STORED, MOST_PICTURES)
     if found.skipped:
-        _say(members, f"Skipped {len(found.skipped)} {what}: {'; '.join(found.skipped[:5])}")
-    return found
+        shown = printable(folder.name)
+        _say(members, f"Skipped {len(found.skipped)} in {shown}: {'; '.join(found.skipped[:5])}")
+    kept = sorted(set(find_photographs(folder)) - set(paths))
+    return found, load_photographs(kept, STORED, MOST_PICTURES) if kept else None
 
 
 def _lock(held: ExitStack, checkpoint: Path) -> None:

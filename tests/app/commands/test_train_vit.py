@@ -76,7 +76,11 @@ def test_held_out_pictures_are_not_trained_on(flags, tmp_path, capsys):
     held = tmp_path / "held.toml"
     held.write_text('photographs = ["0001.png", "absent.png"]\npaintings = ["0000.png"]', "utf-8")
     assert main([*flags, "--steps", "1", "--held-out", str(held)]) == 0
-    assert "3 photographs, 3 paintings" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "3 photographs, 3 paintings" in out
+    assert "Held out: content " in out
+    said = load_vit(tmp_path / "out.safetensors").metadata
+    assert min(float(said["held_out_content"]), float(said["held_out_style"])) > 0
 
 
 def test_a_run_begins_from_written_weights(flags, tmp_path):
