@@ -13,7 +13,7 @@ import torch
 
 from models.training.checkpoint import resume_run, save_run
 from models.training.errors import TrainingError
-from models.training.features import Vgg19Features
+from models.training.features import Vgg19Features, load_vgg
 from models.training.vit.config import WARM_UP, VitTrainingConfig
 from models.training.vit.run import VitRun
 from models.training.vit.trainer import train_vit
@@ -78,6 +78,28 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
     for _ in train_vit(whole, tmp_path / "whole.pt"):
         pass
     assert equal(whole, other)
+
+
+@pytest.mark.slow
+def test_a_process_killed_at_any_moment_goes_on_bit_equal(vgg_file: Path, tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "tests.models.training.vit.processes", "victim")
+    with subprocess.Popen(
+        [*command, str(vgg_file), str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for _ in range(5):
+            assert process.stdout.readline().strip()
+        process.kill()
+    features = load_vgg(vgg_file)
+    resumed, whole = (tiny_run(features, longer(1000)) for _ in range(2))
+    resume_run(tmp_path / "run.pt", resumed)
+    assert resumed.iteration >= 5
+    steps = resumed.iteration + 3
+    for run in (resumed, whole):
+        for _ in train_vit(run, tmp_path / "run.pt", stop=lambda run=run: run.iteration >= steps):
+            pass
+    assert resumed.iteration == whole.iteration == steps
+    assert equal(whole, resumed)
 
 
 def test_a_stage_ends_by_the_clock_with_a_checkpoint(
@@ -185,8 +207,8 @@ def test_two_processes_hold_the_same_weights(vgg_file: Path, tmp_path: Path) -> 
     subprocess.run(
         [
             *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
-            *("--nproc-per-node", "2", "-m", "tests.models.training.vit.two_processes"),
-            *(str(vgg_file), str(tmp_path)),
+            *("--nproc-per-node", "2", "-m", "tests.models.training.vit.processes"),
+            *("member", str(vgg_file), str(tmp_path)),
         ],
         cwd=ROOT,
         check=True,

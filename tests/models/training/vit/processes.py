@@ -1,4 +1,4 @@
-"""One of the processes of test_two_processes_hold_the_same_weights, started by torchrun."""
+"""Processes that tests start: one of a team under torchrun, and one to be killed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from models.training.vit.trainer import train_vit
 from tests.models.training.vit.conftest import CPU, longer, tiny_run
 
 
-def main(vgg: Path, folder: Path) -> None:
+def member(vgg: Path, folder: Path) -> None:
     """Train 4 steps and write what this process holds then."""
-    torch.set_num_threads(1)
     with team(CPU) as members:
         run = tiny_run(load_vgg(vgg), longer(4, lr=0.01), members)
         losses = [each.loss for each in train_vit(run, folder / "run.pt")]
@@ -28,5 +27,14 @@ def main(vgg: Path, folder: Path) -> None:
         torch.save(held, folder / f"rank{members.rank}.pt")
 
 
+def victim(vgg: Path, folder: Path) -> None:
+    """Train with a checkpoint after every step, and print a line after each."""
+    run = tiny_run(load_vgg(vgg), longer(1000))
+    for losses in train_vit(run, folder / "run.pt", checkpoint_interval=1):
+        sys.stdout.write(f"{losses.iteration}\n")
+        sys.stdout.flush()
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    torch.set_num_threads(1)
+    {"member": member, "victim": victim}[sys.argv[1]](Path(sys.argv[2]), Path(sys.argv[3]))
