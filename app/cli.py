@@ -25,6 +25,8 @@ COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
+    "train-vit": "train the network that takes any picture as style",
+    "vit-sheet": "show what an any-style network paints, on one sheet",
     "quality": "measure the quality of styles on photographs",
     "styles": "list, add and remove styles",
     "tune": "find the fastest kernels for this machine's NVIDIA card",

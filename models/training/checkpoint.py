@@ -11,20 +11,45 @@ import os
 import shutil
 import zipfile
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import torch
 
 from models.safe_load import is_dict, load_tensors
 from models.training.errors import TrainingError
-from models.training.run import Run
 from utils.text import printable
 
-FORMAT = "styleforge-training-1"
 PATH = 1000  # characters of a full path in a message
 
 
-def save_run(path: Path, run: Run) -> None:
+class SavedRun(Protocol):
+    """What is saved and resumed: models.training.run.Run is one."""
+
+    @property
+    def checkpoint_format(self) -> str:
+        """The name of the format, which tells one kind of run from another."""
+        ...
+
+    @property
+    def iteration(self) -> int:
+        """Steps taken."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Copy the state: tensors, numbers, text and containers only."""
+        ...
+
+    def differences(self, state: dict[str, Any]) -> list[str]:
+        """List the settings of a state that differ from this run's, as phrases."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state; LookupError, ValueError, TypeError, AttributeError,
+        RuntimeError or OverflowError if it is invalid."""
+        ...
+
+
+def save_run(path: Path, run: SavedRun) -> None:
     """Write a checkpoint atomically, keeping the file that was there as the previous checkpoint.
 
     For one process at a time: temporary names are fixed, so that leftovers of a killed process
@@ -39,7 +64,7 @@ def save_run(path: Path, run: Run) -> None:
     """
     # Through memory: on a full disk, PyTorch's own writer fails without the reason.
     buffer = io.BytesIO()
-    torch.save({"format": FORMAT, **run.state()}, buffer)
+    torch.save({"format": run.checkpoint_format, **run.state()}, buffer)
     fresh = _temporary(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +85,7 @@ def save_run(path: Path, run: Run) -> None:
         ) from exc
 
 
-def resume_run(path: Path, run: Run) -> str:
+def resume_run(path: Path, run: SavedRun) -> str:
     """Restore the state of a run from its checkpoint.
 
     Args:
@@ -139,8 +164,8 @@ class _DamagedError(TrainingError):
     """The file cannot be read as a checkpoint; the previous one may be readable."""
 
 
-def _resume(path: Path, run: Run) -> None:
-    state, shown = _read(path), printable(str(path), PATH)
+def _resume(path: Path, run: SavedRun) -> None:
+    state, shown = _read(path, run.checkpoint_format), printable(str(path), PATH)
     try:
         differences = run.differences(state)
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as exc:
@@ -156,7 +181,7 @@ def _resume(path: Path, run: Run) -> None:
         raise _DamagedError(f"'{shown}' is a damaged training checkpoint") from exc
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, expected: str) -> dict[str, Any]:
     shown = printable(str(path), PATH)
     try:
         with path.open("rb") as file:
@@ -165,7 +190,7 @@ def _read(path: Path) -> dict[str, Any]:
             state = load_tensors(file)
     except (OSError, ValueError) as exc:
         raise _DamagedError(f"'{shown}' is not a training checkpoint, or is damaged") from exc
-    if not is_dict(state) or state.get("format") != FORMAT:
+    if not is_dict(state) or state.get("format") != expected:
         raise _DamagedError(f"'{shown}' is not a training checkpoint")
     return state
 

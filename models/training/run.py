@@ -78,6 +78,8 @@ class Run:
         network: The network in training.
     """
 
+    checkpoint_format = "styleforge-training-1"
+
     def __init__(
         self,
         config: TrainingConfig,

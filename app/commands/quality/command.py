@@ -13,7 +13,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.commands.quality.contact_sheet import save_sheet
+from app.commands.contact_sheet import save_sheet
 from app.commands.quality.flags import DEFAULT_PRECISIONS, PHOTOGRAPHS, SCENE
 from app.commands.quality.flags import add_parser as add_parser
 from app.commands.quality.inputs import (

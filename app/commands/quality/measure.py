@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from app.commands.quality.contact_sheet import Pixels
+from app.commands.contact_sheet import Pixels
 from app.commands.quality.inputs import Photograph, StyleUnderTest
 from models.evaluation import flicker
 from models.evaluation.image_metrics import border, clipped, to_pixels, to_tensor

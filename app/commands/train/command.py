@@ -14,10 +14,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from app.commands.stop_signal import interrupt_on_stdin, stop_requested
 from app.commands.train.flags import add_flags
 from app.commands.train.output import Output, output_from_args, save_weights, training_metadata
+from app.commands.train.preview_image import PreviewImage
 from app.commands.train.reporters import Reporter, make_reporter
-from app.commands.train.stop_signal import PreviewImage, interrupt_on_stdin, stop_requested
 from app.errors import StyleForgeError
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config

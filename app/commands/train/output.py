@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from statistics import fmean
 
 import torch
 
+from app.commands.command_line import command_line
 from models.checkpoints import CheckpointError, load_checkpoint, save_checkpoint
 from models.training.checkpoint import clear_leftovers, forget_run
 from models.training.errors import TrainingError
@@ -159,33 +159,11 @@ def training_metadata(
         "seconds": round(training.seconds, 1),
         "device": title(training.device),
         "torch": torch.__version__,
-        "command": _command(args),
+        "command": command_line("train", args, NOT_RECORDED),
     }
     if args.init:
         facts |= {"init": args.init.name, "init_share": args.init_share}
     return facts
-
-
-def _command(args: argparse.Namespace) -> str:
-    """Return the command line that trains this style again, without folders, for privacy."""
-    words = ["styleforge", "train"]
-    for name, value in vars(args).items():
-        if name in NOT_RECORDED or value is None or value == args.parser.get_default(name):
-            continue
-        words.append(f"--{name.replace('_', '-')}")
-        if isinstance(value, Path):
-            words.append(_short_path(value))
-        elif isinstance(value, tuple):
-            words.append(",".join(f"{part:g}" for part in value))
-        elif value is not True:
-            words.append(str(value))
-    return shlex.join(words)
-
-
-def _short_path(path: Path) -> str:
-    """Return the file name; for the weights of a pack, also the pack's name."""
-    in_pack = (path.parent / "style.toml").is_file()
-    return f"{path.parent.name}/{path.name}" if in_pack else path.name
 
 
 def save_weights(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.fuzz.case import Target
 from tests.fuzz.targets.addresses import Addresses
+from tests.fuzz.targets.any_style import AnyStyleFiles
 from tests.fuzz.targets.checkpoints import Checkpoints
 from tests.fuzz.targets.drops import Drops
 from tests.fuzz.targets.films import Films
@@ -22,6 +23,7 @@ from tests.fuzz.targets.vgg import VggFiles
 
 TARGETS: tuple[Target, ...] = (
     Checkpoints(),
+    AnyStyleFiles(),
     VggFiles(),
     StylePacks(),
     PictureFiles(),

@@ -97,7 +97,7 @@ def hostile_file(rng: Random, state: dict[str, Any], files: Sequence[bytes]) -> 
         return damaged_zip(rng, rng.choice(archives))
     if act < 0.5:
         headed = [data for data in files if data[8:9] == b"{"]
-        return _with_odd_header(rng, rng.choice(headed))
+        return with_odd_header(rng, rng.choice(headed))
     if act < 0.6:
         return _with_code(rng, state)
     return _written(_odd(rng, state), rng)
@@ -185,7 +185,7 @@ def _odd_value(rng: Random, value: Any) -> Any:
     return rng.choice(makers)()
 
 
-def _with_odd_header(rng: Random, data: bytes) -> bytes:
+def with_odd_header(rng: Random, data: bytes) -> bytes:
     """A safetensors file with its JSON header altered and its length right, mostly."""
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])

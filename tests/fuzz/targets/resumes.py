@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.training.checkpoint import FORMAT, resume_run
+from models.training.checkpoint import resume_run
 from models.training.config import TrainingConfig
 from models.training.data import Photographs
 from models.training.features import CHANNELS, LAYERS, Vgg19Features
@@ -45,7 +45,7 @@ class Resumes(Basis):
             torch.device("cpu"),
         )
         self._run.step()
-        self._state = {"format": FORMAT, **self._run.state()}
+        self._state = {"format": self._run.checkpoint_format, **self._run.state()}
 
     def make(self, rng: Random) -> Case:
         act = rng.random()

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from app.cli import main
+from app.commands.contact_sheet import make_sheet
 from app.commands.quality import command as quality
-from app.commands.quality.contact_sheet import make_sheet
 from app.commands.quality.report_file import store_report
 from tests.conftest import picture
 from tests.models.evaluation.conftest import RECIPE, arguments

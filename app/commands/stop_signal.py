@@ -1,0 +1,45 @@
+"""How a long command is stopped from outside."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def stop_requested() -> Iterator[threading.Event]:
+    """Yield an event that is set by SIGINT or SIGTERM, so that the current step is completed.
+
+    A second signal raises KeyboardInterrupt at once.
+    """
+    asked = threading.Event()
+
+    def ask(_signum: int, _frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def interrupt_on_stdin() -> None:
+    """Treat the first line on stdin, or its end, as Ctrl+C.
+
+    The program that started this process can stop it this way on every system; it also stops when
+    that program is killed.
+    """
+
+    def wait() -> None:
+        sys.stdin.readline()
+        _thread.interrupt_main(signal.SIGINT)
+
+    threading.Thread(target=wait, name="stdin", daemon=True).start()

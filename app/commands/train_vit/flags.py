@@ -1,0 +1,150 @@
+"""The flags of `styleforge train-vit`."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+from pathlib import Path
+
+from models.training.config import PRECISIONS
+from models.training.features import INPUTS
+from models.training.vit.config import VitTrainingConfig
+from models.vit_checkpoints import STORAGES
+from models.vit_config import VIT_VARIANTS
+
+DEFAULTS = {field.name: field.default for field in fields(VitTrainingConfig)}
+
+# A field of VitTrainingConfig, its type, and its meaning.
+NUMBERS: tuple[tuple[str, type, str], ...] = (
+    ("content_weight", float, "weight of the content loss"),
+    ("style_weight", float, "weight of the style loss"),
+    ("moment_weight", float, "weight of means and deviations within the style loss"),
+    ("tv_weight", float, "weight of the total variation"),
+    ("stability_weight", float, "weight of the stability loss"),
+    ("stability_share", float, "share of a batch that is painted again, disturbed, for that loss"),
+    ("content_zoom", float, "largest enlargement of the photographs"),
+    ("photo_share", float, "share of the style pictures that are photographs"),
+    ("jitter_share", float, "share of the style pictures whose colors are changed"),
+    ("texture_share", float, "share of the photographs to whose flat areas noise is added"),
+    ("texture", float, "largest standard deviation of that noise, of 255"),
+    ("pooled_every", int, "steps from one with shared keys to the next; 0 for none"),
+    ("image_size", int, "side of the crops of photographs and style pictures, in pixels"),
+    ("batch_size", int, "pairs of a photograph and a style picture per step and process"),
+    ("lr", float, "AdamW's highest learning rate"),
+    ("weight_decay", float, "AdamW's weight decay"),
+    ("ema", float, "decay of the running mean of the weights, which is what is written"),
+    ("seed", int, "random seed"),
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `train-vit` and its flags, and the parser itself, for its defaults."""
+    parser = subparsers.add_parser(
+        "train-vit",
+        help="train the network that takes any picture as style",
+        description="Train the any-style network from photographs and paintings. A run ends after "
+        "--steps or after --seconds, over which the learning rate falls. Ctrl+C or --stage-seconds "
+        "end it earlier, with a checkpoint; the same command with --resume continues. Under "
+        "torchrun every process trains on a GPU of its own.",
+    )
+    need = parser.add_argument
+    need("--photos", type=Path, required=True, metavar="FOLDER", help="photographs to paint")
+    need("--paintings", type=Path, required=True, metavar="FOLDER", help="pictures of styles")
+    need(
+        *("-o", "--output"),
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the weights, a .safetensors file; the checkpoint lies beside it",
+    )
+    need("--variant", choices=list(VIT_VARIANTS), default="small", help="size (default: small)")
+    need(
+        "--held-out",
+        type=Path,
+        metavar="TOML",
+        help="a file with the lists photographs and paintings: names to leave out",
+    )
+    _add_recipe(parser)
+    _add_machine(parser)
+    parser.set_defaults(parser=parser)
+
+
+def _add_recipe(parser: argparse.ArgumentParser) -> None:
+    recipe = parser.add_argument_group("the recipe")
+    recipe.add_argument("--steps", type=int, metavar="N", help="steps of the run")
+    recipe.add_argument(
+        "--seconds", type=float, metavar="N", help="duration of the run, over all its stages"
+    )
+    for name, kind, meaning in NUMBERS:
+        default = DEFAULTS[name]
+        recipe.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=kind,
+            default=default,
+            metavar="N",
+            help=f"{meaning} (default: {default:g})",
+        )
+    recipe.add_argument(
+        "--style-scales",
+        type=_numbers,
+        default=DEFAULTS["style_scales"],
+        metavar="1,0.5",
+        help="scales at which result and style picture are compared (default: 1,0.5)",
+    )
+    recipe.add_argument(
+        "--style-zoom",
+        type=_numbers,
+        default=DEFAULTS["style_zoom"],
+        metavar="0.6,1.5",
+        help="least and largest enlargement of the style pictures (default: 0.6,1.5)",
+    )
+    recipe.add_argument(
+        "--init",
+        type=Path,
+        metavar="FILE",
+        help="start from these weights, which --output wrote, instead of random ones",
+    )
+    recipe.add_argument("--vgg", type=Path, required=True, metavar="FILE", help="VGG-19 weights")
+    recipe.add_argument(
+        "--vgg-input",
+        choices=list(INPUTS),
+        help="input format that FILE was trained with (default: from its metadata)",
+    )
+
+
+def _add_machine(parser: argparse.ArgumentParser) -> None:
+    machine = parser.add_argument_group("the machine")
+    machine.add_argument(
+        "--device", default="auto", help="auto, cpu, cuda:0, ... (default: auto, a GPU if any)"
+    )
+    machine.add_argument(
+        "--precision",
+        choices=("auto", *PRECISIONS),
+        default="auto",
+        help="bf16 is autocast (default: auto, bf16 on a GPU that has it)",
+    )
+    machine.add_argument("--compile", action="store_true", help="compile the network for speed")
+    machine.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
+    machine.add_argument(
+        "--stage-seconds", type=float, metavar="N", help="end this process after that time"
+    )
+    machine.add_argument(
+        "--checkpoint-interval",
+        type=int,
+        default=5000,
+        metavar="N",
+        help="steps between checkpoints (default: 5000)",
+    )
+    machine.add_argument(
+        "--storage",
+        choices=STORAGES,
+        default=STORAGES[0],
+        help="of the written weights (default: float16); a finished run can be written again",
+    )
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected numbers like 1,0.5, not '{text}'") from None

@@ -1,0 +1,110 @@
+"""`styleforge vit-sheet`: paints photographs in the styles of pictures, on one contact sheet."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from app.commands.contact_sheet import save_sheet
+from app.errors import StyleForgeError
+from models.checkpoints import CheckpointError
+from models.evaluation.flicker import panned_flicker, still_flicker
+from models.evaluation.image_metrics import to_pixels, to_tensor
+from models.training.run import fit
+from models.vit_checkpoints import load_vit
+from models.vit_style_transfer import MIN_SIDE, StyleForgeTransformer
+from utils.devices import resolve
+from utils.images.opening import ImageError
+from utils.images.reading import read_pixels
+
+SIZE, STYLE_SIZE = 384, 320  # long sides, in pixels
+FLICKER_FRAMES = 12
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `vit-sheet` and its flags."""
+    parser = subparsers.add_parser(
+        "vit-sheet",
+        help="show what an any-style network paints, on one sheet",
+        description="Paint every photograph in the style of every picture: a row for each "
+        "photograph, a column for each style.",
+    )
+    need = parser.add_argument
+    need("weights", type=Path, help="a .safetensors file of `styleforge train-vit`")
+    need("--photos", type=Path, nargs="+", required=True, metavar="FILE", help="photographs")
+    need("--styles", type=Path, nargs="+", required=True, metavar="FILE", help="style pictures")
+    need("-o", "--output", type=Path, required=True, metavar="FILE", help="a PNG, JPEG or WebP")
+    need("--size", type=int, default=SIZE, help=f"long side of the results (default: {SIZE})")
+    need(
+        "--style-size",
+        type=int,
+        default=STYLE_SIZE,
+        help=f"long side of the style pictures for the network (default: {STYLE_SIZE})",
+    )
+    need("--device", default="auto", help="auto, cpu, cuda:0, ... (default: auto, a GPU if any)")
+    need(
+        "--flicker",
+        action="store_true",
+        help="also print the flicker in each style, measured on the first photograph",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the sheet. Returns 0."""
+    try:
+        return _run(args)
+    except (CheckpointError, ImageError, ValueError) as exc:
+        raise StyleForgeError(str(exc)) from exc
+
+
+def _run(args: argparse.Namespace) -> int:
+    if min(args.size, args.style_size) < MIN_SIDE:
+        raise StyleForgeError(f"a size should be {MIN_SIDE} pixels or more")
+    device = resolve(args.device)
+    network = load_vit(args.weights).network().to(device)
+    styles = [_read(path, args.style_size) for path in args.styles]
+    photographs = [_read(path, args.size) for path in args.photos]
+    with torch.inference_mode():
+        codes = [network.encode_style(to_tensor(style, device)) for style in styles]
+        rows: list[tuple[str, list[NDArray[np.uint8]]]] = [("", [photographs[0], *styles])]
+        for path, photograph in zip(args.photos, photographs, strict=True):
+            content = to_tensor(photograph, device)
+            painted = [to_pixels(network.stylize(content, code)) for code in codes]
+            rows.append((path.stem, [photograph, *painted]))
+        save_sheet(args.output, ["", *(path.stem for path in args.styles)], rows, args.size)
+        if args.flicker:
+            scene = to_tensor(photographs[0], device)
+            names = [path.stem for path in args.styles]
+            _print_flicker(network, scene, dict(zip(names, codes, strict=True)))
+    return 0
+
+
+def _read(path: Path, long_side: int) -> NDArray[np.uint8]:
+    """Read a picture, resized to `long_side`; StyleForgeError if it is too narrow then."""
+    picture = fit(read_pixels(path), long_side)
+    if min(picture.shape[:2]) < MIN_SIDE:
+        raise StyleForgeError(f"'{path.name}' is too narrow at {long_side} pixels")
+    return picture
+
+
+def _print_flicker(network: StyleForgeTransformer, scene: Tensor, codes: dict[str, Tensor]) -> None:
+    """Print the flicker of a still and of a panned scene, over that of the source, per style."""
+    found: list[tuple[float, float]] = []
+    for name, code in codes.items():
+
+        def style(frames: Tensor, code: Tensor = code) -> Tensor:
+            return network.stylize(frames, code)
+
+        still = still_flicker(style, scene, frames=FLICKER_FRAMES)
+        panned = panned_flicker(style, scene, frames=FLICKER_FRAMES)
+        found.append((still, panned))
+        sys.stdout.write(f"{name}: still {still:.2f}, panned {panned:.2f}\n")
+    means = [fmean(values) for values in zip(*found, strict=True)]
+    sys.stdout.write(f"mean: still {means[0]:.2f}, panned {means[1]:.2f}\n")

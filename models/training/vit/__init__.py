@@ -1,0 +1,1 @@
+"""Training of the any-style network: pictures, losses, the run and its processes."""

@@ -1,0 +1,161 @@
+"""The hyperparameters of training the any-style network."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from models.training.config import PRECISIONS
+from models.training.errors import TrainingError
+from models.training.stability import REACH
+from models.vit_config import SMALL, VitConfig
+
+STORED = 288  # side of the squares as which pictures are kept in memory, in pixels
+WARM_UP = 300  # steps in which the learning rate rises
+HELD = 0.5  # fraction of the run after which the learning rate falls
+WEIGHTS = (
+    "content_weight",
+    "style_weight",
+    "moment_weight",
+    "tv_weight",
+    "stability_weight",
+)
+SHARES = ("photo_share", "jitter_share", "texture_share", "stability_share")
+
+
+@dataclass(frozen=True, slots=True)
+class VitTrainingConfig:
+    """The hyperparameters of a run.
+
+    Args:
+        network: The dimensions of the network.
+        content_weight: Of the content loss; 0 or more, like every weight.
+        style_weight: Of the style loss.
+        moment_weight: Of the difference of means and deviations, within the style loss.
+        tv_weight: Of the total variation.
+        stability_weight: Of the stability loss (models.training.stability), in which the camera
+            moves in every other step.
+        stability_share: Fraction of the batch that is painted a second time, disturbed.
+        style_scales: Scales, at most 1, at which results and style pictures are compared.
+        style_zoom: Least and largest enlargement of the stored style pictures.
+        content_zoom: Largest enlargement of the stored photographs.
+        photo_share: Fraction of the style pictures that are photographs.
+        jitter_share: Fraction of the style pictures whose colors are changed.
+        texture_share: Fraction of the content pictures to whose flat areas noise is added, as
+            something for strokes to follow.
+        texture: Largest standard deviation of that noise, of 255.
+        pooled_every: After so many steps comes one in which four tokens share a key, as they do
+            in large pictures; 0 for no such steps.
+        image_size: Side of the crops of content and style in pixels, a multiple of 8.
+        batch_size: Pairs of content and style in a step, of each process.
+        lr: AdamW's highest learning rate.
+        weight_decay: AdamW's, of matrices and kernels.
+        ema: Decay of the running mean of the weights, from which the result is made.
+        steps: Steps of the run; None for no limit.
+        seconds: Duration of the run, over all processes that resume it; None for no limit. The
+            learning rate then follows the clock.
+        precision: "fp32" or "bf16" (autocast).
+        seed: Of the initial weights and everything drawn at random.
+
+    Raises:
+        TrainingError: A value is out of range; the message names it.
+    """
+
+    network: VitConfig = SMALL
+    content_weight: float = 1.0
+    style_weight: float = 6.0
+    moment_weight: float = 0.05
+    tv_weight: float = 2e-6
+    stability_weight: float = 4.0
+    stability_share: float = 0.25
+    style_scales: tuple[float, ...] = (1.0, 0.5)
+    style_zoom: tuple[float, float] = (0.6, 1.5)
+    content_zoom: float = 1.6
+    photo_share: float = 0.15
+    jitter_share: float = 0.5
+    texture_share: float = 0.5
+    texture: float = 20.0
+    pooled_every: int = 8
+    image_size: int = 256
+    batch_size: int = 16
+    lr: float = 3e-4
+    weight_decay: float = 0.01
+    ema: float = 0.999
+    steps: int | None = None
+    seconds: float | None = None
+    precision: str = "fp32"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in WEIGHTS:
+            value = getattr(self, name)
+            _require(math.isfinite(value) and value >= 0, name, value, "0 or more")
+        for name in SHARES:
+            value = getattr(self, name)
+            _require(0 <= value <= 1, name, value, "from 0 to 1")
+        _require(0 < self.lr <= 1, "lr", self.lr, "more than 0 and at most 1")
+        _require(0 <= self.weight_decay < 1, "weight_decay", self.weight_decay, "from 0 to 1")
+        _require(0 <= self.ema < 1, "ema", self.ema, "from 0 to less than 1")
+        _require(0 <= self.texture <= 100, "texture", self.texture, "from 0 to 100")
+        low, high = self.style_zoom
+        _require(0.25 <= low <= high <= 4, "style_zoom", self.style_zoom, "two numbers, 0.25 to 4")
+        _require(1 <= self.content_zoom <= 4, "content_zoom", self.content_zoom, "from 1 to 4")
+        _require(self.pooled_every >= 0, "pooled_every", self.pooled_every, "0 or more")
+        _require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
+        _require(0 <= self.seed < 1 << 31, "seed", self.seed, "0 or more, in 31 bits")
+        side = self.image_size
+        fits = 32 <= side <= STORED - 2 * REACH and side % 8 == 0
+        largest = STORED - 2 * REACH
+        _require(fits, "image_size", side, f"a multiple of 8 from 32 to {largest}")
+        scales = self.style_scales
+        valid = bool(scales) and all(scale <= 1 and scale * side >= 16 for scale in scales)
+        _require(valid, "style_scales", scales, "at most 1, and leave at least 16 pixels")
+        _require(self.precision in PRECISIONS, "precision", self.precision, "fp32 or bf16")
+        _require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 or more")
+        timed = self.seconds is None or (math.isfinite(self.seconds) and self.seconds > 0)
+        _require(timed, "seconds", self.seconds, "more than 0")
+        if self.steps is None and self.seconds is None:
+            raise TrainingError("a run needs a number of steps or of seconds")
+
+    @property
+    def window(self) -> int:
+        """Side of the content windows in pixels: a crop and the reach of the moving camera."""
+        return self.image_size + 2 * REACH
+
+    @property
+    def disturbed(self) -> int:
+        """Content pictures of a batch that are painted a second time, disturbed."""
+        return math.ceil(self.batch_size * self.stability_share) if self.stability_weight else 0
+
+    def progress(self, step: int, elapsed: float) -> float:
+        """The completed fraction of the run: 0 to 1, which is its end.
+
+        Args:
+            step: Steps taken.
+            elapsed: Seconds trained.
+        """
+        by_steps = 0.0 if self.steps is None else step / self.steps
+        by_time = 0.0 if self.seconds is None else elapsed / self.seconds
+        return min(1.0, max(by_steps, by_time))
+
+    def learning_rate(self, step: int, progress: float) -> float:
+        """The learning rate of a step: it rises over WARM_UP steps, and falls linearly to 0 in
+        the second half of the run.
+
+        Args:
+            step: The number of the step, from 0.
+            progress: Of the run, from `progress`.
+        """
+        rising = min(1.0, (step + 1) / WARM_UP)
+        falling = min(1.0, (1 - progress) / (1 - HELD))
+        return self.lr * rising * falling
+
+    def key_stride(self, step: int) -> int | None:
+        """The stride of the keys in a step; None for that of the network's own choice."""
+        every = self.pooled_every
+        return 2 if every and step % every == every - 1 else None
+
+
+def _require(valid: bool, name: str, value: object, expected: str) -> None:
+    if not valid:
+        raise TrainingError(f"{name} should be {expected}, not {value}")

@@ -1,0 +1,109 @@
+"""What the processes of one training run tell each other; a single process tells nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.distributed_c10d import get_node_local_rank
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The processes that train one network together, each on a batch of its own.
+
+    Attributes:
+        rank: The number of this process, from 0.
+        size: Number of processes.
+        device: On which this process trains.
+    """
+
+    rank: int
+    size: int
+    device: torch.device
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the process that writes files and reports."""
+        return self.rank == 0
+
+    def average_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Replace every gradient by its mean over the processes, in one transfer.
+
+        Args:
+            parameters: Those with a gradient have one in every process.
+        """
+        if self.size == 1:
+            return
+        gradients = [weight.grad for weight in parameters if weight.grad is not None]
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        _sum(flat)
+        flat /= self.size
+        first = 0
+        for gradient in gradients:
+            part = flat[first : first + gradient.numel()]
+            gradient.copy_(part.view_as(gradient))
+            first += gradient.numel()
+
+    def average(self, values: Tensor) -> Tensor:
+        """The mean of a tensor over the processes."""
+        if self.size == 1:
+            return values
+        total = values.clone()
+        _sum(total)
+        return total / self.size
+
+    def agree(self, elapsed: float, stop: bool) -> tuple[float, bool]:
+        """Agree on the time and on whether to stop, since no two clocks are equal.
+
+        Args:
+            elapsed: Seconds by the clock of this process.
+            stop: Whether this process was asked to stop.
+
+        Returns:
+            The first process's seconds, and whether any process was asked to stop.
+        """
+        if self.size == 1:
+            return elapsed, stop
+        told = [elapsed if self.leads else 0.0, float(stop)]
+        both = torch.tensor(told, dtype=torch.float64, device=self.device)
+        _sum(both)
+        return float(both[0]), float(both[1]) > 0
+
+    def wait(self) -> None:
+        """Wait until every process has come here."""
+        if self.size > 1:
+            dist.barrier()  # pyright: ignore[reportUnknownMemberType]
+
+
+@contextmanager
+def team(device: torch.device) -> Generator[Team]:
+    """Join the processes that torchrun started, or be a team of one.
+
+    Args:
+        device: The CPU, for gloo; or CUDA, of which each process takes the GPU of its local rank,
+            for NCCL.
+    """
+    if not dist.is_torchelastic_launched():
+        yield Team(0, 1, device)
+        return
+    if device.type == "cuda":
+        device = torch.device("cuda", get_node_local_rank())
+        torch.cuda.set_device(device)
+        dist.init_process_group("nccl", device_id=device)
+    else:
+        dist.init_process_group("gloo")
+    try:
+        yield Team(dist.get_rank(), dist.get_world_size(), device)
+    finally:
+        dist.destroy_process_group()
+
+
+def _sum(values: Tensor) -> None:
+    """Replace a tensor by its sum over the processes."""
+    # PyTorch: annotated in part.
+    dist.all_reduce(values)  # pyright: ignore[reportUnknownMemberType]

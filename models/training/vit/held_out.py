@@ -1,0 +1,50 @@
+"""Which pictures of a data set are never trained on."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.training.errors import TrainingError
+from utils.files.regular import read_regular
+from utils.text import printable
+
+MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """The file names of pictures that are kept for judging a network.
+
+    Attributes:
+        photographs: Names in the folder of photographs.
+        paintings: Names in the folder of paintings.
+    """
+
+    photographs: tuple[str, ...] = ()
+    paintings: tuple[str, ...] = ()
+
+
+def read_held_out(path: Path) -> HeldOut:
+    """Read a TOML file with the lists `photographs` and `paintings`.
+
+    Args:
+        path: The file; held_out.toml beside this module is that of the networks that ship.
+
+    Raises:
+        TrainingError: The file cannot be read, or has other entries.
+    """
+    shown = printable(path.name)
+    try:
+        table = tomllib.loads(read_regular(path, MAX_BYTES).decode("utf-8"))
+    except OSError as exc:
+        raise TrainingError(f"'{shown}' cannot be read: {exc.strerror or exc}") from exc
+    except ValueError as exc:
+        raise TrainingError(f"'{shown}' is not a TOML file of two lists") from exc
+    lists = [table.pop(name, []) for name in ("photographs", "paintings")]
+    if table or not all(isinstance(names, list) for names in lists):
+        raise TrainingError(f"'{shown}' is not a TOML file of the lists photographs and paintings")
+    if not all(isinstance(name, str) for names in lists for name in names):
+        raise TrainingError(f"'{shown}' has an entry that is not the name of a file")
+    return HeldOut(*(tuple(names) for names in lists))

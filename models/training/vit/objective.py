@@ -1,0 +1,145 @@
+"""The training objective of the any-style network, for a batch of pairs of content and style."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from models.training.features import Vgg19Features
+from models.training.losses import gram, total_variation
+from models.training.vit.config import VitTrainingConfig
+
+CONTENT = ("relu3_2", "relu3_4")
+STYLE = ("relu1_1", "relu2_1", "relu3_1", "relu3_4")
+EPS = 1e-5
+LEAST = 1e-6  # of a squared norm that is divided by
+DARK = 0.1  # see `_ratio`
+
+Statistics = tuple[Tensor, Tensor, Tensor]  # Gram matrix, means and deviations of one layer
+
+
+class VitTerms(NamedTuple):
+    """The objective of a batch and its terms before their weights, as scalar tensors."""
+
+    total: Tensor
+    content: Tensor
+    style: Tensor
+    tv: Tensor
+
+
+class VitObjective:
+    """Content, style and total variation of results, each pair with its own targets.
+
+    The content loss compares features that are normalized per channel, so that it does not ask
+    for the photograph's own contrast; the style loss is relative (models.training.losses), so that
+    every style weighs the same.
+
+    Args:
+        config: Gives the weights and the scales.
+        features: VGG-19, on the device of the pictures.
+    """
+
+    def __init__(self, config: VitTrainingConfig, features: Vgg19Features) -> None:
+        self._config, self._features = config, features
+
+    def __call__(self, result: Tensor, content: Tensor, style: Tensor) -> VitTerms:
+        """Compute the objective.
+
+        Args:
+            result: The network's output, [B, 3, S, S] float, RGB 0-255.
+            content: The photographs, of the same shape.
+            style: The style pictures, of the same shape.
+
+        Returns:
+            Scalars, differentiable with respect to `result`.
+        """
+        config, count = self._config, len(result)
+        with torch.no_grad():
+            both = self._features(torch.cat((content, style)))
+            wanted = {name: normalized(both[name][:count]) for name in CONTENT}
+            targets = {1.0: statistics({name: both[name][count:] for name in STYLE})}
+            for scale in config.style_scales:
+                if scale not in targets:
+                    targets[scale] = statistics(self._features(shrink(style, scale)))
+        found = self._features(result)
+        parts = [(normalized(found[name]) - wanted[name]).square().mean() for name in CONTENT]
+        content_loss = torch.stack(parts).mean()
+        losses: list[Tensor] = []
+        for scale in config.style_scales:
+            features = found if scale == 1 else self._features(shrink(result, scale))
+            losses.append(style_loss(statistics(features), targets[scale], config.moment_weight))
+        style_term = torch.stack(losses).mean()
+        variation = total_variation(result)
+        total = (
+            config.content_weight * content_loss
+            + config.style_weight * style_term
+            + config.tv_weight * variation
+        )
+        return VitTerms(total, content_loss, style_term, variation)
+
+
+def normalized(features: Tensor) -> Tensor:
+    """Give every channel of [B, C, H, W] mean 0 and deviation 1 over the picture, in float32."""
+    wide = features.float()
+    variance, mean = torch.var_mean(wide, (2, 3), correction=0, keepdim=True)
+    return (wide - mean) * torch.rsqrt(variance + EPS)
+
+
+def statistics(features: Mapping[str, Tensor]) -> dict[str, Statistics]:
+    """The Gram matrices [B, C, C], means [B, C] and deviations [B, C] of the layers in STYLE.
+
+    They are in float32. The diagonal of a Gram matrix is the mean square of each channel, so that
+    deviations need no pass over the features, which are the largest tensors of a step.
+    """
+    found: dict[str, Statistics] = {}
+    for name in STYLE:
+        matrix = gram(features[name])
+        mean = features[name].mean((2, 3), dtype=torch.float32)
+        variance = matrix.diagonal(dim1=1, dim2=2) - mean.square()
+        found[name] = matrix, mean, (variance.clamp_min(0) + EPS).sqrt()
+    return found
+
+
+def style_loss(
+    found: Mapping[str, Statistics], wanted: Mapping[str, Statistics], moment_weight: float
+) -> Tensor:
+    """The relative style loss ||G - Gs||^2 / ||Gs||^2, summed over layers, averaged over pairs.
+
+    Args:
+        found: Of the results.
+        wanted: Of the style pictures.
+        moment_weight: Of the same ratio for means and for deviations (Huang and Belongie 2017,
+            arXiv:1703.06868), which is added.
+
+    Returns:
+        A float32 scalar.
+    """
+    losses: list[Tensor] = []
+    for name, targets in wanted.items():
+        ratios = [_ratio(ours, theirs) for ours, theirs in zip(found[name], targets, strict=True)]
+        losses.append(ratios[0] + moment_weight * (ratios[1] + ratios[2]))
+    return torch.stack(losses).sum()
+
+
+def shrink(pictures: Tensor, scale: float) -> Tensor:
+    """Scale [B, 3, H, W] down with an antialiasing filter."""
+    if scale == 1:
+        return pictures
+    return F.interpolate(
+        pictures, scale_factor=scale, mode="bilinear", antialias=True, align_corners=False
+    )
+
+
+def _ratio(found: Tensor, wanted: Tensor) -> Tensor:
+    """||found - wanted||^2 / ||wanted||^2 of each pair, averaged over the pairs.
+
+    DARK times the batch's mean is added to the divisor: the ratio of a nearly black style picture
+    would be hundreds of times that of the others.
+    """
+    squares = (found - wanted).square().flatten(1).sum(1)
+    norms = wanted.square().flatten(1).sum(1)
+    return (squares / (norms + DARK * norms.mean()).clamp_min(LEAST)).mean()

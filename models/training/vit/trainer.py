@@ -1,0 +1,66 @@
+"""The training loop of the any-style network: steps, checkpoints and readings of the losses."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+from models.training.checkpoint import save_run
+from models.training.errors import TrainingError
+from models.training.vit.run import VitLosses, VitRun
+
+READ_EVERY = 20  # steps between readings of the losses from a GPU, which wait for it
+
+
+def train_vit(
+    run: VitRun,
+    checkpoint: Path,
+    *,
+    checkpoint_interval: int = 5000,
+    stage_seconds: float = math.inf,
+    stop: Callable[[], bool] = lambda: False,
+) -> Generator[VitLosses]:
+    """Train to the end of the run or of a stage, or until `stop`; then a checkpoint is written.
+
+    Every process of the team has to call this, and they end together. The first writes.
+
+    Args:
+        run: The run, new or resumed.
+        checkpoint: The file to write checkpoints to.
+        checkpoint_interval: Steps between checkpoints.
+        stage_seconds: Time after which this call ends, to be resumed later.
+        stop: Looked at between steps; True ends the training at the next reading.
+
+    Yields:
+        The losses, whenever they were read.
+
+    Raises:
+        TrainingError: A loss or a weight is not finite, or a checkpoint cannot be written; the
+            previous one is kept.
+    """
+    team = run.team
+    read_every = READ_EVERY if team.device.type == "cuda" else 1
+    earlier, began = run.seconds, time.perf_counter()
+    ends, due = run.finished, run.iteration + checkpoint_interval
+    while not ends:
+        losses = run.step()
+        if run.iteration % read_every and not run.finished:
+            continue
+        elapsed = earlier + time.perf_counter() - began
+        elapsed, stopped = team.agree(elapsed, stop())
+        read = run.read(losses, elapsed)
+        ends = run.finished or stopped or elapsed - earlier >= stage_seconds
+        save = ends or run.iteration >= due
+        if not math.isfinite(read.loss) or (save and not run.healthy()):
+            raise TrainingError(
+                f"training stopped at step {run.iteration}: the loss is no longer a finite "
+                "number; --resume continues from the last checkpoint; try a smaller --lr"
+            )
+        if save:
+            due = run.iteration + checkpoint_interval
+            if team.leads:
+                save_run(checkpoint, run)
+        yield read
+    team.wait()

@@ -1,0 +1,213 @@
+"""Writes the weights of the any-style network as safetensors, in 16 or 8 bits, and reads them.
+
+Nothing in a file is executed. A file says its dimensions, and a digest of its weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from models.checkpoints import CheckpointError
+from models.safe_load import is_dict
+from models.vit_config import VitConfig, variant_name, vit_config
+from models.vit_style_transfer import StyleForgeTransformer
+from utils.files.atomic import atomic_write
+from utils.files.regular import read_regular
+from utils.text import printable
+
+FORMAT = "styleforge-vit-1"
+STORAGES = ("float16", "int8")
+MAX_BYTES = 256 << 20  # bytes of a file: the base variant has 88 MB in float16
+MAX_HEADER = 4 << 20  # bytes of its header
+SCALE = ".scale"  # ending of the key of an int8 weight's scales
+LARGEST = 127  # of an int8 weight
+NAME = 100  # characters of a file's name or a key in a message
+
+
+class VitCheckpoint(NamedTuple):
+    """What a file holds.
+
+    Attributes:
+        config: The dimensions of the network.
+        state: Its state dict, float32, on the CPU.
+        metadata: The texts in the file's header.
+    """
+
+    config: VitConfig
+    state: dict[str, Tensor]
+    metadata: dict[str, str]
+
+    def network(self) -> StyleForgeTransformer:
+        """Make the network, for inference."""
+        made = StyleForgeTransformer(self.config)
+        made.load_state_dict(self.state)
+        return made.requires_grad_(False).eval()
+
+
+def save_vit(
+    path: Path | str,
+    config: VitConfig,
+    state: Mapping[str, Tensor],
+    metadata: Mapping[str, str] | None = None,
+    storage: str = "float16",
+) -> None:
+    """Write the weights of a network, atomically.
+
+    Args:
+        path: The file to write or replace.
+        config: The dimensions of the network.
+        state: Its state dict, on any device.
+        metadata: Further texts for the header.
+        storage: "float16"; or "int8", in which matrices and kernels have 8 bits with one float32
+            scale for each output channel, so that a weight is off by at most half a scale, and
+            vectors have 16 bits.
+
+    Raises:
+        CheckpointError: The weights are not finite, or not those of such a network.
+        ValueError: There is no such storage.
+        OSError: The file cannot be written.
+    """
+    path = Path(path)
+    if storage not in STORAGES:
+        raise ValueError(f"expected one of {', '.join(STORAGES)}, got '{storage}'")
+    name = printable(path.name, NAME)
+    stored: dict[str, Tensor] = {}
+    for key, value in state.items():
+        weight = value.detach().to("cpu", torch.float32)
+        if storage == "int8" and weight.dim() > 1:
+            stored[key], stored[key + SCALE] = quantize(weight)
+        else:
+            stored[key] = weight.half().contiguous()
+        kept = stored.get(key + SCALE, stored[key])
+        if not bool(kept.isfinite().all()):
+            raise CheckpointError(f"'{name}' was not written: not finite: {printable(key, NAME)}")
+    _check_shapes(name, config, stored)
+    header = {
+        **(metadata or {}),
+        "format": FORMAT,
+        "variant": variant_name(config),
+        "config": json.dumps(config.as_dict()),
+        "storage": storage,
+        "sha256": weights_digest(stored),
+    }
+    atomic_write(path, safetensors.torch.save(stored, header))
+
+
+def load_vit(path: Path | str) -> VitCheckpoint:
+    """Read a file that `save_vit` wrote.
+
+    Args:
+        path: A regular file.
+
+    Raises:
+        CheckpointError: It is missing, damaged, or no any-style network; one sentence.
+    """
+    path = Path(path)
+    name = printable(path.name, NAME)
+    try:
+        data = read_regular(path, MAX_BYTES)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"'{name}' does not exist") from error
+    except OSError as error:
+        raise CheckpointError(f"'{name}' cannot be read: {error.strerror}") from error
+    metadata = _metadata(name, data)
+    try:
+        config = vit_config(json.loads(metadata.get("config", "")))
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"'{name}' does not say the dimensions of its network") from error
+    try:
+        stored = safetensors.torch.load(data)
+    except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"'{name}' is a damaged safetensors file") from error
+    _check_shapes(name, config, stored)
+    if weights_digest(stored) != metadata.get("sha256"):
+        raise CheckpointError(f"'{name}' is damaged: its weights have another digest")
+    state = {
+        key: dequantize(value, stored[key + SCALE]) if value.dtype == torch.int8 else value.float()
+        for key, value in stored.items()
+        if not key.endswith(SCALE)
+    }
+    if broken := [key for key, value in state.items() if not bool(value.isfinite().all())]:
+        raise CheckpointError(f"'{name}' has weights that are not finite in {broken[0]}")
+    return VitCheckpoint(config, state, metadata)
+
+
+def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Round a weight to 8 bits.
+
+    Args:
+        weight: [C, ...] float32; C output channels.
+
+    Returns:
+        Whole numbers from -127 to 127, int8 in the shape of `weight`, and the scales [C] float32
+        by which they are to be multiplied.
+    """
+    scales = weight.flatten(1).abs().amax(1) / LARGEST
+    divisor = torch.where(scales > 0, scales, 1.0)
+    shape = (-1, *[1] * (weight.dim() - 1))
+    return (weight / divisor.reshape(shape)).round().to(torch.int8).contiguous(), scales
+
+
+def dequantize(values: Tensor, scales: Tensor) -> Tensor:
+    """Undo `quantize`, up to half a scale per weight; gives float32."""
+    return values.float() * scales.reshape(-1, *[1] * (values.dim() - 1))
+
+
+def weights_digest(stored: Mapping[str, Tensor]) -> str:
+    """The SHA-256 of names, dtypes, shapes and bytes of tensors on the CPU, in hexadecimal."""
+    digest = hashlib.sha256()
+    for key in sorted(stored):
+        value = stored[key].contiguous()
+        digest.update(f"{key} {value.dtype} {list(value.shape)}\n".encode())
+        digest.update(value.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _metadata(name: str, data: bytes) -> dict[str, str]:
+    """The texts in the header; CheckpointError if this is no file of ours."""
+    length = int.from_bytes(data[:8], "little")
+    if len(data) < 9 or data[8:9] != b"{" or not 2 <= length <= min(len(data) - 8, MAX_HEADER):
+        raise CheckpointError(f"'{name}' is not a safetensors file")
+    try:
+        header = json.loads(data[8 : 8 + length])
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"'{name}' is a damaged safetensors file") from error
+    texts = header.get("__metadata__") if is_dict(header) else None
+    found = {str(key): str(text) for key, text in texts.items()} if is_dict(texts) else {}
+    if found.get("format") != FORMAT:
+        raise CheckpointError(f"'{name}' is not an any-style network")
+    return found
+
+
+def _check_shapes(name: str, config: VitConfig, stored: Mapping[str, Tensor]) -> None:
+    """CheckpointError if a tensor is missing, unexpected or of another shape or dtype."""
+    with torch.device("meta"):
+        expected = {k: v.shape for k, v in StyleForgeTransformer(config).state_dict().items()}
+    faults = [f"{key} is missing" for key in expected if key not in stored]
+    for key, value in stored.items():
+        if key.endswith(SCALE):
+            weight = stored.get(key.removesuffix(SCALE))
+            fits = (
+                weight is not None
+                and weight.dtype == torch.int8
+                and value.dtype == torch.float32
+                and value.shape == weight.shape[:1]
+            )
+        else:
+            known = value.dtype == torch.float16 or key + SCALE in stored
+            fits = known and expected.get(key) == value.shape
+        if not fits:
+            faults.append(f"{key} is unexpected or of another shape")
+    if faults:
+        raise CheckpointError(
+            f"'{name}' does not fit the network it names: {printable(faults[0], 2 * NAME)}"
+        )

@@ -1,0 +1,113 @@
+"""The dimensions of the any-style transformer network, and the two variants that we train."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any, cast
+
+from models.safe_load import is_dict
+
+PATCH = 8  # pixels per token and side: the stem halves the picture three times
+MAX_WIDTH = 4096  # features of a token
+MAX_BLOCKS = 24  # of each of the two stacks
+
+
+@dataclass(frozen=True, slots=True)
+class VitConfig:
+    """The dimensions of models.vit_style_transfer.StyleForgeTransformer.
+
+    Args:
+        embed_dim: Features of a token, a multiple of `num_heads`.
+        num_heads: Attention heads.
+        hidden_dim: Width of the hidden layer of the feed-forward networks.
+        style_blocks: Transformer blocks over the tokens of the style picture.
+        content_blocks: Transformer blocks over the tokens of the content picture.
+        code_dim: Numbers in a style code.
+        widths: Channels of the stem and the decoder at full, half and quarter resolution.
+        max_keys: Most keys that a token attends to; beyond, keys and values are averages of
+            square groups of tokens.
+
+    Raises:
+        ValueError: A dimension is out of its range.
+    """
+
+    embed_dim: int = 384
+    num_heads: int = 6
+    hidden_dim: int = 1152
+    style_blocks: int = 6
+    content_blocks: int = 6
+    code_dim: int = 256
+    widths: tuple[int, int, int] = (32, 64, 128)
+    max_keys: int = 4096
+
+    def __post_init__(self) -> None:
+        sizes = (self.embed_dim, self.num_heads, self.hidden_dim, self.code_dim, *self.widths)
+        if len(self.widths) != 3 or not all(1 <= size <= MAX_WIDTH for size in sizes):
+            raise ValueError(f"expected widths of 1 to {MAX_WIDTH}, got {self}")
+        if self.embed_dim % self.num_heads:
+            raise ValueError(
+                f"{self.embed_dim} features cannot be split among {self.num_heads} heads"
+            )
+        if not (1 <= self.style_blocks <= MAX_BLOCKS and 1 <= self.content_blocks <= MAX_BLOCKS):
+            raise ValueError(
+                f"expected 1 to {MAX_BLOCKS} blocks, "
+                f"got {self.style_blocks} and {self.content_blocks}"
+            )
+        if self.max_keys < 16:
+            raise ValueError(f"expected at least 16 keys, got {self.max_keys}")
+
+    @property
+    def taps(self) -> tuple[int, ...]:
+        """The style blocks, counted from 1, whose tokens give the style code: (2, 4, 6) of 6."""
+        return tuple(sorted({math.ceil(self.style_blocks * part / 3) for part in (1, 2, 3)}))
+
+    def key_stride(self, rows: int, columns: int) -> int:
+        """The side of the groups of tokens that share a key, so that there are few enough keys.
+
+        Args:
+            rows: Of tokens.
+            columns: Of tokens.
+
+        Returns:
+            1 if `rows * columns` is at most `max_keys`.
+        """
+        stride = max(1, math.isqrt(max(0, rows * columns - 1) // self.max_keys))
+        while math.ceil(rows / stride) * math.ceil(columns / stride) > self.max_keys:
+            stride += 1
+        return stride
+
+    def as_dict(self) -> dict[str, Any]:
+        """The dimensions as plain values, for JSON."""
+        return {**asdict(self), "widths": list(self.widths)}
+
+
+SMALL = VitConfig()
+BASE = VitConfig(embed_dim=512, num_heads=8, hidden_dim=2048)
+
+# By the names that users choose them by.
+VIT_VARIANTS: dict[str, VitConfig] = {"small": SMALL, "base": BASE}
+
+
+def vit_config(values: object) -> VitConfig:
+    """Make a configuration of plain values, as VitConfig.as_dict gives them.
+
+    Args:
+        values: Read from a file.
+
+    Raises:
+        ValueError: These are not the dimensions of a network.
+    """
+    if not is_dict(values) or set(values) != {field.name for field in fields(VitConfig)}:
+        raise ValueError("these are not the dimensions of an any-style network")
+    numbers: dict[str, Any] = dict(values)
+    widths: object = numbers.pop("widths")
+    listed = cast(list[object], widths) if isinstance(widths, list) else [None]
+    if not all(type(number) is int for number in (*numbers.values(), *listed)):
+        raise ValueError("the dimensions of an any-style network are whole numbers")
+    return VitConfig(**numbers, widths=cast(tuple[int, int, int], tuple(listed)))
+
+
+def variant_name(config: VitConfig) -> str:
+    """The name of a configuration in VIT_VARIANTS, or "custom"."""
+    return next((name for name, known in VIT_VARIANTS.items() if known == config), "custom")

@@ -1,0 +1,176 @@
+"""The any-style network: a transformer that paints one picture in the style of another.
+
+The style picture becomes a code of 256 numbers once; any number of pictures are then painted with
+it, and codes mix by interpolation.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.optimized_blocks import EPS, AdaIN, TransformerBlock
+from models.vit_config import PATCH, VIT_VARIANTS, VitConfig
+from models.vit_convolutions import Decoder, Stem, keep_variance
+
+MIN_SIDE = 16  # pixels; of less, reflection padding is wider than the rows of tokens
+
+
+class StyleEncoder(nn.Module):
+    """Style pictures to style codes.
+
+    Args:
+        config: The dimensions.
+        fused: See models.optimized_blocks.TransformerBlock.
+    """
+
+    def __init__(self, config: VitConfig, *, fused: bool) -> None:
+        super().__init__()
+        self.config = config
+        self.stem = Stem(config, normed=False)
+        self.blocks = _blocks(config, config.style_blocks, fused=fused)
+        self.hidden = nn.Linear(2 * len(config.taps) * config.embed_dim, 2 * config.code_dim)
+        self.code = nn.Linear(2 * config.code_dim, config.code_dim)
+        for layer in (self.hidden, self.code):
+            keep_variance(layer)
+
+    def forward(self, picture: Tensor, key_stride: int | None = None) -> Tensor:
+        """Encode [N, 3, H, W], H and W multiples of 8, as [N, code_dim]."""
+        tokens, size = _flat(self.stem(picture).tokens)
+        stride = key_stride or self.config.key_stride(*size)
+        statistics: list[Tensor] = []
+        for number, block in enumerate(self.blocks, 1):
+            tokens = block(tokens, size, stride)
+            if number in self.config.taps:
+                variance, mean = torch.var_mean(tokens.float(), 1, correction=0)
+                statistics += [mean, (variance + EPS).sqrt()]
+        joined = torch.cat(statistics, 1).to(tokens.dtype)
+        return self.code(F.gelu(self.hidden(joined)))
+
+
+class StyleForgeTransformer(nn.Module):
+    """Paints content pictures of any size in the style of pictures of any size.
+
+    Args:
+        variant: "small" or "base", or the dimensions.
+        fused: Whether attention and feed-forward networks are the wrappers of
+            models.custom_attention_wrapper; if not, plain PyTorch layers. The state dict is the
+            same.
+
+    Raises:
+        ValueError: There is no such variant.
+    """
+
+    def __init__(self, variant: str | VitConfig = "small", *, fused: bool = True) -> None:
+        super().__init__()
+        self.config = config = _config(variant)
+        self.style = StyleEncoder(config, fused=fused)
+        self.stem = Stem(config, normed=True)
+        self.injections = nn.ModuleList(
+            AdaIN(config.embed_dim, config.code_dim) for _ in range(config.content_blocks)
+        )
+        self.blocks = _blocks(config, config.content_blocks, fused=fused)
+        self.decoder = Decoder(config)
+
+    def forward(self, content: Tensor, style: Tensor, key_stride: int | None = None) -> Tensor:
+        """Paint `content` in the style of `style`.
+
+        Args:
+            content: [N, 3, H, W] floating, RGB 0-255, H and W at least 16.
+            style: [N, 3, h, w] or [1, 3, h, w], likewise, of any size of its own.
+            key_stride: See `stylize`; for both pictures.
+
+        Returns:
+            [N, 3, H, W], RGB, about 0-255, not clamped.
+
+        Raises:
+            ValueError: A shape or a dtype is another one.
+        """
+        return self.stylize(content, self.encode_style(style, key_stride), key_stride)
+
+    def encode_style(self, picture: Tensor, key_stride: int | None = None) -> Tensor:
+        """Compute the style code of pictures.
+
+        Args:
+            picture: [N, 3, H, W] floating, RGB 0-255, H and W at least 16.
+            key_stride: See `stylize`.
+
+        Returns:
+            [N, code_dim]. The code of a mixture of styles is the weighted mean of their codes.
+
+        Raises:
+            ValueError: The shape or the dtype is another one.
+        """
+        _check(picture)
+        return self.style(_padded(picture), key_stride)
+
+    def stylize(self, content: Tensor, code: Tensor, key_stride: int | None = None) -> Tensor:
+        """Paint pictures in the style of a code.
+
+        Args:
+            content: [N, 3, H, W] floating, RGB 0-255, H and W at least 16. Sides that are not
+                multiples of 8 are padded by reflection, and the result is cropped.
+            code: [N, code_dim] or [1, code_dim], from `encode_style`.
+            key_stride: Side of the groups of tokens that share a key; None for the least that
+                leaves at most `config.max_keys`, so that memory stays proportional to the size.
+
+        Returns:
+            [N, 3, H, W], RGB, about 0-255, not clamped.
+
+        Raises:
+            ValueError: A shape or a dtype is another one.
+        """
+        _check(content)
+        if code.dim() != 2 or code.shape[1] != self.config.code_dim:
+            raise ValueError(f"expected codes [N, {self.config.code_dim}], got {list(code.shape)}")
+        if code.shape[0] not in (1, content.shape[0]):
+            raise ValueError(f"{code.shape[0]} codes do not fit {content.shape[0]} pictures")
+        height, width = content.shape[-2:]
+        stem = self.stem(_padded(content))
+        tokens, size = _flat(stem.tokens)
+        stride = key_stride or self.config.key_stride(*size)
+        for inject, block in zip(self.injections, self.blocks, strict=True):
+            tokens = block(inject(tokens, code), size, stride)
+        planes = tokens.transpose(1, 2).reshape(len(tokens), -1, *size)
+        return self.decoder(planes, stem, code)[..., :height, :width]
+
+
+def _config(variant: str | VitConfig) -> VitConfig:
+    if isinstance(variant, VitConfig):
+        return variant
+    if variant not in VIT_VARIANTS:
+        raise ValueError(f"expected one of {', '.join(VIT_VARIANTS)}, got '{variant}'")
+    return VIT_VARIANTS[variant]
+
+
+def _blocks(config: VitConfig, count: int, *, fused: bool) -> nn.ModuleList:
+    return nn.ModuleList(
+        TransformerBlock(config.embed_dim, config.num_heads, config.hidden_dim, fused=fused)
+        for _ in range(count)
+    )
+
+
+def _flat(planes: Tensor) -> tuple[Tensor, tuple[int, int]]:
+    """[N, C, h, w] to tokens [N, h w, C], and (h, w)."""
+    return planes.flatten(2).transpose(1, 2), (planes.shape[2], planes.shape[3])
+
+
+def _padded(picture: Tensor) -> Tensor:
+    """Pad to multiples of PATCH at the right and at the bottom."""
+    height, width = picture.shape[-2:]
+    if height % PATCH == 0 and width % PATCH == 0:
+        return picture
+    return F.pad(picture, (0, -width % PATCH, 0, -height % PATCH), mode="reflect")
+
+
+def _check(picture: Tensor) -> None:
+    shape = list(picture.shape)
+    if picture.dim() != 4 or shape[1] != 3:
+        raise ValueError(f"expected pictures [N, 3, H, W], got {shape}")
+    if min(shape[2:]) < MIN_SIDE:
+        raise ValueError(
+            f"expected pictures of at least {MIN_SIDE}x{MIN_SIDE} pixels, got {shape[3]}x{shape[2]}"
+        )
+    if not picture.is_floating_point():
+        raise ValueError(f"expected floating-point pictures 0-255, got {picture.dtype}")
