@@ -198,9 +198,19 @@ _ENGINES = (
     Mutant(
         "weights that are not the file their pack describes are used",
         "app/styles/pack.py",
-        "if path and sha256 and hashlib",
-        "if False and hashlib",
+        "hexdigest() != sha256:",
+        "hexdigest() != sha256 and False:",
         (f"{_ENGINE}::test_weights_that_were_tampered_with_are_refused",),
+    ),
+    Mutant(
+        "weights that a wheel packed are put together in another order",
+        "utils/files/byte_planes.py",
+        "data[::2], data[1::2] =",
+        "data[1::2], data[::2] =",
+        (
+            "tests/wheels/test_packing.py"
+            "::test_a_packed_style_has_the_same_weights_and_compresses_better",
+        ),
     ),
 )
 
