@@ -10,3 +10,4 @@
 // or, for full precision, the sum of two FP16 numbers.
 #include "include/sm90/conv9x9_strip.cuh"
 #include "include/sm90/mainloop.cuh"
+#include "include/sm90/residual_blocks.cuh"
