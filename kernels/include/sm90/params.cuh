@@ -23,13 +23,13 @@ struct ConvParams {
 
 // All layers of the residual blocks in one launch; two to a block.
 struct ResidualParams {
-    const void* x;                // [N, H, W, 128] raw
-    NormParams norm;              // of x
-    const void* weight;           // [layers] as in ConvParams
-    const float *gamma, *beta;    // [layers - 1][128] of the norms between the layers
-    void *inside, *outside;       // [N, H, W, 128] raw, of even and of odd layers: all that the last
-                                  // one makes, and of the others the edges of tiles
-    void* activated;              // [N, H, W, 128] the input of the last block
+    const void* x;              // [N, H, W, 128] raw
+    NormParams norm;            // of x
+    const void* weight;         // [layers] as in ConvParams
+    const float *gamma, *beta;  // [layers - 1][128] of the norms between the layers
+    void *inside, *outside;     // [N, H, W, 128] raw, of even and of odd layers: all that the last
+                                // one makes, and of the others the edges of tiles
+    void* activated;            // [N, H, W, 128] the input of the last block
     StatisticsParams statistics;  // of the last layer
     LayerSums* sums;              // [N][2][layers - 1] one half is zero before every launch
     unsigned* halves;             // [N] which one

@@ -43,9 +43,9 @@ struct ResidualConsumer {
     __device__ __forceinline__ uint32_t operand_address(int j) const {
         const int along = j + lane / 16, aside = lane % 8;
         const int part = group * 8 + warp * 2 + lane / 8 % 2;
-        const int position = tile.has(along, aside) ? patch_position<F>(along, aside)
-                                                    : F::kPartStride / 16 - 1;
-        return smem_address(shared) + part * F::kPartStride + position * 16;
+        const int position =
+            tile.has(along, aside) ? patch_position<F>(along, aside) : Layer::kPositions;
+        return smem_address(shared) + patch_place<F>(part, position);
     }
 
     // The first layer's tile, from memory.
@@ -61,15 +61,14 @@ struct ResidualConsumer {
 #pragma unroll
         for (int k = 0; k < kTurns; ++k) {
             const int q = first + k * kStep;
-            if (tile.has(q / 8, q % 8))
-                raw[k].load(x + 8 * tile.offset(q / 8, q % 8));
+            if (tile.has(q / 8, q % 8)) raw[k].load(x + 8 * tile.offset(q / 8, q % 8));
         }
 #pragma unroll
         for (int k = 0; k < kTurns; ++k) {
             const int q = first + k * kStep;
             if (tile.has(q / 8, q % 8))
-                *reinterpret_cast<uint4*>(shared + part * F::kPartStride +
-                                          patch_position<F>(q / 8, q % 8) * 16) =
+                *reinterpret_cast<uint4*>(shared +
+                                          patch_place<F>(part, patch_position<F>(q / 8, q % 8))) =
                     activate_relu<M>(raw[k], own);
         }
     }
@@ -116,8 +115,8 @@ struct ResidualConsumer {
                                              PipelineState<F::kWeightStages>& step) const {
         static_assert(Layer::kTapsPerStep == 3);  // a row of the kernel
         const uint32_t pixels = smem_address(shared), weights = pixels + F::kPatchBytes;
-        const int next_row = (p.across ? 1 : Layer::kPitch) * 16;
-        const int next_column = (p.across ? Layer::kPitch : 1) * 16;
+        const int next_row = (p.across ? 1 : Layer::kPitch) * 128;
+        const int next_column = (p.across ? Layer::kPitch : 1) * 128;
         if (group == 1) named_barrier_sync<kConsumers>(kMmaTurnBarrier + 1);
         int previous = 0;
 #pragma unroll 1
@@ -125,13 +124,13 @@ struct ResidualConsumer {
             const int block_k = i / Layer::kStepsPerBlockK, row = i % Layer::kStepsPerBlockK;
             mbarrier_wait_parity(&barriers.weights_full[step.index], step.phase);
             const uint32_t a = weights + step.index * Layer::kStageBytes;
-            const uint32_t b = pixels + block_k * Layer::kParts * F::kPartStride + row * next_row;
+            const uint32_t b = pixels + block_k * F::kSlotBytes + row * next_row;
             wgmma_fence();
 #pragma unroll
             for (int tap = 0; tap < 3; ++tap)
-                wgmma_step<M, Layer::kBlockN, Layer::kBlockK / 16>(
-                    acc, a + tap * Layer::kTapBytes, 64 * 16, b + tap * next_column,
-                    F::kPartStride, Layer::kPitch * 16);
+                wgmma_step<M, Layer::kBlockN, Layer::kBlockK / 16, true>(
+                    acc, a + tap * Layer::kTapBytes, 64 * 16, b + tap * next_column, 0,
+                    Layer::kPitch * 128);
             wgmma_commit();
             if (i > 0) {
                 wgmma_wait<1>();
@@ -146,9 +145,9 @@ struct ResidualConsumer {
         step.skip(Layer::kSteps);
     }
 
-    // Stores all of the tile, or what other blocks and this one will read of it: its edges, and where
-    // it lies at the border of the picture, what is reflected there. The second warpgroup is the last
-    // to need the patch, and stages its pixels there.
+    // Stores all of the tile, or what other blocks and this one will read of it: its edges, and
+    // where it lies at the border of the picture, what is reflected there. The second warpgroup is
+    // the last to need the patch, and stages its pixels there.
     __device__ __forceinline__ void store_tile(const uint32_t (&raw)[kGroups * 2], S* y,
                                                bool whole) const {
         constexpr int kPieces = 8, kSide = 128 / kPieces / 8;  // of 16 bytes; rows stored at a time
@@ -162,16 +161,20 @@ struct ResidualConsumer {
             stmatrix_x4_trans(row + j * 8 * M::kPitch, raw[j * 2], raw[j * 2 + 1], raw[j * 2 + 2],
                               raw[j * 2 + 3]);
         const int piece = threadIdx.x % kPieces, q = threadIdx.x % 128 / kPieces, aside = q % 8;
-        auto* to = reinterpret_cast<uint4*>(
-                       y + static_cast<size_t>(blockIdx.z) * p.height * p.width * Layer::kCout) +
+        auto* to = reinterpret_cast<uint4*>(y + static_cast<size_t>(blockIdx.z) * p.height *
+                                                    p.width * Layer::kCout) +
                    tile.offset(q / 8, aside) + group * 8 + piece;
         const unsigned char* from = staging + q * M::kPitch + piece * 16;
         named_barrier_sync<128>(kStagingBarrier + group);
+        uint4 rows[kGroups / kSide];
 #pragma unroll
-        for (int i = 0; i < kGroups; i += kSide) {
-            const int along = i + q / 8;
+        for (int i = 0; i < kGroups / kSide; ++i)
+            rows[i] = *reinterpret_cast<const uint4*>(from + i * kSide * 8 * M::kPitch);
+#pragma unroll
+        for (int i = 0; i < kGroups / kSide; ++i) {
+            const int along = i * kSide + q / 8;
             if (tile.has(along, aside) && (whole || tile.is_read(along, aside)))
-                to[i * tile.step_long] = *reinterpret_cast<const uint4*>(from + i * 8 * M::kPitch);
+                to[i * kSide * tile.step_long] = rows[i];
         }
     }
 
@@ -211,13 +214,14 @@ struct ResidualConsumer {
 #pragma unroll
             for (int i = 0; i < kGroups * 2; ++i) raw[i] = pack_pair<S>(acc[2 * i], acc[2 * i + 1]);
             const bool last = layer == p.layers - 1;
+            const ExactSum sum = exact_sum(moments);
             store_tile(raw, static_cast<S*>(layer % 2 ? p.outside : p.inside), last);
             if (last) {
                 write_statistics<128>(p.statistics, moments, sample, channel,
                                       reinterpret_cast<float4*>(shared));
                 return;
             }
-            add_exact_sums(sums[layer], moments, channel);
+            add_exact_sum(sums[layer], sum, channel);
             // The second warpgroup comes last, and tells the other blocks.
             if (group == 0) {
                 named_barrier_arrive<kConsumers>(kLayerDoneBarrier);
@@ -234,7 +238,7 @@ struct ResidualConsumer {
 template <typename F>
 __global__ void __launch_bounds__(F::kThreads, 1) residual_blocks_joined(const ResidualParams p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    extern __shared__ __align__(128) unsigned char shared[];
+    extern __shared__ __align__(1024) unsigned char shared[];
     __shared__ ResidualBarriers<F> barriers;
     __shared__ float2 affine[F::Layer::kCin];
     if (threadIdx.x == 0) {

@@ -1,5 +1,5 @@
-// The joined residual layers: where the pixels of a block's patch lie, and the warps that load those
-// around its tile, which other blocks have written, and the weights.
+// The joined residual layers: where the pixels of a block's patch lie, and the warps that load
+// those around its tile, which other blocks have written, and the weights.
 #pragma once
 
 #include "exact_sums.cuh"
@@ -24,8 +24,8 @@ struct ResidualBarriers {
 // The tile of this block, along the long and the short side of tiles.
 struct ResidualTile {
     int valid_long, valid_short;  // how many of its pixels the picture has
-    int origin;                   // where its first pixel lies in memory, in units of eight channels,
-    int step_long, step_short;    // and how far it is from there to the next
+    int origin;                 // where its first pixel lies in memory, in units of eight channels,
+    int step_long, step_short;  // and how far it is from there to the next
     // Whether it lies at the picture's first and last rows, and at its first and last columns.
     unsigned char borders[4];
 
@@ -64,6 +64,12 @@ struct ResidualTile {
                aside >= valid_short - 1 - borders[3];
     }
 };
+
+// Where eight of the 128 channels of a pixel lie in the patch.
+template <typename F>
+__device__ __forceinline__ int patch_place(int part, int position) {
+    return part / 8 * F::kSlotBytes + position * 128 + (part % 8 ^ position % 8) * 16;
+}
 
 // Where a pixel of the tile lies in the patch; -1 is the one before the first.
 template <typename F>
@@ -139,13 +145,13 @@ __device__ __forceinline__ void produce_halo(const ResidualParams& p, unsigned c
     for (int i = thread; i < count; i += F::kHaloThreads) pixels[i] = halo_pixel<F>(tile, i);
     named_barrier_sync<F::kHaloThreads>(kProducerBarrier);
     auto* kept = reinterpret_cast<uint4*>(patch + F::kHaloAt) + part;
-    unsigned char* to = patch + part * F::kPartStride;
     uint32_t positions[(kTurns + 3) / 4] = {};  // a byte each, to save registers
-    static_assert(F::kPartStride / 16 <= 256);
+    static_assert(F::Layer::kPositions <= 256);
 #pragma unroll
     for (int k = 0; k < kTurns; ++k)
         positions[k / 4] |= pixels[min(first + k * F::kHaloStep, count - 1)].position << k % 4 * 8;
-    const size_t from = static_cast<size_t>(sample) * p.height * p.width * F::Layer::kCin + part * 8;
+    const size_t from =
+        static_cast<size_t>(sample) * p.height * p.width * F::Layer::kCin + part * 8;
     const int between = p.layers - 1;  // layers whose sums are exchanged
     LayerSums* sums = nullptr;
     unsigned half = 0;
@@ -181,12 +187,11 @@ __device__ __forceinline__ void produce_halo(const ResidualParams& p, unsigned c
                 const int i = first + k * F::kHaloStep;
                 const uint4 packed = activate_one(raw[k], i);
                 if (i < count)
-                    *reinterpret_cast<uint4*>(to + (positions[k / 4] >> k % 4 * 8 & 255) * 16) =
-                        packed;
+                    *reinterpret_cast<uint4*>(
+                        patch + patch_place<F>(part, positions[k / 4] >> k % 4 * 8 & 255)) = packed;
             }
         };
-        if (layer % 2)
-            put([&](const Vec8<S>& one, int) { return activate_relu<M>(one, own); });
+        if (layer % 2) put([&](const Vec8<S>& one, int) { return activate_relu<M>(one, own); });
         else if (layer == 0)
             put([&](const Vec8<S>& one, int i) {
                 return kept[i * F::kParts] = activate_relu<M>(one, own);
@@ -203,7 +208,7 @@ __device__ __forceinline__ void produce_halo(const ResidualParams& p, unsigned c
             for (int q = first; q < F::Layer::kTileLong * 8; q += F::kHaloStep)
                 if (tile.has(q / 8, q % 8))
                     activated[tile.offset(q / 8, q % 8)] = *reinterpret_cast<const uint4*>(
-                        to + patch_position<F>(q / 8, q % 8) * 16);
+                        patch + patch_place<F>(part, patch_position<F>(q / 8, q % 8)));
         }
         if (layer == 0) {
             // The sums of the launch before, for the launch after.

@@ -81,8 +81,13 @@ struct ConvTraits {
     static constexpr int kPatchLong = (kTileLong - 1) * kStride + 3, kPatchShort = 7 * kStride + 3,
                          kPatchPixels = kPatchLong * kPatchShort;
     static constexpr int kParts = kBlockK / 8, kAllParts = kParts * M::kOperandCopies;
+    // Pixels lie in a slot with their 64 channels side by side, in CUDA's 128-byte swizzle; or,
+    // where that does not fit the layer, as [part of eight channels][pixel].
+    static constexpr bool kSwizzled = kBlockK == 64 && kStride == 1 && M::kOperandCopies == 1;
+    static constexpr int kPixelBytes = kSwizzled ? 128 : 16;
     static constexpr int kPartStride = (kPositions | 1) * 16;  // odd: parts fall on different banks
-    static constexpr int kSlotBytes = (kAllParts * kPartStride + 127) / 128 * 128;
+    static constexpr int kSlotBytes = kSwizzled ? (kPositions * 128 + 1023) / 1024 * 1024
+                                                : (kAllParts * kPartStride + 127) / 128 * 128;
     static constexpr int kBlocksK = kCin / kBlockK,
                          kPasses = kSampling == Sampling::kUp && kCout == 64 ? 2 : 1;
     static constexpr int kTaps = kSampling == Sampling::kUp ? (kCout == 64 ? 4 : 6) : 9;
@@ -102,7 +107,7 @@ struct ConvTraits {
                                        (kPixelStages + kWeightStages) * 16;
     // A tile's pixels stay in the ring until both warpgroups have gone through all of them.
     static_assert(kPixelStages >= kBlocksK && kTaps % kTapsPerStep == 0);
-    static_assert(kSharedBytes + kTableBytes + 64 <= kMaxSharedBytes);
+    static_assert(kSharedBytes + (kTableBytes + 64 + 1023) / 1024 * 1024 <= kMaxSharedBytes);
 };
 
 // All layers of the residual blocks joined, where every tile has a multiprocessor of its own. Tile,
@@ -114,8 +119,10 @@ struct ResidualTraits {
     // Warps that load what lies around the tile; one more loads weights.
     static constexpr int kHaloThreads = 96, kThreads = kConsumers + kHaloThreads + 32;
     static constexpr int kConsumerRegisters = 200, kProducerRegisters = 104;
-    static constexpr int kParts = Layer::kCin / 8, kPartStride = Layer::kPartStride;
-    static constexpr int kPatchBytes = (kParts * kPartStride + 127) / 128 * 128;
+    static constexpr int kParts = Layer::kCin / 8;
+    // A place more than the patch has, for pixels that the picture does not have.
+    static constexpr int kSlotBytes = (Layer::kPositions * 128 + 128 + 1023) / 1024 * 1024,
+                         kPatchBytes = kParts / 8 * kSlotBytes;
     // As many as a warpgroup takes for a layer: they come while blocks wait for one another.
     static constexpr int kWeightStages = Layer::kSteps;
     // A warpgroup's pixels on their way out; the second one's lie where the patch was.
@@ -129,7 +136,7 @@ struct ResidualTraits {
     static constexpr int kSharedBytes = kHaloAt + kHaloTurns * kHaloStep * kParts * 16;
     static_assert(Layer::kSampling == Sampling::kSame && Layer::kBlockN == 128);
     static_assert(!M::kStoresFp32 && kSharedBytes > 120000 && kStagingOfTile <= kPatchBytes);
-    static_assert(kSharedBytes + 2048 <= kMaxSharedBytes);
+    static_assert(Layer::kSwizzled && kSharedBytes + 2048 <= kMaxSharedBytes);
 };
 
 // The first or the last layer: kBlockN pixels of a strip side by side; a stage holds two rows.
