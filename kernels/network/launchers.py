@@ -227,15 +227,17 @@ class Network:
     ) -> Kernel:
         kernel = self._kernels.get(name)
         if kernel is None:
-            # Those for sm_75 have no instruction that waits for the kernel ahead.
-            overlap = source != self.abi.sm75.source
+            # Those for sm_75 have no instruction that waits for the kernel ahead. Blocks that wait
+            # for one another were only seen to run beside those of another stream without overlap.
+            cooperative = isinstance(layer, abi.Sm90Residual)
+            overlap = source != self.abi.sm75.source and not cooperative
             kernel = self._kernels[name] = self._library.kernel(
                 self._sources.get(name, source),
                 name,
                 layer.threads,
                 layer.shared_bytes,
                 overlap=overlap,
-                cooperative=isinstance(layer, abi.Sm90Residual),
+                cooperative=cooperative,
                 all_shared=True,
             )
         return kernel
