@@ -137,8 +137,9 @@ __device__ __forceinline__ void consume_tiles(const ConvParams& p, unsigned char
 template <typename F, bool kAdd, bool kKeep>
 __global__ void __launch_bounds__(F::kThreads, 1) conv3x3_persistent(const ConvParams p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    extern __shared__ __align__(1024) unsigned char shared[];
-    unsigned char* weight_stages = shared + F::kPixelStages * F::kSlotBytes;
+    // A swizzle counts rows from multiples of 1,024 bytes.
+    extern __shared__ __align__(1024) unsigned char swizzled_shared[];
+    unsigned char* weight_stages = swizzled_shared + F::kPixelStages * F::kSlotBytes;
     __shared__ PipelineBarriers<F> barriers;
     __shared__ float2 affine[F::kCin];
     if (threadIdx.x == 0) {
@@ -160,11 +161,11 @@ __global__ void __launch_bounds__(F::kThreads, 1) conv3x3_persistent(const ConvP
             affine[threadIdx.x] = norm_affine<F::kCin>(p.norm, blockIdx.z, threadIdx.x);
             named_barrier_arrive<F::kCin + F::kPixelProducers>(kNormReadyBarrier);
         }
-        consume_tiles<F>(p, shared, weight_stages, barriers);
+        consume_tiles<F>(p, swizzled_shared, weight_stages, barriers);
     } else {
         if constexpr (F::kReallocRegisters) warpgroup_reg_dealloc<F::kProducerRegisters>();
         if (threadIdx.x < kConsumers + F::kPixelProducers)
-            produce_pixels<F, kAdd, kKeep>(p, shared, barriers, affine);
+            produce_pixels<F, kAdd, kKeep>(p, swizzled_shared, barriers, affine);
         else if (threadIdx.x == kConsumers + F::kPixelProducers)
             produce_weights<F>(p, weight_stages, barriers);
     }

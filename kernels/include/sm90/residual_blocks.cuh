@@ -238,7 +238,8 @@ struct ResidualConsumer {
 template <typename F>
 __global__ void __launch_bounds__(F::kThreads, 1) residual_blocks_joined(const ResidualParams p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    extern __shared__ __align__(1024) unsigned char shared[];
+    // A swizzle counts rows from multiples of 1,024 bytes.
+    extern __shared__ __align__(1024) unsigned char swizzled_shared[];
     __shared__ ResidualBarriers<F> barriers;
     __shared__ float2 affine[F::Layer::kCin];
     if (threadIdx.x == 0) {
@@ -252,13 +253,13 @@ __global__ void __launch_bounds__(F::kThreads, 1) residual_blocks_joined(const R
     pdl_launch_dependents();
     if (threadIdx.x < kConsumers) {
         warpgroup_reg_alloc<F::kConsumerRegisters>();
-        ResidualConsumer<F>{p, shared, barriers}.run(affine);
+        ResidualConsumer<F>{p, swizzled_shared, barriers}.run(affine);
     } else {
         warpgroup_reg_dealloc<F::kProducerRegisters>();
         if (threadIdx.x < kConsumers + F::kHaloThreads)
-            produce_halo<F>(p, shared, barriers, affine);
+            produce_halo<F>(p, swizzled_shared, barriers, affine);
         else if (threadIdx.x == kConsumers + F::kHaloThreads)
-            produce_residual_weights<F>(p, shared + F::kPatchBytes, barriers);
+            produce_residual_weights<F>(p, swizzled_shared + F::kPatchBytes, barriers);
     }
 #endif
 }
