@@ -53,6 +53,7 @@ std::string sm80_structs() {
 std::string sm90_structs() {
     using C = sm90::ConvParams;
     using E = sm90::EdgeConvParams;
+    using R = sm90::ResidualParams;
     return object({
         {"ConvParams",
          layout(sizeof(C),
@@ -60,6 +61,13 @@ std::string sm90_structs() {
                  OFFSET(C, weight), OFFSET(C, y), OFFSET(C, statistics), OFFSET(C, height),
                  OFFSET(C, width), OFFSET(C, out_height), OFFSET(C, out_width),
                  OFFSET(C, tiles_long), OFFSET(C, tiles_short), OFFSET(C, across)})},
+        {"ResidualParams",
+         layout(sizeof(R), {OFFSET(R, x), OFFSET(R, norm), OFFSET(R, weight), OFFSET(R, gamma),
+                            OFFSET(R, beta), OFFSET(R, inside), OFFSET(R, outside),
+                            OFFSET(R, activated), OFFSET(R, statistics), OFFSET(R, sums),
+                            OFFSET(R, halves), OFFSET(R, eps), OFFSET(R, layers),
+                            OFFSET(R, height), OFFSET(R, width), OFFSET(R, tiles_long),
+                            OFFSET(R, tiles_short), OFFSET(R, across)})},
         {"EdgeConvParams",
          layout(sizeof(E), {OFFSET(E, x), OFFSET(E, norm), OFFSET(E, weight), OFFSET(E, bias),
                             OFFSET(E, y), OFFSET(E, statistics), OFFSET(E, range),
@@ -325,6 +333,22 @@ std::string sm90_strip(const std::string& name, const std::string& traits,
          {"kernels", object({{"values", of(policy + "::S")}, {"bytes", of("unsigned char")}})}});
 }
 
+// The residual blocks' layers in one launch; empty for a precision that has no such kernel, since
+// their statistics are exchanged as sums for values of FP16. `traits` is that of the precision.
+template <typename M>
+std::string sm90_residual(const std::string& traits) {
+    if constexpr (std::is_same_v<M, sm90::Fp16>) {
+        using F = typename sm90::TraitsFor<M>::Residual;
+        const std::string joined =
+            kernel("styleforge::sm90::residual_blocks_joined", {traits + "Residual"});
+        return object({{"threads", number(F::kThreads)},
+                       {"shared_bytes", number(F::kSharedBytes)},
+                       {"sums_bytes", number(sizeof(sm90::LayerSums))},
+                       {"kernels", object({{"all", joined}})}});
+    }
+    return "";
+}
+
 // `policy` is that of the precision in C++.
 std::string sm90_precision(const std::string& policy, int precision) {
     using namespace sm90;
@@ -342,7 +366,8 @@ std::string sm90_precision(const std::string& policy, int precision) {
              {"first", sm90_strip<typename TraitsFor<M>::First>("first_layer_strips",
                                                                 traits + "First", policy)},
              {"last", sm90_strip<typename TraitsFor<M>::Last>("last_layer_strips", traits + "Last",
-                                                              policy)}});
+                                                              policy)},
+             {"residual", sm90_residual<M>(traits)}});
         return 0;
     });
 #undef CONV

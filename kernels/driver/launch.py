@@ -10,6 +10,7 @@ from typing import Any
 
 from kernels.driver.driver import (
     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+    CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
     Driver,
     LaunchAttribute,
@@ -30,6 +31,8 @@ class Kernel:
         overlap: Whether its blocks may start before the kernel ahead of it on the stream has ended
             (programmatic dependent launch); it then waits for that one itself.
         cluster: Blocks of a cluster along x; 1 for none.
+        cooperative: Whether its blocks wait for one another: they then run all at once, and a grid
+            of more than the GPU can run so is an error.
         arguments: How many it takes.
     """
 
@@ -52,6 +55,7 @@ class Kernel:
         *,
         overlap: bool = False,
         cluster: int = 1,
+        cooperative: bool = False,
         arguments: int = 1,
     ) -> None:
         self._launch: Callable[..., int] = driver.launch
@@ -61,6 +65,8 @@ class Kernel:
         )
         if cluster > 1:
             values.append((CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, _value(cluster, 1, 1)))
+        if cooperative:
+            values.append((CU_LAUNCH_ATTRIBUTE_COOPERATIVE, _value(1)))
         attributes: Any = (LaunchAttribute * max(1, len(values)))()
         for attribute, (number, value) in zip(attributes, values, strict=False):
             attribute.id, attribute.value = number, value

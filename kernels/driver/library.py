@@ -89,6 +89,7 @@ class DriverLibrary:
         overlap: bool = False,
         all_shared: bool = False,
         cluster: int = 1,
+        cooperative: bool = False,
         arguments: int = 1,
     ) -> Kernel:
         """A kernel to launch; found by the first call, so that a process finds those it uses.
@@ -102,6 +103,7 @@ class DriverLibrary:
             overlap: Whether it may start before the kernel ahead of it has ended.
             all_shared: As that of Driver.kernel; what overlaps always is, or it could not.
             cluster: Blocks of a cluster.
+            cooperative: Whether all blocks have to run at once.
             arguments: How many it takes.
 
         Raises:
@@ -126,6 +128,7 @@ class DriverLibrary:
                     shared_bytes,
                     overlap=overlap,
                     cluster=cluster,
+                    cooperative=cooperative,
                     arguments=arguments,
                 )
             return kernel

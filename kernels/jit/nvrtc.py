@@ -43,10 +43,12 @@ class Compiled:
     Attributes:
         image: A cubin, or PTX.
         kernels: The name in the image of each kernel that was asked for, by its name in C++.
+        log: What the compiler says of a source that it takes, such as what may make it slow.
     """
 
     image: bytes
     kernels: Mapping[str, str]
+    log: str
 
 
 class CompilationError(RuntimeError):
@@ -120,8 +122,9 @@ def compile_source(
         call("nvrtcGetLoweredName", program, kernel.encode(), byref(name))
         names[kernel] = (name.value or b"").decode()
     image = read("CUBIN" if architecture.startswith("sm_") else "PTX")
+    log = read("ProgramLog").rstrip(b"\0").decode(errors="replace")
     call("nvrtcDestroyProgram", byref(program))
-    return Compiled(image, names)
+    return Compiled(image, names, log)
 
 
 def version(library: Path) -> str:

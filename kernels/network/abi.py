@@ -92,6 +92,22 @@ class Sm90ConvParams(Structure):
     ]
 
 
+class ResidualParams(Structure):
+    """Mirror of sm90::ResidualParams."""
+
+    _fields_ = [
+        ("x", c_void_p),
+        ("norm", NormParams),
+        *((name, c_void_p) for name in ("weight", "gamma", "beta")),
+        *((name, c_void_p) for name in ("inside", "outside", "activated")),
+        ("statistics", StatisticsParams),
+        *((name, c_void_p) for name in ("sums", "halves")),
+        ("eps", c_float),
+        *((name, c_int) for name in ("layers", "height", "width")),
+        *((name, c_int) for name in ("tiles_long", "tiles_short", "across")),
+    ]
+
+
 class EdgeConvParams(Structure):
     """Mirror of sm90::EdgeConvParams."""
 
@@ -115,6 +131,7 @@ STRUCTURES: dict[str, type[Structure]] = {
     "sm80.FirstLayerParams": FirstLayerParams,
     "sm80.LastLayerParams": LastLayerParams,
     "sm90.ConvParams": Sm90ConvParams,
+    "sm90.ResidualParams": ResidualParams,
     "sm90.EdgeConvParams": EdgeConvParams,
 }
 
@@ -255,6 +272,16 @@ class Sm90Conv:
 
 
 @dataclass(frozen=True, slots=True)
+class Sm90Residual:
+    """All layers of the residual blocks in one launch, with tiles of the layer "same"."""
+
+    threads: int
+    shared_bytes: int
+    sums_bytes: int  # of the memory in which the blocks exchange a layer's statistics
+    kernels: Mapping[str, str]  # the one, as "all"
+
+
+@dataclass(frozen=True, slots=True)
 class Sm90Strip:
     """The first or the last layer of network_sm90.cu; `width` in pixels."""
 
@@ -275,6 +302,7 @@ class Sm90Precision:
     convs: Mapping[str, Sm90Conv]
     first: Sm90Strip
     last: Sm90Strip
+    residual: Sm90Residual | None = None  # where the precision has such a kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,6 +440,7 @@ def _sm90(told: Mapping[str, Any]) -> Sm90:
                 convs={conv: Sm90Conv(**row) for conv, row in precision["convs"].items()},
                 first=_sm90_strip(precision["first"]),
                 last=_sm90_strip(precision["last"]),
+                residual=Sm90Residual(**precision["residual"]) if "residual" in precision else None,
             )
             for name, precision in told["precisions"].items()
         },

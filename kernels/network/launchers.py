@@ -21,6 +21,7 @@ from kernels.network import abi, tuned
 from kernels.ops.registry import NETWORK
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
+_Layer = abi.Sm80Conv | abi.Sm80Edge | abi.Sm90Conv | abi.Sm90Residual | abi.Sm90Strip
 
 
 class Network:
@@ -168,6 +169,21 @@ class Network:
             kernel = self._sm90_kernels[key] = self._kernel(self._sm90.source, name, conv)
         return kernel((blocks, 1, samples), stream, params)
 
+    def styleforge_sm90_residual(
+        self,
+        precision: int,
+        params: abi.ResidualParams,
+        blocks: int,
+        samples: int,
+        stream: c_void_p,
+    ) -> int:
+        """All layers of the residual blocks: a block for each tile, which all run at once."""
+        row = self._precisions.get(precision)
+        if row is None or row.residual is None:
+            return INVALID_VALUE
+        name, grid = row.residual.kernels["all"], (blocks, 1, samples)
+        return self._launch(self._sm90.source, name, row.residual, grid, stream, params)
+
     def styleforge_sm90_first(self, precision: int, in_bytes: int, *rest: Any) -> int:
         """The first layer: params, blocks, samples and stream follow."""
         row = self._precisions.get(precision)
@@ -194,7 +210,7 @@ class Network:
         self,
         source: str,
         name: str | None,
-        layer: abi.Sm80Conv | abi.Sm80Edge | abi.Sm90Conv | abi.Sm90Strip,
+        layer: _Layer,
         grid: tuple[int, int, int],
         stream: c_void_p,
         params: Structure,
@@ -207,18 +223,21 @@ class Network:
         self,
         source: str,
         name: str,
-        layer: abi.Sm80Conv | abi.Sm80Edge | abi.Sm90Conv | abi.Sm90Strip,
+        layer: _Layer,
     ) -> Kernel:
         kernel = self._kernels.get(name)
         if kernel is None:
-            # Those for sm_75 have no instruction that waits for the kernel ahead.
-            overlap = source != self.abi.sm75.source
+            # Those for sm_75 have no instruction that waits for the kernel ahead. Blocks that wait
+            # for one another were only seen to run beside those of another stream without overlap.
+            cooperative = isinstance(layer, abi.Sm90Residual)
+            overlap = source != self.abi.sm75.source and not cooperative
             kernel = self._kernels[name] = self._library.kernel(
                 self._sources.get(name, source),
                 name,
                 layer.threads,
                 layer.shared_bytes,
                 overlap=overlap,
+                cooperative=cooperative,
                 all_shared=True,
             )
         return kernel

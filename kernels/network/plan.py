@@ -7,7 +7,7 @@ read them. docs/performance.md tells what that gains.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import c_void_p
 
 import torch
@@ -78,18 +78,33 @@ class NetworkPlan(GraphPlan):
         self._layer("conv3", "in2", middle, small, stride=2)
 
         self._begin("residual blocks")
-        x, norm, residual = small, "in3", None
-        for number in range(1, network.num_residual_blocks + 1):
+        blocks = network.num_residual_blocks
+        residual = self._residual_blocks(blocks, "in3", small, inside, outside, sums)
+
+        self._begin("decoder")
+        self._layer("deconv1", f"res{blocks}.in2", outside, middle, residual=residual)
+        self._layer("deconv2", "in4", middle, large)
+        self._last("in5", large, size)
+
+    def _residual_blocks(
+        self,
+        blocks: int,
+        norm: str,  # of x
+        x: Tensor,  # [N, H, W, C], as all others
+        inside: Tensor,  # for what the first layer of a block makes
+        outside: Tensor,  # and the second: at last what the last block does
+        sums: Sequence[Tensor],  # for the blocks' inputs
+    ) -> Tensor:
+        """The residual blocks; returns what is to be added to the last one's result."""
+        residual = None
+        for number in range(1, blocks + 1):
             keep, name = sums[number % 2], f"res{number}"
             # The first block's input has passed a ReLU; the later ones are sums, without.
             self._layer(f"{name}.conv1", norm, x, inside, residual=residual, activated=keep)
             self._layer(f"{name}.conv2", f"{name}.in1", inside, outside)
             x, norm, residual = outside, f"{name}.in2", keep
-
-        self._begin("decoder")
-        self._layer("deconv1", norm, x, middle, residual=residual)
-        self._layer("deconv2", "in4", middle, large)
-        self._last("in5", large, size)
+        assert residual is not None  # there is a block
+        return residual
 
     @abstractmethod
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
@@ -136,12 +151,16 @@ class NetworkPlan(GraphPlan):
     ) -> Tensor:
         """A buffer that holds `pack(weights[name])`, refilled whenever weights are set."""
         to = self._keep(torch.zeros(shape, dtype=dtype, device=self.device))
+        self._fill(to, name, pack)
+        return to
+
+    def _fill(self, to: Tensor, name: str, pack: Callable[[Tensor], Tensor]) -> None:
+        """Have `to` hold `pack(weights[name])` whenever weights are set."""
 
         def refill(weights: Mapping[str, Tensor]) -> None:
             to.copy_(pack(weights[name].detach().to(to.device)).view_as(to))
 
         self._refill.append(refill)
-        return to
 
     def _launch(self, layer: str, call: Callable[[c_void_p, bool], int]) -> None:
         """Add a launch of a layer, by the name of its convolution in the state dict."""

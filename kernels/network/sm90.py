@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 
 import torch
@@ -14,6 +16,18 @@ from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
 from kernels.network.plan import EPS, NetworkPlan, norm_after, precision_of, role_of
 from kernels.network.shapes import Dimensions
+
+_apart: ContextVar[bool] = ContextVar("layers_apart", default=False)
+
+
+@contextmanager
+def layers_apart() -> Generator[None]:
+    """Have plans that are made meanwhile launch each residual layer by itself, to measure it."""
+    token = _apart.set(True)
+    try:
+        yield
+    finally:
+        _apart.reset(token)
 
 
 class Sm90Plan(NetworkPlan):
@@ -66,6 +80,62 @@ class Sm90Plan(NetworkPlan):
                 number, in_bytes, arguments[in_bytes], strips.blocks, samples, stream
             ),
         )
+
+    def _residual_blocks(
+        self,
+        blocks: int,
+        norm: str,
+        x: Tensor,
+        inside: Tensor,
+        outside: Tensor,
+        sums: Sequence[Tensor],
+    ) -> Tensor:
+        size, channels = (x.shape[1], x.shape[2]), x.shape[-1]
+        precision = self._precision
+        tiles = layout.joined_tiles(size, self.samples, self._blocks, precision)
+        joined = precision.residual
+        if tiles is None or joined is None or _apart.get():
+            return super()._residual_blocks(blocks, norm, x, inside, outside, sums)
+        names = [f"res{number}.{{}}{part}" for number in range(1, blocks + 1) for part in (1, 2)]
+        weight = self._stacked_weights([name.format("conv") for name in names], channels)
+        gamma, beta = (
+            self._keep(torch.zeros(len(names) - 1, channels, device=self.device)) for _ in range(2)
+        )
+        for at, name in enumerate(names[:-1]):
+            self._fill(gamma[at], f"{name.format('in')}.weight", lambda w: w)
+            self._fill(beta[at], f"{name.format('in')}.bias", lambda b: b)
+        exchanged = 2 * (len(names) - 1) * joined.sums_bytes
+        told = self._keep(
+            torch.zeros(self.samples, exchanged, dtype=torch.uint8, device=self.device)
+        )
+        halves = self._keep(torch.zeros(self.samples, dtype=torch.int32, device=self.device))
+        activated = sums[0]
+        arguments = abi.ResidualParams(
+            x.data_ptr(), self._norms[norm], weight.data_ptr(), gamma.data_ptr(), beta.data_ptr(),
+            inside.data_ptr(), outside.data_ptr(), activated.data_ptr(),
+            self._statistics(names[-1].format("in"), channels, tiles.blocks),
+            told.data_ptr(), halves.data_ptr(), EPS, len(names), *size,
+            tiles.long, tiles.short, tiles.across,
+        )  # fmt: skip
+        launch, samples = self._library.styleforge_sm90_residual, self.samples
+        number = precision.number
+        self._launch(
+            "res1" if blocks == 1 else f"res1-res{blocks}",
+            lambda stream, _: launch(number, arguments, tiles.blocks, samples, stream),
+        )
+        return activated
+
+    def _stacked_weights(self, convs: Sequence[str], channels: int) -> Tensor:
+        """The weights of layers of 128 channels, one after the other."""
+        precision, order = self._precision, self._traits.weight_order
+        traits = precision.convs["same"]
+        pack = partial(layout.layer_weight, conv=traits, precision=precision, order=order)
+        elements = layout.weight_elements(traits, channels, precision)
+        operand = layout.OPERANDS[precision.operand]
+        whole = self._keep(torch.zeros(len(convs), elements, dtype=operand, device=self.device))
+        for at, conv in enumerate(convs):
+            self._fill(whole[at], f"{conv}.conv2d.weight", pack)
+        return whole
 
     def _layer(
         self,

@@ -96,6 +96,25 @@ def residual_conv(size: tuple[int, int], blocks: int, precision: Sm90Precision) 
     return small if pixels_of_a_block(small) < pixels_of_a_block(large) else large
 
 
+def joined_tiles(
+    size: tuple[int, int], samples: int, multiprocessors: int, precision: Sm90Precision
+) -> Tiles | None:
+    """The tiles of the residual blocks' layers in one launch; None where they are launched apart.
+
+    All blocks of that launch wait for one another, so each needs a multiprocessor of its own.
+
+    Args:
+        size: Height and width of their input, in pixels.
+        samples: Pictures.
+        multiprocessors: Of the GPU.
+        precision: That they run in.
+    """
+    if precision.residual is None:
+        return None
+    tiles = Tiles.of(size, precision.convs["same"].tile_long, multiprocessors)
+    return tiles if tiles.long * tiles.short * samples <= multiprocessors else None
+
+
 def weight_elements(conv: Sm90Conv, channels: int, precision: Sm90Precision) -> int:
     """Elements in what `layer_weight` returns for a layer with `channels` input channels."""
     return conv.groups * conv.passes * 64 * channels * conv.taps * precision.operand_copies

@@ -2,6 +2,7 @@
 
 The networks are those that docs/architecture.md calls full and lite, with five residual blocks, in
 FP16 and for one picture. Tiles and blocks are those of the plans; tests compare them with launches.
+Residual layers are taken apart, as they were measured, also where a plan launches them as one.
 """
 
 from __future__ import annotations

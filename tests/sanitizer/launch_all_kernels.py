@@ -53,7 +53,7 @@ def operations() -> int:
 
 def plans() -> Iterator[NetworkPlan]:
     """Every network by every backend of this GPU in each of its precisions, with the tiles of small
-    and of large pictures."""
+    and of large pictures, and with residual layers that are joined where they can be, and apart."""
     device = torch.device("cuda")
     library = dispatch.shipped(device)
     for known in WITH_KERNELS.values():
@@ -68,7 +68,11 @@ def plans() -> Iterator[NetworkPlan]:
         for name, dtype, tf32 in precisions:
             make = partial(plan_for, weights, network, SHAPE, dtype, device, tf32=tf32)
             yield make(backend=name)
+            if name == "sm90" and dtype is torch.float16:
+                with sm90.layers_apart():
+                    yield make(backend=name)
             with (
+                sm90.layers_apart(),
                 patch.object(sm90.layout, "residual_conv", _large_tiles),
                 patch.object(sm80.Sm80Plan, "_conv", _wide_tiles),
             ):

@@ -28,6 +28,7 @@ from kernels.network.launchers import Network
 from kernels.network.limited import padded as padded
 from kernels.network.plan import NetworkPlan, Step
 from kernels.network.shapes import WITH_KERNELS
+from kernels.network.sm90 import layers_apart
 from kernels.ops.registry import NETWORK
 from kernels.time_model.cards import Card, card_of
 from kernels.time_model.prediction import Calibration, predict
@@ -128,7 +129,7 @@ def measure(
             for case, its_library in libraries.items():
                 part = card.part(got, case.shared_kb)
                 for width, height in wanted.sizes:
-                    with standing_for(part.gpu), torch.inference_mode():
+                    with standing_for(part.gpu), layers_apart(), torch.inference_mode():
                         plan = plan_for(
                             weights[case.network],
                             WITH_KERNELS[case.network],

@@ -55,8 +55,8 @@ __device__ __forceinline__ void consume_tiles(const ConvParams& p, unsigned char
 #pragma unroll 1
             for (int block_k = 0; block_k < F::kBlocksK; ++block_k) {
                 if (pass == 0) mbarrier_wait_parity(&barriers.pixels_full[slot.index], slot.phase);
-                const uint32_t pixels =
-                    smem_address(pixel_stages) + slot.index * F::kSlotBytes + shift * 16;
+                const uint32_t pixels = smem_address(pixel_stages) + slot.index * F::kSlotBytes +
+                                        shift * F::kPixelBytes;
 #pragma unroll 1
                 for (int step_k = 0; step_k < F::kStepsPerBlockK; ++step_k) {
                     const int stage =
@@ -69,10 +69,10 @@ __device__ __forceinline__ void consume_tiles(const ConvParams& p, unsigned char
                     wgmma_fence();
 #pragma unroll
                     for (int tap = 0; tap < F::kTapsPerStep; ++tap)
-                        wgmma_step<M, F::kBlockN, F::kBlockK / 16>(
+                        wgmma_step<M, F::kBlockN, F::kBlockK / 16, F::kSwizzled>(
                             acc, weights + stage * F::kStageBytes + tap * F::kTapBytes, 64 * 16,
-                            pixels + place(step_k * F::kTapsPerStep + tap, pass) * 16,
-                            F::kPartStride, F::kPitch * 16);
+                            pixels + place(step_k * F::kTapsPerStep + tap, pass) * F::kPixelBytes,
+                            F::kPartStride, F::kPitch * F::kPixelBytes);
                     wgmma_commit();
                     // The previous step has finished; at the first step of a block_k, so has the
                     // previous block_k.
@@ -137,8 +137,9 @@ __device__ __forceinline__ void consume_tiles(const ConvParams& p, unsigned char
 template <typename F, bool kAdd, bool kKeep>
 __global__ void __launch_bounds__(F::kThreads, 1) conv3x3_persistent(const ConvParams p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    extern __shared__ __align__(128) unsigned char shared[];
-    unsigned char* weight_stages = shared + F::kPixelStages * F::kSlotBytes;
+    // A swizzle counts rows from multiples of 1,024 bytes.
+    extern __shared__ __align__(1024) unsigned char swizzled_shared[];
+    unsigned char* weight_stages = swizzled_shared + F::kPixelStages * F::kSlotBytes;
     __shared__ PipelineBarriers<F> barriers;
     __shared__ float2 affine[F::kCin];
     if (threadIdx.x == 0) {
@@ -160,11 +161,11 @@ __global__ void __launch_bounds__(F::kThreads, 1) conv3x3_persistent(const ConvP
             affine[threadIdx.x] = norm_affine<F::kCin>(p.norm, blockIdx.z, threadIdx.x);
             named_barrier_arrive<F::kCin + F::kPixelProducers>(kNormReadyBarrier);
         }
-        consume_tiles<F>(p, shared, weight_stages, barriers);
+        consume_tiles<F>(p, swizzled_shared, weight_stages, barriers);
     } else {
         if constexpr (F::kReallocRegisters) warpgroup_reg_dealloc<F::kProducerRegisters>();
         if (threadIdx.x < kConsumers + F::kPixelProducers)
-            produce_pixels<F, kAdd, kKeep>(p, shared, barriers, affine);
+            produce_pixels<F, kAdd, kKeep>(p, swizzled_shared, barriers, affine);
         else if (threadIdx.x == kConsumers + F::kPixelProducers)
             produce_weights<F>(p, weight_stages, barriers);
     }

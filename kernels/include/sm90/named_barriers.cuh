@@ -4,11 +4,14 @@
 namespace styleforge::sm90 {
 
 // 0 is that of __syncthreads. Those marked + are one per consumer warpgroup.
-constexpr int kConsumerBarrier = 1;   // both consumer warpgroups, while statistics are merged
-constexpr int kStagingBarrier = 2;    // + the staging area is written, or read
-constexpr int kProducerBarrier = 4;   // pixel producers: the table of offsets is ready
-constexpr int kNormReadyBarrier = 5;  // consumers have computed the input's norm
-constexpr int kMmaTurnBarrier = 6;    // + ping-pong: the other warpgroup has issued its products
+constexpr int kConsumerBarrier = 1;    // both consumer warpgroups, while statistics are merged
+constexpr int kStagingBarrier = 2;     // + the staging area is written, or read
+constexpr int kProducerBarrier = 4;    // pixel producers: the table of offsets is ready
+constexpr int kNormReadyBarrier = 5;   // consumers have computed the input's norm
+constexpr int kMmaTurnBarrier = 6;     // + ping-pong: the other warpgroup has issued its products
+constexpr int kPatchReadyBarrier = 8;  // joined layers: all pixels of the patch are in their places
+constexpr int kPatchDoneBarrier = 9;   // joined layers: only the second warpgroup still reads it
+constexpr int kLayerDoneBarrier = 10;  // joined layers: the first warpgroup has stored its part
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 

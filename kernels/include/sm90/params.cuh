@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../common/welford.cuh"
+#include "layer_sums.cuh"
 
 namespace styleforge::sm90 {
 
@@ -18,6 +19,23 @@ struct ConvParams {
     int out_height, out_width;  // of what is tiled: of y, or of x where that is enlarged
     int tiles_long, tiles_short;
     int across;  // the long side of tiles lies along the width
+};
+
+// All layers of the residual blocks in one launch; two to a block.
+struct ResidualParams {
+    const void* x;              // [N, H, W, 128] raw
+    NormParams norm;            // of x
+    const void* weight;         // [layers] as in ConvParams
+    const float *gamma, *beta;  // [layers - 1][128] of the norms between the layers
+    void *inside, *outside;     // [N, H, W, 128] raw, of even and of odd layers: all that the last
+                                // one makes, and of the others the edges of tiles
+    void* activated;            // [N, H, W, 128] the input of the last block
+    StatisticsParams statistics;  // of the last layer
+    LayerSums* sums;              // [N][2][layers - 1] one half is zero before every launch
+    unsigned* halves;             // [N] which one
+    float eps;
+    int layers, height, width;
+    int tiles_long, tiles_short, across;  // as in ConvParams; a block for each tile
 };
 
 struct EdgeConvParams {

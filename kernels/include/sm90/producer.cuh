@@ -31,6 +31,13 @@ __device__ __forceinline__ int2 patch_pixel(int i, bool across) {
     else return {i / F::kPitch, i % F::kPitch};
 }
 
+// Where eight channels of a pixel lie in a slot.
+template <typename F>
+__device__ __forceinline__ int operand_place(int part, int pixel) {
+    return F::kSwizzled ? pixel * 128 + (part ^ pixel % 8) * 16
+                        : part * F::kPartStride + pixel * 16;
+}
+
 // Where the pixels of a patch lie in a slot, where that is not in the order they are counted in.
 template <typename F>
 __device__ __forceinline__ void compute_slot_places(unsigned short* places, bool across) {
@@ -123,13 +130,20 @@ __device__ __forceinline__ void produce_pixels(const ConvParams& p, unsigned cha
 #pragma unroll
             for (int i = 0; i < 8; ++i) own[i] = affine[block_k * F::kBlockK + part * 8 + i];
             mbarrier_wait_parity(&barriers.pixels_empty[slot.index], slot.phase ^ 1);
-            unsigned char* to = pixel_stages + slot.index * F::kSlotBytes + part * F::kPartStride;
+            unsigned char* to = pixel_stages + slot.index * F::kSlotBytes;
+            // In a swizzle, every second turn of a thread has the same place among eight pixels.
+            static_assert(!F::kSwizzled || kPixels % 4 == 0);
+            unsigned char* swizzled[2] = {
+                to + operand_place<F>(part, first),
+                to + operand_place<F>(part, first + kPixels) - kPixels * F::kPixelBytes};
 #pragma unroll
             for (int turn = 0; turn < kIterations; ++turn) {
                 const int k = turn % kPrefetch, pixel = turn * kPixels + first;
                 if (within(turn))
                     normalize_activate<M, kAdd>(
-                        to + (F::kStride == 2 ? places[pixel] : pixel) * 16,
+                        F::kSwizzled
+                            ? swizzled[turn % 2] + turn * kPixels * F::kPixelBytes
+                            : to + operand_place<F>(part, F::kStride == 2 ? places[pixel] : pixel),
                         kParts * F::kPartStride, raw[k], add[kAdd ? k : 0], own,
                         kKeep ? keep + block_k * F::kBlockK + 8 * static_cast<size_t>(offset[k])
                               : nullptr,

@@ -29,6 +29,21 @@ struct WelfordFp32x2 {
         count = total;
     }
 
+    // Joins the moments of the four threads that hold pixels of the same channels.
+    __device__ __forceinline__ void merge_four_lanes() {
+#pragma unroll
+        for (int step = 1; step < 4; step *= 2) {
+            const float n = __shfl_xor_sync(~0u, count, step);
+            float other_mean[2], other_m2[2];
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                other_mean[h] = __shfl_xor_sync(~0u, mean[h], step);
+                other_m2[h] = __shfl_xor_sync(~0u, m2[h], step);
+            }
+            merge(n, other_mean, other_m2);
+        }
+    }
+
     // Adds the accumulators of a warpgroup. Columns lie in groups of eight, of which a thread holds
     // columns 2q and 2q + 1; the first `groups` groups and `columns` columns of each are valid.
     template <int kBlockN>
@@ -88,17 +103,7 @@ struct WelfordFp32x2 {
 template <int kChannels>
 __device__ __forceinline__ void write_statistics(const StatisticsParams& s, WelfordFp32x2& moments,
                                                  int sample, int row, float4* shared_moments) {
-#pragma unroll
-    for (int step = 1; step < 4; step *= 2) {
-        const float count = __shfl_xor_sync(~0u, moments.count, step);
-        float mean[2], m2[2];
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-            mean[h] = __shfl_xor_sync(~0u, moments.mean[h], step);
-            m2[h] = __shfl_xor_sync(~0u, moments.m2[h], step);
-        }
-        moments.merge(count, mean, m2);
-    }
+    moments.merge_four_lanes();
     constexpr int kEach = 128 / kChannels;  // entries per block and channel
     const int blocks = gridDim.x, groups = (blocks + s.group - 1) / s.group;
     const int group = blockIdx.x / s.group, begin = group * s.group;

@@ -81,8 +81,13 @@ struct ConvTraits {
     static constexpr int kPatchLong = (kTileLong - 1) * kStride + 3, kPatchShort = 7 * kStride + 3,
                          kPatchPixels = kPatchLong * kPatchShort;
     static constexpr int kParts = kBlockK / 8, kAllParts = kParts * M::kOperandCopies;
+    // Pixels lie in a slot with their 64 channels side by side, in CUDA's 128-byte swizzle; or,
+    // where that does not fit the layer, as [part of eight channels][pixel].
+    static constexpr bool kSwizzled = kBlockK == 64 && kStride == 1 && M::kOperandCopies == 1;
+    static constexpr int kPixelBytes = kSwizzled ? 128 : 16;
     static constexpr int kPartStride = (kPositions | 1) * 16;  // odd: parts fall on different banks
-    static constexpr int kSlotBytes = (kAllParts * kPartStride + 127) / 128 * 128;
+    static constexpr int kSlotBytes = kSwizzled ? (kPositions * 128 + 1023) / 1024 * 1024
+                                                : (kAllParts * kPartStride + 127) / 128 * 128;
     static constexpr int kBlocksK = kCin / kBlockK,
                          kPasses = kSampling == Sampling::kUp && kCout == 64 ? 2 : 1;
     static constexpr int kTaps = kSampling == Sampling::kUp ? (kCout == 64 ? 4 : 6) : 9;
@@ -102,7 +107,36 @@ struct ConvTraits {
                                        (kPixelStages + kWeightStages) * 16;
     // A tile's pixels stay in the ring until both warpgroups have gone through all of them.
     static_assert(kPixelStages >= kBlocksK && kTaps % kTapsPerStep == 0);
-    static_assert(kSharedBytes + kTableBytes + 64 <= kMaxSharedBytes);
+    static_assert(kSharedBytes + (kTableBytes + 64 + 1023) / 1024 * 1024 <= kMaxSharedBytes);
+};
+
+// All layers of the residual blocks joined, where every tile has a multiprocessor of its own. Tile,
+// steps and weights are those of the single layer.
+template <typename Layer_>
+struct ResidualTraits {
+    using Layer = Layer_;
+    using M = typename Layer::M;
+    // Warps that load what lies around the tile; one more loads weights.
+    static constexpr int kHaloThreads = 96, kThreads = kConsumers + kHaloThreads + 32;
+    static constexpr int kConsumerRegisters = 200, kProducerRegisters = 104;
+    static constexpr int kParts = Layer::kCin / 8;
+    // A place more than the patch has, for pixels that the picture does not have.
+    static constexpr int kSlotBytes = (Layer::kPositions * 128 + 128 + 1023) / 1024 * 1024,
+                         kPatchBytes = kParts / 8 * kSlotBytes;
+    // As many as a warpgroup takes for a layer: they come while blocks wait for one another.
+    static constexpr int kWeightStages = Layer::kSteps;
+    // A warpgroup's pixels on their way out; the second one's lie where the patch was.
+    static constexpr int kStagingAt = kPatchBytes + kWeightStages * Layer::kStageBytes,
+                         kStagingOfTile = Layer::kBlockN * M::kPitch;
+    // Pixels around a tile; sixteen threads load a pixel. The blocks' inputs there are kept.
+    static constexpr int kHaloPixels = 2 * (Layer::kTileLong + 8) + 4,
+                         kHaloStep = kHaloThreads / kParts,
+                         kHaloTurns = (kHaloPixels + kHaloStep - 1) / kHaloStep;
+    static constexpr int kHaloAt = kStagingAt + kStagingOfTile;
+    static constexpr int kSharedBytes = kHaloAt + kHaloTurns * kHaloStep * kParts * 16;
+    static_assert(Layer::kSampling == Sampling::kSame && Layer::kBlockN == 128);
+    static_assert(!M::kStoresFp32 && kSharedBytes > 120000 && kStagingOfTile <= kPatchBytes);
+    static_assert(Layer::kSwizzled && kSharedBytes + 2048 <= kMaxSharedBytes);
 };
 
 // The first or the last layer: kBlockN pixels of a strip side by side; a stage holds two rows.
@@ -146,6 +180,7 @@ struct TraitsFor {
     using Down1 = ConvTraits<M, Sampling::kDown, 32, 64, 128, 32, 9, 1, 2>;
     using Down2 = ConvTraits<M, Sampling::kDown, 64, 128, 128, 32, 3, 8, 2>;
     using Same = ConvTraits<M, Sampling::kSame, 128, 128, 128, 64, 3, 4, 4>;
+    using Residual = ResidualTraits<Same>;
     using SameLarge = ConvTraits<M, Sampling::kSame, 128, 128, 256, 64, 1, 8, 3>;
     using Up1 = ConvTraits<M, Sampling::kUp, 128, 64, 128, 64, 2, 5, 4>;
     using Up2 = ConvTraits<M, Sampling::kUp, 64, 32, 256, 64, 6, 2, 2>;

@@ -18,6 +18,13 @@ __device__ __forceinline__ uint64_t make_smem_descriptor(uint32_t address, int a
            static_cast<uint64_t>(along_rows >> 4) << 32;
 }
 
+// Rows of 128 bytes, of which eight share a swizzle: the 16 bytes at address a lie at
+// a ^ (a >> 7 & 7) << 4. A matrix may begin at any row.
+__device__ __forceinline__ uint64_t make_swizzled_descriptor(uint32_t address, int along_rows) {
+    return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | 1ull << 16 |
+           static_cast<uint64_t>(along_rows >> 4) << 32 | 1ull << 62;
+}
+
 // Makes what ordinary stores and cp.async wrote to shared memory visible to wgmma.
 __device__ __forceinline__ void fence_proxy_async() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -349,14 +356,16 @@ struct Wgmma<__nv_bfloat16, 256> {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// One step of kStepsK x 16 channels; with two operands, the three products that matter.
-template <typename M, int kBlockN, int kStepsK>
+// One step of kStepsK x 16 channels; with two operands, the three products that matter. Where b is
+// swizzled, its channels are side by side.
+template <typename M, int kBlockN, int kStepsK, bool kSwizzled = false>
 __device__ __forceinline__ void wgmma_step(float (&acc)[kBlockN / 2], uint32_t a, int a_along_k,
                                            uint32_t b, int b_along_k, int b_along_columns) {
     const auto product = [&](int i, int j) {
         Wgmma<typename M::O, kBlockN>::mma(
             acc, make_smem_descriptor(a + i * 2 * a_along_k, a_along_k, 128),
-            make_smem_descriptor(b + j * 2 * b_along_k, b_along_k, b_along_columns));
+            kSwizzled ? make_swizzled_descriptor(b + j * 32, b_along_columns)
+                      : make_smem_descriptor(b + j * 2 * b_along_k, b_along_k, b_along_columns));
     };
 #pragma unroll
     for (int k = 0; k < kStepsK; ++k) {

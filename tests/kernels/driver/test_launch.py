@@ -40,6 +40,11 @@ def test_without_overlap_a_launch_has_no_attribute(driver, found, stub):
     assert launched(stub)[0][5:7] == ["(nil)", ""]
 
 
+def test_blocks_that_wait_for_one_another_are_launched_together(driver, found, stub):
+    Kernel(driver, found, 32, 0, cooperative=True)((8, 1, 1), None, Params())
+    assert launched(stub)[0][6] == "2=1;"
+
+
 @pytest.mark.parametrize(("overlap", "told"), [(False, "4=8,1,1;"), (True, "6=1;4=8,1,1;")])
 def test_a_cluster_is_an_attribute(overlap, told, driver, found, stub):
     Kernel(driver, found, 32, 0, overlap=overlap, cluster=8)((8, 1, 1), None, Params())

@@ -41,6 +41,12 @@ def calls(told: abi.Abi) -> Iterator[Call]:
     first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
     yield Call("styleforge_sm80_first", (numbers, False, 0, False, first, 7, 1))
     yield Call("styleforge_sm80_last", (numbers, False, 0, False, last, 7, 1))
+    precisions = [row.number for row in told.sm90.precisions.values()]
+    for precision, blocks, samples in itertools.product(
+        [*precisions, len(precisions)], BLOCKS, (1, 2)
+    ):
+        params = filled(abi.ResidualParams())
+        yield Call("styleforge_sm90_residual", (precision, params, blocks, samples))
 
 
 def _sm80(told: abi.Sm80, network: abi.Sm80Network) -> Iterator[Call]:

@@ -8,9 +8,11 @@ import subprocess
 import pytest
 
 from kernels.driver.compiling import sources_of
+from kernels.jit import nvrtc
 from kernels.jit.cuda_tools import nvcc
 from kernels.jit.libraries import FOLDER, LIBRARIES
 from tests.kernels.test_cuda_sources import EVERY_KERNEL
+from tools.prebuild import cuda
 
 NVCC = nvcc()
 PAGE = FOLDER.parent / "docs" / "kernels.md"
@@ -31,6 +33,12 @@ def test_the_page_shows_threads_and_shared_memory_as_compiled(layer, described):
         sm90.threads,
         sm90.shared_bytes,
     ]
+
+
+def test_the_page_shows_the_joined_residual_layers(described):
+    residual = described.sm90.precisions["fp16"].residual
+    told = f"have {residual.threads} threads and {residual.shared_bytes:,} bytes."
+    assert told in PAGE.read_text("utf-8")
 
 
 LAYERS = pytest.mark.parametrize(
@@ -72,6 +80,26 @@ def test_the_page_shows_the_layers_for_sm_75(layer, network, described):
         f"| {traits.blocks} | {traits.shared_bytes:,} |"
     )
     assert row in PAGE.read_text("utf-8").splitlines()
+
+
+@pytest.mark.slow
+def test_no_product_on_hopper_waits_for_the_one_before(described, description):
+    """By the compiler of the images, which tells of it: such layers take twice their time."""
+    release = next(iter(cuda.ARCHITECTURES))
+    if not cuda.is_unpacked(release, cuda.TOOLS):
+        pytest.skip(f"`make prebuild` has not unpacked CUDA {release}")
+    toolkit = cuda.unpacked(release, cuda.TOOLS)
+    (source,) = (
+        each
+        for each in sources_of(LIBRARIES["network"], description)
+        if each.name == described.sm90.source
+    )
+    kernels = [name for name in source.kernels if "Fp16>" in name]
+    assert any("residual_blocks_joined" in name for name in kernels)
+    compiled = nvrtc.compile_source(
+        toolkit, FOLDER / source.name, FOLDER / "include", f"sm_{source.target}", kernels
+    )
+    assert "serialized" not in compiled.log
 
 
 @pytest.mark.slow

@@ -140,3 +140,20 @@ def test_small_pictures_get_small_tiles(described):
     small = layout.residual_conv((128, 128), 132, precision)
     large = layout.residual_conv((270, 480), 132, precision)
     assert (small, large) == (precision.convs["same"], precision.convs["same_large"])
+
+
+def test_layers_are_joined_where_every_tile_has_a_multiprocessor(described):
+    fp16 = described.sm90.precisions["fp16"]
+    assert layout.joined_tiles((128, 128), 1, 132, fp16) == Tiles(8, 16, False, 128)
+    assert layout.joined_tiles((128, 128), 1, 127, fp16) is None
+    assert layout.joined_tiles((128, 128), 2, 132, fp16) is None, "two pictures have 256 tiles"
+    assert layout.joined_tiles((64, 128), 2, 132, fp16) == Tiles(4, 16, False, 64)
+    assert layout.joined_tiles((180, 320), 1, 132, fp16) is None
+
+
+@pytest.mark.parametrize("name", ["bf16", "tf32", "fp32"])
+def test_layers_are_joined_in_fp16_alone(name, described):
+    """Their statistics are exchanged in fixed point, which has the range of FP16."""
+    precision = described.sm90.precisions[name]
+    assert precision.residual is None
+    assert layout.joined_tiles((128, 128), 1, 132, precision) is None

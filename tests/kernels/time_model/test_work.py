@@ -22,7 +22,7 @@ from kernels.network import abi
 from kernels.network.gpu import Gpu, standing_for
 from kernels.network.launchers import Network
 from kernels.network.sm80 import Sm80Plan
-from kernels.network.sm90 import Sm90Plan
+from kernels.network.sm90 import Sm90Plan, layers_apart
 from kernels.time_model.cards import find
 from kernels.time_model.prediction import calibration
 from kernels.time_model.work import Work, work
@@ -58,7 +58,7 @@ def launched(network, stub_path, monkeypatch):
         plan_of: Any = Sm90Plan
         if backend != "sm90":
             plan_of = partial(Sm80Plan, small=backend == "sm80-small")
-        with standing_for(gpu):
+        with standing_for(gpu), layers_apart():
             plan = plan_of(weights, config, shape, torch.float16, torch.device("cpu"), network)
         lines = []
         for step in plan.steps():
