@@ -29,7 +29,7 @@ from app.commands.memory_budget import free_bytes
 from app.errors import StyleForgeError
 from app.provenance import report_header
 from app.styles.library import Library
-from kernels.ops.registry import prepare, statuses
+from kernels.ops.registry import STYLE, prepare, statuses
 from models.checkpoints import load_checkpoint
 from models.network_config import CONFIGS, NetworkConfig, network_config
 from models.precision import Precision
@@ -137,17 +137,17 @@ def run(args: argparse.Namespace) -> int:
     # Lines in a file or a pipe are not wrapped.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     with Console(stderr=True).status("Preparing the native kernels ..."):
-        prepare()
+        prepare(family=STYLE)
     report = {
         "style": args.style,
         **report_header(device, [style]),
-        "kernels": [asdict(status) for status in statuses(device)],
+        "kernels": [asdict(status) for status in statuses(device, STYLE)],
     }
     if args.frames:
         return _run_frames(args, console, report, state, device)
     report |= {"runs": wanted.runs, "compile": args.compile, "sizes": []}
     console.print(where(report), soft_wrap=True)
-    for status in statuses(device):
+    for status in statuses(device, STYLE):
         if not status.ready:
             says = f"{status.name} runs on {status.runs}: {status.reason}"
             console.print(says, style="" if status.by_choice else "yellow")
