@@ -59,6 +59,7 @@ def fused(
     save: Save | None = None,
     backward: Backward | None = None,
     statistics: int = 0,
+    derived: tuple[str, ...] = (),
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -89,6 +90,7 @@ def fused(
             the dispatcher knows, so that it can be traced; where a second derivative is wanted,
             these have one. Without it, the reference is run again and differentiated.
         statistics: How many of the last results only serve `backward` and have no gradient.
+        derived: Arguments that follow from the others, see Op. The reference does not read them.
 
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
@@ -157,6 +159,7 @@ def fused(
             launched_on=("cpu",) * (launch_cpu is not None) + ("cuda",) * (launch_cuda is not None),
             family=family,
             has_own_backward=backward is not None,
+            derived=derived,
         )
         return operation
 

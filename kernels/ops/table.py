@@ -53,6 +53,8 @@ class Op:
         family: The kind of network that it is for: STYLE or TRANSFORMER.
         has_own_backward: Whether its gradient is computed from what forward saved, and not by
             running the reference again.
+        derived: Arguments that follow from the others, as what a backward is given of its forward:
+            the derivatives by the others include what they change.
     """
 
     group: str
@@ -69,6 +71,7 @@ class Op:
     launched_on: tuple[str, ...] = ()
     family: str = STYLE
     has_own_backward: bool = False
+    derived: tuple[str, ...] = ()
 
     @property
     def is_composite(self) -> bool:
