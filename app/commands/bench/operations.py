@@ -1,4 +1,4 @@
-"""Times each fused operation on a GPU against PyTorch, with the errors of both.
+"""Times each fused operation against PyTorch, with the errors of both.
 
 "ours" is what an operation runs by default. Where cuDNN is faster, that is cuDNN's convolution and
 our norm, and our own kernel is measured as well.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -50,9 +51,9 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     """Measure every case.
 
     Args:
-        device: a GPU.
+        device: a GPU, or the CPU, on which only the operations of transformers are measured.
         runs: timed runs of each implementation; the implementations take turns.
-        compiled: also measure PyTorch's layers through torch.compile.
+        compiled: also measure PyTorch's layers through torch.compile, on a GPU.
 
     Returns:
         The report. Times are microseconds per call; errors are the largest difference from float64,
@@ -62,10 +63,13 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     rows = []
     before = torch.backends.cudnn.allow_tf32
     try:
-        with torch.cuda.device(device), torch.inference_mode():
-            for case in _cases(device):
+        on_gpu = device.type == "cuda"
+        current = torch.cuda.device(device) if on_gpu else nullcontext()
+        with current, torch.inference_mode():
+            for case in _cases(device) if on_gpu else transformer_cases.cases(device):
                 torch.backends.cudnn.allow_tf32 = case.precision == "TF32"
-                rows.append(_measure(case, device, runs, compiled and case.measures_compiled))
+                compiles = on_gpu and compiled and case.measures_compiled
+                rows.append(_measure(case, device, runs, compiles))
     finally:
         torch.backends.cudnn.allow_tf32 = before
     return {
@@ -138,14 +142,15 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
     if compiled:
         torch._dynamo.reset()
         ways[COMPILED] = torch.compile(case.pytorch, dynamic=False)
-    # All of them are also measured in a CUDA graph, since the launch overhead is a
+    # On a GPU all of them are also measured in a CUDA graph, since the launch overhead is a
     # separate factor.
     calls: dict[str, Callable[[], object]] = {
         name: partial(_repeat, way) for name, way in ways.items() if name != COMPILED
     }
-    calls[GRAPH], calls[OURS_GRAPH] = _capture_graph(case.pytorch), _capture_graph(ours)
     reason = case.unavailable_reason()
-    if reason:
+    if device.type == "cuda":
+        calls[GRAPH], calls[OURS_GRAPH] = _capture_graph(case.pytorch), _capture_graph(ours)
+    if reason and device.type == "cuda":
         calls[OWN_GRAPH] = _capture_graph(partial(case.ours, True))
     if compiled:
         calls[COMPILED] = _capture_graph(ways[COMPILED])
