@@ -60,6 +60,7 @@ def fused(
     backward: Backward | None = None,
     statistics: int = 0,
     derived: tuple[str, ...] = (),
+    refuses: Callable[..., str] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -91,6 +92,8 @@ def fused(
             these have one. Without it, the reference is run again and differentiated.
         statistics: How many of the last results only serve `backward` and have no gradient.
         derived: Arguments that follow from the others, see Op. The reference does not read them.
+        refuses: Called with the arguments by name; says why its kernel on a GPU cannot run with
+            them, so that where it is asked for by name PyTorch's do not run in silence.
 
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
@@ -160,6 +163,7 @@ def fused(
             family=family,
             has_own_backward=backward is not None,
             derived=derived,
+            refuses=refuses,
         )
         return operation
 
@@ -236,6 +240,8 @@ def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
         return
     if tensors[0].dtype not in (torch.float32, torch.float16, torch.bfloat16):
         raise KernelUnavailable(f"{op.name}: no native CUDA kernel in {tensors[0].dtype}")
+    if op.refuses is not None and (reason := op.refuses(**arguments)):
+        raise KernelUnavailable(f"{op.name}: {reason}")
     if any(x.numel() >= 1 << 31 for x in tensors):
         raise KernelUnavailable(f"{op.name}: the native CUDA kernels take 2^31 elements at most")
     if any(argument.name == "own_kernel" for argument in op.overload._schema.arguments):

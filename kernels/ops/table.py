@@ -55,6 +55,8 @@ class Op:
             running the reference again.
         derived: Arguments that follow from the others, as what a backward is given of its forward:
             the derivatives by the others include what they change.
+        refuses: Says of arguments on a GPU why its kernel there cannot run with them; empty if it
+            can.
     """
 
     group: str
@@ -72,6 +74,7 @@ class Op:
     family: str = STYLE
     has_own_backward: bool = False
     derived: tuple[str, ...] = ()
+    refuses: Callable[..., str] | None = None
 
     @property
     def is_composite(self) -> bool:

@@ -222,3 +222,23 @@ def test_the_modules_compile_whole(version):
     expected = block(x)
     compiled = torch.compile(block, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(x), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("version", [*VERSIONS, "v1", "v2"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_on_a_gpu_every_version_errs_at_most_twice_as_much_as_pytorchs(version, dtype):
+    theirs = nn.MultiheadAttention(128, 2, batch_first=True).cuda()
+    ours = FusedAttention(128, 2, version).cuda()
+    ours.load_state_dict(theirs.state_dict())
+    x = normal(2, 65, 128).cuda()
+    ours, theirs, x = ours.to(dtype).eval(), theirs.to(dtype).eval(), x.to(dtype)
+    with torch.no_grad():
+        got, expected = ours(x)[0], theirs(x, x, x)[0]
+        exact = theirs.double()(*(x.double(),) * 3)[0]
+
+    def error(found: Tensor) -> float:
+        return float((found.double() - exact).abs().max())
+
+    unit = torch.finfo(dtype).eps * float(exact.abs().max())
+    assert error(got) <= 2 * error(expected) + unit

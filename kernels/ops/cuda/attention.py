@@ -19,7 +19,9 @@ from kernels.ops.transformer_reference.attention import (
     check,
 )
 
+HEAD_SIZES = (32, 64, 128)  # of the last two rungs
 _HALVES = (torch.float16, torch.bfloat16)
+_NOTHING = "nothing to attend to; runs on PyTorch"
 
 
 def attention(
@@ -84,6 +86,22 @@ def attention_backward(
     return grad_q, grad_k, grad_v
 
 
+def refuses(q: Tensor, k: Tensor, **_: object) -> str:
+    """Why no kernel runs `fused_attention`, on any GPU, in words; empty if one may."""
+    return _refuses_size(q.shape[3]) if q.numel() and k.numel() else _NOTHING
+
+
+def refuses_backward(q: Tensor, k: Tensor, **_: object) -> str:
+    """The same of `fused_attention_backward`."""
+    if q.dtype not in _HALVES:
+        return f"no native gradients of attention in {q.dtype}"
+    return refuses(q, k)
+
+
+def _refuses_size(size: int) -> str:
+    return "" if size in HEAD_SIZES else f"no native attention for heads of {size}"
+
+
 def unavailable_reason(library: Transformer, part: str, q: Tensor, k: Tensor) -> str:
     """Why a rung has no kernel for a call, in words; empty if it has."""
     if q.dtype not in TYPES:
@@ -98,7 +116,7 @@ def unavailable_reason(library: Transformer, part: str, q: Tensor, k: Tensor) ->
     elif size not in sizes:
         return f"no native attention for heads of {size}, only {sorted(sizes)}; runs on PyTorch"
     if not q.numel() or not k.numel():
-        return "nothing to attend to; runs on PyTorch"
+        return _NOTHING
     if max(q.shape[0], q.shape[1]) > MOST_BLOCKS:
         return f"more than {MOST_BLOCKS} samples or heads; runs on PyTorch"
     return ""

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.cuda.attention import (
+    HEAD_SIZES,
     attention,
     name_of,
     new_result,
@@ -20,6 +21,8 @@ from kernels.ops.cuda.transformer import Transformer
 from kernels.ops.launcher import CudaLauncher
 from kernels.ops.transformer_reference.attention import attention_reference
 from kernels.ops.transformer_reference.blocks import check_block, heads_of, merged
+
+MOST_COLUMNS = 128  # of a head, in the first rung; include/attention/shapes.h states it
 
 # The attention of a rung: (launch, q, k, v, scale).
 _Attend = Callable[[CudaLauncher, Tensor, Tensor, Tensor, float], Tensor]
@@ -68,6 +71,18 @@ def third_rung(
     """`fused_attention_v3_forward`."""
     check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
     return _block(launch, _third, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
+
+
+def refuses_first(x: Tensor, num_heads: int, **_: object) -> str:
+    """Why no kernel runs `fused_attention_v1`, on any GPU, in words; empty if one may."""
+    size = x.shape[-1] // max(1, num_heads)
+    return "" if size <= MOST_COLUMNS else f"no native attention for heads of {size}"
+
+
+def refuses(x: Tensor, num_heads: int, **_: object) -> str:
+    """The same of the other rungs."""
+    size = x.shape[-1] // max(1, num_heads)
+    return "" if size in HEAD_SIZES else f"no native attention for heads of {size}"
 
 
 def _block(

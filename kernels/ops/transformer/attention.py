@@ -119,6 +119,7 @@ def _samples_backward() -> Iterator[tuple[Any, ...]]:
     save=_save,
     backward=_backward,
     statistics=1,
+    refuses=on_cuda.refuses,
 )
 def fused_attention(
     q: Tensor,
@@ -171,6 +172,7 @@ def fused_attention(
     tolerance_scale=16,
     family=TRANSFORMER,
     derived=("out", "lse"),
+    refuses=on_cuda.refuses_backward,
 )
 def fused_attention_backward(
     grad: Tensor,

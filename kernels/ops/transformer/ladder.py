@@ -66,6 +66,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
     launch_cuda=on_cuda.first_rung,
     tolerance_scale=4,
     family=TRANSFORMER,
+    refuses=on_cuda.refuses_first,
 )
 def fused_attention_v1(
     x: Tensor,
@@ -106,6 +107,7 @@ def fused_attention_v1(
     launch_cuda=on_cuda.second_rung,
     tolerance_scale=4,
     family=TRANSFORMER,
+    refuses=on_cuda.refuses,
 )
 def fused_attention_v2_forward(
     x: Tensor,
@@ -146,6 +148,7 @@ def fused_attention_v2_forward(
     launch_cuda=on_cuda.third_rung,
     tolerance_scale=4,
     family=TRANSFORMER,
+    refuses=on_cuda.refuses,
 )
 def fused_attention_v3_forward(
     x: Tensor,

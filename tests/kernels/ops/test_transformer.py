@@ -333,6 +333,16 @@ def test_the_projection_errs_at_most_twice_as_much_as_pytorch(
 
 
 @pytest.mark.gpu
+def test_a_kernel_asked_for_by_name_refuses_heads_that_it_has_no_code_for(device):
+    if device == "cpu":
+        pytest.skip("the CPU has no kernel by choice")
+    q, k, v = packed(device, torch.float16, 5, 7, 48)
+    assert kf.ops.fused_attention(q, k, v)[0].shape == q.shape
+    with pytest.raises(kf.KernelUnavailable, match=r"fused_attention: .* heads of 48"):
+        kf.kernels.attention.fused_attention(q, k, v)
+
+
+@pytest.mark.gpu
 def test_a_graph_draws_a_new_mask_at_every_replay(device):
     if device == "cpu":
         pytest.skip("graphs are CUDA's")

@@ -12,9 +12,10 @@ from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.driver.tensor_map import encode
 from kernels.jit.errors import BuildError
-from kernels.ops.cuda import transformer
+from kernels.ops.cuda import attention, attention_choice, ladder, transformer
 from kernels.ops.cuda.attention import readable, readable_mask, unavailable_reason
 from kernels.ops.cuda.transformer import Transformer
+from kernels.ops.registry import OPS
 from tests.kernels.driver import launches, stubs
 from tests.kernels.driver.standins import names_of, write_images
 from tests.kernels.ops.cuda import recorded_transformer as recorded
@@ -78,6 +79,34 @@ def test_what_no_kernel_is_for_says_so(library):
     assert "nothing" in unavailable_reason(library, "v3_fp32", q, q[:, :, :0])
     many = torch.zeros(1, 1, 1, 64).expand(70000, 1, 1, 64)
     assert "65535" in unavailable_reason(library, "v3_fp32", many, many)
+
+
+def test_what_is_refused_by_name_is_what_the_library_has_no_kernel_for(library):
+    assert library.most_columns() == ladder.MOST_COLUMNS
+    for dtype, parts in (("float32", ("v2", "v3_fp32")), ("float16", ("v2", "v3", "v3_backward"))):
+        for part in parts:
+            assert library.head_sizes(part, dtype) == set(attention.HEAD_SIZES)
+    assert set(attention_choice.HEAD_SIZES) == set(attention.HEAD_SIZES)
+    half = torch.zeros(1, 2, 5, 64, dtype=torch.float16)
+    odd = torch.zeros(1, 2, 5, 48, dtype=torch.float16)
+    x = torch.zeros(1, 5, 96)
+    row = OPS["fused_attention"].refuses
+    backward = OPS["fused_attention_backward"].refuses
+    first, second = (
+        OPS[name].refuses for name in ("fused_attention_v1", "fused_attention_v2_forward")
+    )
+    assert row is not None
+    assert backward is not None
+    assert first is not None
+    assert second is not None
+    assert not row(q=half, k=half, v=half)
+    assert "heads of 48" in row(q=odd, k=odd, v=odd)
+    assert "nothing" in row(q=half, k=half[:, :, :0], v=half)
+    assert not backward(grad=half, q=half, k=half)
+    assert "gradients of attention in torch.float32" in backward(q=half.float(), k=half.float())
+    assert not first(x=x, num_heads=2)
+    assert "heads of 48" in second(x=x, num_heads=2)
+    assert not second(x=x, num_heads=3)
 
 
 def test_maps_are_remembered_and_forgotten(library, monkeypatch):
