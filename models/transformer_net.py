@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
-from kernels.ops.registry import OPS, statuses
+from kernels.ops.registry import OPS, STYLE, statuses
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.inference import layerwise
 from models.inference.cpu import CpuExecutor
@@ -206,7 +206,7 @@ class TransformerNet(TransformerNetBaseline):
         """List the norms without a native kernel on `device`, with the reason."""
         return tuple(
             f"{status.name}: {status.reason}"
-            for status in statuses(device)
+            for status in statuses(device, STYLE)
             if status.name in OPS and OPS[status.name].group == "normalization" and not status.ready
         )
 

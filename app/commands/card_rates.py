@@ -18,7 +18,7 @@ from app.measured_rates import (
     store_rates,
 )
 from kernels.jit.errors import BuildError
-from kernels.ops.registry import prepare
+from kernels.ops.registry import STYLE, prepare
 from kernels.time_model.cards import Card, card_of
 from kernels.time_model.prediction import predict
 from models.network_config import CONFIGS
@@ -118,7 +118,7 @@ def measure_rates(device: torch.device) -> None:
     """
     if device.type != "cuda":
         raise CardRatesError("frame rates are measured on an NVIDIA GPU, and none is used here")
-    prepare()
+    prepare(family=STYLE)
     for name, config in CONFIGS.items():
         untrained = TransformerNetFused(**asdict(config)).to(device, torch.float16)
         network = untrained.requires_grad_(False).eval()

@@ -26,7 +26,7 @@ from app.sources import describe, list_cameras, open_source
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
 from app.training.controller import TrainingController
-from kernels.ops.registry import prepare
+from kernels.ops.registry import STYLE, prepare
 from utils.text import printable
 
 log = logging.getLogger(__name__)
@@ -344,7 +344,7 @@ class Session(QObject):
             self._compile_kernels.emit(False)
 
         self._compile_kernels.emit(True)
-        self._jobs.run(prepare, done, failed)
+        self._jobs.run(lambda: prepare(family=STYLE), done, failed)
 
     def cameras(self) -> None:
         """List the cameras; `cameras_found` follows, with none if that failed."""

@@ -40,7 +40,7 @@ from app.sources.scene import render
 from app.styles.library import Library
 from app.ui.main_window import MainWindow
 from kernels.jit.build import toolchain
-from kernels.ops.registry import prepare
+from kernels.ops.registry import STYLE, prepare
 from models.precision import Precision
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
@@ -363,7 +363,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not has_display():
         sys.stderr.write("There is no display; the window is painted into memory instead\n")
         os.environ["QT_QPA_PLATFORM"] = "offscreen"  # for this window and those of child processes
-    prepare()
+    prepare(family=STYLE)
     report = {
         **report_header(resolve("auto"), Library.default().styles),
         "live": measure(lambda text: sys.stderr.write(f"{text}\n")),

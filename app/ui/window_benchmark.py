@@ -24,7 +24,7 @@ from app.engine.result import StyledFrame
 from app.provenance import report_header
 from app.styles.library import Library
 from app.ui.live_benchmark import wait, window
-from kernels.ops.registry import prepare
+from kernels.ops.registry import STYLE, prepare
 from models.precision import Precision
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
@@ -133,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not has_display():
         sys.stderr.write("There is no display; the window is painted into memory instead\n")
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    prepare()
+    prepare(family=STYLE)
     report = {
         **report_header(resolve("auto"), Library.default().styles),
         "source_fps": SOURCE_FPS,

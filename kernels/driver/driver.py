@@ -100,6 +100,17 @@ class Driver:
         # Arguments of the launch are passed as they are: checking them would take longer.
         self.launch = driver.cuLaunchKernelEx
 
+    def function(self, name: str) -> Any:
+        """A function of the driver by its C name, which returns a CUresult.
+
+        Raises:
+            BuildError: The driver has no such function.
+        """
+        try:
+            return getattr(self._driver, name)
+        except AttributeError as error:
+            raise BuildError(f"the NVIDIA driver has no {name}") from error
+
     def attribute(self, attribute: int, device: int) -> int:
         """A figure that the driver tells of a GPU.
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -115,19 +115,40 @@ def _difference(op: Op, arguments: tuple[Any, ...]) -> float:
         names = [argument.name for argument in op.overload._schema.arguments]
         at = names.index(op.mutates[0])
         results = [copy[at] for copy in copies]
-    got, expected = (result.double() for result in results)
+    pairs = zip(*(_as_tuple(result) for result in results), strict=True)
+    return max(_apart(got, expected, op.tolerance_scale) for got, expected in pairs)
+
+
+def _apart(result: Tensor, reference: Tensor, scale: float) -> float:
+    if result.shape != reference.shape or result.dtype != reference.dtype:
+        return math.inf
+    if not result.numel():
+        return 0.0
+    got, expected = result.double(), reference.double()
     # The reference rounds in a different order, so the last bit may differ either way.
-    allowed = 4 * op.tolerance_scale * torch.finfo(results[0].dtype).eps * (expected.abs() + 8)
-    worst = ((got - expected).abs() / allowed).nan_to_num(nan=float("inf")).max()
-    return float(worst)
+    eps = torch.finfo(result.dtype).eps if result.is_floating_point() else 0.0
+    allowed = 4 * scale * eps * (expected.abs() + 8)
+    apart = torch.where(got == expected, 0.0, (got - expected).abs() / allowed)
+    return float(apart.nan_to_num(nan=math.inf).max())
 
 
 def _on(device: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(x.to(device) if isinstance(x, Tensor) else x for x in arguments)
+    def moved(x: Any) -> Any:
+        if isinstance(x, list):
+            return [moved(each) for each in cast("list[Any]", x)]
+        return x.to(device) if isinstance(x, Tensor) else x
+
+    return tuple(moved(x) for x in arguments)
 
 
 def _copy(x: Any) -> Any:
+    if isinstance(x, list):
+        return [_copy(each) for each in cast("list[Any]", x)]
     return x.clone() if isinstance(x, Tensor) else x
+
+
+def _as_tuple(results: Any) -> tuple[Tensor, ...]:
+    return (results,) if isinstance(results, Tensor) else tuple(results)
 
 
 def _compile(name: str, folder: Path, sources: list[str]) -> Path:

@@ -13,15 +13,17 @@ from pathlib import Path
 from kernels.driver.driver import Driver
 from kernels.network.launchers import Network
 from kernels.ops.cuda.launchers import Operations
+from kernels.ops.cuda.transformer import Transformer
 from tests.kernels.driver import launches, standins, stubs
 from tests.kernels.network import recorded as network
 from tests.kernels.ops.cuda import recorded as operations
+from tests.kernels.ops.cuda import recorded_transformer as transformer
 
 HOPPER = (9, 0)  # of the stand-ins for images
 
 
 def main() -> None:
-    """Write both files."""
+    """Write every file."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         built = stubs.driver_stub(folder)
@@ -36,6 +38,11 @@ def main() -> None:
         operations.expect(stub, standins.names_of("operations", described))
         single = Operations(images, folder, HOPPER, 0, driver)
         launches.write(operations.FILE, operations.WHAT, operations.record(single, stub))
+        described = stubs.description("transformer", folder)
+        images = standins.write_images("transformer", described, folder)
+        transformer.expect(stub, standins.names_of("transformer", described))
+        library = Transformer(images, folder, HOPPER, 0, driver)
+        launches.write(transformer.FILE, transformer.WHAT, transformer.record(library, stub))
 
 
 if __name__ == "__main__":

@@ -554,6 +554,42 @@ _KERNELS = (
         ("tests/kernels/ops/test_registry.py::test_a_kernel_says_why_it_cannot_run",),
     ),
     Mutant(
+        "the window's start loads the library of transformers",
+        "kernels/ops/table.py",
+        "    ops = _of_family(family)",
+        "    ops = _of_family(None)",
+        (
+            "tests/kernels/ops/test_registry.py::test_a_family_is_asked_for_without_loading_the_other",
+        ),
+    ),
+    Mutant(
+        "an own backward is given gradients of what only serves it",
+        "kernels/ops/autograd.py",
+        "found = backward(kept, *grads[: len(grads) - statistics])",
+        "found = backward(kept, *grads)",
+        (
+            "tests/kernels/ops/test_autograd.py"
+            "::test_an_own_backward_is_given_what_was_saved_and_runs_no_reference",
+        ),
+    ),
+    Mutant(
+        "a mask of attention hides the keys that it shows",
+        "kernels/attention_wrapper.py",
+        ".masked_fill(mask, -torch.inf)",
+        ".masked_fill(~mask, -torch.inf)",
+        ("tests/kernels/test_attention_wrapper.py::test_masks_mean_what_they_mean_there",),
+    ),
+    Mutant(
+        "dropout drops other weights backward than forward",
+        "kernels/ops/transformer_reference/attention.py",
+        "part.shape[2], keys, dropout, first)",
+        "part.shape[2], keys, dropout, 0)",
+        (
+            "tests/kernels/ops/test_transformer.py"
+            "::test_the_backward_by_rows_keeps_little_and_is_the_same",
+        ),
+    ),
+    Mutant(
         "a library is not compiled again when its source has changed",
         "kernels/jit/build.py",
         "digest.update(source.read_bytes())",

@@ -19,7 +19,7 @@ from wheels import platforms
 from wheels.platforms import ANY, PLATFORMS, choose, copy_images, selected, tag
 
 CPU = {image_name(LIBRARIES["instance_norm"], target): target for target in TARGETS}
-LIBRARIES_OF_GPUS = "frames", "network", "operations"
+LIBRARIES_OF_GPUS = "frames", "network", "operations", "transformer"
 CUDA = {"conv2d.sm_80.xz", "network_sm90.sm_90a.xz"} | {
     f"{name}.json" for name in LIBRARIES_OF_GPUS
 }

@@ -12,6 +12,7 @@ What is compiled, and what becomes of it, says kernels/driver/compiling.py.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import subprocess
 import sys
@@ -33,10 +34,21 @@ ARCHITECTURES = {
     "12.8": ("sm_100", "sm_120"),
 }
 # By source, what is left out, since a wheel has 40 MB: GPUs of 8.6 and 8.9 run the image for sm_80,
-# those from 10.0 on the PTX, and so does the lite network on Hopper.
+# those from 10.0 on the PTX, and so does the lite network on Hopper. Of transformers, Hopper has
+# machine code for its own kernels and for what surrounds them; Turing has none for the first two
+# rungs, which are there to be read; and gradients, for which PyTorch's kernels are faster, have no
+# image at all: attention's own run where the library is compiled.
+_ON_PTX = ("sm_86", "sm_90", "sm_100", "sm_120")
 LEFT_OUT = {
-    "network_sm80_tf32.cu": ("sm_86", "sm_90", "sm_100", "sm_120"),
-    "network_sm80_fp32.cu": ("sm_86", "sm_90", "sm_100", "sm_120"),
+    "network_sm80_tf32.cu": _ON_PTX,
+    "network_sm80_fp32.cu": _ON_PTX,
+    "attention.cu": ("sm_75", *_ON_PTX),
+    "attention_v2.cu": ("sm_75", *_ON_PTX),
+    "attention_v3.cu": _ON_PTX,
+    "attention_v3_fp32.cu": _ON_PTX,
+    "attention_v3_backward.cu": tuple(itertools.chain.from_iterable(ARCHITECTURES.values())),
+    "ffn.cu": ("sm_86", "sm_100", "sm_120"),
+    "output_projection.cu": ("sm_86", "sm_100", "sm_120"),
 }
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
 TOOLS = FOLDER.parent / "build" / "prebuild-tools"

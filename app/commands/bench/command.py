@@ -29,7 +29,7 @@ from app.commands.memory_budget import free_bytes
 from app.errors import StyleForgeError
 from app.provenance import report_header
 from app.styles.library import Library
-from kernels.ops.registry import prepare, statuses
+from kernels.ops.registry import STYLE, prepare, statuses
 from models.checkpoints import load_checkpoint
 from models.network_config import CONFIGS, NetworkConfig, network_config
 from models.precision import Precision
@@ -105,7 +105,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--operations",
         action="store_true",
-        help="measure each fused operation on a GPU against PyTorch, not the network",
+        help="measure each fused operation against PyTorch, not the network; without a GPU, those "
+        "of transformers",
     )
     parser.add_argument(
         "--frames",
@@ -137,17 +138,17 @@ def run(args: argparse.Namespace) -> int:
     # Lines in a file or a pipe are not wrapped.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     with Console(stderr=True).status("Preparing the native kernels ..."):
-        prepare()
+        prepare(family=STYLE)
     report = {
         "style": args.style,
         **report_header(device, [style]),
-        "kernels": [asdict(status) for status in statuses(device)],
+        "kernels": [asdict(status) for status in statuses(device, STYLE)],
     }
     if args.frames:
         return _run_frames(args, console, report, state, device)
     report |= {"runs": wanted.runs, "compile": args.compile, "sizes": []}
     console.print(where(report), soft_wrap=True)
-    for status in statuses(device):
+    for status in statuses(device, STYLE):
         if not status.ready:
             says = f"{status.name} runs on {status.runs}: {status.reason}"
             console.print(says, style="" if status.by_choice else "yellow")
@@ -231,12 +232,12 @@ def _run_operations(args: argparse.Namespace) -> int:
         device = resolve(args.device)
     except ValueError as exc:
         raise BenchError(str(exc)) from exc
-    if device.type != "cuda":
-        raise BenchError("the operations are measured on a GPU, and there is none here")
+    if device.type not in RUNS:
+        raise BenchError(f"the operations are not measured on {device.type}")
     if args.json:
         _check_writable(args.json)
     console = Console(highlight=False)
-    found = bench_operations.report(device, args.runs or RUNS["cuda"], bool(args.compile))
+    found = bench_operations.report(device, args.runs or RUNS[device.type], bool(args.compile))
     for line in bench_operations.table_rows(found):
         console.print(" | ".join(line), soft_wrap=True)
     if args.json:

@@ -1,4 +1,4 @@
-"""Times each fused operation on a GPU against PyTorch, with the errors of both.
+"""Times each fused operation against PyTorch, with the errors of both.
 
 "ours" is what an operation runs by default. Where cuDNN is faster, that is cuDNN's convolution and
 our norm, and our own kernel is measured as well.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from contextlib import nullcontext
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from app.commands.bench import transformer_cases
+from app.commands.bench.operation_case import Case, Way
 from app.provenance import report_header
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.ops import (
@@ -32,55 +35,25 @@ EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH, OWN_GRAPH = WAYS = (
     "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph", "own kernel, graph",
 )  # fmt: skip
 
-# Operations whose cases are written out below. The other two of instance norm run the same kernels
-# on a GPU. Any other is measured on the samples of its row.
+# Operations whose cases are written out below or in transformer_cases. The other two of instance
+# norm run the same kernels on a GPU, and backwards are not measured alone. Any other is measured on
+# the samples of its row.
 WRITTEN_OUT = (
     "fused_instance_norm", "fused_instance_norm_out", "fused_instance_norm_forward",
     "fused_conv_reflection_pad_forward", "fused_conv_instancenorm_forward",
     "fused_residual_block_forward",
+    *transformer_cases.OPERATIONS,
 )  # fmt: skip
 PRECISIONS = {torch.float32: "FP32", torch.float16: "FP16", torch.bfloat16: "BF16"}
-
-Way = Callable[[], Tensor]
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One operation at one shape.
-
-    Attributes:
-        operation: its name.
-        shape: its shape in words.
-        precision: "FP32" (TF32 off), "TF32" or "FP16".
-        layout: "NCHW" or "NHWC".
-        pytorch: PyTorch's implementation.
-        ours: our implementation; with True, always our own kernel.
-        reference: the result in float64.
-        unavailable_reason: why our own kernel is not the default; empty if it is.
-    """
-
-    operation: str
-    shape: str
-    precision: str  # "FP32" (TF32 off), "TF32", "FP16" or "BF16"
-    layout: str  # "NCHW" or "NHWC"
-    pytorch: Way
-    ours: Callable[[bool], Tensor]  # with True, always our own kernel
-    reference: Way
-    unavailable_reason: Callable[[], str] = str  # why our own kernel is not the default
-
-    @property
-    def measures_compiled(self) -> bool:
-        """Whether torch.compile is measured too, which takes long."""
-        return self.layout == "NCHW" and self.operation in ("instance norm", "residual block")
 
 
 def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     """Measure every case.
 
     Args:
-        device: a GPU.
+        device: a GPU, or the CPU, on which only the operations of transformers are measured.
         runs: timed runs of each implementation; the implementations take turns.
-        compiled: also measure PyTorch's layers through torch.compile.
+        compiled: also measure PyTorch's layers through torch.compile, on a GPU.
 
     Returns:
         The report. Times are microseconds per call; errors are the largest difference from float64,
@@ -90,10 +63,13 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     rows = []
     before = torch.backends.cudnn.allow_tf32
     try:
-        with torch.cuda.device(device), torch.inference_mode():
-            for case in _cases(device):
+        on_gpu = device.type == "cuda"
+        current = torch.cuda.device(device) if on_gpu else nullcontext()
+        with current, torch.inference_mode():
+            for case in _cases(device) if on_gpu else transformer_cases.cases(device):
                 torch.backends.cudnn.allow_tf32 = case.precision == "TF32"
-                rows.append(_measure(case, device, runs, compiled and case.measures_compiled))
+                compiles = on_gpu and compiled and case.measures_compiled
+                rows.append(_measure(case, device, runs, compiles))
     finally:
         torch.backends.cudnn.allow_tf32 = before
     return {
@@ -126,10 +102,16 @@ def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
         "x".join(map(str, x.shape)),
         PRECISIONS.get(x.dtype, str(x.dtype).removeprefix("torch.")),
         "NCHW" if x.is_contiguous() else "NHWC",
-        partial(op.reference, *given),
-        lambda _: op.overload(*given),
-        partial(op.reference, *exact),
+        partial(_first, op.reference, given),
+        lambda _: _first(op.overload, given),
+        partial(_first, op.reference, exact),
     )
+
+
+def _first(run: Callable[..., Any], given: list[Any]) -> Tensor:
+    """The result, the first of several."""
+    found = run(*given)
+    return found if isinstance(found, Tensor) else found[0]
 
 
 def table_rows(found: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -160,14 +142,15 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
     if compiled:
         torch._dynamo.reset()
         ways[COMPILED] = torch.compile(case.pytorch, dynamic=False)
-    # All of them are also measured in a CUDA graph, since the launch overhead is a
+    # On a GPU all of them are also measured in a CUDA graph, since the launch overhead is a
     # separate factor.
     calls: dict[str, Callable[[], object]] = {
         name: partial(_repeat, way) for name, way in ways.items() if name != COMPILED
     }
-    calls[GRAPH], calls[OURS_GRAPH] = _capture_graph(case.pytorch), _capture_graph(ours)
     reason = case.unavailable_reason()
-    if reason:
+    if device.type == "cuda":
+        calls[GRAPH], calls[OURS_GRAPH] = _capture_graph(case.pytorch), _capture_graph(ours)
+    if reason and device.type == "cuda":
         calls[OWN_GRAPH] = _capture_graph(partial(case.ours, True))
     if compiled:
         calls[COMPILED] = _capture_graph(ways[COMPILED])
@@ -232,6 +215,7 @@ def _cases(device: torch.device) -> Iterator[Case]:
             given = _layer(device, 128, 64, 128, 3, precision, layout)
             yield _unit(given, "128-64 3x3 after x2 of 128x128", 1, 2, precision, layout)
             yield _block(device, 128, 128, precision, layout)
+    yield from transformer_cases.cases(device)
     yield from sampled_cases(device)
 
 

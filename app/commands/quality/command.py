@@ -36,7 +36,7 @@ from app.commands.quality.report_file import other_styles, store_report
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
 from app.provenance import report_header
 from app.styles.pack import load_pack
-from kernels.ops.registry import prepare
+from kernels.ops.registry import STYLE, prepare
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.evaluation.image_metrics import to_pixels, to_tensor
 from models.evaluation.objective_metrics import styler
@@ -134,7 +134,7 @@ def _measure(
         flicker_photographs=min(args.flicker_photos, count),
     )
     with _progress("Preparing the native kernels ..."):
-        prepare()
+        prepare(family=STYLE)
     report = {
         **report_header(device, [subject.pack for subject in subjects]),
         "quality": {

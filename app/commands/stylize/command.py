@@ -31,7 +31,7 @@ from app.engine.resolution import SHORTEST
 from app.options import DEFAULT_MIX_AMOUNT
 from app.parameters import given_values
 from app.styles.library import Library
-from kernels.ops.registry import prepare
+from kernels.ops.registry import STYLE, prepare
 from models.precision import Precision
 from utils.text import printable
 
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
             return 1 if problems else 0
     if config.kernels != "baseline":
         with console.status("Preparing the native kernels ..."):
-            prepare()
+            prepare(family=STYLE)
     limits = Limits.now(config, args.batch)
     styling = Styling(engine, limits, notices)
     pipeline = Pipeline(styling, limits.picture_bytes, config.size)

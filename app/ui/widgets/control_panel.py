@@ -26,7 +26,7 @@ from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, control_of
 from app.ui.widgets.remark_label import RemarkLabel
-from kernels.ops.registry import KernelStatus, statuses
+from kernels.ops.registry import STYLE, KernelStatus, statuses
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
@@ -210,7 +210,7 @@ class ControlPanel(QScrollArea):
             known = {choice.key for choice in devices()}
             where = resolve(device if device in known else "auto")  # the engine rejects others
             limitations = [Choice(p, p.title, p.remark(where) or p.cost) for p in Precision]
-            return limitations, statuses(where)
+            return limitations, statuses(where, STYLE)
 
         def done(found: tuple[list[Choice], tuple[KernelStatus, ...]]) -> None:
             choices, self._statuses = found

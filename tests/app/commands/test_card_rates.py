@@ -140,7 +140,7 @@ def test_measuring_times_every_network_and_size_and_keeps_it(rtx_3060, monkeypat
         ms = {"full": 5.0, "lite": 2.0}
         return {name: SimpleNamespace(median_ms=ms[name]) for name in calls}
 
-    monkeypatch.setattr(card_rates, "prepare", lambda: ())
+    monkeypatch.setattr(card_rates, "prepare", lambda **_: ())
     monkeypatch.setattr(card_rates, "TransformerNetFused", network_of)
     monkeypatch.setattr(card_rates, "_picture_call", call)
     monkeypatch.setattr(card_rates, "interleave", timed)

@@ -58,6 +58,27 @@ CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkern
     return CUDA_SUCCESS;
 }
 
+// The map is what it was encoded from, so that a launch's record tells it. CUDA's own rules hold.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                void* address, const cuuint64_t* sizes, const cuuint64_t* strides,
+                                const cuuint32_t* box, const cuuint32_t* steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion,
+                                CUtensorMapFloatOOBfill outside) {
+    cuuint64_t words[16] = {(size_t)address, type | rank << 8 | swizzle << 16 | promotion << 24};
+    if (rank != 4 || interleave || outside || (size_t)map % 64 || (size_t)address % 16)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < rank; ++i) {
+        if (!sizes[i] || !box[i] || box[i] > 256 || steps[i] != 1) return CUDA_ERROR_INVALID_VALUE;
+        words[2 + i] = sizes[i], words[6 + i] = box[i];
+        if (i == 0) continue;
+        if (strides[i - 1] % 16) return CUDA_ERROR_INVALID_VALUE;
+        words[9 + i] = strides[i - 1];
+    }
+    memcpy(map, words, sizeof words);
+    return CUDA_SUCCESS;
+}
+
 // The carveout that a kernel prefers, in percent; 0 where nobody asked.
 int stub_carveout(CUkernel kernel) { return kernels[(size_t)kernel - 1].carveout; }
 

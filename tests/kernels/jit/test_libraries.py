@@ -19,7 +19,7 @@ def sources(folder: Path, **texts: str) -> Path:
 
 
 def test_what_ships_is_found():
-    assert list(LIBRARIES) == ["instance_norm", "frames", "network", "operations"]
+    assert list(LIBRARIES) == ["instance_norm", "frames", "network", "operations", "transformer"]
     assert all(source.is_file() for library in LIBRARIES.values() for source in library.sources)
 
 

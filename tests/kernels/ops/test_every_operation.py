@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 import kernel_fusion as kf
+from kernels.ops.autograd import packed, tensors_of
 from kernels.ops.registry import OPS, Op, prepare, statuses
 from kernels.self_test.compile_worker import self_test
 
@@ -43,13 +44,25 @@ def smallest(op: Op, device: str, dtype: torch.dtype | None = None) -> tuple[Any
     """The sample of the fewest elements, in FP32 or in `dtype`."""
 
     def elements(sample: tuple[Any, ...]) -> int:
-        return sum(value.numel() for value in sample if isinstance(value, Tensor))
+        return sum(value.numel() for value in tensors_of(sample))
 
     def is_fp32(sample: tuple[Any, ...]) -> bool:
-        return all(value.dtype == torch.float32 for value in sample if isinstance(value, Tensor))
+        floating = [value for value in tensors_of(sample) if value.is_floating_point()]
+        return all(value.dtype == torch.float32 for value in floating)
 
-    found = min(filter(is_fp32, op.samples()), key=elements)
-    return tuple(value.to(device, dtype) if isinstance(value, Tensor) else value for value in found)
+    def moved(value: Any) -> Any:
+        if isinstance(value, list):
+            return [moved(each) for each in value]
+        if not isinstance(value, Tensor):
+            return value
+        return value.to(device, dtype if value.is_floating_point() else None)
+
+    return tuple(moved(value) for value in min(filter(is_fp32, op.samples()), key=elements))
+
+
+def results_of(op: Op, given: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    found = op.operation(*given)
+    return (found,) if isinstance(found, Tensor) else tuple(found)
 
 
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
@@ -71,8 +84,9 @@ def test_it_means_what_its_reference_means(op, device):
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
 def test_two_runs_are_bit_equal(op, device):
     given = smallest(ready(op, device), device)
-    first = op.operation(*given)
-    assert all(torch.equal(op.operation(*given), first) for _ in range(3))
+    first = results_of(op, given)
+    for _ in range(3):
+        assert all(map(torch.equal, results_of(op, given), first))
 
 
 # PyTorch 2.15 itself reads the gradients of tensors that are no leaves, and warns of it.
@@ -80,8 +94,8 @@ def test_two_runs_are_bit_equal(op, device):
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
 def test_it_is_registered_as_pytorch_wants_it(op, device):
     given = smallest(ready(op, device), device)
-    for value in given:
-        if isinstance(value, Tensor) and not op.mutates:
+    for value in tensors_of(given):
+        if value.is_floating_point() and not op.mutates:
             value.requires_grad_()
     # cuDNN may take another algorithm the second time, so gradients differ by rounding.
     torch.library.opcheck(op.overload, given, atol=1e-3, rtol=1e-3)
@@ -89,14 +103,17 @@ def test_it_is_registered_as_pytorch_wants_it(op, device):
 
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
 def test_its_gradients_are_right(op, device):
+    if op.derived:
+        pytest.skip("is itself a gradient: tested through its forward's second derivative")
     given = smallest(ready(op, device), device, torch.float64)
-    tensors = [value.requires_grad_() for value in given if isinstance(value, Tensor)]
+    packing, found = packed(given)
+    tensors = list(tensors_of(found))
+    for value in tensors:
+        if value.is_floating_point():
+            value.requires_grad_()
 
-    def run(*tensors: Tensor) -> Tensor:
-        rest = iter(tensors)
-        return op.operation(
-            *(next(rest) if isinstance(value, Tensor) else value for value in given)
-        )
+    def run(*tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple(x for x in results_of(op, tuple(packing.joined(tensors))) if x.requires_grad)
 
     # cuDNN's convolutions backward add in no fixed order on a GPU.
     nondet = 1e-8 if device == "cuda" else 0.0

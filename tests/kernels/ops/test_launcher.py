@@ -18,7 +18,7 @@ from kernels.driver.images import Image, ImageList
 from kernels.driver.library import DriverLibrary
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.ops import launcher, registry
+from kernels.ops import launcher, registry, table
 from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu
 from kernels.ops.registry import NativeKernelWarning, fused
 from tests.kernels.driver.standins import CODE
@@ -236,7 +236,7 @@ def test_a_gpu_without_an_image_runs_the_reference_and_says_so(doubling, monkeyp
         def on(self, device: torch.device) -> FakeLibrary:
             raise BuildError(f"no image for {device}")
 
-    monkeypatch.setattr(registry, "_warned", set[str]())
+    monkeypatch.setattr(table, "_warned", set[str]())
     monkeypatch.setitem(build._reasons, "doubling_cuda", "")
     monkeypatch.setitem(build._handles, "doubling_cuda", Elsewhere())
     with pytest.warns(NativeKernelWarning, match="'doubling_cuda on cpu' .* no image for cpu"):

@@ -22,6 +22,8 @@ from kernels.ops import cpu_norm, fused_instance_norm, fused_instance_norm_out
 from kernels.ops.launcher import CpuLauncher
 from kernels.ops.registry import (
     OPS,
+    STYLE,
+    TRANSFORMER,
     KernelStatus,
     KernelUnavailable,
     prepare,
@@ -458,6 +460,24 @@ def test_where_there_is_no_kernel_the_references_run_and_the_status_says_so():
 def test_without_a_gpu_the_status_of_its_kernels_says_so():
     for status in statuses("cuda:0")[: len(OPS)]:
         assert (status.ready, status.reason) == (False, "no CUDA device")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_family_is_asked_for_without_loading_the_other(device, monkeypatch):
+    asked: list[str] = []
+    monkeypatch.setattr(build, "load_built", lambda name, **_: asked.append(name))
+    monkeypatch.setattr(build, "load", lambda name, **_: asked.append(name))
+    of_family = {
+        family: [op.name for op in OPS.values() if op.family == family]
+        for family in (STYLE, TRANSFORMER)
+    }
+    assert {s.name for s in statuses(device, STYLE)} & set(of_family[TRANSFORMER]) == set()
+    assert {s.name for s in prepare(family=STYLE)} >= set(of_family[STYLE])
+    assert TRANSFORMER not in asked
+    assert [s.name for s in statuses(device, TRANSFORMER)] == of_family[TRANSFORMER]
+    assert asked.count(TRANSFORMER) == (device == "cuda")
+    every = [s.name for s in statuses(device)]
+    assert every[: len(OPS)] == list(OPS)
 
 
 def test_the_public_door_knows_what_is_loaded():

@@ -1,0 +1,40 @@
+"""One operation at one shape, as `bench --operations` measures it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+Way = Callable[[], Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One operation at one shape.
+
+    Attributes:
+        operation: its name.
+        shape: its shape in words.
+        precision: "FP32" (TF32 off), "TF32" or "FP16".
+        layout: "NCHW" or "NHWC".
+        pytorch: PyTorch's implementation.
+        ours: our implementation; with True, always our own kernel.
+        reference: the result in float64.
+        unavailable_reason: why our own kernel is not the default; empty if it is.
+    """
+
+    operation: str
+    shape: str
+    precision: str  # "FP32" (TF32 off), "TF32", "FP16" or "BF16"
+    layout: str  # "NCHW" or "NHWC"
+    pytorch: Way
+    ours: Callable[[bool], Tensor]  # with True, always our own kernel
+    reference: Way
+    unavailable_reason: Callable[[], str] = str  # why our own kernel is not the default
+
+    @property
+    def measures_compiled(self) -> bool:
+        """Whether torch.compile is measured too, which takes long."""
+        return self.layout == "NCHW" and self.operation in ("instance norm", "residual block")

@@ -1,0 +1,172 @@
+"""The operations of transformers at the shapes that their documentation tells the times of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from app.commands.bench.operation_case import Case
+from kernels.attention_wrapper import FusedAttention, Version
+from kernels.ops import (
+    fused_attention,
+    fused_attention_v1,
+    fused_attention_v2_forward,
+    fused_attention_v3_forward,
+    fused_ffn_forward,
+    output_projection_forward,
+)
+
+OPERATIONS = (
+    "fused_attention", "fused_attention_backward", "fused_attention_v1",
+    "fused_attention_v2_forward", "fused_attention_v3_forward", "fused_ffn_forward",
+    "output_projection_forward",
+)  # fmt: skip
+WIDTH, HEADS, HIDDEN = 512, 8, 2048
+LADDER = {
+    "1": fused_attention_v1,
+    "2": fused_attention_v2_forward,
+    "3": fused_attention_v3_forward,
+}
+DTYPES = {"FP16": torch.float16, "FP32": torch.float32}
+ON_CPU = 256  # queries
+
+
+def cases(device: torch.device) -> Iterator[Case]:
+    """Attention alone, each rung and the module with projections, feed-forward, projection."""
+    if device.type == "cpu":
+        yield _attention(device, "FP32", ON_CPU, 64)
+        yield from _layers(device, "FP32", ON_CPU)
+        return
+    for precision in DTYPES:
+        for length in (1024, 4096, 16384):
+            yield _attention(device, precision, length, 64)
+        for size in (32, 128):
+            yield _attention(device, precision, 4096, size)
+        for length in (1024, 4096):
+            yield from _layers(device, precision, length)
+
+
+def _layers(device: torch.device, precision: str, length: int) -> Iterator[Case]:
+    for rung in LADDER:
+        yield _rung(device, precision, length, rung)
+    yield _module(device, precision, length)
+    yield _ffn(device, precision, length)
+    yield _projection(device, precision, length)
+
+
+def _normal(device: torch.device, precision: str, *shape: int, scale: float = 1.0) -> Tensor:
+    generator = torch.Generator().manual_seed(sum(shape))
+    x = torch.randn(shape, generator=generator) * scale
+    return x.to(device, DTYPES[precision])
+
+
+def _wide(*tensors: Tensor) -> list[Tensor]:
+    return [x.double() for x in tensors]
+
+
+def _attention(device: torch.device, precision: str, length: int, size: int) -> Case:
+    """Attention alone, of views of a packed projection."""
+    packed = _normal(device, precision, 1, length, 3, HEADS, size)
+    q, k, v = packed.permute(2, 0, 3, 1, 4)
+
+    def exact() -> Tensor:
+        # A head at a time: the scores of all of them in float64 take gigabytes.
+        return torch.cat([_exact_head(q, k, v, head) for head in range(HEADS)], 1)
+
+    return Case(
+        "attention", f"{HEADS} heads of {length}x{size}", precision, "NLHD",
+        lambda: F.scaled_dot_product_attention(q, k, v),
+        lambda _: fused_attention(q, k, v, None, size**-0.5)[0],
+        exact,
+    )  # fmt: skip
+
+
+def _exact_head(q: Tensor, k: Tensor, v: Tensor, head: int) -> Tensor:
+    q, k, v = (x[:, head : head + 1].double() for x in (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def _block(device: torch.device, precision: str, length: int) -> tuple[Tensor, ...]:
+    x = _normal(device, precision, 1, length, WIDTH)
+    w_qkv = _normal(device, precision, 3 * WIDTH, WIDTH, scale=WIDTH**-0.5)
+    w_out = _normal(device, precision, WIDTH, WIDTH, scale=WIDTH**-0.5)
+    biases = (_normal(device, precision, rows) for rows in (3 * WIDTH, WIDTH))
+    return x, w_qkv, w_out, *biases
+
+
+def _self_attention(
+    x: Tensor, w_qkv: Tensor, w_out: Tensor, bias_qkv: Tensor, bias_out: Tensor
+) -> Tensor:
+    n, length, width = x.shape
+    qkv = F.linear(x, w_qkv, bias_qkv).view(n, length, 3, HEADS, width // HEADS)
+    q, k, v = qkv.permute(2, 0, 3, 1, 4)
+    out = F.scaled_dot_product_attention(q, k, v)
+    return F.linear(out.transpose(1, 2).flatten(2), w_out, bias_out)
+
+
+def _rung(device: torch.device, precision: str, length: int, rung: str) -> Case:
+    given = _block(device, precision, length)
+    scale = (WIDTH // HEADS) ** -0.5
+    return Case(
+        f"self-attention, rung {rung}", f"{length}x{WIDTH}", precision, "NLE",
+        partial(_self_attention, *given),
+        lambda _: LADDER[rung](*given, scale, HEADS),
+        lambda: _self_attention(*_wide(*given)),
+    )  # fmt: skip
+
+
+def _module(device: torch.device, precision: str, length: int) -> Case:
+    """With a residual; PyTorch's is nn.MultiheadAttention without weights."""
+    x = _normal(device, precision, 1, length, WIDTH)
+    theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True).to(x).eval()
+    versions: tuple[Version, Version] = ("auto", "v3")
+    automatic, own = (FusedAttention(WIDTH, HEADS, each).to(x).eval() for each in versions)
+    automatic.load_state_dict(theirs.state_dict())
+    own.load_state_dict(theirs.state_dict())
+    wide = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True).to(x.double()).eval()
+    wide.load_state_dict(theirs.state_dict())
+    return Case(
+        "FusedAttention, residual", f"{length}x{WIDTH}", precision, "NLE",
+        lambda: theirs(x, x, x, need_weights=False)[0] + x,
+        lambda always: (own if always else automatic)(x, residual=x)[0],
+        lambda: wide(*_wide(x, x, x))[0] + x.double(),
+        lambda: automatic.remark(device, x.dtype, length),
+    )  # fmt: skip
+
+
+def _ffn(device: torch.device, precision: str, length: int) -> Case:
+    x = _normal(device, precision, length, WIDTH)
+    first = _normal(device, precision, HIDDEN, WIDTH, scale=WIDTH**-0.5)
+    second = _normal(device, precision, WIDTH, HIDDEN, scale=HIDDEN**-0.5)
+    given = x, first, _normal(device, precision, HIDDEN), second, _normal(device, precision, WIDTH)
+
+    def layers(x: Tensor, first: Tensor, bias: Tensor, second: Tensor, last: Tensor) -> Tensor:
+        return F.linear(F.gelu(F.linear(x, first, bias)), second, last)
+
+    return Case(
+        "feed-forward", f"{length} of {WIDTH}-{HIDDEN}-{WIDTH}", precision, "NLE",
+        partial(layers, *given),
+        lambda _: fused_ffn_forward(*given, True),
+        lambda: layers(*_wide(*given)),
+    )  # fmt: skip
+
+
+def _projection(device: torch.device, precision: str, length: int) -> Case:
+    x, residual = (_normal(device, precision, length, WIDTH) for _ in range(2))
+    weight = _normal(device, precision, WIDTH, WIDTH, scale=WIDTH**-0.5)
+    bias = _normal(device, precision, WIDTH)
+
+    def layers(x: Tensor, weight: Tensor, bias: Tensor, residual: Tensor) -> Tensor:
+        return F.linear(x, weight, bias) + residual
+
+    given = x, weight, bias, residual
+    return Case(
+        "projection, residual", f"{length}x{WIDTH}", precision, "NLE",
+        partial(layers, *given),
+        lambda _: output_projection_forward(*given),
+        lambda: layers(*_wide(*given)),
+    )  # fmt: skip

@@ -1,0 +1,4 @@
+// Attention, third rung: include/attention/forward_mma.cuh, an online softmax on tensor cores in
+// FP16 and BF16, with masks and dropout. Hopper has kernels of its own where neither is asked for.
+#include "include/attention/forward_mma.cuh"
+#include "include/transformer.h"

@@ -1,0 +1,50 @@
+"""The feed-forward network of a transformer as a module, on the fused operation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from kernels.ops.transformer.ffn import fused_ffn_forward
+
+
+class FusedFFN(nn.Module):
+    """Linear, GELU, Linear, and optionally the sum with the input.
+
+    The layers are `fc1` and `fc2`, nn.Linear's, and so is the state dict.
+
+    Args:
+        embed_dim: E.
+        hidden_dim: Of the layer between.
+        bias: Whether the layers have biases.
+        approximate: "none" for the exact GELU, "tanh" for its approximation.
+        residual: Whether the input is added to the result.
+        device: Of the parameters.
+        dtype: Of the parameters.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        hidden_dim: int,
+        bias: bool = True,
+        approximate: Literal["none", "tanh"] = "none",
+        residual: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(embed_dim, hidden_dim, bias, device, dtype)
+        self.fc2 = nn.Linear(hidden_dim, embed_dim, bias, device, dtype)
+        self.approximate, self.residual = approximate, residual
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply the network to [..., E] of the parameters' dtype.
+
+        Raises:
+            ValueError: Another number of channels, or an unknown approximation.
+        """
+        weights = self.fc1.weight, self.fc1.bias, self.fc2.weight, self.fc2.bias
+        return fused_ffn_forward(x, *weights, True, self.approximate, x if self.residual else None)

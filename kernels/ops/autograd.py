@@ -1,0 +1,276 @@
+"""The gradients of fused operations, under PyTorch's dispatcher.
+
+Where an operation has no backward of its own, its reference is run again and differentiated. One
+that has its own saves what forward computed anyway, such as the statistics of a softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+_dispatch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
+_KEY: Any = _dispatch.DispatchKey
+_any_requires_grad: Callable[..., bool] = _dispatch._any_requires_grad
+
+Below = Callable[..., Any]  # runs an operation of which no gradient is taken: (keys, arguments...)
+Gradient = Tensor | Sequence[Tensor | None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a forward keeps for its own backward.
+
+    Attributes:
+        tensors: What `save` chose among arguments and results.
+        options: The arguments in order, None in place of tensors and lists of tensors.
+        needs: By argument, whether its gradient is wanted.
+    """
+
+    tensors: tuple[Any, ...]  # Tensor or None, as saved
+    options: tuple[Any, ...]
+    needs: tuple[bool, ...]
+
+
+# Chooses what is saved, from the arguments and the results.
+Save = Callable[[Sequence[Any], Sequence[Tensor]], Sequence[Tensor | None]]
+# Gives the gradient of each argument, from what was saved and the gradients of the results.
+Backward = Callable[..., Sequence[Gradient]]
+
+
+def below_autograd(overload: Any, **on: Callable[..., Any] | None) -> Below:
+    """What runs an operation of which no gradient is taken: (keys, arguments...).
+
+    Args:
+        overload: The operation as PyTorch knows it.
+        on: By backend, the function in Python that is its kernel there.
+    """
+    plain: dict[int, Callable[..., Any]] = {}
+    for backend, function in on.items():
+        keys = (getattr(_KEY, backend), getattr(_KEY, f"Autograd{backend}"))
+        if function is not None:
+            first, second = map(_dispatch.DispatchKeySet, keys)
+            plain[(first | second).raw_repr()] = function
+
+    def run(keys: Any, *args: Any) -> Any:
+        # Nothing comes between autograd and a plain tensor's kernel, and a second way through the
+        # dispatcher would take as long as the first.
+        direct = plain.get(keys.raw_repr())
+        if direct is not None:
+            return direct(*args)
+        keys = keys & _dispatch._after_autograd_keyset
+        with _dispatch._AutoDispatchBelowAutograd():
+            return overload.redispatch(keys, *args)
+
+    return run
+
+
+def inference_only(
+    name: str, overload: Any, below: Below, mutates: tuple[str, ...]
+) -> Callable[..., None]:
+    """The kernel for autograd of an operation that writes into arguments.
+
+    Args:
+        name: Of the operation, for the message.
+        overload: The operation as PyTorch knows it.
+        below: Runs it.
+        mutates: The arguments that are written to.
+    """
+    order = {argument.name: at for at, argument in enumerate(overload._schema.arguments)}
+    places = [order[argument] for argument in mutates]
+
+    def autograd(keys: Any, *args: Any) -> None:
+        if torch.is_grad_enabled() and _any_requires_grad(*args):
+            raise RuntimeError(f"{name} writes into its arguments and has no gradient")
+        below(keys, *args)
+        torch.autograd.graph.increment_version([args[at] for at in places])
+
+    return autograd
+
+
+def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Below:
+    """The kernel for autograd of any operation: backward runs the reference and differentiates it.
+
+    Args:
+        overload: The operation as PyTorch knows it.
+        below: Runs it.
+        reference: What it means; results that need no gradient have none.
+    """
+
+    class Recomputed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, keys: Any, packing: Packing, *tensors: Tensor | None) -> Any:
+            ctx.save_for_backward(*tensors)
+            ctx.packing = packing
+            results = below(keys, *packing.joined(tensors))
+            ctx.mark_non_differentiable(
+                *(x for x in _as_tuple(results) if not x.is_floating_point())
+            )
+            return results
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
+            needs = ctx.needs_input_grad[2:]
+            inputs = [
+                None if x is None else x.detach().requires_grad_(need)
+                for x, need in zip(ctx.saved_tensors, needs, strict=True)
+            ]
+            wanted = [x for x, need in zip(inputs, needs, strict=True) if need and x is not None]
+            with torch.enable_grad():
+                results = _as_tuple(reference(*ctx.packing.joined(inputs)))
+                pairs = [(x, grad) for x, grad in zip(results, grads, strict=True) if x.grad_fn]
+                outputs, given = [x for x, _ in pairs], [grad for _, grad in pairs]
+                found: Sequence[Tensor | None] = (
+                    torch.autograd.grad(outputs, wanted, given, allow_unused=True)
+                    if outputs
+                    else [None] * len(wanted)
+                )
+            each = iter(found)
+            return None, None, *(next(each) if need else None for need in needs)
+
+    return _recording(overload, below, Recomputed)
+
+
+def saved(overload: Any, below: Below, save: Save, backward: Backward, statistics: int) -> Below:
+    """The kernel for autograd of an operation with a backward of its own.
+
+    Args:
+        overload: The operation as PyTorch knows it.
+        below: Runs it.
+        save: Chooses what is kept.
+        backward: Called with a Kept and the gradients of the results that have one. It is made of
+            operations that have gradients themselves, where a second derivative is wanted.
+        statistics: How many of the last results have no gradient.
+    """
+
+    class Saved(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, keys: Any, packing: Packing, *tensors: Tensor | None) -> Any:
+            args = packing.joined(tensors)
+            results = below(keys, *args)
+            outputs = _as_tuple(results)
+            ctx.save_for_backward(*save(args, outputs))
+            ctx.packing = packing
+            ctx.mark_non_differentiable(*outputs[len(outputs) - statistics :])
+            return results
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+            packing: Packing = ctx.packing
+            needs = packing.needs(ctx.needs_input_grad[2:])
+            kept = Kept(tuple(ctx.saved_tensors), packing.options, needs)
+            found = backward(kept, *grads[: len(grads) - statistics])
+            return None, None, *packing.split(found, ctx.needs_input_grad[2:])
+
+    return _recording(overload, below, Saved)
+
+
+def _recording(overload: Any, below: Below, function: Any) -> Below:
+    """Runs `function` where a gradient is needed, and the operation alone elsewhere."""
+    # The dispatcher passes no trailing arguments that have their default.
+    defaults = tuple(argument.default_value for argument in overload._schema.arguments)
+
+    def autograd(keys: Any, *args: Any) -> Any:
+        if torch.is_grad_enabled() and _any_requires_grad(*args):
+            packing, tensors = packed((*args, *defaults[len(args) :]))
+            return function.apply(keys, packing, *tensors)
+        return below(keys, *args)
+
+    return autograd
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How arguments were taken apart into tensors, which autograd follows, and options.
+
+    Attributes:
+        options: The arguments, None in place of tensors and of lists of them.
+        counts: By argument, -1 for a tensor, the length of a list of tensors, or None.
+    """
+
+    options: tuple[Any, ...]
+    counts: tuple[int | None, ...]
+
+    def joined(self, tensors: Sequence[Tensor | None]) -> list[Any]:
+        """The arguments, of these tensors."""
+        each = iter(tensors)
+        return [
+            option if count is None else next(each) if count < 0 else _take(each, count)
+            for option, count in zip(self.options, self.counts, strict=True)
+        ]
+
+    def needs(self, of_tensors: Sequence[bool]) -> tuple[bool, ...]:
+        """By argument, whether a tensor of it is marked."""
+        each = iter(of_tensors)
+        return tuple(
+            False if count is None else next(each) if count < 0 else any(_take(each, count))
+            for count in self.counts
+        )
+
+    def split(self, found: Sequence[Gradient], wanted: Sequence[bool]) -> list[Tensor | None]:
+        """The gradients of the tensors, from those of the arguments.
+
+        Raises:
+            ValueError: There are not as many gradients as arguments, or as tensors in a list.
+        """
+        gradients: list[Tensor | None] = []
+        for gradient, count in zip(found, self.counts, strict=True):
+            if count is None:
+                continue
+            if count < 0:
+                gradients.append(cast("Tensor | None", gradient))
+                continue
+            of_list = [None] * count if gradient is None else list(gradient)
+            if len(of_list) != count:
+                raise ValueError(f"a list of {count} tensors has {len(of_list)} gradients")
+            gradients += of_list
+        return [x if want else None for x, want in zip(gradients, wanted, strict=True)]
+
+
+def packed(args: Sequence[Any]) -> tuple[Packing, list[Tensor | None]]:
+    """Take arguments apart."""
+    tensors: list[Tensor | None] = []
+    counts: list[int | None] = []
+    for value in args:
+        if isinstance(value, Tensor):
+            counts.append(-1)
+            tensors.append(value)
+        elif is_list_of_tensors(value):
+            counts.append(len(value))
+            tensors += value
+        else:
+            counts.append(None)
+    options = tuple(
+        value if count is None else None for value, count in zip(args, counts, strict=True)
+    )
+    return Packing(options, tuple(counts)), tensors
+
+
+def is_list_of_tensors(value: Any) -> bool:
+    """Whether an argument is a list that has a tensor."""
+    return isinstance(value, list | tuple) and any(
+        isinstance(each, Tensor) for each in cast("Sequence[Any]", value)
+    )
+
+
+def tensors_of(args: Sequence[Any]) -> Iterator[Tensor]:
+    """Every tensor among arguments, also those in lists."""
+    for value in args:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            for each in cast("Sequence[Any]", value):
+                if isinstance(each, Tensor):
+                    yield each
+
+
+def _take(each: Iterator[Any], count: int) -> list[Any]:
+    return [next(each) for _ in range(count)]
+
+
+def _as_tuple(results: Any) -> tuple[Tensor, ...]:
+    return (results,) if isinstance(results, Tensor) else tuple(results)

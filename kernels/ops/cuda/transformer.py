@@ -1,0 +1,239 @@
+"""The launchers of transformers' kernels over the CUDA driver: which kernels, how many blocks.
+
+tests/kernels/ops/cuda/test_transformer.py holds every launch to what is stored beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import c_void_p
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kernels.driver.driver import Driver
+from kernels.driver.images import ImageList
+from kernels.driver.layouts import check
+from kernels.driver.library import DriverLibrary
+from kernels.driver.prebuilt import register
+from kernels.driver.tensor_map import TensorMap, encode
+from kernels.ops.cuda.transformer_structs import (
+    STRUCTURES,
+    StyleforgeAttention,
+    StyleforgeAttentionBackward,
+    StyleforgeEpilogue,
+    TensorMaps,
+)
+from kernels.ops.registry import TRANSFORMER
+
+MOST_BLOCKS = 65535  # along y and z
+MOST_MAPS = 4096  # that are remembered
+_EPILOGUE_BLOCKS = 8  # of an epilogue, for each multiprocessor
+
+_Stream = c_void_p | int | None
+
+
+class Rows(NamedTuple):
+    """Where q, k or v lies: [samples, heads, rows, columns].
+
+    Attributes:
+        address: Of its first element.
+        sizes: Columns, rows, heads, samples.
+        strides: In elements, of rows, heads and samples.
+        box: Columns that are copied at a time, 32 or 64; those beyond the last become zeros.
+    """
+
+    address: int
+    sizes: tuple[int, int, int, int]
+    strides: tuple[int, int, int]
+    box: int = 64
+
+
+class Transformer:
+    """The kernels of transformers on one GPU.
+
+    Structs are passed themselves, addresses as numbers. A launcher returns an error as a number, a
+    CUresult, 0 for success. None of them allocates.
+
+    Args:
+        images: The list of the folder.
+        folder: Where the images are.
+        capability: Of the GPU.
+        device: The driver's number of the GPU.
+        driver: What loads and launches.
+
+    Raises:
+        BuildError: No image runs on the GPU, or the library's structs differ.
+    """
+
+    def __init__(
+        self,
+        images: ImageList,
+        folder: Path,
+        capability: tuple[int, int],
+        device: int,
+        driver: Driver,
+    ) -> None:
+        told = images.description
+        check(told["structs"], STRUCTURES, "kernels/ops/cuda/transformer_structs.py")
+        self._told, self._driver = told, driver
+        self._library = DriverLibrary(images, folder, capability, device, driver)
+        self._maps: dict[tuple[str, Rows, int], TensorMap] = {}
+
+    def has(self, part: str) -> bool:
+        """Whether an image of a part ("v1", "v2", "v3", "v3_sm90", ...) runs on the GPU."""
+        return self._told[part]["source"] in self._library.sources
+
+    def most_columns(self) -> int:
+        """The largest head of the first rung."""
+        return self._told["v1"]["most_columns"]
+
+    def head_sizes(self, part: str, dtype: str) -> frozenset[int]:
+        """The head sizes that a part has kernels for in "float32", "float16" or "bfloat16"."""
+        found = self._told[part]["types"].get(dtype, {})
+        found = found.get("plain", found.get("whole", found))
+        return frozenset(int(size) for size in found if size.isdecimal())
+
+    def first_rung(self, p: StyleforgeAttention, dtype: str, stream: _Stream) -> int:
+        """Attention by the first rung, for any head up to most_columns."""
+        return self._forward("v1", self._told["v1"]["types"][dtype]["any"], p, stream)
+
+    def second_rung(self, p: StyleforgeAttention, dtype: str, stream: _Stream) -> int:
+        """Attention by the second rung."""
+        return self._forward("v2", self._told["v2"]["types"][dtype][str(p.columns)], p, stream)
+
+    def third_rung(
+        self, p: StyleforgeAttention, dtype: str, stream: _Stream, *, general: bool
+    ) -> int:
+        """Attention with an online softmax on every GPU; `general` has masks and dropout."""
+        if dtype == "float32":
+            kernel = self._told["v3_fp32"]["types"][dtype][str(p.columns)]
+            return self._forward("v3_fp32", kernel, p, stream)
+        kind = self._told["v3"]["types"][dtype]["general" if general else "plain"]
+        return self._forward("v3", kind[str(p.columns)], p, stream)
+
+    def third_rung_sm90(
+        self,
+        p: StyleforgeAttention,
+        dtype: str,
+        rows: tuple[Rows, Rows, Rows],
+        multiprocessors: int,
+        stream: _Stream,
+    ) -> int:
+        """Attention on Hopper.
+
+        Args:
+            p: Without mask and dropout; its q, k and v are not read.
+            dtype: "float16" or "bfloat16".
+            rows: Of q, k and v, with addresses and strides in multiples of 16 bytes.
+            multiprocessors: Of the GPU.
+            stream: A CUstream.
+        """
+        told = self._told["v3_sm90"]
+        kinds = told["types"][dtype]
+        whole = kinds["whole"][str(p.columns)]
+        # Where tiles of 128 queries leave multiprocessors idle, two warpgroups share one of 64; and
+        # with a causal mask, where smaller tiles were measured to spread the work better.
+        few = _works(whole, p) < multiprocessors or (p.causal and p.columns == 64)
+        kernel = kinds["split"].get(str(p.columns), whole) if few else whole
+        maps = TensorMaps(
+            self._map(dtype, rows[0], kernel["queries"]),
+            self._map(dtype, rows[1], told["keys"]),
+            self._map(dtype, rows[2], told["keys"]),
+        )
+        launch = self._library.kernel(
+            told["source"],
+            kernel["kernels"]["forward"],
+            kernel["threads"],
+            kernel["shared"],
+            arguments=2,
+        )
+        return launch((min(_works(kernel, p), multiprocessors), 1, 1), stream, maps, p)
+
+    def gradients(self, p: StyleforgeAttentionBackward, dtype: str, stream: _Stream) -> int:
+        """The gradients of the third rung."""
+        told, f = self._told["v3_backward"], p.forward
+        rows = f.samples * f.heads * f.queries
+        delta = self._library.kernel(told["source"], told["kernels"][dtype], 128)
+        if error := delta((-(-rows // told["delta_rows"]), 1, 1), stream, p):
+            return error
+        kernel = told["types"][dtype][str(f.columns)]
+        for name, length in (("keys", f.keys), ("queries", f.queries)):
+            launch = self._library.kernel(
+                *(told["source"], kernel["kernels"][name], kernel["threads"], kernel["shared"])
+            )
+            if error := launch((-(-length // kernel["rows"]), f.heads, f.samples), stream, p):
+                return error
+        return 0
+
+    def epilogue(
+        self,
+        part: str,
+        p: StyleforgeEpilogue,
+        dtype: str,
+        multiprocessors: int,
+        stream: _Stream,
+        *,
+        vectorized: bool = True,
+    ) -> int:
+        """What follows a product of matrices.
+
+        Args:
+            part: "ffn" for bias and GELU, "output_projection" for bias and residual.
+            p: What it is called with.
+            dtype: Of its tensors; "float16" or "bfloat16" for "output_projection".
+            multiprocessors: Of the GPU.
+            stream: A CUstream.
+            vectorized: Whether 16 bytes are loaded at a time where shape and addresses allow.
+        """
+        told = self._told[part]
+        size = 16 // (4 if dtype == "float32" else 2)
+        addresses = (p.x or 0) | (p.bias or 0) | (p.residual or 0) | (p.y or 0)
+        fits = vectorized and not addresses % 16 and not p.columns % size
+        width = "vector" if fits else "scalar"
+        count = p.rows * p.columns // (size if width == "vector" else 1)
+        blocks = min(-(-count // told["threads"]), _EPILOGUE_BLOCKS * multiprocessors)
+        launch = self._library.kernel(
+            told["source"], told["kernels"][dtype][width], told["threads"]
+        )
+        return launch((blocks, 1, 1), stream, p)
+
+    def _forward(
+        self, part: str, kernel: Mapping[str, Any], p: StyleforgeAttention, stream: _Stream
+    ) -> int:
+        launch = self._library.kernel(
+            self._told[part]["source"],
+            kernel["kernels"]["forward"],
+            kernel["threads"],
+            kernel["shared"],
+        )
+        return launch(_grid(kernel, p), stream, p)
+
+    def _map(self, dtype: str, rows: Rows, count: int) -> TensorMap:
+        """Encoding takes longer than a launch, and memory is used again and again."""
+        key = dtype, rows, count
+        found = self._maps.get(key)
+        if found is None:
+            if len(self._maps) >= MOST_MAPS:
+                self._maps.clear()
+            found = self._maps[key] = self._encode(dtype, rows, count)
+        return found
+
+    def _encode(self, dtype: str, rows: Rows, count: int) -> TensorMap:
+        # A stride is not read where there is one element, but has to be a multiple all the same.
+        strides = [
+            2 * stride if size > 1 else 16
+            for stride, size in zip(rows.strides, rows.sizes[1:], strict=True)
+        ]
+        box = (rows.box, count, 1, 1)
+        return encode(self._driver, dtype, rows.address, rows.sizes, strides, box)
+
+
+register(TRANSFORMER, Transformer)
+
+
+def _works(kernel: Mapping[str, Any], p: StyleforgeAttention) -> int:
+    return -(-p.queries // kernel["queries"]) * p.heads * p.samples
+
+
+def _grid(kernel: Mapping[str, Any], p: StyleforgeAttention) -> tuple[int, int, int]:
+    return -(-p.queries // kernel["queries"]), p.heads, p.samples

@@ -1,0 +1,234 @@
+"""The rows of the table of fused operations: what each is, and what it runs on.
+
+Asking for the status of an operation loads what is built already; `prepare` builds what is missing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from kernels.jit import build
+
+NAMESPACE = "styleforge"
+NETWORK = "network"  # the library of the whole network on a GPU, see kernels.network.dispatch
+FRAMES = "frames"  # that of what surrounds the network there, see kernels.frames.launchers
+OPERATIONS = "operations"  # that of its single operations there
+STYLE = "style"  # the family of operations that the style networks are made of
+TRANSFORMER = "transformer"  # the family, and its library on a GPU, of those of transformers
+PREPARE = 'python -c "import kernel_fusion; kernel_fusion.prepare()"'
+NATIVE = "the native kernel"
+REFERENCE = "its PyTorch reference"
+
+
+class NativeKernelWarning(UserWarning):
+    """Native kernels are not in use, and PyTorch's run instead; said once for each library."""
+
+
+class KernelUnavailable(RuntimeError):
+    """A native kernel was asked for by name and cannot run; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One row of the table.
+
+    Attributes:
+        group: The module that registered it, without its package.
+        name: Of the function, and of the operation in PyTorch's namespace `styleforge`.
+        library: What its CPU kernel, or the operations it is made of, are built from.
+        operation: The function; native where a kernel is loaded, the reference elsewhere.
+        native: The native kernel; raises KernelUnavailable where it cannot run.
+        reference: What it means, in PyTorch.
+        samples: Arguments for the self-test of a fresh build, for `bench` and for the tests.
+        mutates: The arguments that are written to.
+        cuda: Its library on a GPU; without one, the reference runs there.
+        on_cpu: What runs on the CPU, where that is PyTorch's or made of other operations.
+        tolerance_scale: Of the self-test's tolerance; 1 is that of a norm.
+        launched_on: The types of device that it has a kernel of its own for.
+        family: The kind of network that it is for: STYLE or TRANSFORMER.
+        has_own_backward: Whether its gradient is computed from what forward saved, and not by
+            running the reference again.
+        derived: Arguments that follow from the others, as what a backward is given of its forward:
+            the derivatives by the others include what they change.
+        refuses: Says of arguments on a GPU why its kernel there cannot run with them; empty if it
+            can.
+    """
+
+    group: str
+    name: str
+    library: str
+    operation: Callable[..., Any]
+    native: Callable[..., Any]
+    reference: Callable[..., Any]
+    samples: Callable[[], Iterable[tuple[Any, ...]]]
+    mutates: tuple[str, ...] = ()
+    cuda: str = ""
+    on_cpu: str = ""
+    tolerance_scale: float = 1.0
+    launched_on: tuple[str, ...] = ()
+    family: str = STYLE
+    has_own_backward: bool = False
+    derived: tuple[str, ...] = ()
+    refuses: Callable[..., str] | None = None
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether it has no kernel of its own on the CPU."""
+        return bool(self.on_cpu)
+
+    def library_on(self, device: str) -> str:
+        """The library that is used on devices of this type; empty where there is none."""
+        return {"cpu": self.library, "cuda": self.cuda}.get(device, "")
+
+    def has_kernel_on(self, device: str) -> bool:
+        """Whether a loaded library has a kernel for devices of this type ("cpu" or "cuda")."""
+        return device in self.launched_on and build.reason(self.library_on(device)) == ""
+
+    @property
+    def overload(self) -> Any:
+        """The operation as PyTorch knows it, `torch.ops.styleforge.<name>.default`."""
+        return getattr(getattr(torch.ops, NAMESPACE), self.name).default
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStatus:
+    """What an operation runs on.
+
+    Attributes:
+        name: The operation.
+        ready: Whether its native kernel is in use.
+        reason: If not, why, in words.
+        runs: What a call runs, in words.
+        by_choice: Not native because PyTorch's kernels are faster there: nothing is missing.
+    """
+
+    name: str
+    ready: bool
+    reason: str = ""
+    runs: str = NATIVE
+    by_choice: bool = False
+
+
+OPS: dict[str, Op] = {}
+
+
+def statuses(
+    device: torch.device | str = "cpu", family: str | None = None
+) -> tuple[KernelStatus, ...]:
+    """What calling each operation on `device` runs. Loads what is built, and builds nothing.
+
+    Args:
+        device: A device or its name; the index does not matter.
+        family: "style" or "transformer": of these operations alone; all of them by default.
+
+    Returns:
+        A row for each operation. On CUDA the operations of style networks are followed by the
+        network and what surrounds it.
+    """
+    kind = torch.device(device).type
+    ops = _of_family(family)
+    whole = tuple(_RUNS_ON_GPU) if kind == "cuda" and family in (None, STYLE) else ()
+    libraries = (*(op.library_on(kind) for op in ops), *whole)
+    for library in dict.fromkeys(filter(None, libraries)):
+        build.load_built(library)
+    return (*(status_of(op, kind) for op in ops), *map(_status_on_gpu, whole))
+
+
+def prepare(
+    names: Iterable[str] | None = None, *, family: str | None = None, force: bool = False
+) -> tuple[KernelStatus, ...]:
+    """Build and load what is missing; blocks.
+
+    Safe to call from any thread and more than once. A build that failed before is tried again
+    only when something that can change the outcome has changed, or with `force`.
+
+    Args:
+        names: Of operations; all of them, the network and what surrounds it, by default.
+        family: "style" or "transformer": without names, only what belongs to these.
+        force: Try what failed before again.
+
+    Returns:
+        What each operation runs on now, on the CPU, and on a GPU each library. A kernel that cannot
+        be had is a status, not an error.
+
+    Raises:
+        KeyError: There is no such operation.
+    """
+    chosen = _of_family(family) if names is None else [OPS[name] for name in names]
+    for library in dict.fromkeys(op.library for op in chosen if op.library):
+        build.load(library, force=force)
+    found = [status_of(op, "cpu") for op in chosen]
+    if torch.cuda.is_available():
+        for library in dict.fromkeys(op.cuda for op in chosen if op.cuda):
+            build.load(library, force=force)
+            found.append(KernelStatus(library, not build.reason(library), build.reason(library)))
+    if names is None and family in (None, STYLE) and torch.cuda.is_available():
+        for library in _RUNS_ON_GPU:
+            build.load(library, force=force)
+            found.append(_status_on_gpu(library))
+    return tuple(found)
+
+
+def _of_family(family: str | None) -> list[Op]:
+    return [op for op in OPS.values() if family is None or op.family == family]
+
+
+def use_native(library: str) -> bool:
+    """Load `library` if it is built; whether it is in use.
+
+    An image that was never used on this machine is tested first, which takes seconds. Where the
+    library is not in use, a NativeKernelWarning says why, once for each library.
+    """
+    if build.load_built(library, tests=True):
+        return True
+    if build.reason(library) != build.BUILDING:
+        warn(library, build.reason(library))
+    return False
+
+
+def warn(library: str, reason: str) -> None:
+    """Say once for each library that it is not in use, as a NativeKernelWarning."""
+    if library in _warned:
+        return
+    _warned.add(library)
+    warnings.warn(
+        f"StyleForge's native kernels '{library}' are not in use: {reason}. PyTorch's run "
+        f"instead, which takes longer. To build them once: {PREPARE}",
+        NativeKernelWarning,
+        stacklevel=3,
+    )
+
+
+_warned: set[str] = set()
+
+
+# Of libraries that have no operations: what runs on a GPU with them, and what without.
+_RUNS_ON_GPU = {
+    NETWORK: ("the native network", "its operations, one after another"),
+    FRAMES: ("native kernels around the network", "OpenCV on the CPU"),
+}
+
+
+def _status_on_gpu(library: str) -> KernelStatus:
+    reason, (native, instead) = build.reason(library), _RUNS_ON_GPU[library]
+    return KernelStatus(library, not reason, reason, instead if reason else native)
+
+
+def status_of(op: Op, device: str) -> KernelStatus:
+    """What an operation runs on devices of a type, by what is loaded."""
+    library = op.library_on(device)
+    reason = build.reason(library) if library else ""
+    if device == "cpu" and op.on_cpu:
+        runs = op.on_cpu.format(norm="the reference norm" if reason else "the native norm")
+        what = "convolution" if op.family == STYLE else "kernel"
+        why = reason or f"no native {what} for the CPU: PyTorch's is faster there"
+        return KernelStatus(op.name, False, why, runs, by_choice=not reason)
+    if not library:
+        kind = "CUDA" if device == "cuda" else device
+        reason = f"no native {kind} kernel; runs on its PyTorch reference"
+    return KernelStatus(op.name, not reason, reason, REFERENCE if reason else NATIVE)

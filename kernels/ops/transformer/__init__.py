@@ -1,0 +1,11 @@
+"""The operations of transformers: attention in three rungs, feed-forward network, projection.
+
+They are a family of their own, and on a GPU a library of their own, which nothing of the style
+networks loads.
+"""
+
+from __future__ import annotations
+
+from kernels.ops.transformer import attention as attention
+from kernels.ops.transformer import ffn as ffn
+from kernels.ops.transformer import ladder as ladder

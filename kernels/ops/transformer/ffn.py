@@ -1,0 +1,122 @@
+"""The feed-forward network of a transformer, and the output projection, an operation each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.cuda import ffn as on_cuda
+from kernels.ops.registry import TRANSFORMER, fused
+from kernels.ops.transformer_reference.blocks import ffn_reference, projection_reference
+
+ON_CPU = "PyTorch's products"
+
+
+def _samples() -> Iterator[tuple[Any, ...]]:
+    """Rows for loads of 16 bytes and others, transposed weights, both kinds of GELU."""
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator)
+
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for width, hidden in ((16, 64), (24, 40), (5, 9)):
+            x = normal(2, 7, width).to(dtype)
+            first, second = normal(hidden, width), normal(width, hidden)
+            first, second = first / width**0.5, second / hidden**0.5
+            biases = normal(hidden).to(dtype), normal(width).to(dtype)
+            weights = first.to(dtype), second.to(dtype)
+            yield x, weights[0], biases[0], weights[1], biases[1], True, "none", None
+            yield x, weights[0].t(), None, weights[1].t(), None, False, "none", x
+            yield x, weights[0], biases[0], weights[1], biases[1], True, "tanh", x
+
+
+def _samples_projection() -> Iterator[tuple[Any, ...]]:
+    for x, _first, _bias, second, bias, *_, residual in _samples():
+        if second.shape[0] == x.shape[-1]:
+            hidden = torch.randn(
+                *x.shape[:-1], second.shape[1], generator=torch.Generator().manual_seed(1)
+            )
+            yield hidden.to(x.dtype), second, bias, residual
+
+
+@fused(
+    "",
+    reference=ffn_reference,
+    samples=_samples,
+    on_cpu=ON_CPU,
+    cuda=TRANSFORMER,
+    launch_cuda=on_cuda.ffn,
+    tolerance_scale=4,
+    family=TRANSFORMER,
+)
+def fused_ffn_forward(
+    x: Tensor,
+    fc1_weight: Tensor,
+    fc1_bias: Tensor | None,
+    fc2_weight: Tensor,
+    fc2_bias: Tensor | None,
+    use_vectorized: bool = True,
+    approximate: str = "none",
+    residual: Tensor | None = None,
+) -> Tensor:
+    """linear(gelu(linear(x))) + residual.
+
+    Products are the library's; bias and GELU take one pass over the hidden rows, and so do the
+    second bias and the residual.
+
+    Args:
+        x: [..., E] of any strides and floating dtype.
+        fc1_weight: [hidden, E], as nn.Linear has it. [E, hidden] is taken as its transpose, if both
+            weights have that shape; with E equal to hidden, weights are as nn.Linear has them.
+        fc1_bias: [hidden] or None.
+        fc2_weight: [E, hidden], or transposed like the first.
+        fc2_bias: [E] or None.
+        use_vectorized: False loads element by element on CUDA, which changes no value.
+        approximate: "none" for the exact GELU, "tanh" for its approximation (Hendrycks and Gimpel,
+            2016).
+        residual: Of x's shape, or None.
+
+    Returns:
+        Of x's shape and dtype, contiguous.
+
+    Raises:
+        ValueError: A shape, a dtype or `approximate` does not fit.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=projection_reference,
+    samples=_samples_projection,
+    on_cpu=ON_CPU,
+    cuda=TRANSFORMER,
+    launch_cuda=on_cuda.projection,
+    tolerance_scale=4,
+    family=TRANSFORMER,
+)
+def output_projection_forward(
+    attn_output: Tensor,
+    w_out: Tensor,
+    bias_out: Tensor | None = None,
+    residual: Tensor | None = None,
+) -> Tensor:
+    """linear(attn_output) + residual.
+
+    Args:
+        attn_output: [..., K] of any strides and floating dtype.
+        w_out: [E, K], as nn.Linear has it.
+        bias_out: [E] or None.
+        residual: [..., E] or None.
+
+    Returns:
+        [..., E] of attn_output's dtype, contiguous.
+
+    Raises:
+        ValueError: A shape or a dtype does not fit.
+    """
+    ...

@@ -1,0 +1,1 @@
+"""What the operations of transformers mean, in PyTorch: what kernels are held against."""
