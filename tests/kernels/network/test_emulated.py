@@ -21,6 +21,7 @@ from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.sm80 import Sm80Plan
+from kernels.network.sm80_int8 import Sm80Int8Plan
 from kernels.self_test.network import _reference, random_weights
 from tests.kernels.driver.standins import write_images
 from tests.kernels.network.emulated import (
@@ -41,6 +42,7 @@ PRECISIONS = {
     "bf16": (torch.bfloat16, 37),
     "tf32": (torch.float32, 58),
     "fp32": (torch.float32, 109),
+    "int8": (torch.float16, 30),
 }
 # Network, precision, and whose layers: "wide" has the wide tiles, "small" needs less shared memory.
 CASES = [
@@ -61,6 +63,8 @@ CASES = [
     ("full", "fp32", "wide"),
     ("full", "fp32", "small"),
     ("full", "fp32", "small wide"),
+    ("full", "int8", "sm80"),
+    ("full", "int8", "small wide"),
     ("lite", "fp16", "Fp16Sums"),
     ("full", "fp16", "wide Fp16Sums"),
 ]
@@ -107,6 +111,8 @@ def plan_of(network, monkeypatch):
         weights["deconv3.conv2d.weight"] *= 120
         weights["deconv3.conv2d.bias"] += 100
         dtype, tf32 = PRECISIONS[precision][0], precision == "tf32"
+        if precision == "int8":
+            return Sm80Int8Plan(weights, shape, SHAPE, CPU, network, "small" in layers), weights
         told = network.abi.sm75 if layers == "sm75" else None
         arguments = weights, shape, SHAPE, dtype, CPU, network, "small" in layers, tf32, told
         return Sm80Plan(*arguments), weights
