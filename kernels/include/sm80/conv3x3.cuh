@@ -92,7 +92,7 @@ struct PatchChunk {
     __device__ __forceinline__ void normalize(const ConvParams& p, const Pieces& own, size_t plane,
                                               unsigned char* slot,
                                               const typename Pieces::Held& held, const float2* all,
-                                              const float* inverse, int first,
+                                              const float* ranges, int first,
                                               const Eight* add) const {
         const bool keeps = S::kKeepsActivated && p.activated;
         const auto each = [&](auto use) {
@@ -105,8 +105,8 @@ struct PatchChunk {
 #pragma unroll
             for (int time = 0; time < Eight::kPieces; ++time) {
                 typename Eight::Affine affine;
-                Eight::load_affine(all + chunk * S::kChunk, inverse + chunk * S::kChunk, own.part,
-                                   time, affine);
+                Eight::load_affine(all + chunk * S::kChunk, ranges + chunk * S::kChunk, own.part,
+                                   time, kAdd || keeps, affine);
                 each([&](int k, unsigned char* at) {
                     const uint4 value = Eight::template to_integers<T, kAdd>(
                         at, affine, add[kAdd ? k : 0].piece[time], time, keeps);
@@ -198,10 +198,10 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
     int tile = blockIdx.x, slot = 0;
     const Pieces own;
     typename Pieces::Held held;
-    // What sums are multiplied by, and behind it the reciprocal ranges of the inputs.
+    // What sums are multiplied by, and behind it the ranges of the inputs.
     float* const factors = reinterpret_cast<float*>(slots + 2 * S::kSlotBytes);
-    float* const inverse = factors + S::kColumns;
-    if constexpr (kIntegers) load_scales<S>(p.weight, factors, inverse);
+    float* const ranges = factors + S::kColumns;
+    if constexpr (kIntegers) load_scales<S>(p.weight, factors, ranges);
     pdl_wait();
     {
         const Chunk now = place(tile, 0);
@@ -214,10 +214,10 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
         for (int k = 0; k < (kAdd ? Pieces::kCount : 0); ++k)
             add[k] = now.residual(p, own, plane, k);
         load_norm_affine<S::kCin, S::kThreads>(p.norm, sample, affine);
-        if constexpr (kIntegers) prepare_norm<S, kAdd>(affine, inverse);
+        if constexpr (kIntegers) prepare_norm<S, kAdd>(affine, ranges);
         cp_async_wait<0>();
         __syncthreads();
-        now.template normalize<Pieces::kCount>(p, own, plane, slots, held, affine, inverse, 0, add);
+        now.template normalize<Pieces::kCount>(p, own, plane, slots, held, affine, ranges, 0, add);
         __syncthreads();
     }
 
@@ -365,7 +365,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                     }
                     if (step >= S::kReady && (step - S::kReady) % kEvery == 0 && time < kTimes) {
                         next.template normalize<kEach>(p, own, plane, next_slot, held, affine,
-                                                       inverse, time * kEach, add);
+                                                       ranges, time * kEach, add);
                     }
                 }
             }

@@ -26,7 +26,7 @@ struct SixteenChannels {
     // Of eight channels.
     struct Affine {
         float4 of[4];       // scale and bias, two channels each, see prepare_norm
-        float4 inverse[2];  // the same of the range
+        float4 range[2];  // see prepare_norm
     };
 
     uint4 piece[kPieces];
@@ -40,15 +40,17 @@ struct SixteenChannels {
     static __device__ __forceinline__ SixteenChannels load(const uint4* from) {
         return {__ldcg(from), __ldcg(from + kBetween)};
     }
-    static __device__ __forceinline__ void load_affine(const float2* all, const float* inverse,
-                                                       int part, int time, Affine& affine) {
+    static __device__ __forceinline__ void load_affine(const float2* all, const float* ranges,
+                                                       int part, int time, bool with_range,
+                                                       Affine& affine) {
         const int channel = (first_piece(part) + time * kBetween) * 8;
         const auto* from = reinterpret_cast<const float4*>(all + channel);
 #pragma unroll
         for (int i = 0; i < 4; ++i) affine.of[i] = from[i];
-        const auto* range = reinterpret_cast<const float4*>(inverse + channel);
+        const auto* range = reinterpret_cast<const float4*>(ranges + channel);
 #pragma unroll
-        for (int i = 0; i < 2; ++i) affine.inverse[i] = range[i];
+        for (int i = 0; i < 2; ++i)
+            if (with_range) affine.range[i] = range[i];
     }
 
     // Norm and ReLU or residual in FP32, rounded once to an integer, of a piece in a slot. Returns
@@ -60,9 +62,9 @@ struct SixteenChannels {
         const uint4 raw = *reinterpret_cast<const uint4*>(slot + time * kSlotBetween);
         const uint32_t word[4] = {raw.x, raw.y, raw.z, raw.w};
         const uint32_t more[4] = {residual.x, residual.y, residual.z, residual.w};
-        const float inverse[8] = {affine.inverse[0].x, affine.inverse[0].y, affine.inverse[0].z,
-                                  affine.inverse[0].w, affine.inverse[1].x, affine.inverse[1].y,
-                                  affine.inverse[1].z, affine.inverse[1].w};
+        const float range[8] = {affine.range[0].x, affine.range[0].y, affine.range[0].z,
+                                affine.range[0].w, affine.range[1].x, affine.range[1].y,
+                                affine.range[1].z, affine.range[1].w};
         uint32_t integer[8], kept[4] = {};
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -73,12 +75,11 @@ struct SixteenChannels {
                 const float2 r = Pair<T>::unpack(more[i]);
                 v.x += r.x, v.y += r.y;
                 kept[i] = Pair<T>::pack(v.x, v.y);
-                integer[2 * i] = signed_integer(fmaf(v.x, inverse[2 * i], 0.5f));
-                integer[2 * i + 1] = signed_integer(fmaf(v.y, inverse[2 * i + 1], 0.5f));
+                integer[2 * i] = signed_integer(fmaf(v.x, range[2 * i], 0.5f));
+                integer[2 * i + 1] = signed_integer(fmaf(v.y, range[2 * i + 1], 0.5f));
             } else {
                 if (keeps)
-                    kept[i] = Pair<T>::pack_relu(__fdividef(v.x, inverse[2 * i]),
-                                                 __fdividef(v.y, inverse[2 * i + 1]));
+                    kept[i] = Pair<T>::pack_relu(v.x * range[2 * i], v.y * range[2 * i + 1]);
                 integer[2 * i] = unsigned_integer(v.x);
                 integer[2 * i + 1] = unsigned_integer(v.y);
             }
@@ -115,20 +116,22 @@ using ChannelsOf = typename ChannelsBy<S, S::kOperandBytes>::Type;
 
 // What lies behind a layer's weights: factors of the columns, and reciprocal ranges of the inputs.
 template <typename S>
-__device__ __forceinline__ void load_scales(const void* weight, float* factors, float* inverse) {
+__device__ __forceinline__ void load_scales(const void* weight, float* factors, float* ranges) {
     const auto* from = reinterpret_cast<const float*>(static_cast<const unsigned char*>(weight) +
                                                       S::kSteps * S::kStageBytes);
     for (int n = threadIdx.x; n < S::kColumns; n += S::kThreads) factors[n] = from[n];
-    for (int c = threadIdx.x; c < S::kCin; c += S::kThreads) inverse[c] = from[S::kColumns + c];
+    for (int c = threadIdx.x; c < S::kCin; c += S::kThreads) ranges[c] = from[S::kColumns + c];
 }
 
-// Prepares the norm for integers; each thread changes the channels that it loaded itself. With a
-// residual, -1..1 becomes 0..1 behind it; without, the norm divides by the range already.
+// Prepares norm and ranges, of which there are the reciprocals; each thread changes the channels that
+// it loaded itself. Without a residual, the norm divides by the range, which what is kept is
+// multiplied by. With one, half the reciprocal makes 0..1 of the sums, and a half that is added.
 template <typename S, bool kAdd>
-__device__ __forceinline__ void prepare_norm(float2 (&affine)[S::kCin], float* inverse) {
+__device__ __forceinline__ void prepare_norm(float2 (&affine)[S::kCin], float* ranges) {
     for (int c = threadIdx.x; c < S::kCin; c += S::kThreads) {
-        if (kAdd) inverse[c] *= 0.5f;
-        else affine[c].x *= inverse[c], affine[c].y *= inverse[c];
+        const float inverse = ranges[c];
+        if (!kAdd) affine[c].x *= inverse, affine[c].y *= inverse;
+        ranges[c] = kAdd ? inverse * 0.5f : 1 / inverse;
     }
 }
 

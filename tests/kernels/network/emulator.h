@@ -244,7 +244,6 @@ inline float __int_as_float(int bits) {
     memcpy(&value, &bits, 4);
     return value;
 }
-inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float value) { return 1 / sqrtf(value); }
 inline float __saturatef(float value) { return value > 0 ? min(value, 1.f) : 0.f; }  // NaN: 0
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
