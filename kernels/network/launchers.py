@@ -72,7 +72,9 @@ class Network:
             for number, (sm80, _) in whole.items()
             for network in (*sm80.networks.values(), *(row.layers for row in sm80.tuned))
         }
-        int8 = {number: (told.sm80_int8, name) for name, number in told.sm80_int8.precisions.items()}
+        int8 = {
+            number: (told.sm80_int8, name) for name, number in told.sm80_int8.precisions.items()
+        }
         self._sm80_precisions: dict[int, tuple[abi.Sm80 | abi.Sm80Int8, str]] = {**whole, **int8}
         self._sm80_convs = {
             (precision, conv.kind): conv
@@ -80,9 +82,7 @@ class Network:
             for conv in network.convs.values()
         }
         self._sm80_convs |= {
-            (number, conv.kind): conv
-            for number in int8
-            for conv in told.sm80_int8.convs.values()
+            (number, conv.kind): conv for number in int8 for conv in told.sm80_int8.convs.values()
         }
         self._precisions = {row.number: row for row in told.sm90.precisions.values()}
         self._sm90_convs = {

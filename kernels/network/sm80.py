@@ -103,7 +103,7 @@ class Sm80Plan(NetworkPlan):
         into, out = x.shape[-1], y.shape[-1]
         size, tiled = (x.shape[1], x.shape[2]), (x.shape[1] // stride, x.shape[2] // stride)
         traits, precision = self._kernel_of(role_of(conv), size)
-        weight = self._conv_weight(conv, traits, precision, into, out)
+        weight = self._conv_weight(conv, traits, into, out)
         tiling = _tiling(tiled, traits)
         blocks = self._blocks(tiling, traits)
         arguments = abi.Sm80ConvParams(
@@ -152,9 +152,7 @@ class Sm80Plan(NetworkPlan):
         name = conv_name(self._traits, role, size, self._gpu, self.samples, small=self._small)
         return self._traits.convs[name], self._code
 
-    def _conv_weight(
-        self, conv: str, traits: Sm80Conv, precision: int, into: int, out: int
-    ) -> Tensor:
+    def _conv_weight(self, conv: str, traits: Sm80Conv, into: int, out: int) -> Tensor:
         """The weights of a 3x3 layer as its kernel reads them."""
         pack = partial(layer_weight, conv=traits, sm80=self._sm80, operand=self._operand)
         elements = self._sm80.operand_copies * traits.phases * traits.taps * into * out

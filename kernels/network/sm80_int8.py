@@ -14,6 +14,7 @@ from torch import Tensor
 from kernels.network.abi import Sm80Conv, Sm80Int8
 from kernels.network.calibration import ranges
 from kernels.network.launchers import Network
+from kernels.network.plan import role_of
 from kernels.network.shapes import Dimensions
 from kernels.network.sm80 import Sm80Plan, conv_name, in_operands, in_steps
 from kernels.weight_transforms import phase_weight
@@ -56,11 +57,9 @@ class Sm80Int8Plan(Sm80Plan):
         name = conv_name(self._int8, role, size, self._gpu, self.samples, small=self._small)
         return self._int8.convs[name], self._int8.precisions["int8"]
 
-    def _conv_weight(
-        self, conv: str, traits: Sm80Conv, precision: int, into: int, out: int
-    ) -> Tensor:
-        if precision == self._code:
-            return super()._conv_weight(conv, traits, precision, into, out)
+    def _conv_weight(self, conv: str, traits: Sm80Conv, into: int, out: int) -> Tensor:
+        if role_of(conv) not in self._int8.convs:
+            return super()._conv_weight(conv, traits, into, out)
         outputs = traits.phases * out
         size = outputs * traits.taps * into + (outputs + into) * 4
         to = self._keep(torch.zeros(size, dtype=torch.uint8, device=self.device))
@@ -81,9 +80,7 @@ def follows_sum(conv: str) -> bool:
     return conv == "deconv1" or (part == "conv1" and block != "res1")
 
 
-def packed(
-    weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: Sm80Int8
-) -> Tensor:
+def packed(weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: Sm80Int8) -> Tensor:
     """Round and reorder the weights of a 3x3 layer as its kernel reads them.
 
     Args:
