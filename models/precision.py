@@ -110,9 +110,11 @@ class Precision(Enum):
         if self is Precision.int8:
             if device.type != "cuda":
                 return "INT8 is FP16 on a CPU"
-            if torch.cuda.get_device_capability(device) < self.value.capability:
+            capability = torch.cuda.get_device_capability(device)
+            if capability < self.value.capability:
                 return "INT8 is FP16 on this GPU"
-            return ""
+            # Hopper's FP16 has kernels of its own.
+            return "INT8 is slower than FP16 on this GPU" if capability == (9, 0) else ""
         if device.type == "cuda":
             if torch.cuda.get_device_capability(device) < self.value.capability:
                 return f"{self.title} is emulated on this GPU and slower than FP32"

@@ -72,9 +72,14 @@ def test_tf32_on_a_cpu_says_that_it_is_fp32():
     assert Precision.fp32.remark(CPU) == ""
 
 
-def test_int8_is_fp16_where_there_are_no_kernels_for_it(monkeypatch):
+def test_int8_says_where_it_is_fp16_or_slower_than_it(monkeypatch):
     assert Precision.int8.remark(CPU) == "INT8 is FP16 on a CPU"
-    for capability, remark in (((7, 5), "INT8 is FP16 on this GPU"), ((8, 6), "")):
+    for capability, remark in (
+        ((7, 5), "INT8 is FP16 on this GPU"),
+        ((8, 6), ""),
+        ((9, 0), "INT8 is slower than FP16 on this GPU"),
+        ((12, 0), ""),
+    ):
         monkeypatch.setattr(
             torch.cuda, "get_device_capability", lambda _device, found=capability: found
         )

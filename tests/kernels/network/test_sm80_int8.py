@@ -21,7 +21,8 @@ def unpacked(
     scales = packed[count:].view(torch.float32)
     integers = packed[:count].view(torch.int8)
     shape = inputs // conv.block_k, conv.taps, conv.phases, outputs, conv.block_k
-    return integers.view(shape), *scales.split([conv.phases * outputs, inputs])
+    factors, inverse = scales.split([conv.phases * outputs, inputs])
+    return integers.view(shape), factors, inverse
 
 
 @pytest.mark.parametrize("name", ["down2", "same", "same_wide"])
