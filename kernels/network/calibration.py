@@ -7,6 +7,7 @@ set of weights.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -43,8 +44,11 @@ def ranges(
     return {name: value.where(finite, torch.nan) for name, value in found.items()}
 
 
+@cache
 def pictures() -> Tensor:
     """What the ranges are found on, [N, 3, SIDE, SIDE] of FP32, 0-255, the same everywhere.
+
+    They are made once, and not to be changed.
 
     Noise of several scales in color and in gray, as photographs have, with edges and areas that
     are black or white. The last two are one color with little in front of it: where almost nothing
