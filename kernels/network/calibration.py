@@ -15,9 +15,7 @@ from torch import Tensor
 
 from kernels.network.shapes import Dimensions
 
-EPS = 1e-5
 SIDE = 256  # of the pictures, in pixels
-
 LEAST = 0.02  # of the largest range of a layer, for a channel that no picture reaches
 
 

@@ -33,8 +33,8 @@ ARCHITECTURES = {
     "12.8": ("sm_100", "sm_120"),
 }
 # By source, what is left out, since a wheel has 40 MB. In FP32, GPUs of 8.6 and 8.9 run the image
-# for sm_80, those from 10.0 on the PTX, and so does the lite network on Hopper. In INT8, which gains
-# the most on GeForce, GPUs of 9.0 and 10.0 run the PTX.
+# for sm_80, those from 10.0 on the PTX, and so does the lite network on Hopper. In INT8, which
+# gains the most on GeForce, GPUs of 9.0 and 10.0 run the PTX.
 LEFT_OUT = {
     "network_sm80_tf32.cu": ("sm_86", "sm_90", "sm_100", "sm_120"),
     "network_sm80_fp32.cu": ("sm_86", "sm_90", "sm_100", "sm_120"),
