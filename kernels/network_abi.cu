@@ -8,6 +8,7 @@
 #include "include/common/describe.h"
 #include "include/sm75/traits.cuh"
 #include "include/sm80/fp32_traits.cuh"
+#include "include/sm80/int8_traits.cuh"
 #include "include/sm80/lite_traits.cuh"
 #include "include/sm80/params.cuh"
 #include "include/sm80/traits.cuh"
@@ -208,6 +209,14 @@ std::string sm80_lite(const std::string& layers, Sm80Precisions precisions, int 
     });
 }
 
+// The 3x3 layers with operands of eight bits: of the full network, and without the first of them.
+// `layers` is the type L in C++.
+template <typename L>
+std::string sm80_int8_convs(const std::string& layers, Sm80Precisions precisions) {
+    return object({CONV("down2", Down2, kDown2), CONV("same", Same, kSame), WIDE(kSameWide),
+                   CONV("up1", Up1, kUp1), CONV("up2", Up2, kUp2)});
+}
+
 #undef SMALL
 #undef WIDE
 #undef EDGE_SMALL
@@ -257,6 +266,24 @@ std::string sm80_fp32() {
     using namespace sm80;
     return sm80_kernels<Fp32Split>("network_sm80_fp32.cu", "Fp32Split",
                                    {{"fp32", kFp32, "__half", "float"}});
+}
+
+std::string sm80_int8() {
+    using namespace sm80;
+    using P = Int8ViaFp16;
+    const Sm80Precisions precisions = {{"int8", kInt8, "__half", "__half"}};
+    const auto numbers = [](const Sm80Precision& each) { return number(each.number); };
+    const std::string layers =
+        "styleforge::sm80::FullLayers<styleforge::sm80::Int8ViaFp16>";
+    return object({
+        {"source", quoted("network_sm80_int8.cu")},
+        {"target", quoted(kTarget)},
+        {"precisions", by_precision(precisions, numbers)},
+        {"channel_order", quoted(channel_order<P>())},
+        {"weight_order", quoted(kWeightOrder)},
+        {"convs", sm80_int8_convs<FullLayers<P>>(layers, precisions)},
+        {"required_shared_bytes", number(kRequiredSharedBytesSmall)},
+    });
 }
 
 // The layers of sm80 with other sizes, in FP16 alone.
@@ -409,6 +436,7 @@ extern "C" const char* styleforge_network_abi() {
                                             {"sm80", sm80_16_bits()},
                                             {"sm80_tf32", sm80_tf32()},
                                             {"sm80_fp32", sm80_fp32()},
+                                            {"sm80_int8", sm80_int8()},
                                             {"sm90", sm90_kernels()}});
     return text.c_str();
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 
@@ -21,6 +22,7 @@ class Mode:
         bits: Significant bits of the factors in a product; 24 in FP32.
         autocast: Whether PyTorch's autocast chooses the dtype per operation; weights are FP32.
         tf32: Whether a GPU may multiply FP32 numbers as TF32.
+        int8: Whether a GPU may multiply integers of eight bits in place of FP16 numbers.
         capability: The lowest CUDA compute capability that runs the mode on tensor cores.
         max_difference: Two pictures made in this mode agree when their largest difference (on
             0-255) is at most this; None to compare their PSNR instead.
@@ -32,6 +34,7 @@ class Mode:
     bits: int
     autocast: bool = False
     tf32: bool = False
+    int8: bool = False
     capability: tuple[int, int] = (0, 0)
     max_difference: float | None = None
     min_psnr: float = 38.0
@@ -45,6 +48,7 @@ class Precision(Enum):
     fp16 = Mode("FP16", torch.float16, 11, capability=(5, 3))
     bf16 = Mode("BF16", torch.bfloat16, 8, capability=(8, 0))
     amp = Mode("AMP", torch.float32, 11, autocast=True, capability=(7, 0))
+    int8 = Mode("INT8", torch.float16, 8, int8=True, capability=(8, 0))
 
     @property
     def title(self) -> str:
@@ -53,9 +57,11 @@ class Precision(Enum):
 
     @property
     def safer(self) -> Precision | None:
-        """The precision with a larger range or more bits to use when this one overflows: FP16
-        and AMP (FP16 on a GPU) step down to BF16, BF16 and TF32 to FP32; None for FP32."""
+        """The precision with a larger range or more bits to use when this one overflows: INT8
+        steps down to FP16, FP16 and AMP (FP16 on a GPU) to BF16, BF16 and TF32 to FP32; None for
+        FP32."""
         return {
+            Precision.int8: Precision.fp16,
             Precision.fp16: Precision.bf16,
             Precision.amp: Precision.bf16,
             Precision.bf16: Precision.fp32,
@@ -101,6 +107,14 @@ class Precision(Enum):
             if torch.cuda.get_device_capability(device) < self.value.capability:
                 return "TF32 is FP32 on this GPU"
             return ""
+        if self is Precision.int8:
+            if device.type != "cuda":
+                return "INT8 is FP16 on a CPU"
+            capability = torch.cuda.get_device_capability(device)
+            if capability < self.value.capability:
+                return "INT8 is FP16 on this GPU"
+            # Hopper's FP16 has kernels of its own.
+            return "INT8 is slower than FP16 on this GPU" if capability == (9, 0) else ""
         if device.type == "cuda":
             if torch.cuda.get_device_capability(device) < self.value.capability:
                 return f"{self.title} is emulated on this GPU and slower than FP32"
@@ -140,6 +154,29 @@ def tf32_allowed(allowed: bool) -> Generator[None]:
         yield
     finally:
         backends.cudnn.allow_tf32, backends.cuda.matmul.allow_tf32 = before
+
+
+_int8: ContextVar[bool] = ContextVar("whether integers may be multiplied", default=False)
+
+
+@contextmanager
+def int8_allowed(allowed: bool) -> Generator[None]:
+    """Allow or forbid integers of eight bits in the products of FP16 networks on CUDA.
+
+    Args:
+        allowed: The setting inside the `with` block, of this thread; the previous one is restored
+            afterwards.
+    """
+    token = _int8.set(allowed)
+    try:
+        yield
+    finally:
+        _int8.reset(token)
+
+
+def is_int8_allowed() -> bool:
+    """The setting of `int8_allowed`; False outside of it."""
+    return _int8.get()
 
 
 def compute_dtype(x: Tensor) -> torch.dtype:

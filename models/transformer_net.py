@@ -32,6 +32,9 @@ from utils.text import printable
 MIN_SIDE = 16  # pixels; at a quarter of less, reflection padding is wider than the picture
 
 
+_INT8_IS_FP16 = "INT8 needs the fused network; runs in FP16"
+
+
 def _unmarked(_layer: str) -> None:
     """For layers that are not timed."""
 
@@ -90,7 +93,12 @@ class TransformerNetBaseline(nn.Module):
 
     @classmethod
     def limitations(
-        cls, device: torch.device, dtype: torch.dtype, shape: NetworkConfig = FULL
+        cls,
+        device: torch.device,
+        dtype: torch.dtype,
+        shape: NetworkConfig = FULL,
+        *,
+        int8: bool = False,
     ) -> tuple[str, ...]:
         """List what keeps this variant from full speed there, one sentence each.
 
@@ -98,8 +106,9 @@ class TransformerNetBaseline(nn.Module):
             device: Where the network is to run.
             dtype: Of its weights.
             shape: Its dimensions.
+            int8: Whether it may multiply integers of eight bits.
         """
-        return ()
+        return (_INT8_IS_FP16,) if int8 and device.type == "cuda" else ()
 
     @property
     def residual_blocks(self) -> list[ResidualBlock]:
@@ -201,14 +210,20 @@ class TransformerNet(TransformerNetBaseline):
 
     @classmethod
     def limitations(
-        cls, device: torch.device, dtype: torch.dtype, shape: NetworkConfig = FULL
+        cls,
+        device: torch.device,
+        dtype: torch.dtype,
+        shape: NetworkConfig = FULL,
+        *,
+        int8: bool = False,
     ) -> tuple[str, ...]:
         """List the norms without a native kernel on `device`, with the reason."""
-        return tuple(
+        norms = tuple(
             f"{status.name}: {status.reason}"
             for status in statuses(device, STYLE)
             if status.name in OPS and OPS[status.name].group == "normalization" and not status.ready
         )
+        return norms + super().limitations(device, dtype, shape, int8=int8)
 
 
 class TransformerNetFused(TransformerNet):
@@ -233,12 +248,19 @@ class TransformerNetFused(TransformerNet):
 
     @classmethod
     def limitations(
-        cls, device: torch.device, dtype: torch.dtype, shape: NetworkConfig = FULL
+        cls,
+        device: torch.device,
+        dtype: torch.dtype,
+        shape: NetworkConfig = FULL,
+        *,
+        int8: bool = False,
     ) -> tuple[str, ...]:
         """Give the reason why the native kernels do not run there, if they do not."""
         if device.type != "cuda":
             return super().limitations(device, dtype, shape)
         reason = unavailable_reason(shape, device, dtype)
+        if int8 and not reason:
+            reason = unavailable_reason(shape, device, dtype, int8=True)
         return (reason,) if reason else ()
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:

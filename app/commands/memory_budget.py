@@ -15,7 +15,7 @@ BYTES_PER_PIXEL_CPU_FP16 = 6000
 
 def bytes_per_pixel(device: torch.device, precision: Precision) -> int:
     """Return the bytes per pixel of the network's input while it runs, with any kernels."""
-    unfolds = device.type == "cpu" and precision is Precision.fp16
+    unfolds = device.type == "cpu" and precision.value.dtype is torch.float16
     return BYTES_PER_PIXEL_CPU_FP16 if unfolds else BYTES_PER_PIXEL
 
 

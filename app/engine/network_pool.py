@@ -22,7 +22,7 @@ from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
 from models.network_config import NetworkConfig
-from models.precision import Precision, tf32_allowed
+from models.precision import Precision, int8_allowed, tf32_allowed
 from models.transformer_net import VARIANTS, TransformerNetFused
 
 NETWORKS_KEPT = 4  # bounds the memory of their buffers
@@ -280,5 +280,10 @@ class Network:
         autocast: AbstractContextManager[object] = nullcontext()
         if mode.autocast or torch.is_autocast_enabled(kind):
             autocast = torch.autocast(kind, half, enabled=mode.autocast)
-        with torch.inference_mode(), tf32_allowed(mode.tf32), autocast:
+        with (
+            torch.inference_mode(),
+            tf32_allowed(mode.tf32),
+            int8_allowed(mode.int8),
+            autocast,
+        ):
             yield

@@ -33,7 +33,8 @@ def run_info(
     if device.type == "cpu" and config.device == "auto":
         limitations.append(cuda_unavailable_reason())
     variant = VARIANTS[config.kernels]
-    limitations += variant.limitations(device, precision.value.dtype, active.shape)
+    mode = precision.value
+    limitations += variant.limitations(device, mode.dtype, active.shape, int8=mode.int8)
     if variant is TransformerNetFused:
         limitations.append(unavailable_reason(device))
     if precision is not config.precision:

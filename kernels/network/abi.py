@@ -257,6 +257,23 @@ class Sm80:
 
 
 @dataclass(frozen=True, slots=True)
+class Sm80Int8:
+    """Everything network_sm80_int8.cu says of itself: 3x3 layers of the full network.
+
+    Weights lie in memory as bytes; behind them, in FP32, what the sums of each output of each phase
+    are multiplied by, and the reciprocal range of each input.
+    """
+
+    source: str
+    target: str
+    precisions: Mapping[str, int]  # as those of Sm80, as the next two
+    channel_order: tuple[int, ...]
+    weight_order: tuple[str, ...]
+    convs: Mapping[str, Sm80Conv]
+    required_shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sm90Conv:
     """A 3x3 layer of network_sm90.cu in one precision."""
 
@@ -328,6 +345,7 @@ class Abi:
     sm80: Sm80
     sm80_tf32: Sm80
     sm80_fp32: Sm80
+    sm80_int8: Sm80Int8
     sm90: Sm90
 
     @property
@@ -375,6 +393,7 @@ def traits(told: Mapping[str, Any]) -> Abi:
         _sm80(told["sm80"]),
         _sm80(told["sm80_tf32"]),
         _sm80(told["sm80_fp32"]),
+        _sm80_int8(told["sm80_int8"]),
         _sm90(told["sm90"]),
     )
 
@@ -400,6 +419,18 @@ def _sm80(told: Mapping[str, Any]) -> Sm80:
             TunedLayers(**dict[str, Any](row, layers=_sm80_network(row["layers"])))
             for row in told.get("tuned", ())
         ),
+    )
+
+
+def _sm80_int8(told: Mapping[str, Any]) -> Sm80Int8:
+    return Sm80Int8(
+        source=told["source"],
+        target=told["target"],
+        precisions=told["precisions"],
+        channel_order=tuple(map(int, told["channel_order"].split())),
+        weight_order=tuple(told["weight_order"].split()),
+        convs={name: Sm80Conv(**conv) for name, conv in told["convs"].items()},
+        required_shared_bytes=told["required_shared_bytes"],
     )
 
 

@@ -17,13 +17,14 @@ from kernels.network.launchers import Network
 from kernels.network.plan import NetworkPlan
 from kernels.network.shapes import Dimensions, name_of
 from kernels.network.sm80 import DTYPES, Sm80Plan
+from kernels.network.sm80_int8 import Sm80Int8Plan
 from kernels.network.sm90 import Sm90Plan
 from kernels.ops.registry import NETWORK
 
 HOPPER = (9, 0)  # network_sm90.cu uses instructions that only this compute capability has
 AMPERE, TURING = (8, 0), (7, 5)  # the least for network_sm80.cu and for network_sm75.cu
 
-LAYER_BY_LAYER = "; runs layer by layer"
+LAYER_BY_LAYER, IN_FP16 = "; runs layer by layer", "; runs in FP16"
 
 
 # From (weights, network, shape, dtype, device, library) and whether FP32 may be multiplied as TF32,
@@ -109,6 +110,21 @@ def _why_not_sm75(gpu: Gpu, network: Dimensions, dtype: torch.dtype, told: abi.A
     return ""
 
 
+def _why_not_int8(
+    gpu: Gpu, network: Dimensions, dtype: torch.dtype, told: abi.Abi | None, *, small: bool
+) -> str:
+    if name_of(network) != "full":
+        return f"INT8 is for the widths of the full network{IN_FP16}"
+    if gpu.capability < AMPERE:
+        return f"INT8 needs a GPU of compute capability 8.0{IN_FP16}"
+    if dtype is not torch.float16:
+        return _no_network_in(dtype)
+    required = 0 if told is None else told.sm80_int8.required_shared_bytes
+    if gpu.shared_bytes < required:
+        return _LITTLE_SHARED
+    return _why_not_sm80(gpu, network, dtype, told, small=small)
+
+
 _OTHER_WIDTHS = f"the native kernels are for the widths of full and lite networks{LAYER_BY_LAYER}"
 _LITTLE_SHARED = f"this GPU has too little shared memory for the native kernels{LAYER_BY_LAYER}"
 
@@ -120,6 +136,12 @@ def _no_network_in(dtype: torch.dtype) -> str:
 def _sm80_plan(*, small: bool) -> PlanFactory:
     return lambda weights, network, shape, dtype, device, library, tf32: Sm80Plan(
         weights, network, shape, dtype, device, library, small, tf32
+    )
+
+
+def _int8_plan(*, small: bool) -> PlanFactory:
+    return lambda weights, network, shape, _dtype, device, library, _tf32: Sm80Int8Plan(
+        weights, network, shape, device, library, small
     )
 
 
@@ -168,12 +190,27 @@ BACKENDS = (
     Backend("sm75", ("network_sm75.cu",), "75", (torch.float16,), _why_not_sm75, _sm75_plan),
 )
 
+# Those that multiply integers of eight bits, in place of BACKENDS where INT8 is asked for.
+OF_INT8 = tuple(
+    Backend(
+        f"sm80-int8{name}",
+        ("network_sm80.cu", "network_sm80_int8.cu"),
+        "80",
+        (torch.float16,),
+        partial(_why_not_int8, small=small),
+        _int8_plan(small=small),
+    )
+    for name, small in (("", False), ("-small", True))
+)
+
 
 def available(
     network: Dimensions,
     device: torch.device,
     dtype: torch.dtype,
     library: Network | None = None,
+    *,
+    int8: bool = False,
 ) -> tuple[Backend, ...]:
     """The backends that can run a network in `dtype` on a CUDA device, the fastest first.
 
@@ -182,9 +219,10 @@ def available(
         device: A CUDA device.
         dtype: Of weights and activations.
         library: The network on that GPU; without it, shared memory is not considered.
+        int8: Whether products are of integers of eight bits; `dtype` is FP16 then.
     """
-    gpu = Gpu.of(device)
-    return tuple(row for row in BACKENDS if not _why_not(row, gpu, network, dtype, library))
+    gpu, rows = Gpu.of(device), OF_INT8 if int8 else BACKENDS
+    return tuple(row for row in rows if not _why_not(row, gpu, network, dtype, library))
 
 
 def _why_not(
@@ -237,18 +275,23 @@ def tuning(device: torch.device) -> str:
         return ""
 
 
-def unavailable_reason(network: Dimensions, device: torch.device, dtype: torch.dtype) -> str:
+def unavailable_reason(
+    network: Dimensions, device: torch.device, dtype: torch.dtype, *, int8: bool = False
+) -> str:
     """Why a network's native kernels do not run there, in words; empty if they do. Builds nothing.
 
     Args:
         network: Its dimensions.
         device: Where it is to run.
         dtype: Of weights and activations.
+        int8: Whether products are of integers of eight bits; `dtype` is FP16 then.
     """
-    return unsupported(network, device, dtype) or build.reason(NETWORK)
+    return unsupported(network, device, dtype, int8=int8) or build.reason(NETWORK)
 
 
-def unsupported(network: Dimensions, device: torch.device, dtype: torch.dtype) -> str:
+def unsupported(
+    network: Dimensions, device: torch.device, dtype: torch.dtype, *, int8: bool = False
+) -> str:
     """Why they cannot run there, built or not, in words; empty if they can."""
     if device.type != "cuda":
         return f"no native network for the {device.type.upper()}"
@@ -259,11 +302,11 @@ def unsupported(network: Dimensions, device: torch.device, dtype: torch.dtype) -
         except BuildError as error:
             return str(error)
     reasons: dict[str, str] = {}
-    for row in BACKENDS:
+    for row in OF_INT8 if int8 else BACKENDS:
         reasons[row.name] = _why_not(row, gpu, network, dtype, library)
         if not reasons[row.name]:
             return ""
-    return told_reason(gpu, reasons)
+    return reasons[OF_INT8[-1].name] if int8 else told_reason(gpu, reasons)
 
 
 def plan_for(
@@ -275,6 +318,7 @@ def plan_for(
     library: Network | None = None,
     *,
     tf32: bool = False,
+    int8: bool = False,
     backend: str = "",
 ) -> NetworkPlan:
     """Make the fastest plan for a GPU.
@@ -287,14 +331,15 @@ def plan_for(
         device: A CUDA device.
         library: The network on that GPU; the loaded one by default.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
-        backend: The name of a row of BACKENDS to use instead of the fastest.
+        int8: Whether products are of integers of eight bits; `dtype` is FP16 then.
+        backend: The name of a row of BACKENDS, or of OF_INT8, to use instead of the fastest.
 
     Raises:
         ValueError: No backend, or not the one that was named, runs there.
         BuildError: The library does not match this program.
     """
     library = library or loaded(device)
-    for row in available(network, device, dtype, library):
+    for row in available(network, device, dtype, library, int8=int8):
         if backend in ("", row.name):
             return row.plan(weights, network, shape, dtype, device, library, tf32)
     raise ValueError(f"no backend {backend or 'of the network'} runs {dtype} on {device}")

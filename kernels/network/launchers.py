@@ -63,20 +63,27 @@ class Network:
         self.abi = told = abi.parse(images.description)
         self._sm90 = told.sm90
         # By number: what has a precision, and its name there.
-        self._sm80_precisions = {
+        whole = {
             number: (sm80, name)
             for sm80 in (told.sm75, *told.of_mma_sync)
             for name, number in sm80.precisions.items()
         }
         self._networks = {
             (number, network.number): network
-            for number, (sm80, _) in self._sm80_precisions.items()
+            for number, (sm80, _) in whole.items()
             for network in (*sm80.networks.values(), *(row.layers for row in sm80.tuned))
         }
+        int8 = {
+            number: (told.sm80_int8, name) for name, number in told.sm80_int8.precisions.items()
+        }
+        self._sm80_precisions: dict[int, tuple[abi.Sm80 | abi.Sm80Int8, str]] = {**whole, **int8}
         self._sm80_convs = {
             (precision, conv.kind): conv
             for (precision, _), network in self._networks.items()
             for conv in network.convs.values()
+        }
+        self._sm80_convs |= {
+            (number, conv.kind): conv for number in int8 for conv in told.sm80_int8.convs.values()
         }
         self._precisions = {row.number: row for row in told.sm90.precisions.values()}
         self._sm90_convs = {

@@ -17,7 +17,8 @@ def padded(described: Mapping[str, Any], limit: int, whole: int) -> dict[str, An
         limit: Shared memory in bytes; no more blocks share a multiprocessor than fit into it.
         whole: What the multiprocessor has, in bytes.
     """
-    return {**described, "sm80": _padded(described["sm80"], limit, whole)}
+    general = {name: _padded(described[name], limit, whole) for name in ("sm80", "sm80_int8")}
+    return {**described, **general}
 
 
 def _padded(told: Mapping[str, Any], limit: int, whole: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from kernels.network import abi
-from kernels.network.abi import Sm80, Sm80Conv, Sm80Edge, Sm80Network
+from kernels.network.abi import Sm80, Sm80Conv, Sm80Edge, Sm80Int8, Sm80Network
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
 from kernels.network.plan import EPS, NetworkPlan, norm_after, precision_of, role_of
@@ -102,10 +102,8 @@ class Sm80Plan(NetworkPlan):
     ) -> None:
         into, out = x.shape[-1], y.shape[-1]
         size, tiled = (x.shape[1], x.shape[2]), (x.shape[1] // stride, x.shape[2] // stride)
-        traits = self._conv(role_of(conv), size)
-        pack = partial(layer_weight, conv=traits, sm80=self._sm80, operand=self._operand)
-        elements = self._sm80.operand_copies * traits.phases * traits.taps * into * out
-        weight = self._filled(f"{conv}.conv2d.weight", pack, (elements,), self._operand)
+        traits, precision = self._kernel_of(role_of(conv), size)
+        weight = self._conv_weight(conv, traits, into, out)
         tiling = _tiling(tiled, traits)
         blocks = self._blocks(tiling, traits)
         arguments = abi.Sm80ConvParams(
@@ -119,8 +117,7 @@ class Sm80Plan(NetworkPlan):
             tiling,
             *size,
         )
-        launch, samples = self._library.styleforge_sm80_conv, self.samples
-        kind, precision = traits.kind, self._code
+        launch, samples, kind = self._library.styleforge_sm80_conv, self.samples, traits.kind
         self._launch(
             conv, lambda stream, _: launch(kind, precision, arguments, blocks, samples, stream)
         )
@@ -150,9 +147,16 @@ class Sm80Plan(NetworkPlan):
         shape = self._sm80.operand_copies, layer.rows, layer.depth
         return self._filled(f"{conv}.conv2d.weight", packed, shape, self._operand)
 
-    def _conv(self, role: str, size: tuple[int, int]) -> Sm80Conv:
+    def _kernel_of(self, role: str, size: tuple[int, int]) -> tuple[Sm80Conv, int]:
+        """The 3x3 layer that runs, and the number of its precision."""
         name = conv_name(self._traits, role, size, self._gpu, self.samples, small=self._small)
-        return self._traits.convs[name]
+        return self._traits.convs[name], self._code
+
+    def _conv_weight(self, conv: str, traits: Sm80Conv, into: int, out: int) -> Tensor:
+        """The weights of a 3x3 layer as its kernel reads them."""
+        pack = partial(layer_weight, conv=traits, sm80=self._sm80, operand=self._operand)
+        elements = self._sm80.operand_copies * traits.phases * traits.taps * into * out
+        return self._filled(f"{conv}.conv2d.weight", pack, (elements,), self._operand)
 
     def _blocks(self, tiling: abi.Tiling, layer: Sm80Conv | Sm80Edge) -> int:
         tiles = tiling.rows * tiling.columns
@@ -176,7 +180,7 @@ class Sm80Plan(NetworkPlan):
 
 
 def conv_name(
-    layers: Sm80Network,
+    layers: Sm80Network | Sm80Int8,
     role: str,
     size: tuple[int, int],
     gpu: Gpu,
@@ -247,11 +251,25 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, sm80: Sm80, operand: torch.dtyp
     """
     if conv.phases > 1:
         weight = phase_weight(weight)
-    weight = _in_operands(weight, sm80)
-    out, channels = weight.shape[:2]
-    shape = conv.phases, out // conv.phases, channels // conv.block_k, conv.block_k, conv.taps
+    return in_steps(_copies(in_operands(weight, sm80), sm80, operand), conv, sm80)
+
+
+def in_steps(copies: Tensor, conv: Sm80Conv, sm80: Sm80 | Sm80Int8) -> Tensor:
+    """Order operands by the steps of a 3x3 layer that read them.
+
+    Args:
+        copies: [copies, phases * Cout, Cin, kh, kw], the input channels as operands have them.
+        conv: The layer.
+        sm80: What the library says of the precision.
+
+    Returns:
+        The axes of `sm80.weight_order`, dense.
+    """
+    count, out, channels = copies.shape[:3]
+    blocks = channels // conv.block_k
+    shape = count, conv.phases, out // conv.phases, blocks, conv.block_k, conv.taps
     axes = ("copy", "phase", "out", "block", "channel", "tap")
-    packed = _copies(weight.reshape(shape), sm80, operand)
+    packed = copies.reshape(shape)
     return packed.permute([axes.index(axis) for axis in sm80.weight_order]).contiguous()
 
 
@@ -271,7 +289,7 @@ def last_weight(weight: Tensor, layer: Sm80Edge, sm80: Sm80, operand: torch.dtyp
     Returns:
         [sm80.operand_copies, layer.rows, layer.depth], of the dtype that is multiplied.
     """
-    weight = _in_operands(weight, sm80)
+    weight = in_operands(weight, sm80)
     matrix = _edge_weight(weight, ("color", "channel", "row", "column"), layer)
     return _copies(matrix, sm80, operand)
 
@@ -283,7 +301,7 @@ def _edge_weight(weight: Tensor, axes: tuple[str, ...], layer: Sm80Edge) -> Tens
     return torch.nn.functional.pad(matrix, (0, layer.depth - depth, 0, layer.rows - rows))
 
 
-def _in_operands(weight: Tensor, sm80: Sm80) -> Tensor:
+def in_operands(weight: Tensor, sm80: Sm80 | Sm80Int8) -> Tensor:
     """Put the input channels, the second axis, in the order in which operands have them."""
     order, channels = sm80.channel_order, weight.shape[1]
     return weight[:, [first + each for first in range(0, channels, len(order)) for each in order]]

@@ -20,23 +20,26 @@ CONFIGS = (2, 37, 54), (1, 512, 544)
 BLOCKS = 2
 # The dtype of activations, and whether FP32 may be multiplied as TF32.
 PRECISIONS = (torch.float16, False), (torch.float32, True), (torch.float32, False)
+# In dB, of integers of eight bits, which reach 23 with pictures of white noise.
+ENOUGH_OF_INT8 = 15.0
 
 
 def self_test(library: Network, device: torch.device) -> float:
     """Compare every backend that runs on a GPU with PyTorch in float64.
 
     The networks, full and lite, have BLOCKS residual blocks and random weights; precisions are
-    FP16, TF32 and FP32.
+    FP16, TF32 and FP32. INT8, whose rounding is of another size, is held to ENOUGH_OF_INT8.
 
     Args:
         library: The network's library on that GPU.
         device: A CUDA device.
 
     Returns:
-        The worst PSNR, in dB.
+        The worst PSNR, in dB, of all but INT8.
 
     Raises:
-        BuildError: No backend runs a network here, or the library does not match this program.
+        BuildError: No backend runs a network here, the library does not match this program, or
+            INT8 is wrong.
     """
     worst: list[float] = []
     for name, wide in WITH_KERNELS.items():
@@ -50,6 +53,15 @@ def self_test(library: Network, device: torch.device) -> float:
         if not found:
             raise BuildError(f"no backend of the {name} network runs on this GPU")
         worst.append(min(found))
+        int8 = [
+            psnr(network, shape, torch.float16, device, library, backend.name, int8=True)
+            for backend in available(network, device, torch.float16, library, int8=True)
+            for shape in CONFIGS
+        ]
+        if int8 and not min(int8) > ENOUGH_OF_INT8:
+            raise BuildError(
+                f"self-test failed: the {name} network in INT8 is right to {min(int8):.0f} dB only"
+            )
     return min(worst)
 
 
@@ -62,6 +74,7 @@ def psnr(
     backend: str,
     *,
     tf32: bool = False,
+    int8: bool = False,
 ) -> float:
     """PSNR in dB of a network with random weights, run by a backend, beside float64.
 
@@ -71,8 +84,9 @@ def psnr(
         dtype: Of activations.
         device: A CUDA device.
         library: The network's library on that GPU.
-        backend: The name of a row of BACKENDS.
+        backend: The name of a row of BACKENDS, or of OF_INT8.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
+        int8: Whether products are of integers of eight bits.
 
     Raises:
         ValueError: The backend does not run there.
@@ -82,7 +96,9 @@ def psnr(
     count, height, width = shape
     x = (torch.rand(count, 3, height, width, generator=generator) * 255).to(device)
     with torch.inference_mode():
-        plan = plan_for(weights, network, shape, dtype, device, library, tf32=tf32, backend=backend)
+        plan = plan_for(
+            weights, network, shape, dtype, device, library, tf32=tf32, int8=int8, backend=backend
+        )
         actual = plan(x.to(dtype)).double()
         exact = {name: weight.double().to(device) for name, weight in weights.items()}
         expected = _reference(exact, network.num_residual_blocks, x)

@@ -13,7 +13,7 @@ from models.evaluation.image_metrics import beyond, border, clipped, projected_c
 from models.evaluation.lbfgs import Objective
 from models.loss_terms import ObjectiveTerms, read_terms
 from models.network_config import network_config
-from models.precision import Precision, tf32_allowed
+from models.precision import Precision, int8_allowed, tf32_allowed
 from models.transformer_net import VARIANTS
 
 Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in and out
@@ -76,11 +76,16 @@ def styler(
 
     def style(photographs: Tensor) -> Tensor:
         inside = torch.autocast(device.type, half, enabled=mode.autocast)
-        with torch.inference_mode(), tf32_allowed(mode.tf32), inside:
+        with (
+            torch.inference_mode(),
+            tf32_allowed(mode.tf32),
+            int8_allowed(mode.int8),
+            inside,
+        ):
             return network(photographs.to(mode.dtype)).float()
 
     limitations = (
-        *network.limitations(device, mode.dtype, network.shape),
+        *network.limitations(device, mode.dtype, network.shape, int8=mode.int8),
         precision.remark(device),
     )
     return style, tuple(filter(None, limitations))

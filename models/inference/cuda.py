@@ -15,6 +15,7 @@ from kernels.ops.registry import NETWORK, use_native
 from models.inference import layerwise
 from models.inference.layerwise_plan import LayerwisePlan, LoadableNetwork
 from models.network_config import NetworkConfig
+from models.precision import is_int8_allowed
 
 PLANS_KEPT = 2  # input sizes; each plan holds its buffers
 
@@ -71,6 +72,12 @@ class PlanCache:
             and not dispatch.unsupported(network, device, dtype)
             and use_native(NETWORK)
         )
+        int8 = (
+            native
+            and dtype is torch.float16
+            and is_int8_allowed()
+            and not dispatch.unsupported(network, device, dtype, int8=True)
+        )
         # Autocast's FP16 factors have the 11 bits of TF32; only stored values have fewer.
         tf32 = dtype is torch.float32 and (half is not None or torch.backends.cudnn.allow_tf32)
         if self._weights is None:
@@ -80,7 +87,7 @@ class PlanCache:
         held = self._weights.values()
         version = (*map(Tensor.data_ptr, held), *map(_VERSION, held)) if self._counted else None
         operations = None if native else layerwise.is_native(device)
-        key = (shape, dtype, device, tf32, operations, None if native else half)
+        key = (shape, dtype, device, tf32, int8, operations, None if native else half)
         made, plan = self._plans.pop(key, (None, None))
         # Buffers made in inference mode could not be written to outside of it.
         with torch.inference_mode(False), torch.no_grad():
@@ -88,7 +95,9 @@ class PlanCache:
                 layers = self._layers(network, device, dtype)
                 plan = LayerwisePlan(layers, self._weights, shape, dtype, device, native=operations)
             elif plan is None:
-                plan = dispatch.plan_for(self._weights, network, shape, dtype, device, tf32=tf32)
+                plan = dispatch.plan_for(
+                    self._weights, network, shape, dtype, device, tf32=tf32, int8=int8
+                )
             elif version is None or made != version:
                 plan.set_weights(self._weights)
         self._plans[key] = version, plan

@@ -145,7 +145,8 @@ def test_what_runs_names_the_gpu_and_why_nothing_faster_does(engine, gpu, native
         running = engine.process(Frame(picture())).running
         assert torch.cuda.get_device_name(0) in running.device
         reason = unavailable_reason(FULL, torch.device("cuda:0"), precision.value.dtype)
-        assert running.limitations == ((reason,) if reason else ())
+        remark = precision.remark(torch.device("cuda:0")) if precision is Precision.int8 else ""
+        assert running.limitations == tuple(filter(None, (reason, remark)))
 
 
 STYLES = sorted(folder.name for folder in BUILTIN.iterdir() if (folder / "style.toml").exists())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 
 from app.engine.engine import Engine
 from app.frame import Frame
-from models.precision import Precision, tf32_allowed
+from models.precision import Precision, int8_allowed, is_int8_allowed, tf32_allowed
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
 
@@ -57,6 +58,7 @@ def test_a_mode_tells_how_many_bits_its_products_keep():
         "fp16": 11,
         "bf16": 8,
         "amp": 11,
+        "int8": 8,
     }
 
 
@@ -68,6 +70,31 @@ def test_what_a_precision_costs_is_said_in_bits():
 def test_tf32_on_a_cpu_says_that_it_is_fp32():
     assert Precision.tf32.remark(CPU) == "TF32 is FP32 on a CPU"
     assert Precision.fp32.remark(CPU) == ""
+
+
+def test_int8_says_where_it_is_fp16_or_slower_than_it(monkeypatch):
+    assert Precision.int8.remark(CPU) == "INT8 is FP16 on a CPU"
+    for capability, remark in (
+        ((7, 5), "INT8 is FP16 on this GPU"),
+        ((8, 6), ""),
+        ((9, 0), "INT8 is slower than FP16 on this GPU"),
+        ((12, 0), ""),
+    ):
+        monkeypatch.setattr(
+            torch.cuda, "get_device_capability", lambda _device, found=capability: found
+        )
+        assert Precision.int8.remark(torch.device("cuda")) == remark
+
+
+def test_integers_are_allowed_inside_a_block_of_this_thread_alone():
+    assert not is_int8_allowed()
+    with int8_allowed(True):
+        with int8_allowed(False):
+            assert not is_int8_allowed()
+        assert is_int8_allowed()
+        with ThreadPoolExecutor(1) as other:
+            assert not other.submit(is_int8_allowed).result()
+    assert not is_int8_allowed()
 
 
 def test_a_precision_the_cpu_has_no_instructions_for_says_so(monkeypatch):

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from kernels.frames.launchers import frame_kernels
 from kernels.network import dispatch, sm80, sm90
-from kernels.network.abi import Sm80Conv, Sm90Conv, Sm90Precision
+from kernels.network.abi import Sm90Conv, Sm90Precision
 from kernels.network.dispatch import BACKENDS, available, plan_for
 from kernels.network.plan import NetworkPlan
 from kernels.network.shapes import WITH_KERNELS
@@ -65,8 +65,13 @@ def plans() -> Iterator[NetworkPlan]:
             for backend in available(network, device, dtype, library)
             for tf32 in ((False, True) if dtype is torch.float32 else (False,))
         ]
-        for name, dtype, tf32 in precisions:
-            make = partial(plan_for, weights, network, SHAPE, dtype, device, tf32=tf32)
+        integers = [
+            (backend.name, torch.float16, False)
+            for backend in available(network, device, torch.float16, library, int8=True)
+        ]
+        for name, dtype, tf32 in (*precisions, *integers):
+            int8 = (name, dtype, tf32) in integers
+            make = partial(plan_for, weights, network, SHAPE, dtype, device, tf32=tf32, int8=int8)
             yield make(backend=name)
             if name == "sm90" and dtype is torch.float16:
                 with sm90.layers_apart():
@@ -74,18 +79,9 @@ def plans() -> Iterator[NetworkPlan]:
             with (
                 sm90.layers_apart(),
                 patch.object(sm90.layout, "residual_conv", _large_tiles),
-                patch.object(sm80.Sm80Plan, "_conv", _wide_tiles),
+                patch.object(sm80, "COST_OF_WIDE_TILE", 0),
             ):
                 yield make(backend=name)
-
-
-_chosen = sm80.Sm80Plan._conv
-
-
-def _wide_tiles(plan: sm80.Sm80Plan, role: str, size: tuple[int, int]) -> Sm80Conv:
-    chosen = _chosen(plan, role, size)
-    convs = plan._traits.convs
-    return convs.get("same_wide", chosen) if chosen == convs["same"] else chosen
 
 
 def _large_tiles(_size: tuple[int, int], _blocks: int, precision: Sm90Precision) -> Sm90Conv:

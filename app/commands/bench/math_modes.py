@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from models.precision import Precision, tf32_allowed
+from models.precision import Precision, int8_allowed, tf32_allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,21 @@ class MathMode:
         half = torch.float16 if device.type == "cuda" else torch.bfloat16
         with (
             tf32_allowed(self.precision.value.tf32),
+            int8_allowed(self.precision.value.int8),
             torch.autocast(device.type, half, enabled=self.precision.value.autocast),
         ):
             yield
 
 
-FP32, TF32 = MathMode(Precision.fp32), MathMode(Precision.tf32)
+FP32, TF32, INT8 = map(MathMode, (Precision.fp32, Precision.tf32, Precision.int8))
 MATH_MODES = {precision.name: MathMode(precision) for precision in Precision}
 
 
 def supported_math_modes(device: torch.device) -> dict[str, MathMode]:
     """Return the entries of MATH_MODES that `device` supports."""
-    has_tf32 = (
+    on_ampere = (TF32, INT8)  # FP32 and FP16 elsewhere
+    has_both = (
         device.type == "cuda"
         and torch.cuda.get_device_capability(device) >= Precision.tf32.value.capability
     )
-    return {name: mode for name, mode in MATH_MODES.items() if mode != TF32 or has_tf32}
+    return {name: mode for name, mode in MATH_MODES.items() if mode not in on_ampere or has_both}

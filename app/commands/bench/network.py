@@ -35,6 +35,7 @@ from utils.float64 import in_float64
 
 WARMUP = {"cpu": 1, "cuda": 10}
 MAX_SECONDS = 20.0  # slower candidates are not run (FP16 on most CPUs)
+FUSED = "fused"  # a key of VARIANTS
 PROBE_SIDE = 64  # side of the corner that the time is estimated from
 
 Timed = Callable[[], object]
@@ -114,6 +115,11 @@ class NetworkBench:
 
     def _candidates(self, wanted: BenchOptions, arithmetic: MathMode) -> Iterator[Candidate]:
         device, precision = self._device, arithmetic.precision
+        if precision.value.int8:  # PyTorch's own ways are those of FP16
+            if FUSED in wanted.kernels:
+                network = self._network(FUSED, precision)
+                yield eager_candidate(FUSED, VARIANTS[FUSED].title, network, arithmetic, device)
+            return
         for key in wanted.kernels:
             network = self._network(key, precision)
             yield eager_candidate(key, VARIANTS[key].title, network, arithmetic, device)
@@ -132,7 +138,7 @@ class NetworkBench:
         gpu = torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else ""
         height, width = self._picture.shape[2:]
         floor = None
-        if gpu in RATES:
+        if gpu in RATES and not arithmetic.precision.value.int8:  # whose rate was not measured
             element_bytes = arithmetic.activation_bytes
             floor = floor_ms(self._shape, width, height, element_bytes, RATES[gpu])
         return {

@@ -138,4 +138,25 @@ __device__ __forceinline__ void mma_m16n8k32_fp16_sums(float (&acc)[4], const ui
     acc[0] += upper.x, acc[1] += upper.y, acc[2] += lower.x, acc[3] += lower.y;
 }
 
+// acc[16x8] += a[16x32] b[32x8] of integers of eight bits; those of `a` are signed or not, those of
+// `b` are.
+template <bool kSigned>
+__device__ __forceinline__ void mma_m16n8k32_integers(int (&acc)[4], const uint32_t (&a)[4],
+                                                      uint32_t b0, uint32_t b1) {
+#if __CUDA_ARCH__ >= 800
+    if constexpr (kSigned)
+        asm volatile(
+            "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+            "{%8,%9}, {%0,%1,%2,%3};"
+            : "+r"(acc[0]), "+r"(acc[1]), "+r"(acc[2]), "+r"(acc[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    else
+        asm volatile(
+            "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+            "{%8,%9}, {%0,%1,%2,%3};"
+            : "+r"(acc[0]), "+r"(acc[1]), "+r"(acc[2]), "+r"(acc[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
 }  // namespace styleforge

@@ -29,7 +29,7 @@ using Conv = Sm75<sm80::ConvTraits<kCin, kCout, kStride, kUpsample, kTileH, kTil
                                    kWarpsN, kChunk, kTapsOfStep, kStages, kBlocks, kTakesResidual>>;
 
 // The `precision` of the launchers, after those of sm80: FP16 by these layers.
-constexpr int kFp16 = sm80::kFp32 + 1;
+constexpr int kFp16 = sm80::kInt8 + 1;
 
 // The layers of the full network. Each is its own small one.
 struct FullLayers {

@@ -10,16 +10,17 @@
 #include "../common/ptx.cuh"
 #include "activate.cuh"
 #include "epilogue.cuh"
+#include "int8.cuh"
 #include "statistics.cuh"
 #include "traits.cuh"
 
 namespace styleforge::sm80 {
 
-// What a thread does of every chunk of a patch: it copies and normalizes the same pieces, eight
-// channels of a pixel each, in one column of pixels.
+// What a thread does of every chunk of a patch: it copies and normalizes the same pieces, those
+// channels of a pixel that are 16 bytes of operands, in one column of pixels.
 template <typename S>
 struct PatchPieces {
-    static constexpr int kParts = S::kChunk / 8, kLanes = S::kPatchW * kParts;
+    static constexpr int kParts = S::kRowBytes / 16, kLanes = S::kPatchW * kParts;
     static constexpr int kRows = S::kThreads / kLanes;  // at once
     static constexpr int kCount = (S::kPatchH + kRows - 1) / kRows;
     static_assert(kRows > 0);
@@ -49,7 +50,7 @@ struct PatchPieces {
 template <typename T, typename S, bool kAdd>
 struct PatchChunk {
     using Pieces = PatchPieces<S>;
-    using Eight = EightChannels<S>;
+    using Eight = ChannelsOf<S>;
     int y, x, chunk;  // of the tile's first output; of the channels
 
     // Where piece k lies in x, in 16 bytes.
@@ -77,26 +78,53 @@ struct PatchChunk {
         if (!kAdd || !own.has(k)) return {};
         return Eight::load(static_cast<const uint4*>(p.residual) + plane + source(p, own, k));
     }
-    __device__ __forceinline__ void load_affine(const Pieces& own, const float2* all,
-                                                float4 (&affine)[4]) const {
-        Eight::load_affine(all + chunk * S::kChunk, own.part, affine);
+    // Piece k, where it is one of the tile's pixels: each pixel is interior to one patch.
+    template <typename Store>
+    __device__ __forceinline__ void keep(const ConvParams& p, const Pieces& own, size_t plane,
+                                         int k, Store store) const {
+        const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
+        if (i >= 0 && i < S::kTileH && j >= 0 && j < S::kTileW && y + i < p.height &&
+            x + j < p.width)
+            store(static_cast<uint4*>(p.activated) + plane + source(p, own, k));
     }
+    // `kCount` pieces from `first` on, of those that there are, in a slot.
+    template <int kCount>
     __device__ __forceinline__ void normalize(const ConvParams& p, const Pieces& own, size_t plane,
                                               unsigned char* slot,
-                                              const typename Pieces::Held& held,
-                                              const float4 (&affine)[4], int k,
-                                              const Eight& add) const {
-        if (!own.has(k)) return;
-        unsigned char* const at = slot + own.offset + Pieces::place(k);
-        const uint4* const raw =
-            S::kAsync ? reinterpret_cast<const uint4*>(at) : &held[S::kAsync ? 0 : k];
-        Eight value;
-        value.template normalize_activate<T, kAdd>(*raw, at, affine, add);
-        if (S::kKeepsActivated && p.activated) {  // each pixel is interior to one patch
-            const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
-            if (i >= 0 && i < S::kTileH && j >= 0 && j < S::kTileW && y + i < p.height &&
-                x + j < p.width)
-                value.store(static_cast<uint4*>(p.activated) + plane + source(p, own, k));
+                                              const typename Pieces::Held& held, const float2* all,
+                                              const float* ranges, int first,
+                                              const Eight* add) const {
+        const bool keeps = S::kKeepsActivated && p.activated;
+        const auto each = [&](auto use) {
+#pragma unroll
+            for (int i = 0; i < kCount; ++i)
+                if (const int k = first + i; k < Pieces::kCount && own.has(k))
+                    use(k, slot + own.offset + Pieces::place(k));
+        };
+        if constexpr (S::kOperandBytes == 1) {
+#pragma unroll
+            for (int time = 0; time < Eight::kPieces; ++time) {
+                typename Eight::Affine affine;
+                Eight::load_affine(all + chunk * S::kChunk, ranges + chunk * S::kChunk, own.part,
+                                   time, kAdd || keeps, affine);
+                each([&](int k, unsigned char* at) {
+                    const uint4 value = Eight::template to_integers<T, kAdd>(
+                        at, affine, add[kAdd ? k : 0].piece[time], time, keeps);
+                    if (keeps)
+                        keep(p, own, plane, k,
+                             [&](uint4* to) { to[time * Eight::kBetween] = value; });
+                });
+            }
+        } else {
+            float4 affine[4];
+            Eight::load_affine(all + chunk * S::kChunk, own.part, affine);
+            each([&](int k, unsigned char* at) {
+                const uint4* const raw =
+                    S::kAsync ? reinterpret_cast<const uint4*>(at) : &held[S::kAsync ? 0 : k];
+                Eight value;
+                value.template normalize_activate<T, kAdd>(*raw, at, affine, add[kAdd ? k : 0]);
+                if (keeps) keep(p, own, plane, k, [&](uint4* to) { value.store(to); });
+            });
         }
     }
 };
@@ -106,7 +134,7 @@ struct PatchChunk {
 // turned so that eight rows lie on different banks.
 template <typename S>
 __device__ __forceinline__ uint32_t weight_offset(int i) {
-    constexpr int kPieces = S::kChunk / 8;
+    constexpr int kPieces = S::kRowBytes / 16;
     const int row = i / kPieces, piece = i % kPieces, column = OutputColumns<S>::column_of(row);
     return column * S::kRowBytes + (piece ^ column % 8 / (8 / kPieces)) * 16;
 }
@@ -115,7 +143,8 @@ template <typename T, typename S, bool kAdd>
 __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvParams p) {
     using Chunk = PatchChunk<T, S, kAdd>;
     using Pieces = PatchPieces<S>;
-    using Eight = EightChannels<S>;
+    using Eight = ChannelsOf<S>;
+    constexpr bool kIntegers = S::kOperandBytes == 1;
     extern __shared__ __align__(128) unsigned char shared[];
     __shared__ __align__(16) float2 affine[S::kCin];
     unsigned char* const slots = shared + S::kWeightBytes;
@@ -130,7 +159,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
         const auto* from =
             static_cast<const uint4*>(p.weight) + step * (S::kStageBytes / 16) + threadIdx.x;
         const uint32_t to = weights_to + stage * S::kStageBytes;
-        static_assert(S::kThreads / (S::kChunk / 8) % 32 == 0, "the order repeats every 32 rows");
+        static_assert(S::kThreads / (S::kRowBytes / 16) % 32 == 0, "the order repeats every 32 rows");
 #pragma unroll
         for (int k = 0; k < kWeightPieces; ++k)
             if (S::kStageBytes / 16 % S::kThreads == 0 ||
@@ -169,6 +198,10 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
     int tile = blockIdx.x, slot = 0;
     const Pieces own;
     typename Pieces::Held held;
+    // What sums are multiplied by, and behind it the ranges of the inputs.
+    float* const factors = reinterpret_cast<float*>(slots + 2 * S::kSlotBytes);
+    float* const ranges = factors + S::kColumns;
+    if constexpr (kIntegers) load_scales<S>(p.weight, factors, ranges);
     pdl_wait();
     {
         const Chunk now = place(tile, 0);
@@ -181,13 +214,10 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
         for (int k = 0; k < (kAdd ? Pieces::kCount : 0); ++k)
             add[k] = now.residual(p, own, plane, k);
         load_norm_affine<S::kCin, S::kThreads>(p.norm, sample, affine);
+        if constexpr (kIntegers) prepare_norm<S, kAdd>(affine, ranges);
         cp_async_wait<0>();
         __syncthreads();
-        float4 scales[4];
-        now.load_affine(own, affine, scales);
-#pragma unroll
-        for (int k = 0; k < Pieces::kCount; ++k)
-            now.normalize(p, own, plane, slots, held, scales, k, add[kAdd ? k : 0]);
+        now.template normalize<Pieces::kCount>(p, own, plane, slots, held, affine, ranges, 0, add);
         __syncthreads();
     }
 
@@ -203,13 +233,13 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
             smem_address(slots) + (row * S::kSlotW + column) * S::kPixelBytes + lane / 16 * 16;
     }
     const uint32_t b_row = warp_n * S::kColumnsOfWarp + lane / 16 * 8 + lane % 8;
-    const uint32_t b_turn = lane % 8 / (8 / (S::kChunk / 8));
+    const uint32_t b_turn = lane % 8 / (8 / (S::kRowBytes / 16));
 
     BlockMoments<S> moments;
     int fetched = S::kPrefetch;  // steps
     const int steps = ((tiles - tile - 1) / static_cast<int>(gridDim.x) + 1) * S::kSteps;
     for (; tile < tiles; tile += gridDim.x) {
-        float acc[S::kTilesM][S::kTilesN][4] = {};
+        typename S::Sum acc[S::kTilesM][S::kTilesN][4] = {};
         if (tile + static_cast<int>(gridDim.x) >= tiles) pdl_launch_dependents();
 #pragma unroll 1
         for (int chunk = 0; chunk < S::kChunks; ++chunk) {
@@ -238,7 +268,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
             };
             const auto load = [&](int n) {  // for product n of the chunk
                 const int sixteen = n / kProducts;
-                const int tap = sixteen / (S::kChunk / 16), k = sixteen % (S::kChunk / 16);
+                const int tap = sixteen / S::kProductsOfTap, k = sixteen % S::kProductsOfTap;
                 const int a_copy = kProducts == 3 && n % 3 == 0;
                 const int b_copy = kProducts == 3 && n % 3 == 2;
                 const int ty = tap / S::kKernel, tx = tap % S::kKernel;
@@ -297,7 +327,10 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                     for (int j = 0; j < S::kTilesN; ++j) {
                         const uint32_t *const first = &b[0][j / 2][j % 2 * 2],
                                               *const second = &b[1][j / 2][j % 2 * 2];
-                        if (is_second(n))
+                        if constexpr (kIntegers)
+                            mma_m16n8k32_integers<kAdd>(acc[i][j], a[n % 2][i], b[n % 2][j / 2][j % 2 * 2],
+                                                        b[n % 2][j / 2][j % 2 * 2 + 1]);
+                        else if (is_second(n))
                             mma_m16n8k32_fp16_sums(acc[i][j], a[0][i], first[0], first[1], a[1][i],
                                                    second[0], second[1]);
                         else if (!is_first(n))
@@ -331,13 +364,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                                 next.hold(p, own, x, held, at);
                     }
                     if (step >= S::kReady && (step - S::kReady) % kEvery == 0 && time < kTimes) {
-                        float4 scales[4];
-                        next.load_affine(own, affine, scales);
-#pragma unroll
-                        for (int k = 0; k < kEach; ++k)
-                            if (const int at = time * kEach + k; at < Pieces::kCount)
-                                next.normalize(p, own, plane, next_slot, held, scales, at,
-                                               add[kAdd ? at : 0]);
+                        next.template normalize<kEach>(p, own, plane, next_slot, held, affine,
+                                                       ranges, time * kEach, add);
                     }
                 }
             }
@@ -345,7 +373,13 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
             if (S::kResident || S::kProductsOfStep == 1) __syncthreads();
             slot = 1 - slot;
         }
-        store_tile<T, S>(acc, p, tile, sample, moments);
+        if constexpr (kIntegers) {
+            float sums[S::kTilesM][S::kTilesN][4];
+            scale_sums<S>(acc, factors, sums);
+            store_tile<T, S>(sums, p, tile, sample, moments);
+        } else {
+            store_tile<T, S>(acc, p, tile, sample, moments);
+        }
     }
     moments.write(p.statistics, sample, shared);
 }

@@ -9,14 +9,15 @@ namespace styleforge::sm80 {
 constexpr const char* kTarget = "80";
 
 // The `precision` of the launchers.
-enum Precision { kFp16, kBf16, kTf32, kFp32 };
+enum Precision { kFp16, kBf16, kTf32, kFp32, kInt8 };
 
 // How a number lies in memory, and the FP16 or BF16 numbers whose sum it is as an operand of a
 // product: of two times two of them, three products are taken.
 template <int kStoredBytes_, int kCopies_>
 struct StoragePolicy {
-    static constexpr int kStoredBytes = kStoredBytes_, kCopies = kCopies_;
+    static constexpr int kStoredBytes = kStoredBytes_, kCopies = kCopies_, kOperandBytes = 2;
     static constexpr int kProductsOfOperands = kCopies == 2 ? 3 : 1;
+    using Sum = float;
     // What a layer copies to shared memory goes there past the registers. The traits of GPUs
     // without cp.async say otherwise: their threads hold it between a load and a store.
     static constexpr bool kAsync = true;
@@ -30,6 +31,11 @@ struct In16BitsFp16Sums : In16Bits {
 };
 using Tf32ViaFp16 = StoragePolicy<4, 1>;  // FP16 has TF32's 10 bits
 using Fp32Split = StoragePolicy<4, 2>;    // 22 bits
+// FP16 in memory, integers of eight bits as operands, see int8.cuh.
+struct Int8ViaFp16 : In16Bits {
+    static constexpr int kOperandBytes = 1;
+    using Sum = int;
+};
 
 // The `kind` of styleforge_sm80_conv: 32-64 and 64-128 with stride 2; 128-128 with small tiles, for
 // small inputs, and with wide ones; 128-64 and 64-32 after nearest-neighbor upsampling by two; and
@@ -54,10 +60,13 @@ enum ConvKind {
 // one block of kChunk input channels, for all output channels of all phases.
 constexpr const char* kWeightOrder = "block tap copy phase out channel";
 
-// The order of sixteen channels in the depth of a product, by their storage. In FP32 a thread takes
-// its eight from two pieces of four, 32 bytes apart, so that its neighbor's lie between them.
+// The order of the channels in the depth of a product, by their storage. Where operands are half as
+// wide as what is stored, a thread takes its 16 bytes of them from two pieces of 16 bytes, 32 bytes
+// apart, so that its neighbor's lie between them.
 template <typename P>
 constexpr const char* channel_order() {
+    if (P::kOperandBytes == 1)
+        return "0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31";
     return P::kStoredBytes == 4 ? "0 1 2 3 8 9 10 11 4 5 6 7 12 13 14 15"
                                 : "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15";
 }
@@ -87,7 +96,11 @@ struct ConvTraits : P {
     static constexpr int kTilesM = kRowsOfWarp / 16, kTilesN = kColumnsOfWarp / 8;
     static constexpr int kChunk = kChunk_, kChunks = kCin / kChunk, kTapsOfStep = kTapsOfStep_;
     static constexpr int kStepsOfChunk = kTaps / kTapsOfStep, kSteps = kStepsOfChunk * kChunks;
-    static constexpr int kProductsOfChunk = kTaps * (kChunk / 16) * P::kProductsOfOperands;
+    // 16 bytes of padding per pixel keep eight neighbors on different banks.
+    static constexpr int kPixelBytes = kChunk * P::kStoredBytes + 16;
+    static constexpr int kRowBytes = kChunk * P::kOperandBytes;
+    static constexpr int kProductsOfTap = kRowBytes / 32;  // each takes 32 bytes of a row
+    static constexpr int kProductsOfChunk = kTaps * kProductsOfTap * P::kProductsOfOperands;
     static constexpr int kProductsOfStep = kProductsOfChunk / kStepsOfChunk;
     static constexpr int kStages = kResident ? kSteps : kStages_;
     static constexpr int kPrefetch = kResident ? 0 : kStages - 1;  // steps fetched ahead
@@ -98,16 +111,16 @@ struct ConvTraits : P {
     // With a stride of two, even and odd columns lie apart, so that neighbors of a product do not.
     static constexpr int kHalfW = kTileW + 1, kSlotW = kStride == 2 ? 2 * kHalfW : kPatchW;
     static constexpr int kPixelPieces = kCin * P::kStoredBytes / 16;  // in memory
-    // 16 bytes of padding per pixel keep eight neighbors on different banks.
-    static constexpr int kPixelBytes = kChunk * P::kStoredBytes + 16, kRowBytes = kChunk * 2;
     static constexpr int kSlotBytes = kPatchH * kSlotW * kPixelBytes;
     static constexpr int kStageBytes = kTapsOfStep * P::kCopies * kColumns * kRowBytes;
     static constexpr int kWeightBytes = kStages * kStageBytes;
-    static constexpr int kSharedBytes = kWeightBytes + 2 * kSlotBytes;
+    // Of integers: what a sum is multiplied by, and the reciprocal range of an input.
+    static constexpr int kScaleBytes = P::kOperandBytes == 1 ? (kColumns + kCin) * 4 : 0;
+    static constexpr int kSharedBytes = kWeightBytes + 2 * kSlotBytes + kScaleBytes;
     // What a block takes of its multiprocessor's, with the norm and what CUDA keeps.
     static constexpr int kOccupiedBytes = kSharedBytes + kCin * 8 + 128 + kReservedBytes;
     static_assert(kCin % kChunk == 0 && kTaps % kTapsOfStep == 0);
-    static_assert(kChunk == 16 || kChunk == 32, "rows of weights are put on banks for these");
+    static_assert(kRowBytes == 32 || kRowBytes == 64, "rows of weights are put on banks for these");
     static_assert(kRowsOfWarp % 16 == 0 && kColumnsOfWarp % 16 == 0);
     static_assert(kColumnsOfWarp <= kCout && kCout % kColumnsOfWarp == 0, "a warp has one phase");
     static_assert(kResident || kStepsOfChunk % kStages == 0, "a step knows its stage");

@@ -25,6 +25,7 @@ SOURCES = (
     "network_sm80.cu",
     "network_sm80_tf32.cu",
     "network_sm80_fp32.cu",
+    "network_sm80_int8.cu",
     "network_sm75.cu",
 )
 IMMEDIATE = "network_sm75.cu"  # has no asynchronous copies

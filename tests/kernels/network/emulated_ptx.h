@@ -86,4 +86,24 @@ inline void mma_m16n8k32_fp16_sums(float (&acc)[4], const uint32_t (&a)[4], uint
     for (int i = 0; i < 4; ++i) acc[i] += __half2float(__float2half(sum[i]));
 }
 
+template <bool kSigned>
+inline void mma_m16n8k32_integers(int (&acc)[4], const uint32_t (&a)[4], uint32_t b0,
+                                  uint32_t b1) {
+    const uint32_t own[6] = {a[0], a[1], a[2], a[3], b0, b1};
+    const auto& all = emulator::exchange(own);
+    const int lane = threadIdx.x % 32;
+    const auto byte = [](uint32_t word, int k) -> int {
+        const uint8_t bits = word >> k % 4 * 8;
+        return kSigned ? static_cast<int8_t>(bits) : bits;
+    };
+    for (int i = 0; i < 4; ++i) {
+        const int half = i / 2, row = lane / 4, column = lane % 4 * 2 + i % 2;
+        for (int k = 0; k < 32; ++k) {
+            const uint32_t weights = all[column * 4 + k % 16 / 4][4 + k / 16];
+            acc[i] += byte(all[row * 4 + k % 16 / 4][half + k / 16 * 2], k) *
+                      static_cast<int8_t>(weights >> k % 4 * 8);
+        }
+    }
+}
+
 }  // namespace styleforge

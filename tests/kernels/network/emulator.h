@@ -245,3 +245,11 @@ inline float __int_as_float(int bits) {
     return value;
 }
 inline float rsqrtf(float value) { return 1 / sqrtf(value); }
+inline float __saturatef(float value) { return value > 0 ? min(value, 1.f) : 0.f; }  // NaN: 0
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+    const uint64_t bytes = uint64_t(y) << 32 | x;
+    unsigned word = 0;
+    for (int i = 0; i < 4; ++i)
+        word |= unsigned(bytes >> (selector >> i * 4 & 7) * 8 & 0xff) << i * 8;
+    return word;
+}

@@ -37,6 +37,7 @@ def calls(told: abi.Abi) -> Iterator[Call]:
     yield from _sm80(told.sm80, networks["lite"])
     for sm80, name in itertools.product((told.sm80_tf32, told.sm80_fp32, told.sm75), networks):
         yield from _sm80(sm80, sm80.networks[name])
+    yield from _sm80_int8(told.sm80_int8)
     numbers = len(networks)
     first, last = filled(abi.FirstLayerParams()), filled(abi.LastLayerParams())
     yield Call("styleforge_sm80_first", (numbers, False, 0, False, first, 7, 1))
@@ -47,6 +48,19 @@ def calls(told: abi.Abi) -> Iterator[Call]:
     ):
         params = filled(abi.ResidualParams())
         yield Call("styleforge_sm90_residual", (precision, params, blocks, samples))
+
+
+def _sm80_int8(told: abi.Sm80Int8) -> Iterator[Call]:
+    (precision,) = told.precisions.values()
+    grids = itertools.product(BLOCKS, (1, 2))  # blocks and samples
+    for conv, residual, activated, grid in itertools.product(
+        told.convs.values(), (None, 8), (None, 16), grids
+    ):
+        params = filled(abi.Sm80ConvParams())
+        params.residual, params.activated = residual, activated
+        yield Call("styleforge_sm80_conv", (conv.kind, precision, params, *grid))
+    first = filled(abi.FirstLayerParams())  # is FP16's
+    yield Call("styleforge_sm80_first", (0, False, precision, False, first, 7, 1))
 
 
 def _sm80(told: abi.Sm80, network: abi.Sm80Network) -> Iterator[Call]:

@@ -20,7 +20,8 @@ def test_the_library_and_its_mirror_agree(description):
     told = abi.parse(description)
     assert told.sm80.precisions == {"fp16": 0, "bf16": 1}
     assert (told.sm80_tf32.precisions, told.sm80_fp32.precisions) == ({"tf32": 2}, {"fp32": 3})
-    assert told.sm75.precisions == {"fp16": 4}
+    assert told.sm80_int8.precisions == {"int8": 4}
+    assert told.sm75.precisions == {"fp16": 5}
     assert [row.number for row in told.sm90.precisions.values()] == [0, 1, 2, 3]
 
 
@@ -67,6 +68,8 @@ def test_layers_have_numbers_of_their_own(described):
         assert sorted(network.number for network in networks) == list(range(len(networks)))
         kinds = [conv.kind for network in networks for conv in network.convs.values()]
         assert len(set(kinds)) == len(kinds)
+    int8 = described.sm80_int8.convs
+    assert len({conv.kind for conv in int8.values()}) == len(int8)
     for precision in described.sm90.precisions.values():
         kinds = [conv.kind for conv in precision.convs.values()]
         assert sorted(kinds) == list(range(len(kinds)))
@@ -100,6 +103,14 @@ def test_the_layers_fit_into_the_shared_memory_that_is_required(described):
         ):
             assert max(layer.occupied_bytes for layer in layers) <= required
             assert all(layer.shared_bytes < layer.occupied_bytes for layer in layers)
+
+
+def test_the_layers_of_integers_are_the_3x3_ones_but_for_the_first_and_fit_every_gpu(described):
+    told = described.sm80_int8
+    assert set(told.convs) == {"down2", "same", "same_wide", "up1", "up2"}
+    assert told.required_shared_bytes <= 99 * 1024
+    for conv in told.convs.values():
+        assert conv.shared_bytes < conv.occupied_bytes <= told.required_shared_bytes
 
 
 def test_the_blocks_of_sm75_share_the_memory_and_threads_of_a_multiprocessor(described):

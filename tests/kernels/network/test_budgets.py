@@ -59,6 +59,16 @@ def test_the_page_shows_tiles_and_shared_memory_in_fp32(layer, described):
     assert f"| {' | '.join(cells)} |" in PAGE.read_text("utf-8").splitlines()
 
 
+@pytest.mark.parametrize("layer", ["down2", "same", "same_wide", "up1", "up2"])
+def test_the_page_shows_the_layers_of_integers(layer, described):
+    traits = described.sm80_int8.convs[layer]
+    row = (
+        f"| int8 {layer} | {traits.tile_h}x{traits.tile_w} | {traits.threads} "
+        f"| {traits.blocks} | {traits.shared_bytes:,} |"
+    )
+    assert row in PAGE.read_text("utf-8").splitlines()
+
+
 @LAYERS
 def test_the_page_shows_the_lite_networks_tiles_and_shared_memory(layer, described):
     lite = described.sm80.networks["lite"]

@@ -13,7 +13,7 @@ from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
 from kernels.network import dispatch
-from kernels.network.dispatch import BACKENDS, Gpu
+from kernels.network.dispatch import BACKENDS, OF_INT8, Gpu
 from kernels.ops.registry import NETWORK
 from models.network_config import FULL, LITE, NetworkConfig
 
@@ -158,6 +158,47 @@ def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch):
     assert dispatch.unavailable_reason(FULL, gpu(H200), FP16) == "the library's struct differs"
 
 
+@pytest.mark.parametrize(
+    ("found", "network", "names"),
+    [
+        (H200, FULL, ["sm80-int8", "sm80-int8-small"]),
+        (A100, FULL, ["sm80-int8", "sm80-int8-small"]),
+        (RTX_4090, FULL, ["sm80-int8-small"]),
+        (RTX_4090, replace(FULL, num_residual_blocks=2), ["sm80-int8-small"]),
+        (TINY, FULL, []),
+        (T4, FULL, []),
+        (H200, LITE, []),
+    ],
+    ids=str,
+)
+def test_integers_have_backends_of_their_own(gpu, library_on, found, network, names):
+    ready = dispatch.available(network, gpu(found), FP16, library_on(found), int8=True)
+    assert [backend.name for backend in ready] == names
+
+
+@pytest.mark.parametrize(
+    ("found", "network", "reason"),
+    [
+        (RTX_4090, FULL, ""),
+        (TINY, FULL, "too little shared memory"),
+        (T4, FULL, "INT8 needs a GPU of compute capability 8.0; runs in FP16"),
+        (H200, LITE, "INT8 is for the widths of the full network; runs in FP16"),
+    ],
+    ids=str,
+)
+def test_a_network_without_integers_is_told_why(
+    gpu, library_on, monkeypatch, found, network, reason
+):
+    library = library_on(found)
+    monkeypatch.setattr(build, "reason", lambda _name: "")
+    monkeypatch.setattr(build, "handle", lambda _name: SimpleNamespace(on=lambda _device: library))
+    said = dispatch.unavailable_reason(network, gpu(found), FP16, int8=True)
+    assert reason in said
+    assert bool(said) == bool(reason)
+    assert FP32 not in dispatch.OF_INT8[0].dtypes
+    assert "no native network in float32" in dispatch.OF_INT8[0].reason(H200, FULL, FP32, None)
+
+
 def test_a_backend_that_cannot_run_is_refused_by_name(gpu, library_on):
     arguments = {}, FULL, (1, 16, 16), FP64, gpu(H200), library_on(H200)
     with pytest.raises(ValueError, match=r"no backend sm80 runs torch\.float64"):
@@ -165,10 +206,10 @@ def test_a_backend_that_cannot_run_is_refused_by_name(gpu, library_on):
 
 
 def test_the_library_is_built_from_every_backends_source():
-    sources = {source for backend in BACKENDS for source in backend.sources}
+    sources = {source for backend in (*BACKENDS, *OF_INT8) for source in backend.sources}
     assert sources | {"network_abi.cu"} == set(LIBRARIES[NETWORK].cuda)
 
 
 def test_names_of_backends_are_unique():
-    names = [backend.name for backend in BACKENDS]
+    names = [backend.name for backend in (*BACKENDS, *OF_INT8)]
     assert len(names) == len(set(names))

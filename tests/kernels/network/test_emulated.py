@@ -13,16 +13,21 @@ from dataclasses import replace
 import pytest
 import torch
 
+from app.sources.scene import render
 from kernels.driver.compiling import sources_of
 from kernels.driver.driver import Driver
-from kernels.jit.libraries import LIBRARIES
+from kernels.jit.libraries import FOLDER, LIBRARIES
 from kernels.network import launchers, sm80
+from kernels.network.calibration import ranges
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.sm80 import Sm80Plan
+from kernels.network.sm80_int8 import Sm80Int8Plan
 from kernels.self_test.network import _reference, random_weights
+from models.checkpoints import load_checkpoint
 from tests.kernels.driver.standins import write_images
+from tests.kernels.network import int8_reference
 from tests.kernels.network.emulated import (
     SOURCES,
     EmulatedLibrary,
@@ -41,6 +46,7 @@ PRECISIONS = {
     "bf16": (torch.bfloat16, 37),
     "tf32": (torch.float32, 58),
     "fp32": (torch.float32, 109),
+    "int8": (torch.float16, 21),  # of white noise; of pictures see below
 }
 # Network, precision, and whose layers: "wide" has the wide tiles, "small" needs less shared memory.
 CASES = [
@@ -61,10 +67,14 @@ CASES = [
     ("full", "fp32", "wide"),
     ("full", "fp32", "small"),
     ("full", "fp32", "small wide"),
+    ("full", "int8", "sm80"),
+    ("full", "int8", "wide"),
+    ("full", "int8", "small wide"),
     ("lite", "fp16", "Fp16Sums"),
     ("full", "fp16", "wide Fp16Sums"),
 ]
 CPU = torch.device("cpu")
+STYLES = FOLDER.parent / "assets" / "styles"
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +118,8 @@ def plan_of(network, monkeypatch):
         weights["deconv3.conv2d.weight"] *= 120
         weights["deconv3.conv2d.bias"] += 100
         dtype, tf32 = PRECISIONS[precision][0], precision == "tf32"
+        if precision == "int8":
+            return Sm80Int8Plan(weights, shape, SHAPE, CPU, network, "small" in layers), weights
         told = network.abi.sm75 if layers == "sm75" else None
         arguments = weights, shape, SHAPE, dtype, CPU, network, "small" in layers, tf32, told
         return Sm80Plan(*arguments), weights
@@ -164,7 +176,9 @@ def test_bytes_are_the_rounded_picture_and_its_range_is_told(plan_of, precision)
 @pytest.mark.parametrize(
     ("name", "precision", "layers"),
     [
-        *(("lite", precision, "sm80") for precision in PRECISIONS),
+        *(("lite", precision, "sm80") for precision in PRECISIONS if precision != "int8"),
+        ("full", "int8", "sm80"),
+        ("full", "int8", "wide"),
         ("lite", "fp16", "sm75"),
         ("full", "fp16", "sm75"),
     ],
@@ -179,6 +193,35 @@ def test_the_order_of_warps_and_earlier_runs_change_no_bit(
     emulated.in_turn = True
     run(plan, False)
     assert torch.equal(plan._y, first)
+
+
+@pytest.mark.parametrize(("style", "wide"), [("candy", False), ("starry_night", True)])
+@torch.inference_mode()
+def test_a_style_in_integers_is_near_the_exact_one(network, plan_of, monkeypatch, style, wide):
+    monkeypatch.setattr(sm80, "COST_OF_WIDE_TILE", 0 if wide else math.inf)
+    weights = load_checkpoint(STYLES / style / "weights.safetensors")
+    frame = torch.from_numpy(render(0.3, 64, 64))[None]
+    plan = Sm80Int8Plan(weights, WITH_KERNELS["full"], (1, 64, 64), CPU, network)
+    plan._x.copy_(frame)
+    for step in plan.steps():
+        step(c_void_p(), False)
+    painted = plan._y.permute(0, 3, 1, 2)
+    doubled = {name: weight.double() for name, weight in weights.items()}
+    x = frame.permute(0, 3, 1, 2).double()
+    assert int8_reference.psnr(painted, int8_reference.paint(doubled, None, 5, x)) > 40
+    # Nearer to what PyTorch makes of the same integers, but for those next to a half.
+    found = ranges(weights, WITH_KERNELS["full"], CPU)
+    integers = int8_reference.paint(doubled, found, 5, x)
+    assert int8_reference.psnr(painted, integers) > 44
+
+
+@torch.inference_mode()
+def test_weights_that_are_not_finite_show_in_the_picture_of_integers(plan_of):
+    plan, weights = plan_of("full", "int8")
+    weights["res1.conv1.conv2d.weight"][0, 0, 0, 0] = torch.inf
+    plan.set_weights(weights)
+    run(plan, True)
+    assert plan.ranges[:, 2].tolist() == [1, 1]
 
 
 @torch.inference_mode()

@@ -19,7 +19,7 @@ from kernels.driver.library import DriverLibrary
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
 from kernels.network import abi
-from kernels.network.dispatch import BACKENDS
+from kernels.network.dispatch import BACKENDS, OF_INT8
 from kernels.network.launchers import INVALID_VALUE, Network
 from tests.kernels.driver import launches, stubs
 from tests.kernels.driver.standins import names_of, write_images
@@ -110,7 +110,7 @@ def test_the_description_is_the_librarys(network, described):
     assert network.abi == described
 
 
-@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+@pytest.mark.parametrize("backend", [*BACKENDS, *OF_INT8], ids=lambda backend: backend.name)
 def test_a_source_states_the_target_of_its_backends(backend, description):
     targets = {
         source.name: source.target for source in sources_of(LIBRARIES["network"], description)
@@ -159,3 +159,8 @@ def test_a_precision_loads_its_own_image_alone(folder, stub_path, described, mon
             params = abi.Sm80ConvParams()
             assert network.styleforge_sm80_conv(0, number, params, 1, 1, c_void_p()) == 0
         assert loaded == [f"network_{source}.cu"]
+    loaded.clear()
+    kind, number = described.sm80_int8.convs["same"].kind, described.sm80_int8.precisions["int8"]
+    params = abi.Sm80ConvParams()
+    assert network.styleforge_sm80_conv(kind, number, params, 1, 1, c_void_p()) == 0
+    assert loaded == ["network_sm80_int8.cu"]

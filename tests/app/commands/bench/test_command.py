@@ -250,9 +250,9 @@ def test_a_narrow_screen_cuts_no_figure(width):
     assert last.split() == expected.split()
 
 
-def test_every_precision_is_an_arithmetic_and_tf32_is_one_on_a_gpu_alone():
+def test_every_precision_is_an_arithmetic_and_tf32_and_int8_are_on_a_gpu_alone():
     assert {a.precision for a in MATH_MODES.values()} == set(Precision)
-    assert set(MATH_MODES) - set(supported_math_modes(CPU)) == {"tf32"}
+    assert set(MATH_MODES) - set(supported_math_modes(CPU)) == {"tf32", "int8"}
 
 
 @pytest.mark.parametrize("before", [False, True])
@@ -268,7 +268,7 @@ def test_an_arithmetic_decides_on_tf32_and_leaves_it_as_it_was(before, monkeypat
 
 def test_autocast_keeps_activations_in_half_precision():
     taken = {name: arithmetic.activation_bytes for name, arithmetic in MATH_MODES.items()}
-    assert taken == {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "amp": 2}
+    assert taken == {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "amp": 2, "int8": 2}
 
 
 def test_float64_in_strips_is_the_same_network(monkeypatch):

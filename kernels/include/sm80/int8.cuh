@@ -1,0 +1,160 @@
+// Operands of eight bits: how a layer makes them of what it loads, and numbers of their sums.
+//
+// Activations lie in memory as FP16. Divided by the range of their channel they are integers of
+// 0..255 where ReLU is in front of them, or of -127..127 where a residual was added. What lies
+// beyond its range is clipped, also what is not finite. Weights are integers of -127..127, times
+// the range of the input and by the largest of the output. Behind a layer's weights in memory lie
+// what each column's sums are multiplied by, and the reciprocal range of each input, in FP32.
+#pragma once
+
+#include "../common/convert.cuh"
+#include "../common/ptx.cuh"
+#include "activate.cuh"
+#include "epilogue.cuh"
+
+namespace styleforge::sm80 {
+
+// Sixteen channels of a pixel: two pieces of eight in memory, which alternate with those of the
+// neighboring thread, and 16 bytes as operands. Each piece is normalized at a time of its own, so
+// that the scales of eight channels are held at once. `part` counts the sixteens of S::kChunk.
+template <typename S>
+struct SixteenChannels {
+    static constexpr int kPieces = 2, kBetween = 2;
+    // In a slot, operands take the place of the first pieces of all channels.
+    static constexpr int kSlotBetween = S::kRowBytes;
+
+    // Of eight channels.
+    struct Affine {
+        float4 of[4];       // scale and bias, two channels each, see prepare_norm
+        float4 range[2];  // see prepare_norm
+    };
+
+    uint4 piece[kPieces];
+
+    static __device__ __forceinline__ int first_piece(int part) { return part / 2 * 4 + part % 2; }
+    static __device__ __forceinline__ void copy(uint32_t slot, const uint4* from) {
+#pragma unroll
+        for (int i = 0; i < kPieces; ++i)
+            cp_async_16B(slot + i * kSlotBetween, from + i * kBetween);
+    }
+    static __device__ __forceinline__ SixteenChannels load(const uint4* from) {
+        return {__ldcg(from), __ldcg(from + kBetween)};
+    }
+    static __device__ __forceinline__ void load_affine(const float2* all, const float* ranges,
+                                                       int part, int time, bool with_range,
+                                                       Affine& affine) {
+        const int channel = (first_piece(part) + time * kBetween) * 8;
+        const auto* from = reinterpret_cast<const float4*>(all + channel);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) affine.of[i] = from[i];
+        const auto* range = reinterpret_cast<const float4*>(ranges + channel);
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+            if (with_range) affine.range[i] = range[i];
+    }
+
+    // Norm and ReLU or residual in FP32, rounded once to an integer, of a piece in a slot. Returns
+    // the numbers as FP16 where it `keeps` them.
+    template <typename T, bool kAdd>
+    static __device__ __forceinline__ uint4 to_integers(unsigned char* slot, const Affine& affine,
+                                                        const uint4& residual, int time,
+                                                        bool keeps) {
+        const uint4 raw = *reinterpret_cast<const uint4*>(slot + time * kSlotBetween);
+        const uint32_t word[4] = {raw.x, raw.y, raw.z, raw.w};
+        const uint32_t more[4] = {residual.x, residual.y, residual.z, residual.w};
+        const float range[8] = {affine.range[0].x, affine.range[0].y, affine.range[0].z,
+                                affine.range[0].w, affine.range[1].x, affine.range[1].y,
+                                affine.range[1].z, affine.range[1].w};
+        uint32_t integer[8], kept[4] = {};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            float2 v = Pair<T>::unpack(word[i]);
+            v.x = fmaf(v.x, affine.of[i].x, affine.of[i].y);
+            v.y = fmaf(v.y, affine.of[i].z, affine.of[i].w);
+            if (kAdd) {
+                const float2 r = Pair<T>::unpack(more[i]);
+                v.x += r.x, v.y += r.y;
+                kept[i] = Pair<T>::pack(v.x, v.y);
+                integer[2 * i] = signed_integer(fmaf(v.x, range[2 * i], 0.5f));
+                integer[2 * i + 1] = signed_integer(fmaf(v.y, range[2 * i + 1], 0.5f));
+            } else {
+                if (keeps)
+                    kept[i] = Pair<T>::pack_relu(v.x * range[2 * i], v.y * range[2 * i + 1]);
+                integer[2 * i] = unsigned_integer(v.x);
+                integer[2 * i + 1] = unsigned_integer(v.y);
+            }
+        }
+        *reinterpret_cast<uint2*>(slot + time * 8) = {low_bytes(integer), low_bytes(integer + 4)};
+        return {kept[0], kept[1], kept[2], kept[3]};
+    }
+
+    // From 0..1 to 0..255 or -127..127, in the low byte: in FP32, numbers from 2^23 to 2^24 are
+    // integers, so that the sum is rounded to one.
+    static __device__ __forceinline__ uint32_t unsigned_integer(float v) {
+        return __float_as_uint(fmaf(__saturatef(v), 255, 8388608));
+    }
+    static __device__ __forceinline__ uint32_t signed_integer(float v) {
+        return __float_as_uint(fmaf(__saturatef(v), 254, 12582912 - 127));
+    }
+    static __device__ __forceinline__ uint32_t low_bytes(const uint32_t* four) {
+        return __byte_perm(__byte_perm(four[0], four[1], 0x0040),
+                           __byte_perm(four[2], four[3], 0x0040), 0x5410);
+    }
+};
+
+template <typename S, int kOperandBytes>
+struct ChannelsBy {
+    using Type = EightChannels<S>;
+};
+template <typename S>
+struct ChannelsBy<S, 1> {
+    using Type = SixteenChannels<S>;
+};
+// How the channels of a pixel are loaded and normalized.
+template <typename S>
+using ChannelsOf = typename ChannelsBy<S, S::kOperandBytes>::Type;
+
+// What lies behind a layer's weights: factors of the columns, and reciprocal ranges of the inputs.
+template <typename S>
+__device__ __forceinline__ void load_scales(const void* weight, float* factors, float* ranges) {
+    const auto* from = reinterpret_cast<const float*>(static_cast<const unsigned char*>(weight) +
+                                                      S::kSteps * S::kStageBytes);
+    for (int n = threadIdx.x; n < S::kColumns; n += S::kThreads) factors[n] = from[n];
+    for (int c = threadIdx.x; c < S::kCin; c += S::kThreads) ranges[c] = from[S::kColumns + c];
+}
+
+// Prepares norm and ranges, of which there are the reciprocals; each thread changes the channels that
+// it loaded itself. Without a residual, the norm divides by the range, which what is kept is
+// multiplied by. With one, half the reciprocal makes 0..1 of the sums, and a half that is added.
+template <typename S, bool kAdd>
+__device__ __forceinline__ void prepare_norm(float2 (&affine)[S::kCin], float* ranges) {
+    for (int c = threadIdx.x; c < S::kCin; c += S::kThreads) {
+        const float inverse = ranges[c];
+        if (!kAdd) affine[c].x *= inverse, affine[c].y *= inverse;
+        ranges[c] = kAdd ? inverse * 0.5f : 1 / inverse;
+    }
+}
+
+// Sums of integers as numbers.
+template <typename S>
+__device__ __forceinline__ void scale_sums(const int (&acc)[S::kTilesM][S::kTilesN][4],
+                                           const float* factors,
+                                           float (&sums)[S::kTilesM][S::kTilesN][4]) {
+    constexpr int kVector = OutputColumns<S>::kVector;
+    const int warp_n = threadIdx.x / 32 / S::kWarpsM;
+#pragma unroll
+    for (int j = 0; j < S::kTilesN; ++j) {
+        const int column = warp_n * S::kColumnsOfWarp + OutputColumns<S>::channel(j / kVector) +
+                           j % kVector * 2;
+        const float2 factor = *reinterpret_cast<const float2*>(factors + column);
+#pragma unroll
+        for (int i = 0; i < S::kTilesM; ++i)
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                sums[i][j][half * 2] = static_cast<float>(acc[i][j][half * 2]) * factor.x;
+                sums[i][j][half * 2 + 1] = static_cast<float>(acc[i][j][half * 2 + 1]) * factor.y;
+            }
+    }
+}
+
+}  // namespace styleforge::sm80

@@ -1,0 +1,126 @@
+"""The plan that multiplies integers of eight bits, for GPUs of compute capability 8.0 or more.
+
+Activations are FP16 in memory. The first two and the last layer are those of FP16; the others are
+those of network_sm80_int8.cu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from kernels.network.abi import Sm80Conv, Sm80Int8
+from kernels.network.calibration import ranges
+from kernels.network.launchers import Network
+from kernels.network.plan import role_of
+from kernels.network.shapes import Dimensions
+from kernels.network.sm80 import Sm80Plan, conv_name, in_operands, in_steps
+from kernels.weight_transforms import phase_weight
+
+LARGEST = 127  # of a weight
+
+
+class Sm80Int8Plan(Sm80Plan):
+    """The full network with products of integers, whose ranges are found whenever weights are set.
+
+    Args:
+        weights: This and the next two arguments are those of NetworkPlan.
+        network: Its dimensions, of the full network with any number of blocks.
+        shape: N, H, W of the pictures.
+        device: A CUDA device.
+        library: The network on that GPU.
+        small: Whether the layers in FP16 are those that need less shared memory.
+    """
+
+    def __init__(
+        self,
+        weights: Mapping[str, Tensor],
+        network: Dimensions,
+        shape: tuple[int, int, int],
+        device: torch.device,
+        library: Network,
+        small: bool = False,
+    ) -> None:
+        self._int8, self._network = library.abi.sm80_int8, network
+        super().__init__(weights, network, shape, torch.float16, device, library, small)
+
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Replace the weights with those of another network of the same shape."""
+        found = ranges(weights, self._network, self.device)
+        super().set_weights({**weights, **{_range(conv): value for conv, value in found.items()}})
+
+    def _kernel_of(self, role: str, size: tuple[int, int]) -> tuple[Sm80Conv, int]:
+        if role not in self._int8.convs:
+            return super()._kernel_of(role, size)
+        name = conv_name(self._int8, role, size, self._gpu, self.samples, small=self._small)
+        return self._int8.convs[name], self._int8.precisions["int8"]
+
+    def _conv_weight(self, conv: str, traits: Sm80Conv, into: int, out: int) -> Tensor:
+        if role_of(conv) not in self._int8.convs:
+            return super()._conv_weight(conv, traits, into, out)
+        outputs = traits.phases * out
+        size = outputs * traits.taps * into + (outputs + into) * 4
+        to = self._keep(torch.zeros(size, dtype=torch.uint8, device=self.device))
+
+        def refill(weights: Mapping[str, Tensor]) -> None:
+            weight = weights[f"{conv}.conv2d.weight"].detach().to(to.device)
+            # With a residual, ReLU is not behind the sum.
+            levels = 127 if follows_sum(conv) else 255
+            to.copy_(packed(weight, weights[_range(conv)], levels, traits, self._int8))
+
+        self._refill.append(refill)
+        return to
+
+
+def follows_sum(conv: str) -> bool:
+    """Whether a convolution multiplies the sums of a residual block, which are signed."""
+    block, _, part = conv.partition(".")
+    return conv == "deconv1" or (part == "conv1" and block != "res1")
+
+
+def packed(weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: Sm80Int8) -> Tensor:
+    """Round and reorder the weights of a 3x3 layer as its kernel reads them.
+
+    Args:
+        weight: [Cout, Cin, 3, 3].
+        largest: [Cin], the ranges of the inputs.
+        levels: The integer that stands for the range: 127, or 255 where no input is negative.
+        conv: The layer.
+        told: What the library says of it.
+
+    Returns:
+        Bytes: the integers, by the axes of `told.weight_order`; behind them, in FP32, the factors
+        of the outputs, by phase, and the reciprocal ranges.
+    """
+    if conv.phases > 1:
+        weight = phase_weight(weight)
+    integers, factors = rounded(weight, largest, levels)
+    ordered = in_steps(in_operands(integers.to(torch.int8), told)[None], conv, told)
+    parts = ordered.flatten(), factors, largest.float().reciprocal()
+    return torch.cat([part.view(torch.uint8) for part in parts])
+
+
+def rounded(weight: Tensor, largest: Tensor, levels: int) -> tuple[Tensor, Tensor]:
+    """Weights times the ranges of their inputs, as integers.
+
+    Args:
+        weight: [O, Cin, kh, kw].
+        largest: [Cin], the ranges of the inputs.
+        levels: As of `packed`.
+
+    Returns:
+        Integers of -127..127 in FP32, of the shape of `weight`, and [O], what a sum of products of
+        them is to be multiplied by. Where weights or ranges are not finite, so are all of these.
+    """
+    scaled = weight.float() * largest.float().view(1, -1, 1, 1)
+    step = scaled.abs().amax((1, 2, 3)) / LARGEST
+    # An output without weights is zero, whatever it is multiplied by.
+    integers = (scaled / step.where(step != 0, 1).view(-1, 1, 1, 1)).round()
+    return integers, step / levels
+
+
+def _range(conv: str) -> str:
+    """Beside the weights, the ranges of what a convolution multiplies."""
+    return f"{conv}.range"
