@@ -40,6 +40,7 @@ from utils.devices import resolve
 CHANGE = 0.1  # of the frames that come with another config
 CHECKED = 20  # frames from one check to the next
 GROWTH = 64e6  # bytes that memory may grow by, once every size and style has been seen
+SETTLED = 5000  # frames after which they have been; a shorter soak does not judge memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ def soak(
     if ahead is not None:
         look_at(ahead[0], engine.complete(ahead[1]), check=False)
     grown = _memory() - half_way
-    if grown > GROWTH:
+    if frames - frames // 2 >= SETTLED and grown > GROWTH:
         raise Fault(f"memory grew by {grown / 1e6:.0f} MB in the last {frames - frames // 2}")
     return Soaked(frames, seen, checked, overlapped, time.perf_counter() - began, grown)
 

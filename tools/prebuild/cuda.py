@@ -36,9 +36,9 @@ ARCHITECTURES = {
 # By source, what is left out, since a wheel has 40 MB. In FP32, GPUs of 8.6 and 8.9 run the image
 # for sm_80, those from 10.0 on the PTX, and so does the lite network on Hopper. INT8 gains the most
 # on GeForce, and runs as PTX on 9.0 and 10.0. Of transformers, Hopper has machine code for its own
-# kernels and for what surrounds them; Turing has none for the first two rungs, which are there to be
-# read; and gradients, for which PyTorch's kernels are faster, have no image at all: attention's own
-# run where the library is compiled.
+# kernels and for what surrounds them; Turing has none for the first two rungs, which are there to
+# be read; and gradients, for which PyTorch's kernels are faster, have no image at all: attention's
+# own run where the library is compiled.
 _ON_PTX = ("sm_86", "sm_90", "sm_100", "sm_120")
 LEFT_OUT = {
     "network_sm80_tf32.cu": _ON_PTX,

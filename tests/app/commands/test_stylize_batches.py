@@ -215,11 +215,11 @@ def test_on_a_gpu_a_folder_in_batches_has_the_results_of_one_after_another(
         assert main(["stylize", str(album), "-o", str(out), *flags, *batch]) == 0
         told = capsys.readouterr().err
         assert ("16 of them in batches of 8" in told) == (not batch)
-    exact = network == "full" and torch.cuda.get_device_capability() == (9, 0)
+    hopper = network == "full" and torch.cuda.get_device_capability() == (9, 0)
     for path in album.iterdir():
         alone = read_pixels(tmp_path / "out2" / path.name).astype(int)
         apart = np.abs(alone - read_pixels(tmp_path / "out0" / path.name)).max()
-        assert apart <= (0 if exact else 2)
+        assert apart <= (1 if hopper else 2)
 
 
 @pytest.mark.gpu

@@ -353,7 +353,9 @@ def test_on_a_gpu_a_batch_is_what_its_frames_are_one_after_another(
     ]
     assert [each.frame.index for each in styled] == list(range(16))
     assert {each.batch for each in styled} == {8}
-    exact = network == "full" and torch.cuda.get_device_capability() == (9, 0)
+    # On Hopper, a small picture alone has its residual layers in one launch, which adds statistics
+    # up in another order.
+    hopper = network == "full" and torch.cuda.get_device_capability() == (9, 0)
     for each, one in zip(styled, expected, strict=True):
         apart = np.abs(each.frame.pixels.astype(int) - one)
-        assert apart.max() <= (0 if exact else 2)
+        assert apart.max() <= (1 if hopper else 2)
