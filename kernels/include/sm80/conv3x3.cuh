@@ -78,53 +78,52 @@ struct PatchChunk {
         if (!kAdd || !own.has(k)) return {};
         return Eight::load(static_cast<const uint4*>(p.residual) + plane + source(p, own, k));
     }
-    // Piece k, where it is one of the tile's pixels: each pixel is interior to one patch.
-    template <typename Store>
-    __device__ __forceinline__ void keep(const ConvParams& p, const Pieces& own, size_t plane,
-                                         int k, Store store) const {
-        const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
-        if (i >= 0 && i < S::kTileH && j >= 0 && j < S::kTileW && y + i < p.height &&
-            x + j < p.width)
-            store(static_cast<uint4*>(p.activated) + plane + source(p, own, k));
+    __device__ __forceinline__ void load_affine(const Pieces& own, const float2* all,
+                                                float4 (&affine)[4]) const {
+        Eight::load_affine(all + chunk * S::kChunk, own.part, affine);
     }
-    // `kCount` pieces from `first` on, of those that there are, in a slot.
-    template <int kCount>
     __device__ __forceinline__ void normalize(const ConvParams& p, const Pieces& own, size_t plane,
                                               unsigned char* slot,
-                                              const typename Pieces::Held& held, const float2* all,
-                                              const float* ranges, int first,
-                                              const Eight* add) const {
+                                              const typename Pieces::Held& held,
+                                              const float4 (&affine)[4], int k,
+                                              const Eight& add) const {
+        if (!own.has(k)) return;
+        unsigned char* const at = slot + own.offset + Pieces::place(k);
+        const uint4* const raw =
+            S::kAsync ? reinterpret_cast<const uint4*>(at) : &held[S::kAsync ? 0 : k];
+        Eight value;
+        value.template normalize_activate<T, kAdd>(*raw, at, affine, add);
+        if (S::kKeepsActivated && p.activated) {  // each pixel is interior to one patch
+            const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
+            if (i >= 0 && i < S::kTileH && j >= 0 && j < S::kTileW && y + i < p.height &&
+                x + j < p.width)
+                value.store(static_cast<uint4*>(p.activated) + plane + source(p, own, k));
+        }
+    }
+    // `kCount` pieces from `first` on, of those that there are, as integers; `add` is of all pieces.
+    template <int kCount>
+    __device__ __forceinline__ void to_integers(const ConvParams& p, const Pieces& own,
+                                                size_t plane, unsigned char* slot,
+                                                const float2* all, const float* ranges, int first,
+                                                const Eight* add) const {
         const bool keeps = S::kKeepsActivated && p.activated;
-        const auto each = [&](auto use) {
 #pragma unroll
-            for (int i = 0; i < kCount; ++i)
-                if (const int k = first + i; k < Pieces::kCount && own.has(k))
-                    use(k, slot + own.offset + Pieces::place(k));
-        };
-        if constexpr (S::kOperandBytes == 1) {
+        for (int half = 0; half < Eight::kPieces; ++half) {
+            typename Eight::Affine affine;
+            Eight::load_affine(all + chunk * S::kChunk, ranges + chunk * S::kChunk, own.part, half,
+                               kAdd || keeps, affine);
 #pragma unroll
-            for (int time = 0; time < Eight::kPieces; ++time) {
-                typename Eight::Affine affine;
-                Eight::load_affine(all + chunk * S::kChunk, ranges + chunk * S::kChunk, own.part,
-                                   time, kAdd || keeps, affine);
-                each([&](int k, unsigned char* at) {
-                    const uint4 value = Eight::template to_integers<T, kAdd>(
-                        at, affine, add[kAdd ? k : 0].piece[time], time, keeps);
-                    if (keeps)
-                        keep(p, own, plane, k,
-                             [&](uint4* to) { to[time * Eight::kBetween] = value; });
-                });
+            for (int k = first; k < first + kCount; ++k) {
+                if (k >= Pieces::kCount || !own.has(k)) continue;
+                const uint4 value = Eight::template to_integers<T, kAdd>(
+                    slot + own.offset + Pieces::place(k), affine, add[kAdd ? k : 0].piece[half],
+                    half, keeps);
+                const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
+                if (keeps && i >= 0 && i < S::kTileH && j >= 0 && j < S::kTileW &&
+                    y + i < p.height && x + j < p.width)
+                    static_cast<uint4*>(p.activated)[plane + source(p, own, k) +
+                                                     half * Eight::kBetween] = value;
             }
-        } else {
-            float4 affine[4];
-            Eight::load_affine(all + chunk * S::kChunk, own.part, affine);
-            each([&](int k, unsigned char* at) {
-                const uint4* const raw =
-                    S::kAsync ? reinterpret_cast<const uint4*>(at) : &held[S::kAsync ? 0 : k];
-                Eight value;
-                value.template normalize_activate<T, kAdd>(*raw, at, affine, add[kAdd ? k : 0]);
-                if (keeps) keep(p, own, plane, k, [&](uint4* to) { value.store(to); });
-            });
         }
     }
 };
@@ -217,7 +216,15 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
         if constexpr (kIntegers) prepare_norm<S, kAdd>(affine, ranges);
         cp_async_wait<0>();
         __syncthreads();
-        now.template normalize<Pieces::kCount>(p, own, plane, slots, held, affine, ranges, 0, add);
+        if constexpr (kIntegers) {
+            now.template to_integers<Pieces::kCount>(p, own, plane, slots, affine, ranges, 0, add);
+        } else {
+            float4 scales[4];
+            now.load_affine(own, affine, scales);
+#pragma unroll
+            for (int k = 0; k < Pieces::kCount; ++k)
+                now.normalize(p, own, plane, slots, held, scales, k, add[kAdd ? k : 0]);
+        }
         __syncthreads();
     }
 
@@ -364,8 +371,18 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                                 next.hold(p, own, x, held, at);
                     }
                     if (step >= S::kReady && (step - S::kReady) % kEvery == 0 && time < kTimes) {
-                        next.template normalize<kEach>(p, own, plane, next_slot, held, affine,
-                                                       ranges, time * kEach, add);
+                        if constexpr (kIntegers) {
+                            next.template to_integers<kEach>(p, own, plane, next_slot, affine,
+                                                             ranges, time * kEach, add);
+                        } else {
+                            float4 scales[4];
+                            next.load_affine(own, affine, scales);
+#pragma unroll
+                            for (int k = 0; k < kEach; ++k)
+                                if (const int at = time * kEach + k; at < Pieces::kCount)
+                                    next.normalize(p, own, plane, next_slot, held, scales, at,
+                                                   add[kAdd ? at : 0]);
+                        }
                     }
                 }
             }
