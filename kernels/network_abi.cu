@@ -273,8 +273,7 @@ std::string sm80_int8() {
     using P = Int8ViaFp16;
     const Sm80Precisions precisions = {{"int8", kInt8, "__half", "__half"}};
     const auto numbers = [](const Sm80Precision& each) { return number(each.number); };
-    const std::string layers =
-        "styleforge::sm80::FullLayers<styleforge::sm80::Int8ViaFp16>";
+    const std::string layers = "styleforge::sm80::FullLayers<styleforge::sm80::Int8ViaFp16>";
     return object({
         {"source", quoted("network_sm80_int8.cu")},
         {"target", quoted(kTarget)},

@@ -5,129 +5,15 @@
 #pragma once
 
 #include <math.h>
-#include "../common/border.cuh"
 #include "../common/pdl.cuh"
 #include "../common/ptx.cuh"
-#include "activate.cuh"
 #include "epilogue.cuh"
 #include "int8.cuh"
+#include "patch.cuh"
 #include "statistics.cuh"
 #include "traits.cuh"
 
 namespace styleforge::sm80 {
-
-// What a thread does of every chunk of a patch: it copies and normalizes the same pieces, those
-// channels of a pixel that are 16 bytes of operands, in one column of pixels.
-template <typename S>
-struct PatchPieces {
-    static constexpr int kParts = S::kRowBytes / 16, kLanes = S::kPatchW * kParts;
-    static constexpr int kRows = S::kThreads / kLanes;  // at once
-    static constexpr int kCount = (S::kPatchH + kRows - 1) / kRows;
-    static_assert(kRows > 0);
-
-    int row, column, part, offset;  // of the first piece; where it lies in a slot
-    bool active;
-
-    __device__ __forceinline__ PatchPieces() {
-        const int lane = threadIdx.x % kLanes;
-        row = threadIdx.x / kLanes, column = lane / kParts, part = lane % kParts;
-        active = row < kRows;
-        // Columns that a stride of two skips lie apart.
-        const int at = S::kStride == 2 ? column % 2 * S::kHalfW + column / 2 : column;
-        offset = (row * S::kSlotW + at) * S::kPixelBytes + part * 16;
-    }
-    __device__ __forceinline__ bool has(int k) const {
-        return active && (S::kPatchH % kRows == 0 || row + k * kRows < S::kPatchH);
-    }
-    static __device__ __forceinline__ int place(int k) {
-        return k * (kRows * S::kSlotW * S::kPixelBytes);
-    }
-    // Those of a chunk between their load and the norm, where they do not wait in their slot.
-    using Held = uint4[S::kAsync ? 1 : kCount];
-};
-
-// A chunk of the channels of a tile's patch.
-template <typename T, typename S, bool kAdd>
-struct PatchChunk {
-    using Pieces = PatchPieces<S>;
-    using Eight = ChannelsOf<S>;
-    int y, x, chunk;  // of the tile's first output; of the channels
-
-    // Where piece k lies in x, in 16 bytes.
-    __device__ __forceinline__ int source(const ConvParams& p, const Pieces& own, int k) const {
-        int i = y * S::kStride - 1 + own.row + k * Pieces::kRows;
-        int j = x * S::kStride - 1 + own.column;
-        i = S::kUpsample ? clamp_index(i, p.height) : reflect_index(i, p.height);
-        j = S::kUpsample ? clamp_index(j, p.width) : reflect_index(j, p.width);
-        return (i * p.width + j) * S::kPixelPieces + chunk * (Pieces::kParts * Eight::kPieces) +
-               Eight::first_piece(own.part);
-    }
-    __device__ __forceinline__ void copy(const ConvParams& p, const Pieces& own, const uint4* plane,
-                                         uint32_t slot) const {
-#pragma unroll
-        for (int k = 0; k < Pieces::kCount; ++k)
-            if (own.has(k))
-                Eight::copy(slot + own.offset + Pieces::place(k), plane + source(p, own, k));
-    }
-    __device__ __forceinline__ void hold(const ConvParams& p, const Pieces& own, const uint4* plane,
-                                         typename Pieces::Held& held, int k) const {
-        if (!S::kAsync && own.has(k)) held[S::kAsync ? 0 : k] = load_16B(plane + source(p, own, k));
-    }
-    __device__ __forceinline__ Eight residual(const ConvParams& p, const Pieces& own, size_t plane,
-                                              int k) const {
-        if (!kAdd || !own.has(k)) return {};
-        return Eight::load(static_cast<const uint4*>(p.residual) + plane + source(p, own, k));
-    }
-    // Piece k, where it is one of the tile's pixels: each pixel is interior to one patch.
-    template <typename Store>
-    __device__ __forceinline__ void keep(const ConvParams& p, const Pieces& own, size_t plane,
-                                         int k, Store store) const {
-        const int i = own.row + k * Pieces::kRows - 1, j = own.column - 1;
-        if (i >= 0 && i < S::kTileH && j >= 0 && j < S::kTileW && y + i < p.height &&
-            x + j < p.width)
-            store(static_cast<uint4*>(p.activated) + plane + source(p, own, k));
-    }
-    // `kCount` pieces from `first` on, of those that there are, in a slot.
-    template <int kCount>
-    __device__ __forceinline__ void normalize(const ConvParams& p, const Pieces& own, size_t plane,
-                                              unsigned char* slot,
-                                              const typename Pieces::Held& held, const float2* all,
-                                              const float* ranges, int first,
-                                              const Eight* add) const {
-        const bool keeps = S::kKeepsActivated && p.activated;
-        const auto each = [&](auto use) {
-#pragma unroll
-            for (int i = 0; i < kCount; ++i)
-                if (const int k = first + i; k < Pieces::kCount && own.has(k))
-                    use(k, slot + own.offset + Pieces::place(k));
-        };
-        if constexpr (S::kOperandBytes == 1) {
-#pragma unroll
-            for (int time = 0; time < Eight::kPieces; ++time) {
-                typename Eight::Affine affine;
-                Eight::load_affine(all + chunk * S::kChunk, ranges + chunk * S::kChunk, own.part,
-                                   time, kAdd || keeps, affine);
-                each([&](int k, unsigned char* at) {
-                    const uint4 value = Eight::template to_integers<T, kAdd>(
-                        at, affine, add[kAdd ? k : 0].piece[time], time, keeps);
-                    if (keeps)
-                        keep(p, own, plane, k,
-                             [&](uint4* to) { to[time * Eight::kBetween] = value; });
-                });
-            }
-        } else {
-            float4 affine[4];
-            Eight::load_affine(all + chunk * S::kChunk, own.part, affine);
-            each([&](int k, unsigned char* at) {
-                const uint4* const raw =
-                    S::kAsync ? reinterpret_cast<const uint4*>(at) : &held[S::kAsync ? 0 : k];
-                Eight value;
-                value.template normalize_activate<T, kAdd>(*raw, at, affine, add[kAdd ? k : 0]);
-                if (keeps) keep(p, own, plane, k, [&](uint4* to) { value.store(to); });
-            });
-        }
-    }
-};
 
 // Where 16-byte piece `i` of a step's weights, [taps][copies][outputs][channels], lies in its
 // stage. Rows are put in the order of the products' columns (see OutputColumns), and their pieces
@@ -159,7 +45,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
         const auto* from =
             static_cast<const uint4*>(p.weight) + step * (S::kStageBytes / 16) + threadIdx.x;
         const uint32_t to = weights_to + stage * S::kStageBytes;
-        static_assert(S::kThreads / (S::kRowBytes / 16) % 32 == 0, "the order repeats every 32 rows");
+        static_assert(S::kThreads / (S::kRowBytes / 16) % 32 == 0,
+                      "the order repeats every 32 rows");
 #pragma unroll
         for (int k = 0; k < kWeightPieces; ++k)
             if (S::kStageBytes / 16 % S::kThreads == 0 ||
@@ -217,7 +104,15 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
         if constexpr (kIntegers) prepare_norm<S, kAdd>(affine, ranges);
         cp_async_wait<0>();
         __syncthreads();
-        now.template normalize<Pieces::kCount>(p, own, plane, slots, held, affine, ranges, 0, add);
+        if constexpr (kIntegers) {
+            now.template to_integers<Pieces::kCount>(p, own, plane, slots, affine, ranges, 0, add);
+        } else {
+            float4 scales[4];
+            now.load_affine(own, affine, scales);
+#pragma unroll
+            for (int k = 0; k < Pieces::kCount; ++k)
+                now.normalize(p, own, plane, slots, held, scales, k, add[kAdd ? k : 0]);
+        }
         __syncthreads();
     }
 
@@ -328,7 +223,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                         const uint32_t *const first = &b[0][j / 2][j % 2 * 2],
                                               *const second = &b[1][j / 2][j % 2 * 2];
                         if constexpr (kIntegers)
-                            mma_m16n8k32_integers<kAdd>(acc[i][j], a[n % 2][i], b[n % 2][j / 2][j % 2 * 2],
+                            mma_m16n8k32_integers<kAdd>(acc[i][j], a[n % 2][i],
+                                                        b[n % 2][j / 2][j % 2 * 2],
                                                         b[n % 2][j / 2][j % 2 * 2 + 1]);
                         else if (is_second(n))
                             mma_m16n8k32_fp16_sums(acc[i][j], a[0][i], first[0], first[1], a[1][i],
@@ -364,8 +260,18 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                                 next.hold(p, own, x, held, at);
                     }
                     if (step >= S::kReady && (step - S::kReady) % kEvery == 0 && time < kTimes) {
-                        next.template normalize<kEach>(p, own, plane, next_slot, held, affine,
-                                                       ranges, time * kEach, add);
+                        if constexpr (kIntegers) {
+                            next.template to_integers<kEach>(p, own, plane, next_slot, affine,
+                                                             ranges, time * kEach, add);
+                        } else {
+                            float4 scales[4];
+                            next.load_affine(own, affine, scales);
+#pragma unroll
+                            for (int k = 0; k < kEach; ++k)
+                                if (const int at = time * kEach + k; at < Pieces::kCount)
+                                    next.normalize(p, own, plane, next_slot, held, scales, at,
+                                                   add[kAdd ? at : 0]);
+                        }
                     }
                 }
             }

@@ -2,9 +2,9 @@
 //
 // Activations lie in memory as FP16. Divided by the range of their channel they are integers of
 // 0..255 where ReLU is in front of them, or of -127..127 where a residual was added. What lies
-// beyond its range is clipped, also what is not finite. Weights are integers of -127..127, times
-// the range of the input and by the largest of the output. Behind a layer's weights in memory lie
-// what each column's sums are multiplied by, and the reciprocal range of each input, in FP32.
+// beyond its range is clipped, also what is not finite. A weight is multiplied by the range of its
+// input, and the largest weight of an output becomes 127. Behind a layer's weights lie, in FP32,
+// what each column's sums are multiplied by, and the reciprocal range of each input.
 #pragma once
 
 #include "../common/convert.cuh"
@@ -15,7 +15,7 @@
 namespace styleforge::sm80 {
 
 // Sixteen channels of a pixel: two pieces of eight in memory, which alternate with those of the
-// neighboring thread, and 16 bytes as operands. Each piece is normalized at a time of its own, so
+// neighboring thread, and 16 bytes as operands. Each piece is normalized by itself, so
 // that the scales of eight channels are held at once. `part` counts the sixteens of S::kChunk.
 template <typename S>
 struct SixteenChannels {
@@ -25,7 +25,7 @@ struct SixteenChannels {
 
     // Of eight channels.
     struct Affine {
-        float4 of[4];       // scale and bias, two channels each, see prepare_norm
+        float4 of[4];     // scale and bias, two channels each, see prepare_norm
         float4 range[2];  // see prepare_norm
     };
 
@@ -41,9 +41,9 @@ struct SixteenChannels {
         return {__ldcg(from), __ldcg(from + kBetween)};
     }
     static __device__ __forceinline__ void load_affine(const float2* all, const float* ranges,
-                                                       int part, int time, bool with_range,
+                                                       int part, int half, bool with_range,
                                                        Affine& affine) {
-        const int channel = (first_piece(part) + time * kBetween) * 8;
+        const int channel = (first_piece(part) + half * kBetween) * 8;
         const auto* from = reinterpret_cast<const float4*>(all + channel);
 #pragma unroll
         for (int i = 0; i < 4; ++i) affine.of[i] = from[i];
@@ -57,9 +57,9 @@ struct SixteenChannels {
     // the numbers as FP16 where it `keeps` them.
     template <typename T, bool kAdd>
     static __device__ __forceinline__ uint4 to_integers(unsigned char* slot, const Affine& affine,
-                                                        const uint4& residual, int time,
+                                                        const uint4& residual, int half,
                                                         bool keeps) {
-        const uint4 raw = *reinterpret_cast<const uint4*>(slot + time * kSlotBetween);
+        const uint4 raw = *reinterpret_cast<const uint4*>(slot + half * kSlotBetween);
         const uint32_t word[4] = {raw.x, raw.y, raw.z, raw.w};
         const uint32_t more[4] = {residual.x, residual.y, residual.z, residual.w};
         const float range[8] = {affine.range[0].x, affine.range[0].y, affine.range[0].z,
@@ -84,7 +84,7 @@ struct SixteenChannels {
                 integer[2 * i + 1] = unsigned_integer(v.y);
             }
         }
-        *reinterpret_cast<uint2*>(slot + time * 8) = {low_bytes(integer), low_bytes(integer + 4)};
+        *reinterpret_cast<uint2*>(slot + half * 8) = {low_bytes(integer), low_bytes(integer + 4)};
         return {kept[0], kept[1], kept[2], kept[3]};
     }
 
@@ -123,8 +123,8 @@ __device__ __forceinline__ void load_scales(const void* weight, float* factors, 
     for (int c = threadIdx.x; c < S::kCin; c += S::kThreads) ranges[c] = from[S::kColumns + c];
 }
 
-// Prepares norm and ranges, of which there are the reciprocals; each thread changes the channels that
-// it loaded itself. Without a residual, the norm divides by the range, which what is kept is
+// Prepares norm and ranges, of which there are the reciprocals; each thread changes the channels
+// that it loaded itself. Without a residual, the norm divides by the range, which what is kept is
 // multiplied by. With one, half the reciprocal makes 0..1 of the sums, and a half that is added.
 template <typename S, bool kAdd>
 __device__ __forceinline__ void prepare_norm(float2 (&affine)[S::kCin], float* ranges) {

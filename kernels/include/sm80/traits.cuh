@@ -66,7 +66,8 @@ constexpr const char* kWeightOrder = "block tap copy phase out channel";
 template <typename P>
 constexpr const char* channel_order() {
     if (P::kOperandBytes == 1)
-        return "0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31";
+        return "0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23 "
+               "8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31";
     return P::kStoredBytes == 4 ? "0 1 2 3 8 9 10 11 4 5 6 7 12 13 14 15"
                                 : "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15";
 }

@@ -28,10 +28,11 @@ from kernels.self_test.network import random_weights
 
 SIZES = [(1, 512, 512), (1, 720, 1280), (1, 1080, 1920)]
 PRECISIONS = {
-    "FP32": (torch.float32, False),
-    "TF32": (torch.float32, True),
-    "FP16": (torch.float16, False),
-    "BF16": (torch.bfloat16, False),
+    "FP32": (torch.float32, {}),
+    "TF32": (torch.float32, {"tf32": True}),
+    "FP16": (torch.float16, {}),
+    "BF16": (torch.bfloat16, {}),
+    "INT8": (torch.float16, {"int8": True}),
 }
 ROUNDS, FRAMES = 20, 20
 
@@ -53,11 +54,12 @@ def main() -> None:
     with torch.inference_mode():
         for (title, network), shape in itertools.product(WITH_KERNELS.items(), SIZES):
             weights = random_weights(network, torch.Generator().manual_seed(0))
-            for name, (dtype, tf32) in PRECISIONS.items():
-                for backend in available(network, device, dtype, library):
+            for name, (dtype, allowed) in PRECISIONS.items():
+                int8 = "int8" in allowed
+                for backend in available(network, device, dtype, library, int8=int8):
                     plan = plan_for(
                         *(weights, network, shape, dtype, device, library),
-                        tf32=tf32,
+                        **allowed,
                         backend=backend.name,
                     )
                     _tell(

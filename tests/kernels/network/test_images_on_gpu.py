@@ -8,7 +8,7 @@ import torch
 from kernels.jit import build, prebuilt
 from kernels.jit.libraries import LIBRARIES
 from kernels.network import dispatch
-from kernels.network.dispatch import BACKENDS, available, plan_for
+from kernels.network.dispatch import BACKENDS, OF_INT8, available, plan_for
 from kernels.network.shapes import WITH_KERNELS
 from kernels.ops.registry import NETWORK
 from kernels.self_test.network import random_weights, self_test
@@ -18,10 +18,11 @@ pytestmark = pytest.mark.gpu
 
 SIZES = [(2, 37, 54), (1, 512, 512), (1, 720, 1280)]
 PRECISIONS = {
-    "fp32": (torch.float32, False),
-    "tf32": (torch.float32, True),
-    "fp16": (torch.float16, False),
-    "bf16": (torch.bfloat16, False),
+    "fp32": (torch.float32, {}),
+    "tf32": (torch.float32, {"tf32": True}),
+    "fp16": (torch.float16, {}),
+    "bf16": (torch.bfloat16, {}),
+    "int8": (torch.float16, {"int8": True}),
 }
 
 
@@ -48,15 +49,16 @@ def images(device):
     return image.load().on(device)
 
 
-@pytest.mark.parametrize("backend", [backend.name for backend in BACKENDS])
+@pytest.mark.parametrize("backend", [row.name for row in (*BACKENDS, *OF_INT8)])
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", SIZES, ids=str)
 @pytest.mark.parametrize("network", WITH_KERNELS)
 def test_images_paint_what_is_compiled_here(
     network, shape, precision, backend, device, compiled, images
 ):
-    (dtype, tf32), network = PRECISIONS[precision], WITH_KERNELS[network]
-    if backend not in [row.name for row in available(network, device, dtype, compiled)]:
+    (dtype, allowed), network = PRECISIONS[precision], WITH_KERNELS[network]
+    int8 = "int8" in allowed
+    if backend not in [row.name for row in available(network, device, dtype, compiled, int8=int8)]:
         pytest.skip(f"{backend} does not run {precision} here")
     generator = torch.Generator().manual_seed(1)
     weights = random_weights(network, generator)
@@ -66,7 +68,7 @@ def test_images_paint_what_is_compiled_here(
     with torch.inference_mode():
         for library in (compiled, images):
             plan = plan_for(
-                weights, network, shape, dtype, device, library, tf32=tf32, backend=backend
+                weights, network, shape, dtype, device, library, **allowed, backend=backend
             )
             values = plan(x)
             plan.frames.copy_(frames)
