@@ -1,0 +1,1 @@
+"""Kinds of networks, and everything that differs between them, in one table."""

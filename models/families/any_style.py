@@ -1,0 +1,213 @@
+"""The any-style network: one network paints every style, and a style is a code.
+
+See models.vit_style_transfer. Its kernels are PyTorch's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor, nn
+
+from models.checkpoints import CheckpointError, State
+from models.families.family import (
+    FamilyVariant,
+    LoadedStyle,
+    NetworkFamily,
+    SharedNetworks,
+    StyleFiles,
+)
+from models.families.keys import ANY_STYLE
+from models.families.style_codes import FORMAT as CODE_FORMAT
+from models.families.style_codes import KEY as CODE
+from models.families.style_codes import StyleCode, header_texts, load_code, save_code
+from models.precision import Precision
+from models.transformer_net import VARIANTS
+from models.vit_checkpoints import FORMAT as NETWORK_FORMAT
+from models.vit_checkpoints import load_vit
+from models.vit_config import VitConfig, variant_name
+from models.vit_style_transfer import MIN_SIDE, StyleForgeTransformer
+from utils.images.opening import ImageError
+from utils.images.reading import read_pixels
+from utils.text import printable
+
+STYLE_SIZE = 320  # long side in pixels at which a style picture is encoded
+DIGITS = 12  # of a digest in a text for users
+
+
+@dataclass(frozen=True, slots=True)
+class AnyStyleNetwork:
+    """A network that was read; equal if digests and dimensions are.
+
+    Attributes:
+        digest: Of its weights, in hexadecimal.
+        config: Its dimensions.
+        state: Its state dict, float32, on the CPU.
+    """
+
+    digest: str
+    config: VitConfig
+    state: State = field(compare=False, repr=False)
+
+    @classmethod
+    def load(cls, path: Path) -> AnyStyleNetwork:
+        """Read a file of `styleforge train-vit`. CheckpointError if it is none."""
+        found = load_vit(path)
+        return cls(found.metadata["sha256"], found.config, found.state)
+
+    def module(self, *, fused: bool = True) -> StyleForgeTransformer:
+        """Make the network, for inference, on the CPU in float32."""
+        network = StyleForgeTransformer(self.config, fused=fused)
+        network.load_state_dict(self.state)
+        return network.requires_grad_(False).eval()
+
+    def encode(self, pixels: NDArray[np.uint8]) -> StyleCode:
+        """Make the code of a style picture, on the CPU in float32.
+
+        Args:
+            pixels: [H, W, 3] uint8, RGB, of any size; it is scaled to STYLE_SIZE.
+
+        Raises:
+            ValueError: It is too narrow; a clause without the picture's name.
+        """
+        height, width = pixels.shape[:2]
+        scale = STYLE_SIZE / max(height, width)
+        size = max(1, round(width * scale)), max(1, round(height * scale))
+        if min(size) < MIN_SIDE:
+            raise ValueError(
+                f"it is too narrow for a style picture: of {width}x{height} pixels, the long side "
+                f"is more than {STYLE_SIZE // MIN_SIDE} times the short one"
+            )
+        scaled = Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS)
+        picture = torch.tensor(np.asarray(scaled)).permute(2, 0, 1)[None].float()
+        with torch.inference_mode():
+            values = self.module().encode_style(picture)
+        return StyleCode(values.clone(), self.digest)
+
+
+class StylePainter(nn.Module):
+    """The network with the code of one style at a time.
+
+    Args:
+        network: The network.
+
+    Attributes:
+        by_layer: Has no effect: its times are those of the whole network.
+    """
+
+    code: Tensor
+
+    def __init__(self, network: StyleForgeTransformer) -> None:
+        super().__init__()
+        self.network = network
+        self.register_buffer("code", torch.zeros(1, network.config.code_dim))
+        self.by_layer = False
+
+    def forward(self, x: Tensor, mark: object = None) -> Tensor:  # noqa: ARG002
+        """Paint [N, 3, H, W], 0-255, in the style of the code."""
+        return self.network.stylize(x, self.code)
+
+
+class AnyStyleFamily(NetworkFamily[StyleCode]):
+    """The networks of models.vit_style_transfer, and the codes of their styles."""
+
+    key = ANY_STYLE
+    title = "Any style"
+    one_of = "a code of an any-style network"
+    mixes = "codes"
+    formats = (CODE_FORMAT, NETWORK_FORMAT)
+    variants = {  # noqa: RUF012  (declared as ClassVar by the base class)
+        "baseline": FamilyVariant("Baseline"),
+        "fused": FamilyVariant("PyTorch"),
+    }
+    # Measured in FP32 on a CPU: the small variant 1,280 at 1280x720 and 1,240 at 1920x1080.
+    bytes_per_pixel = 1700
+    unavailable = {  # noqa: RUF012
+        "network": "one network paints every style picture, and there is no lite one"
+    }
+
+    def read(self, path: Path) -> StyleCode:
+        """Read the file of a code."""
+        if header_texts(path).get("format") == NETWORK_FORMAT:
+            raise CheckpointError(
+                f"'{printable(path.name)}' is an any-style network and not a style: `styleforge "
+                "styles add-picture PICTURE --network FILE` makes a style of a picture with it"
+            )
+        return load_code(path)
+
+    def write(self, path: Path, contents: StyleCode, metadata: Mapping[str, str]) -> None:
+        """Write the file of a code."""
+        save_code(path, contents, metadata)
+
+    def load(self, files: StyleFiles, networks: SharedNetworks) -> LoadedStyle:
+        """Read a code; where its network is not there, make it again from the style picture."""
+        code = load_code(files.weights)
+        network = networks.find(code.network)
+        if network is not None:
+            if code.values.shape[1] != network.config.code_dim:
+                raise CheckpointError(
+                    f"'{printable(files.weights.name)}' has {code.values.shape[1]} numbers, and "
+                    f"its network takes {network.config.code_dim}"
+                )
+            return LoadedStyle(network, {CODE: code.values})
+        belongs = f"its code belongs to the any-style network {code.network[:DIGITS]}"
+        network = networks.default()
+        if network is None:
+            raise CheckpointError(f"{belongs}, which is not there, and no other one is")
+        if files.picture is None:
+            raise CheckpointError(
+                f"{belongs}, which is not there; for the network {network.digest[:DIGITS]} it "
+                "would have to be made again from its picture, which was not kept"
+            )
+        try:
+            again = network.encode(read_pixels(files.picture))
+        except ImageError as error:
+            raise CheckpointError(str(error)) from error
+        except ValueError as error:
+            raise CheckpointError(f"'{printable(files.picture.name)}': {error}") from error
+        remark = f"its code was made again from its picture for the network {network.digest[:12]}"
+        return LoadedStyle(network, {CODE: again.values}, remark)
+
+    def build(self, network: AnyStyleNetwork, kernels: str) -> nn.Module:
+        """Make the network; the baseline has plain layers, everything else the wrappers."""
+        module = StylePainter(network.module(fused=kernels != "baseline"))
+        return module.requires_grad_(False).eval()
+
+    def load_into(self, module: nn.Module, state: State) -> None:
+        """Load a code."""
+        assert isinstance(module, StylePainter)
+        module.code.copy_(state[CODE])
+
+    def difference(self, first: AnyStyleNetwork, second: AnyStyleNetwork) -> str:
+        """Codes of two networks have nothing in between."""
+        if first == second:
+            return ""
+        return (
+            "their codes belong to two any-style networks "
+            f"({first.digest[:DIGITS]}; {second.digest[:DIGITS]})"
+        )
+
+    def limitations(
+        self,
+        kernels: str,
+        device: torch.device,  # noqa: ARG002
+        precision: Precision,  # noqa: ARG002
+        network: AnyStyleNetwork,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """That there are no kernels of ours for it."""
+        if kernels == "baseline":
+            return ()
+        said = "the any-style network runs on PyTorch's kernels"
+        if kernels not in self.variants:
+            return (f"there is no {VARIANTS[kernels].title} for it", said)
+        return (said,)
+
+    def describe(self, network: AnyStyleNetwork) -> str:
+        """Name the network: "Any style (small, 1a2b3c4d5e6f)"."""
+        return f"{self.title} ({variant_name(network.config)}, {network.digest[:DIGITS]})"

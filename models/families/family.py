@@ -1,0 +1,209 @@
+"""What a family of networks has to say: how its styles are read, mixed, built and loaded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+import torch
+from torch import nn
+
+from models.checkpoints import State
+from models.precision import Precision
+
+if TYPE_CHECKING:
+    from models.families.any_style import AnyStyleNetwork
+
+# Measured memory per pixel of a network's input on a CPU in FP16, where PyTorch unfolds whole
+# layers: 5,500 bytes.
+BYTES_PER_PIXEL_CPU_FP16 = 6000
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyVariant:
+    """One way of running the networks of a family.
+
+    Attributes:
+        title: Its name on screen.
+        memory_format: Of the input that it is fastest with.
+        has_plans: Whether on a GPU it runs as a plan, which takes batches and uint8 pictures.
+    """
+
+    title: str
+    memory_format: torch.memory_format = torch.contiguous_format
+    has_plans: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StyleFiles:
+    """The files of one style.
+
+    Attributes:
+        weights: What the network loads for this style.
+        picture: The style picture; None where none was kept.
+    """
+
+    weights: Path
+    picture: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedStyle:
+    """A style that was read.
+
+    Attributes:
+        network: The network that paints it: equal values are one network, which can load every
+            style that has this value.
+        state: The tensors that differ between its styles, float32 on the CPU; mixing interpolates
+            them.
+        remark: What was done to read it, as a clause; "" where nothing was.
+    """
+
+    network: Hashable
+    state: State
+    remark: str = ""
+
+
+class SharedNetworks(Protocol):
+    """Where networks are found that many styles share."""
+
+    def find(self, digest: str) -> AnyStyleNetwork | None:
+        """The network whose weights have this digest; None where it is not there."""
+        ...
+
+    def default(self) -> AnyStyleNetwork | None:
+        """The network for new styles; None where there is none."""
+        ...
+
+
+Contents = TypeVar("Contents")
+
+
+class NetworkFamily(ABC, Generic[Contents]):
+    """One kind of networks; `Contents` is what a file of a style's weights holds.
+
+    Attributes:
+        key: As `style.toml` names it.
+        title: As users read it.
+        one_of: What a style of this family is, as in "Candy is a network of its own".
+        mixes: What mixing two styles interpolates.
+        formats: The texts "format" in the header of its safetensors files.
+        variants: The ways of running it, by a key of models.transformer_net.VARIANTS; "baseline"
+            and "fused" are always there.
+        precisions: What it can compute in.
+        bytes_per_pixel: Memory for each pixel of the input, rounded up from what was measured.
+        unavailable: For every control without a meaning for this family, by its name in the
+            config, the reason as a clause.
+    """
+
+    key: ClassVar[str]
+    title: ClassVar[str]
+    one_of: ClassVar[str]
+    mixes: ClassVar[str]
+    formats: ClassVar[tuple[str, ...]] = ()
+    variants: ClassVar[Mapping[str, FamilyVariant]]
+    precisions: ClassVar[tuple[Precision, ...]] = tuple(Precision)
+    bytes_per_pixel: ClassVar[int]
+    unavailable: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def no_lite_reason(self) -> str:
+        """Why no style of this family has a lite network; "" where some have one."""
+        return self.unavailable.get("network", "")
+
+    def variant(self, kernels: str) -> FamilyVariant:
+        """What runs where the config says `kernels`: the fused one where there is none of it."""
+        return self.variants.get(kernels, self.variants["fused"])
+
+    def memory_per_pixel(self, device: torch.device, precision: Precision) -> int:
+        """The bytes for each pixel of the input while it runs, with any kernels."""
+        unfolds = device.type == "cpu" and precision is Precision.fp16
+        return BYTES_PER_PIXEL_CPU_FP16 if unfolds else self.bytes_per_pixel
+
+    @abstractmethod
+    def read(self, path: Path) -> Contents:
+        """Read a file of a style's weights.
+
+        Raises:
+            CheckpointError: It is missing, damaged or another kind of file; one sentence.
+        """
+
+    @abstractmethod
+    def write(self, path: Path, contents: Contents, metadata: Mapping[str, str]) -> None:
+        """Write what `read` gave, atomically, with texts for the header.
+
+        Raises:
+            CheckpointError: It cannot be stored.
+            OSError: The file cannot be written.
+        """
+
+    @abstractmethod
+    def load(self, files: StyleFiles, networks: SharedNetworks) -> LoadedStyle:
+        """Read a style for its network.
+
+        Args:
+            files: Of the style.
+            networks: Where a network is found that the style shares with others.
+
+        Raises:
+            CheckpointError: A file is damaged, or the network is not there; one sentence.
+        """
+
+    @abstractmethod
+    def build(self, network: Any, kernels: str) -> nn.Module:
+        """Make a network, for inference, on the CPU in float32.
+
+        Args:
+            network: As in LoadedStyle.
+            kernels: A key of models.transformer_net.VARIANTS.
+
+        Returns:
+            A module that takes pictures [N, 3, H, W], 0-255, and a callback for its stages, and
+            gives pictures of the same shape; `by_layer` may be set on it.
+        """
+
+    @abstractmethod
+    def load_into(self, module: nn.Module, state: State) -> None:
+        """Load the state of a style into a module that `build` made."""
+
+    @abstractmethod
+    def difference(self, first: Any, second: Any) -> str:
+        """Why styles of these two networks cannot be mixed, as a clause; "" where they can.
+
+        Args:
+            first: As in LoadedStyle.
+            second: Likewise.
+        """
+
+    @abstractmethod
+    def limitations(
+        self, kernels: str, device: torch.device, precision: Precision, network: Any
+    ) -> tuple[str, ...]:
+        """What keeps it from full speed, one clause each.
+
+        Args:
+            kernels: A key of models.transformer_net.VARIANTS.
+            device: Where it runs.
+            precision: What it computes in.
+            network: As in LoadedStyle.
+        """
+
+    def describe(self, network: Any) -> str:  # noqa: ARG002  (families whose styles share one do)
+        """Name a network that many styles share; "" for a network of a single style."""
+        return ""
+
+
+def interpolate(first: State, second: State, amount: float, out: State) -> None:
+    """Mix the states of two styles.
+
+    Args:
+        first: The first state.
+        second: The second, of the same keys and shapes.
+        amount: The share of the second, 0 to 1.
+        out: Receives the result.
+    """
+    for key, value in out.items():
+        torch.lerp(first[key], second[key], amount, out=value)

@@ -1,0 +1,133 @@
+"""Writes and reads the file of a style code: the numbers, and the network that they belong to.
+
+Nothing in a file is executed. Its header says the digest of the network's weights.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from models.checkpoints import CheckpointError
+from models.safe_load import is_dict
+from models.vit_config import MAX_WIDTH
+from utils.files.atomic import atomic_write
+from utils.files.regular import open_regular, read_regular
+from utils.text import printable
+
+FORMAT = "styleforge-code-1"
+KEY = "code"
+MAX_BYTES = 1 << 20  # bytes of a file of a code
+MAX_HEADER = 4 << 20  # bytes of the header of any safetensors file
+NAME = 100  # characters of a file's name in a message
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class StyleCode(NamedTuple):
+    """What the any-style network makes of a style picture.
+
+    Attributes:
+        values: [1, code_dim] float32, on the CPU.
+        network: The digest of the weights of the network that made it, in hexadecimal.
+    """
+
+    values: Tensor
+    network: str
+
+
+def save_code(path: Path | str, code: StyleCode, metadata: Mapping[str, str] | None = None) -> None:
+    """Write a code in float32, atomically.
+
+    Args:
+        path: The file to write or replace.
+        code: The code.
+        metadata: Further texts for the header.
+
+    Raises:
+        CheckpointError: It is not finite.
+        OSError: The file cannot be written.
+    """
+    path = Path(path)
+    values = code.values.detach().to("cpu", torch.float32).contiguous()
+    if not bool(values.isfinite().all()):
+        raise CheckpointError(f"'{printable(path.name, NAME)}' was not written: not finite")
+    header = {**(metadata or {}), "format": FORMAT, "network": code.network}
+    atomic_write(path, safetensors.torch.save({KEY: values}, header))
+
+
+def load_code(path: Path | str) -> StyleCode:
+    """Read a file that `save_code` wrote.
+
+    Raises:
+        CheckpointError: It is missing, damaged, or no style code; one sentence.
+    """
+    path = Path(path)
+    name = printable(path.name, NAME)
+    texts = header_texts(path)
+    if texts.get("format") != FORMAT:
+        raise CheckpointError(f"'{name}' is not a style code")
+    network = texts.get("network", "")
+    try:
+        found = safetensors.torch.load(read_regular(path, MAX_BYTES))
+    except OSError as error:
+        raise _unreadable(name, error) from error
+    except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"'{name}' is a damaged style code") from error
+    values = found.get(KEY)
+    if (
+        len(found) != 1
+        or values is None
+        or values.dtype != torch.float32
+        or values.dim() != 2
+        or values.shape[0] != 1
+        or not 1 <= values.shape[1] <= MAX_WIDTH
+        or not bool(values.isfinite().all())
+        or not _DIGEST.fullmatch(network)
+    ):
+        raise CheckpointError(f"'{name}' is a damaged style code")
+    return StyleCode(values, network)
+
+
+def header_texts(path: Path) -> dict[str, str]:
+    """Read the texts in the header of a safetensors file, without its tensors.
+
+    Args:
+        path: Any regular file.
+
+    Returns:
+        The texts; none where the file is no safetensors file, or has none.
+
+    Raises:
+        CheckpointError: The file cannot be read.
+    """
+    name = printable(path.name, NAME)
+    try:
+        # The file itself may be of any size: only its head is read.
+        with open_regular(path, 1 << 62) as file:
+            start = file.read(9)
+            length = int.from_bytes(start[:8], "little")
+            if len(start) < 9 or start[8:] != b"{" or not 2 <= length <= MAX_HEADER:
+                return {}
+            data = start[8:] + file.read(length - 1)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"'{name}' does not exist") from error
+    except OSError as error:
+        raise _unreadable(name, error) from error
+    try:
+        header = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    texts = header.get("__metadata__") if is_dict(header) else None
+    return {str(key): str(text) for key, text in texts.items()} if is_dict(texts) else {}
+
+
+def _unreadable(name: str, error: OSError) -> CheckpointError:
+    return CheckpointError(f"'{name}' cannot be read: {error.strerror}")

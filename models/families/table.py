@@ -1,0 +1,30 @@
+"""The table of network families, and which one a file belongs to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from models.families.any_style import AnyStyleFamily
+from models.families.family import NetworkFamily
+from models.families.feed_forward import FeedForwardFamily
+from models.families.style_codes import header_texts
+
+FAMILIES: dict[str, NetworkFamily[Any]] = {
+    family.key: family for family in (FeedForwardFamily(), AnyStyleFamily())
+}
+
+
+def family_of(path: Path) -> NetworkFamily[Any]:
+    """The family that a file of weights belongs to, by the format in its header.
+
+    Returns:
+        The feed-forward family for a file that names no format: its checkpoints come from many
+        programs, and its `read` says what is wrong with a file of another kind.
+
+    Raises:
+        CheckpointError: The file cannot be read.
+    """
+    named = header_texts(path).get("format", "")
+    families = FAMILIES.values()
+    return next((f for f in families if named in f.formats), FAMILIES["feed-forward"])

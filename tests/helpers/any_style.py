@@ -1,0 +1,23 @@
+"""A tiny any-style network of random weights, as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from models.vit_checkpoints import save_vit
+from models.vit_config import VitConfig
+from models.vit_style_transfer import StyleForgeTransformer
+
+TINY = VitConfig(32, 2, 48, 3, 2, 16, (8, 12, 16))
+
+
+def save_tiny(path: Path, seed: int = 1) -> Path:
+    """Write a network of weights that `seed` determines; gives the path."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network = StyleForgeTransformer(TINY)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_vit(path, TINY, network.state_dict())
+    return path

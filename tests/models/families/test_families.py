@@ -1,0 +1,193 @@
+"""The table of families: what each says of its networks is so."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from app.parameters import PARAMETERS
+from models.checkpoints import CheckpointError, save_checkpoint
+from models.evaluation.image_metrics import to_tensor
+from models.families.any_style import AnyStyleNetwork
+from models.families.family import StyleFiles, interpolate
+from models.families.keys import ANY_STYLE, FAMILY_KEYS, FEED_FORWARD
+from models.families.style_codes import StyleCode, save_code
+from models.families.table import FAMILIES, family_of
+from models.network_config import NetworkConfig
+from models.precision import Precision
+from models.transformer_net import VARIANTS, TransformerNetBaseline
+from tests.conftest import picture
+from tests.helpers.any_style import save_tiny
+from utils.images.writing import write_pixels
+
+SMALL = NetworkConfig(1, (8, 8, 8), 5)
+CPU = torch.device("cpu")
+
+
+class Networks:
+    """Some networks, of which the first is the default."""
+
+    def __init__(self, *there: AnyStyleNetwork) -> None:
+        self._there = there
+
+    def find(self, digest: str) -> AnyStyleNetwork | None:
+        return next((one for one in self._there if one.digest == digest), None)
+
+    def default(self) -> AnyStyleNetwork | None:
+        return self._there[0] if self._there else None
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory) -> AnyStyleNetwork:
+    return AnyStyleNetwork.load(save_tiny(tmp_path_factory.mktemp("a") / "a.safetensors"))
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory) -> AnyStyleNetwork:
+    return AnyStyleNetwork.load(save_tiny(tmp_path_factory.mktemp("b") / "b.safetensors", 2))
+
+
+@pytest.fixture
+def weights(tmp_path):
+    """The files of a style of each family, by its key."""
+    checkpoint = tmp_path / "weights.safetensors"
+    save_checkpoint(checkpoint, TransformerNetBaseline(**asdict(SMALL)).state_dict())
+    return {FEED_FORWARD: StyleFiles(checkpoint), ANY_STYLE: StyleFiles(tmp_path / "code.st")}
+
+
+def test_the_table_has_every_key():
+    assert tuple(FAMILIES) == FAMILY_KEYS
+
+
+def test_every_family_has_a_baseline_and_controls_that_exist():
+    for family in FAMILIES.values():
+        assert {"baseline", "fused"} <= set(family.variants) <= set(VARIANTS)
+        assert set(family.unavailable) <= set(PARAMETERS)
+
+
+@pytest.mark.parametrize("kernels", VARIANTS)
+@pytest.mark.parametrize("key", FAMILY_KEYS)
+def test_a_style_is_read_built_and_painted_with_every_kernel(weights, network, key, kernels):
+    family, files = FAMILIES[key], weights[key]
+    if key == ANY_STYLE:
+        save_code(files.weights, network.encode(picture()))
+    found = family.load(files, Networks(network))
+    module = family.build(found.network, kernels)
+    family.load_into(module, found.state)
+    x = torch.rand(1, 3, 24, 33) * 255
+    with torch.inference_mode():
+        painted = module(x, lambda _: None)
+    assert painted.shape == x.shape
+    assert bool(painted.isfinite().all())
+    assert float(painted.std()) > 0
+    assert family.variant(kernels).title
+
+
+def test_a_file_is_recognized_by_its_format(weights, network, tmp_path):
+    code = tmp_path / "code.safetensors"
+    save_code(code, StyleCode(torch.zeros(1, 16), network.digest))
+    assert family_of(code).key == ANY_STYLE
+    assert family_of(save_tiny(tmp_path / "net.safetensors")).key == ANY_STYLE
+    assert family_of(weights[FEED_FORWARD].weights).key == FEED_FORWARD
+    (tmp_path / "page.html").write_text("<html>")
+    assert family_of(tmp_path / "page.html").key == FEED_FORWARD
+
+
+def test_a_network_is_no_style(tmp_path):
+    path = save_tiny(tmp_path / "net.safetensors")
+    with pytest.raises(CheckpointError, match=r"'net\.safetensors' is an any-style network and no"):
+        family_of(path).read(path)
+
+
+def test_mixing_interpolates_every_tensor():
+    first, second = {"code": torch.zeros(1, 4)}, {"code": torch.ones(1, 4)}
+    out = {"code": torch.empty(1, 4)}
+    interpolate(first, second, 0.25, out)
+    assert torch.equal(out["code"], torch.full((1, 4), 0.25))
+
+
+def test_networks_that_differ_have_nothing_in_between(network, other):
+    said = FAMILIES[ANY_STYLE].difference(network, other)
+    assert network.digest[:12] in said
+    assert other.digest[:12] in said
+    assert FAMILIES[ANY_STYLE].difference(network, network) == ""
+    johnson = FAMILIES[FEED_FORWARD]
+    assert "8-8-8 channels" in johnson.difference(SMALL, NetworkConfig())
+    assert johnson.difference(SMALL, SMALL) == ""
+
+
+def test_a_code_is_the_encoders_of_the_picture_at_its_size(network):
+    pixels = picture(320, 240)
+    code = network.encode(pixels)
+    assert code.network == network.digest
+    with torch.inference_mode():
+        expected = network.module().encode_style(to_tensor(pixels, CPU))
+    assert torch.equal(code.values, expected)
+    larger = np.asarray(Image.fromarray(pixels).resize((960, 720), Image.Resampling.LANCZOS))
+    torch.testing.assert_close(network.encode(larger).values, expected, atol=0.05, rtol=0)
+    assert network.encode(picture(8, 8)).values.isfinite().all()
+
+
+def test_a_picture_that_is_too_narrow_is_refused(network):
+    assert network.encode(picture(320, 16)).values.isfinite().all()
+    with pytest.raises(ValueError, match="too narrow for a style picture: of 350x16 pixels"):
+        network.encode(picture(350, 16))
+
+
+def test_a_code_of_another_network_is_made_again_from_the_kept_picture(network, other, tmp_path):
+    pixels = picture(90, 70)
+    kept = tmp_path / "picture.png"
+    write_pixels(kept, pixels)
+    files = StyleFiles(tmp_path / "code.safetensors", kept)
+    save_code(files.weights, other.encode(pixels))
+    family = FAMILIES[ANY_STYLE]
+    assert family.load(files, Networks(network, other)).network == other
+    assert family.load(files, Networks(network, other)).remark == ""
+    again = family.load(files, Networks(network))
+    assert again.network == network
+    assert torch.equal(again.state["code"], network.encode(pixels).values)
+    assert f"made again from its picture for the network {network.digest[:12]}" in again.remark
+
+
+def test_a_code_without_its_network_says_what_is_missing(network, other, tmp_path):
+    files = StyleFiles(tmp_path / "code.safetensors")
+    save_code(files.weights, StyleCode(torch.zeros(1, 16), other.digest))
+    family = FAMILIES[ANY_STYLE]
+    with pytest.raises(CheckpointError, match=rf"network {other.digest[:12]}, .*no other one is"):
+        family.load(files, Networks())
+    with pytest.raises(CheckpointError, match="its picture, which was not kept"):
+        family.load(files, Networks(network))
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    damaged = StyleFiles(files.weights, tmp_path / "picture.png")
+    with pytest.raises(CheckpointError, match=r"'picture\.png'"):
+        family.load(damaged, Networks(network))
+
+
+def test_a_code_of_another_length_is_refused(network, tmp_path):
+    files = StyleFiles(tmp_path / "code.safetensors")
+    save_code(files.weights, StyleCode(torch.zeros(1, 15), network.digest))
+    with pytest.raises(CheckpointError, match="15 numbers, and its network takes 16"):
+        FAMILIES[ANY_STYLE].load(files, Networks(network))
+
+
+def test_the_any_style_network_says_what_it_lacks(network):
+    family = FAMILIES[ANY_STYLE]
+    assert "no lite" in family.no_lite_reason
+    assert FAMILIES[FEED_FORWARD].no_lite_reason == ""
+    assert family.limitations("baseline", CPU, Precision.fp32, network) == ()
+    assert family.limitations("fused", CPU, Precision.fp32, network) == (
+        "the any-style network runs on PyTorch's kernels",
+    )
+    assert "Fused norm" in family.limitations("norm", CPU, Precision.fp32, network)[0]
+    assert family.describe(network) == f"Any style (custom, {network.digest[:12]})"
+
+
+def test_half_precision_on_a_cpu_takes_more_memory():
+    for family in FAMILIES.values():
+        usual = family.memory_per_pixel(CPU, Precision.fp32)
+        assert family.memory_per_pixel(CPU, Precision.fp16) > usual
+        assert family.memory_per_pixel(torch.device("cuda"), Precision.fp16) == usual
