@@ -14,6 +14,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.resolution import AdaptiveResolution, Sizes, long_side, requested_sizes
 from app.frame import Frame
 from app.options import STROKE_SIZE, STROKES
+from models.families.keys import FEED_FORWARD
 from models.precision import Precision
 
 
@@ -23,6 +24,7 @@ class Variant(NamedTuple):
     kernels: str  # a key of VARIANTS
     precision: Precision
     device: torch.device
+    family: str = FEED_FORWARD  # a key of FAMILIES
 
 
 class Adaptation:

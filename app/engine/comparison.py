@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from typing import Any
 
 from app.engine.network_pool import Network, Rendering
 from app.engine.post.blending import Pixels, peak_difference
 from app.engine.result import Comparison
 from app.engine.stage_timer import latency_stats
 from app.frame import Frame
+from models.families.family import NetworkFamily
 from models.precision import Precision
-from models.transformer_net import VARIANTS
 
 BASELINE = "baseline"
 TIMED_FRAMES = 60  # the medians cover this many frames
@@ -46,6 +47,7 @@ class Comparer:
         displayed: Mapping[str, Frame],
         precision: Precision,
         conditions: object,
+        family: NetworkFamily[Any],
     ) -> Comparison:
         """Add a frame's times and compare the networks.
 
@@ -58,6 +60,7 @@ class Comparer:
             displayed: The displayed picture of each.
             precision: What both computed in.
             conditions: Whatever else has to stay equal for times to be comparable.
+            family: The family of both networks.
         """
         other = next(kernels for kernels in renderings if kernels != BASELINE)
         times = renderings[BASELINE].network_ms, renderings[other].network_ms
@@ -79,7 +82,7 @@ class Comparer:
         return Comparison(
             displayed[BASELINE],
             displayed[other],
-            VARIANTS[other].title,
+            family.variant(other).title,
             latency_stats(self._times[0] or times[:1]),
             latency_stats(self._times[1] or times[1:]),
             difference,

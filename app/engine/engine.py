@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -29,6 +29,7 @@ from app.parameters import CHOICES
 from app.styles.library import Library
 from app.styles.pack import StyleError
 from models.checkpoints import CheckpointError
+from models.families.family import NetworkFamily
 from models.transformer_net import VARIANTS
 from utils.devices import resolve, title
 from utils.opencv import cv2
@@ -77,6 +78,11 @@ class Engine:
     def config(self) -> EngineConfig | None:
         """The config in force; None before the first `configure`."""
         return self._config
+
+    @property
+    def family(self) -> NetworkFamily[Any]:
+        """The family of the styles in force, after `configure`."""
+        return self._style_weights.family
 
     def configure(self, config: EngineConfig) -> None:
         """Use `config` from the next frame on.
@@ -276,7 +282,8 @@ class Engine:
     def _chosen(self, frame: Frame, config: EngineConfig, mode: ProcessMode) -> Inferred:
         """What a frame is computed with, without the output."""
         precision = self._fallback.current(config, self._device)
-        variant = Variant(config.kernels, precision, self._device)
+        family = self._style_weights.family
+        variant = Variant(config.kernels, precision, self._device, family.key)
         unavailable = self._style_weights.lite_unavailable_reason
         lite = self._adaptation.use_lite(variant, config, frame, mode, unavailable)
         active = self._style_weights.active(lite=lite)
@@ -406,7 +413,8 @@ class Engine:
         )
 
     def _variant(self, inferred: Inferred) -> Variant:
-        return Variant(inferred.config.kernels, inferred.precision, self._device)
+        family = inferred.active.family
+        return Variant(inferred.config.kernels, inferred.precision, self._device, family.key)
 
     def _post_process(self, inferred: Inferred, kernels: str) -> Pixels:
         """The picture to display of one network's output."""
@@ -437,7 +445,8 @@ class Engine:
             inferred.inputs,
             displayed,
             precision,
-            (self._device, active.shape),
+            (self._device, active.network),
+            active.family,
         )
 
     def _run_info(self, inferred: Inferred) -> RunInfo:

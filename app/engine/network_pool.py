@@ -1,4 +1,4 @@
-"""The networks in memory: one for each variant, precision, device and shape."""
+"""The networks in memory: one for each variant, precision, device and kind of network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 import time
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,13 +18,13 @@ from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
 from kernels.network.graph_plan import GraphPlan
+from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
-from models.network_config import NetworkConfig
-from models.precision import Precision, int8_allowed, tf32_allowed
-from models.transformer_net import VARIANTS, TransformerNetFused
+from models.precision import Precision, tf32_allowed
+from models.transformer_net import TransformerNetFused
 
 NETWORKS_KEPT = 4  # bounds the memory of their buffers
 Size = tuple[int, int]  # width, height
@@ -64,7 +65,7 @@ class NetworkPool:
     """A least-recently-used cache of NETWORKS_KEPT networks. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._networks: dict[tuple[str, Precision, torch.device, NetworkConfig], Network] = {}
+        self._networks: dict[tuple[str, Precision, torch.device, Hashable], Network] = {}
 
     def get(
         self,
@@ -84,8 +85,8 @@ class NetworkPool:
             active: The weights.
             by_layer: Whether its timings are to have every layer, which takes longer on a GPU.
         """
-        key = (kernels, precision, device, active.shape)
-        network = self._networks.pop(key, None) or Network(*key)
+        key = (kernels, precision, device, active.network)
+        network = self._networks.pop(key, None) or Network(*key, active.family)
         self._networks[key] = network  # last in the dict: the first is the least recently used
         if len(self._networks) > NETWORKS_KEPT:
             self._networks.pop(next(iter(self._networks)))
@@ -99,38 +100,43 @@ class NetworkPool:
 
 
 class Network:
-    """A network of one variant, precision, device and shape. Not thread-safe.
+    """A network of one variant, precision and device. Not thread-safe.
 
     Args:
         kernels: A key of VARIANTS.
         precision: What it computes in.
         device: Where it runs.
-        shape: Its dimensions.
+        network: Which one, as in ActiveWeights.
+        family: Its family.
 
     Attributes:
         device: Where it runs.
     """
 
     def __init__(
-        self, kernels: str, precision: Precision, device: torch.device, shape: NetworkConfig
+        self,
+        kernels: str,
+        precision: Precision,
+        device: torch.device,
+        network: Hashable,
+        family: NetworkFamily[Any],
     ) -> None:
         self.device, self._precision = device, precision
-        self._memory_format = VARIANTS[kernels].memory_format
-        module = VARIANTS[kernels](**asdict(shape))
-        module.requires_grad_(False).eval()
-        self._module = module.to(device, precision.value.dtype)
+        self._family = family
+        self._memory_format = family.variant(kernels).memory_format
+        self._module = family.build(network, kernels).to(device, precision.value.dtype)
         self._loaded: Hashable = None
         self._runners: dict[Size, SingleFrameRunner] = {}  # by the size of their pictures
 
     def load_weights(self, active: ActiveWeights) -> None:
         """Load `active`, unless these weights are loaded already."""
         if active.key != self._loaded:
-            self._module.load_state_dict(active.state)
+            self._family.load_into(self._module, active.state)
             self._loaded = active.key
 
     def time_layers(self, on: bool) -> None:
         """Have its timings tell every layer, or groups of layers only, as at first."""
-        self._module.by_layer = on
+        self._module.by_layer = on  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
     def render_all(self, inputs: tuple[Pixels, ...]) -> Rendering:
         """Render a frame that was scaled to one or two sizes.

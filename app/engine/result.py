@@ -106,6 +106,7 @@ class RunInfo:
         style: The title of the style, or those of a mix with their shares.
         mixed: Whether two styles are mixed.
         lite: Whether the lite network ran.
+        network: The name of a network that paints many styles; "" for that of a single style.
     """
 
     kernels: str
@@ -115,10 +116,12 @@ class RunInfo:
     style: str = ""
     mixed: bool = False
     lite: bool = False
+    network: str = ""
 
     def __str__(self) -> str:
         lite = f"{NETWORKS['lite'].title}, " if self.lite else ""
-        what = f"{self.kernels}, {lite}{self.precision.title}, {self.device}"
+        network = f"{self.network}, " if self.network else ""
+        what = f"{network}{self.kernels}, {lite}{self.precision.title}, {self.device}"
         if self.mixed:
             what = f"{self.style}; {what}"
         return f"{what}: {'; '.join(self.limitations)}" if self.limitations else what

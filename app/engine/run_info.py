@@ -7,9 +7,7 @@ import torch
 from app.engine.config import EngineConfig
 from app.engine.result import RunInfo
 from app.engine.style_weights import ActiveWeights
-from kernels.frames.launchers import unavailable_reason
 from models.precision import Precision
-from models.transformer_net import VARIANTS, TransformerNetFused
 from utils.devices import cuda_unavailable_reason, title
 
 
@@ -32,23 +30,22 @@ def run_info(
     limitations = [network_reason]
     if device.type == "cpu" and config.device == "auto":
         limitations.append(cuda_unavailable_reason())
-    variant = VARIANTS[config.kernels]
-    mode = precision.value
-    limitations += variant.limitations(device, mode.dtype, active.shape, int8=mode.int8)
-    if variant is TransformerNetFused:
-        limitations.append(unavailable_reason(device))
+    family = active.family
+    limitations += family.limitations(config.kernels, device, precision, active.network)
     if precision is not config.precision:
         limitations.append(f"{config.precision.title} gave a broken picture")
     else:
         limitations.append(precision.remark(device))
+    limitations += active.remarks
     return RunInfo(
-        variant.title,
+        family.variant(config.kernels).title,
         precision,
         title(device),
         tuple(filter(None, limitations)),
         active.label,
         config.mix not in (None, config.style),
         active.lite,
+        family.describe(active.network),
     )
 
 

@@ -1,7 +1,9 @@
 """Loads and caches the weights of the chosen styles, and interpolates them if there are two.
 
-Interpolating the weights of networks that were trained from a common base gives pictures in between
-(deep network interpolation, Wang et al. 2019, arXiv:1811.10515) at the cost of one network.
+What the weights of a style are, its family of networks says (models.families): all weights of a
+network, or a code. Interpolating the weights of networks that were trained from a common base
+gives pictures in between (deep network interpolation, Wang et al. 2019, arXiv:1811.10515) at the
+cost of one network.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -16,8 +19,9 @@ from app.engine.config import EngineConfig
 from app.options import blend_label
 from app.styles.library import Library
 from app.styles.pack import Style, StyleError, check_weights
-from models.checkpoints import State, load_checkpoint
-from models.network_config import NetworkConfig, network_config
+from models.checkpoints import State
+from models.families.family import NetworkFamily, StyleFiles, interpolate
+from models.families.table import FAMILIES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,17 +31,22 @@ class ActiveWeights:
     Attributes:
         key: Equal keys mean equal weights.
         label: The title of the style, or those of a mix with their shares.
-        state: The state dict, float32, not to be modified; that of a mix is valid until the next
-            call of `StyleWeights.active`.
-        shape: The dimensions of the network.
+        state: What a network loads for the style, float32, not to be modified; that of a mix is
+            valid until the next call of `StyleWeights.active`.
+        network: Which network loads it, as in models.families.family.LoadedStyle: the dimensions
+            of a feed-forward network, or an any-style network.
         lite: Whether it is the lite network.
+        family: The family of the network.
+        remarks: What was done to read the styles, one clause each.
     """
 
     key: Hashable
     label: str
     state: State
-    shape: NetworkConfig
+    network: Hashable
     lite: bool
+    family: NetworkFamily[Any]
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +55,8 @@ class _Weights:
 
     number: int
     state: State
-    shape: NetworkConfig
+    network: Hashable
+    remark: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +105,7 @@ class StyleWeights:
         if lite:
             loaded[True] = tuple(self._get(style, lite=True) for style in chosen)
         for weights in loaded.values():
-            _check_mixable([style.title for style in chosen], [w.shape for w in weights])
+            _check_mixable(chosen, [w.network for w in weights])
         self._chosen, self._loaded, self._amount = chosen, loaded, config.mix_amount
 
     @property
@@ -105,8 +115,15 @@ class StyleWeights:
         return blend_label(titles[0], titles[1], self._amount) if len(titles) == 2 else titles[0]
 
     @property
+    def family(self) -> NetworkFamily[Any]:
+        """The family of the chosen styles."""
+        return FAMILIES[self._chosen[0].family]
+
+    @property
     def lite_unavailable_reason(self) -> str:
         """Which of the styles has no lite network, as a clause; "" if all have one."""
+        if reason := self.family.no_lite_reason:
+            return reason
         without = [style.title for style in self._chosen if style.lite is None]
         if not without:
             return ""
@@ -121,12 +138,16 @@ class StyleWeights:
         """
         loaded = self._loaded[lite]
         numbers = tuple(weights.number for weights in loaded)
+        network, family = loaded[0].network, self.family
+        remarks = tuple(filter(None, (weights.remark for weights in loaded)))
         if len(loaded) == 1:
-            return ActiveWeights(numbers, self.label, loaded[0].state, loaded[0].shape, lite)
+            state = loaded[0].state
+            return ActiveWeights(numbers, self.label, state, network, lite, family, remarks)
         mix = self._mixes.get(lite)
         if mix is None or (mix.numbers, mix.amount) != (numbers, self._amount):
             mix = self._mixes[lite] = self._mix(loaded[0], loaded[1], mix)
-        return ActiveWeights((*numbers, self._amount), self.label, mix.state, loaded[0].shape, lite)
+        key = (*numbers, self._amount)
+        return ActiveWeights(key, self.label, mix.state, network, lite, family, remarks)
 
     def _mix(self, first: _Weights, second: _Weights, old: _Mix | None) -> _Mix:
         numbers = (first.number, second.number)
@@ -134,8 +155,7 @@ class StyleWeights:
             state = old.state  # reused: dragging the slider allocates nothing
         else:
             state = {key: torch.empty_like(value) for key, value in first.state.items()}
-        for key, out in state.items():
-            torch.lerp(first.state[key], second.state[key], self._amount, out=out)
+        interpolate(first.state, second.state, self._amount, state)
         return _Mix(numbers, self._amount, state)
 
     def evict(self, key: str) -> None:
@@ -151,22 +171,23 @@ class StyleWeights:
             path = style.lite if lite else style.weights
             assert path is not None
             check_weights(style, lite=lite)
-            state = load_checkpoint(path)
-            weights = _Weights(next(self._numbers), state, network_config(state))
+            files = StyleFiles(path, style.picture)
+            found = FAMILIES[style.family].load(files, self._library.networks)
+            weights = _Weights(next(self._numbers), found.state, found.network, found.remark)
             self._read[style.key, lite] = weights
         return weights
 
 
-def _check_mixable(titles: list[str], shapes: list[NetworkConfig]) -> None:
-    if len(set(shapes)) > 1:
-        raise StyleError(
-            f"{titles[0]} and {titles[1]} cannot be mixed: their networks differ "
-            f"({_description(shapes[0])}; {_description(shapes[1])})"
+def _check_mixable(styles: tuple[Style, ...], networks: list[Hashable]) -> None:
+    if len(styles) == 1:
+        return
+    first, second = styles
+    families = FAMILIES[first.family], FAMILIES[second.family]
+    if first.family != second.family:
+        reason = (
+            f"{first.title} is {families[0].one_of}, and {second.title} is {families[1].one_of}"
         )
-
-
-def _description(shape: NetworkConfig) -> str:
-    channels, side = "-".join(map(str, shape.widths)), shape.end_kernel
-    count = shape.num_residual_blocks
-    blocks = f"{count} residual block{'' if count == 1 else 's'}"
-    return f"{blocks}, {channels} channels, {side}x{side} ends"
+    else:
+        reason = families[0].difference(*networks)
+    if reason:
+        raise StyleError(f"{first.title} and {second.title} cannot be mixed: {reason}")

@@ -16,7 +16,7 @@ def image_metadata(styled: StyledFrame) -> dict[str, str]:
     return {
         "Software": f"StyleForge {styleforge_version()}",
         "Style": running.style,
-        "Network": NETWORKS["lite" if running.lite else "full"].title,
+        "Network": running.network or NETWORKS["lite" if running.lite else "full"].title,
         "Kernels": running.kernels,
         "Precision": running.precision.title,
         "Device": running.device,

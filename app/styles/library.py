@@ -5,23 +5,21 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
-import hashlib
+import logging
 import re
 import shutil
-import stat
 import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import platformdirs
 
 from app.settings import APP_NAME
+from app.styles.any_style_networks import AnyStyleNetworks
+from app.styles.installable import Installable, installable_of_picture, read_installable
 from app.styles.pack import (
-    MAX_NAME_LENGTH,
     MAX_TEXT_LENGTH,
     Style,
     StyleError,
@@ -29,15 +27,11 @@ from app.styles.pack import (
     load_pack,
     one_line,
 )
+from models.families.keys import ANY_STYLE
 from utils.files import toml
 from utils.files.atomic import atomic_write, sync
-from utils.text import printable
 
-if TYPE_CHECKING:  # PyTorch and Pillow are imported only when a style is installed
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from models.checkpoints import State
+log = logging.getLogger(__name__)
 
 BUILTIN = Path(__file__).resolve().parents[2] / "assets" / "styles"
 
@@ -46,6 +40,7 @@ ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wav
 MAX_KEY_LENGTH = 64  # of a new pack's folder; file systems allow 255, and snapshots add the time
 ABANDONED_AFTER_S = 3600.0  # seconds after which an incomplete pack counts as abandoned
 _STAGING_PREFIX = ".installing-"
+NETWORKS_FOLDER = "any_style"
 
 
 def user_folder() -> Path:
@@ -53,53 +48,19 @@ def user_folder() -> Path:
     return platformdirs.user_data_path(APP_NAME, appauthor=False) / "styles"
 
 
-@dataclass(frozen=True, slots=True)
-class _Installable:
-    """A checkpoint or a pack that was read and validated; `spec` is None for a checkpoint."""
-
-    title: str
-    state: State
-    spec: Style | None = None
-    lite: State | None = None
-    picture: NDArray[np.uint8] | None = None
-
-
-def _read_installable(path: Path) -> _Installable:
-    """Read a checkpoint or a pack; StyleError if `path` is neither."""
-    from models.checkpoints import CheckpointError, load_checkpoint
-    from utils.images.opening import ImageError
-    from utils.images.reading import read_pixels
-
-    name = printable(path.name, MAX_NAME_LENGTH)
-    try:
-        is_pack = stat.S_ISDIR(path.stat().st_mode)
-        if not is_pack:
-            title = one_line(path.stem.replace("_", " ").title()) or "Style"
-            return _Installable(title, load_checkpoint(path))
-        spec = load_pack(path)
-        check_all_weights(spec)
-        return _Installable(
-            spec.title,
-            load_checkpoint(spec.weights),
-            spec,
-            load_checkpoint(spec.lite) if spec.lite else None,
-            read_pixels(spec.thumbnail) if spec.thumbnail else None,
-        )
-    except FileNotFoundError:
-        raise StyleError(f"'{name}' does not exist") from None
-    except (CheckpointError, ImageError) as exc:
-        raise StyleError(str(exc)) from exc
-    except OSError as exc:
-        raise StyleError(f"'{name}' cannot be read: {exc.strerror or exc}") from exc
-    except ValueError:  # no file can have this name
-        raise StyleError(f"'{name}' does not exist") from None
-
-
 class Library:
-    """The built-in packs and the user's; a user's pack never hides a built-in one."""
+    """The built-in packs and the user's; a user's pack never hides a built-in one.
+
+    Attributes:
+        networks: The any-style networks, beside the folders of the packs.
+    """
 
     def __init__(self, builtin: Path, user: Path) -> None:
         self._builtin, self._user = builtin, user
+        self.networks = AnyStyleNetworks(
+            builtin.parent / NETWORKS_FOLDER, user.parent / NETWORKS_FOLDER
+        )
+        self._included: list[Path] = []  # the folders of packs of this process
         self._styles: dict[str, Style] = {}
         self._broken: tuple[str, ...] = ()
         self._lock = threading.Lock()  # or two jobs could choose the same name
@@ -129,8 +90,11 @@ class Library:
         """Read both folders again."""
         found: list[Style] = []
         broken: list[str] = []
-        for root, builtin in ((self._builtin, True), (self._user, False)):
-            folders = sorted(root.iterdir()) if root.is_dir() else []
+        for root, builtin in ((self._builtin, True), (self._user, False), (None, False)):
+            if root is None:
+                folders = self._included
+            else:
+                folders = sorted(root.iterdir()) if root.is_dir() else []
             for folder in folders:
                 if not folder.is_dir() or folder.name.startswith((".", "_")):
                     continue
@@ -164,7 +128,7 @@ class Library:
         Raises:
             StyleError: it cannot be installed.
         """
-        return self._free_title(_read_installable(path).title)
+        return self._free_title(read_installable(path).title)
 
     def install(self, path: Path, title: str = "") -> Style:
         """Copy a checkpoint or a pack into the user's folder.
@@ -183,47 +147,72 @@ class Library:
         Raises:
             StyleError: it cannot be read or written.
         """
-        found = _read_installable(path)
+        found = read_installable(path)
         with self._lock:
             return self._write_pack(found, self._free_title(one_line(title) or found.title))
 
-    def _write_pack(self, found: _Installable, title: str) -> Style:
-        from models.checkpoints import save_checkpoint
-        from utils.images.opening import ImageError
-        from utils.images.writing import write_pixels
+    def install_picture(self, path: Path, network: Path | None = None, title: str = "") -> Style:
+        """Make a pack of a style picture, painted by an any-style network, in the user's folder.
 
-        spec = found.spec
+        Args:
+            path: The picture.
+            network: A file of `styleforge train-vit`, of which a copy is kept; None for the one
+                that ships.
+            title: As of `install`.
+
+        Returns:
+            The installed style.
+
+        Raises:
+            StyleError: The picture or the network cannot be used, or the pack not be written.
+        """
+        with self._lock:
+            shared = self.networks.give(network)
+            found = installable_of_picture(path, shared)
+            self.networks.keep(shared)
+            return self._write_pack(found, self._free_title(one_line(title) or found.title))
+
+    def include_picture(self, path: Path, folder: Path, network: Path | None = None) -> Style:
+        """Make a pack of a style picture that belongs to this library only, not to the user's.
+
+        Args:
+            path: The picture.
+            folder: Where the pack is written; it must not exist, and has to stay until the style is
+                chosen.
+            network: As of `install_picture`, but not copied.
+
+        Returns:
+            The style, whose key is the folder's name.
+
+        Raises:
+            StyleError: The picture or the network cannot be used, or the pack not be written.
+        """
+        from utils.images.opening import ImageError
+
+        with self._lock:
+            found = installable_of_picture(path, self.networks.give(network))
+            try:
+                folder.mkdir()
+                found.write(folder, found.title)
+            except (OSError, ImageError) as exc:
+                raise _not_written(found.title, exc) from exc
+            self._included.append(folder)
+            self.reload()
+            return self.get(folder.name)
+
+    def _write_pack(self, found: Installable, title: str) -> Style:
+        from utils.images.opening import ImageError
+
         staging: Path | None = None
         try:
             self._user.mkdir(parents=True, exist_ok=True)
             staging = _make_staging(self._user)
-            weights = staging / "weights.safetensors"
-            save_checkpoint(weights, found.state, {"title": title})
-            thumbnail = ""
-            if found.picture is not None:
-                thumbnail = "thumbnail.png"
-                write_pixels(staging / thumbnail, found.picture)
-            lines = {
-                "title": title,
-                "credit": spec.credit if spec else "",
-                "licence": spec.licence if spec else "",
-                "weights": weights.name,
-                "thumbnail": thumbnail,
-                "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
-            }
-            if found.lite is not None:
-                weights = staging / "lite.safetensors"
-                save_checkpoint(weights, found.lite, {"title": f"{title}, lite"})
-                lines["lite_weights"] = weights.name
-                lines["lite_sha256"] = hashlib.sha256(weights.read_bytes()).hexdigest()
-            (staging / "style.toml").write_text(toml.dumps(lines), "utf-8", newline="\n")
+            found.write(staging, title)
             key = self._free_key(title)
             staging.chmod(0o755)
             staging.rename(self._user / key)
         except (OSError, ImageError) as exc:
-            raise StyleError(
-                f"the style '{title}' could not be written: {getattr(exc, 'strerror', None) or exc}"
-            ) from exc
+            raise _not_written(title, exc) from exc
         finally:
             if staging is not None:
                 shutil.rmtree(staging, ignore_errors=True)
@@ -275,6 +264,19 @@ class Library:
             except OSError as exc:
                 raise StyleError(f"the style '{style.title}' could not be removed: {exc}") from exc
             self.reload()
+            if style.family == ANY_STYLE:
+                self._drop_unused_networks()
+
+    def _drop_unused_networks(self) -> None:
+        """Delete the networks that were kept for styles, if no style is left that needs them."""
+        from models.checkpoints import CheckpointError
+        from models.families.style_codes import header_texts
+
+        try:
+            headers = [header_texts(s.weights) for s in self.styles if s.family == ANY_STYLE]
+            self.networks.drop_unused({header.get("network", "") for header in headers})
+        except (OSError, CheckpointError) as exc:
+            log.warning("an any-style network that is not needed any more stays: %s", exc)
 
     def _free_title(self, title: str) -> str:
         taken = {style.title.casefold() for style in self._styles.values()}
@@ -287,6 +289,11 @@ class Library:
         taken = {*self._styles, *(p.name for p in self._user.iterdir())}
         candidates = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
         return next(key for key in candidates if key not in taken)
+
+
+def _not_written(title: str, exc: Exception) -> StyleError:
+    reason = getattr(exc, "strerror", None) or exc
+    return StyleError(f"the style '{title}' could not be written: {reason}")
 
 
 def _set_title(spec: Path, title: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import StyleForgeError
+from models.families.keys import FAMILY_KEYS, FEED_FORWARD
 from utils.files import toml
 from utils.files.byte_planes import unpack
 from utils.files.regular import check_regular, read_regular
@@ -25,7 +26,8 @@ class Style:
     """One validated pack. `key` is the folder's name; `builtin` packs cannot be removed.
 
     `sha256` and `lite_sha256` are the hashes of the weight files, empty where the pack states none;
-    `lite` is None for a pack without a lite network.
+    `lite` is None for a pack without a lite network. `family` is a key of
+    models.families.table.FAMILIES, and `picture` the style picture where the pack keeps it.
     """
 
     key: str
@@ -38,6 +40,8 @@ class Style:
     builtin: bool = False
     lite: Path | None = None
     lite_sha256: str = ""
+    family: str = FEED_FORWARD
+    picture: Path | None = None
 
 
 def load_pack(folder: Path, *, builtin: bool = False) -> Style:
@@ -60,10 +64,16 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
         sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
         lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
+        family, style_picture = _text(spec, "family", FEED_FORWARD), _text(spec, "picture", "")
         if not weights:
             raise KeyError("'weights' is empty")
     except (KeyError, TypeError) as exc:
         raise StyleError(f"'{pack}/style.toml' is not valid: {exc.args[0]}") from exc
+    if family not in FAMILY_KEYS:
+        raise StyleError(
+            f"'{pack}' is of a family of networks that this version does not know: "
+            f"{printable(family, MAX_NAME_LENGTH)}"
+        )
     for name in filter(None, (weights, lite)):
         if not _has_file(folder, name, "weights"):
             raise StyleError(
@@ -71,6 +81,7 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
             )
     # Without a thumbnail, the gallery shows a color.
     picture = thumbnail and _has_file(folder, thumbnail, "a thumbnail")
+    kept = style_picture and _has_file(folder, style_picture, "a style picture")
     title, credit, licence = one_line(title) or pack, one_line(credit), one_line(licence)
     return Style(
         folder.name,
@@ -83,6 +94,8 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         builtin,
         folder / lite if lite else None,
         lite_sha256,
+        family,
+        folder / style_picture if kept else None,
     )
 
 

@@ -23,9 +23,11 @@ from app.commands.bench.candidates import (
 )
 from app.commands.bench.math_modes import FP32, MathMode
 from app.commands.bench.roofline import RATES, floor_ms
-from app.commands.memory_budget import bytes_per_pixel, free_bytes
+from app.commands.memory_budget import free_bytes
 from app.engine.post.blending import peak_difference
 from app.sources.scene import render
+from models.families.keys import FEED_FORWARD
+from models.families.table import FAMILIES
 from models.network_config import network_config
 from models.precision import Precision
 from models.pytorch_rewrites import with_rewrites
@@ -168,7 +170,8 @@ class NetworkBench:
         time.
         """
         precision = candidate.math_mode.precision
-        needed = self._picture[0, 0].numel() * bytes_per_pixel(self._device, precision)
+        each = FAMILIES[FEED_FORWARD].memory_per_pixel(self._device, precision)
+        needed = self._picture[0, 0].numel() * each
         if needed > free_bytes(self._device):
             return {"not_run": f"it needs {needed / 1e9:.0f} GB of memory, more than is free"}, None
         try:

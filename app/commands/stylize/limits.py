@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
-from app.commands.memory_budget import bytes_per_pixel, free_bytes
+from app.commands.memory_budget import free_bytes
 from app.commands.stylize.jobs import StylizeError
 from app.engine.config import EngineConfig
 from app.engine.resolution import requested_sizes, size_for, unhurried_size
+from models.families.family import NetworkFamily
+from models.families.keys import FEED_FORWARD
+from models.families.table import FAMILIES
 from models.inference.frame_styler import DEPTH
 from utils.devices import resolve
 from utils.text import printable
@@ -42,6 +46,7 @@ class Limits:
         batch: The most pictures in a batch; None for automatic.
         network_bytes: For the network, on its device.
         picture_bytes: For the pictures in flight.
+        family: Of the network.
     """
 
     config: EngineConfig
@@ -49,9 +54,10 @@ class Limits:
     batch: int | None
     network_bytes: float
     picture_bytes: float
+    family: NetworkFamily[Any] = FAMILIES[FEED_FORWARD]
 
     @classmethod
-    def now(cls, config: EngineConfig, batch: int | None) -> Limits:
+    def now(cls, config: EngineConfig, batch: int | None, family: NetworkFamily[Any]) -> Limits:
         """Take them from the memory that is free now."""
         device = resolve(config.device)
         return cls(
@@ -60,6 +66,7 @@ class Limits:
             batch,
             free_bytes(device) * MEMORY_FRACTION,
             free_bytes(torch.device("cpu")) * PICTURES_FRACTION,
+            family,
         )
 
     def size(self, name: str, width: int, height: int) -> int:
@@ -95,8 +102,8 @@ class Limits:
         return width * height * BYTES_PER_PICTURE_PIXEL
 
     def _automatic_batch(self, pixels: int) -> int:
-        """Several on a GPU, where the fused network has a plan for a batch."""
-        if self.device.type != "cuda" or self.config.kernels != "fused":
+        """Several on a GPU, where the network has a plan for a batch."""
+        if self.device.type != "cuda" or not self.family.variant(self.config.kernels).has_plans:
             return 1
         return min(BATCH, BATCH_PIXELS // pixels)
 
@@ -112,4 +119,4 @@ class Limits:
 
     @property
     def _bytes_per_pixel(self) -> int:
-        return bytes_per_pixel(self.device, self.config.precision)
+        return self.family.memory_per_pixel(self.device, self.config.precision)

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from app.cli import main
-from app.commands import memory_budget
 from app.commands.stylize import limits
 from models.checkpoints import save_checkpoint
+from models.families.feed_forward import FeedForwardFamily
 from models.transformer_net import TransformerNetBaseline
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
@@ -162,7 +162,7 @@ def test_short_memory_means_a_smaller_network_or_a_refusal(
     monkeypatch.setattr(
         limits,
         "free_bytes",
-        lambda device: enough_for * memory_budget.BYTES_PER_PIXEL / limits.MEMORY_FRACTION,
+        lambda device: enough_for * FeedForwardFamily.bytes_per_pixel / limits.MEMORY_FRACTION,
     )
     assert stylized(photo, "-o", tmp_path / "out") == 0
     assert "it was stylized at 19x" in capsys.readouterr().err

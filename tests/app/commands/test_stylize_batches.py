@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from app.cli import main
-from app.commands.memory_budget import BYTES_PER_PIXEL
 from app.commands.stylize.files import Picture
 from app.commands.stylize.jobs import Job, StylizeError
 from app.commands.stylize.limits import BATCH, BYTES_PER_FRAME_PIXEL, Limits
@@ -18,11 +17,14 @@ from app.commands.stylize.styling import Failed, Styled, Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, EngineError
 from app.frame import Frame
+from models.families.feed_forward import FeedForwardFamily
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
 from tests.helpers.fakes import Negative
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
+
+BYTES_PER_PIXEL = FeedForwardFamily.bytes_per_pixel
 
 CONFIG = EngineConfig(style="candy", device="cpu", network="full")
 

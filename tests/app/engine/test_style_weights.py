@@ -59,7 +59,7 @@ def test_every_weight_is_in_between(weights, library, lite, amount):
     for key, value in active.state.items():
         expected = (1 - amount) * first[key] + amount * second[key]
         torch.testing.assert_close(value, expected, atol=1e-6, rtol=0)
-    assert active.shape == (LITE if lite else FULL)
+    assert active.network == (LITE if lite else FULL)
 
 
 def test_a_mix_is_computed_only_when_it_changes(weights):

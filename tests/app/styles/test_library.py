@@ -146,7 +146,7 @@ def test_a_full_disk_leaves_nothing_behind(library, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("models.checkpoints.save_checkpoint", full)
+    monkeypatch.setattr("models.families.feed_forward.save_checkpoint", full)
     with pytest.raises(StyleError, match="No space left"):
         library.install(path)
     assert not any((tmp_path / "styles").iterdir())

@@ -1,0 +1,191 @@
+"""What can become a pack: a checkpoint, another pack, or a picture with an any-style network."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.styles.pack import (
+    MAX_NAME_LENGTH,
+    Style,
+    StyleError,
+    check_all_weights,
+    load_pack,
+    one_line,
+)
+from utils.files import toml
+from utils.text import printable
+
+if TYPE_CHECKING:  # PyTorch and Pillow are imported only when a style is installed
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from models.families.any_style import AnyStyleNetwork
+
+KEPT_SIZE = 512  # most pixels of the long side of a style picture that a pack keeps
+THUMBNAIL_SIZE = 192
+
+
+@dataclass(frozen=True, slots=True)
+class Installable:
+    """A style that was read and validated, and is not a pack of the user yet.
+
+    Attributes:
+        title: Its title.
+        family: The key of its family of networks.
+        contents: What the family's `read` gave of its weights.
+        spec: The pack it comes from; None for a checkpoint or a picture.
+        lite: As `contents`, of the lite network.
+        thumbnail: [H, W, 3] uint8.
+        picture: The style picture, likewise.
+    """
+
+    title: str
+    family: str
+    contents: Any
+    spec: Style | None = None
+    lite: Any = None
+    thumbnail: NDArray[np.uint8] | None = None
+    picture: NDArray[np.uint8] | None = None
+
+    def write(self, folder: Path, title: str) -> None:
+        """Write the files of a pack.
+
+        Args:
+            folder: Exists, and is empty.
+            title: That of the pack.
+
+        Raises:
+            CheckpointError: The weights cannot be stored.
+            ImageError: A picture cannot be written.
+            OSError: A file cannot be written.
+        """
+        from models.families.keys import FEED_FORWARD
+        from models.families.table import FAMILIES
+        from utils.images.writing import write_pixels
+
+        family = FAMILIES[self.family]
+        weights = folder / "weights.safetensors"
+        family.write(weights, self.contents, {"title": title})
+        pictures = {"thumbnail": self.thumbnail, "picture": self.picture}
+        names = {what: f"{what}.png" for what, pixels in pictures.items() if pixels is not None}
+        for what, pixels in pictures.items():
+            if pixels is not None:
+                write_pixels(folder / names[what], pixels)
+        lines = {
+            "title": title,
+            "credit": self.spec.credit if self.spec else "",
+            "licence": self.spec.licence if self.spec else "",
+            "weights": weights.name,
+            "thumbnail": names.get("thumbnail", ""),
+            "sha256": _sha256(weights),
+        }
+        if self.family != FEED_FORWARD:  # a pack without a line is of this family
+            lines["family"] = self.family
+        if self.picture is not None:
+            lines["picture"] = names["picture"]
+        if self.lite is not None:
+            weights = folder / "lite.safetensors"
+            family.write(weights, self.lite, {"title": f"{title}, lite"})
+            lines["lite_weights"] = weights.name
+            lines["lite_sha256"] = _sha256(weights)
+        (folder / "style.toml").write_text(toml.dumps(lines), "utf-8", newline="\n")
+
+
+def read_installable(path: Path) -> Installable:
+    """Read a checkpoint or a pack; StyleError if `path` is neither."""
+    from models.checkpoints import CheckpointError
+    from models.families.table import FAMILIES, family_of
+    from utils.images.opening import ImageError
+    from utils.images.reading import read_pixels
+
+    name = printable(path.name, MAX_NAME_LENGTH)
+    try:
+        is_pack = stat.S_ISDIR(path.stat().st_mode)
+        if not is_pack:
+            family = family_of(path)
+            return Installable(_title(path), family.key, family.read(path))
+        spec = load_pack(path)
+        check_all_weights(spec)
+        family = FAMILIES[spec.family]
+        return Installable(
+            spec.title,
+            family.key,
+            family.read(spec.weights),
+            spec,
+            family.read(spec.lite) if spec.lite else None,
+            read_pixels(spec.thumbnail) if spec.thumbnail else None,
+            read_pixels(spec.picture) if spec.picture else None,
+        )
+    except FileNotFoundError:
+        raise StyleError(f"'{name}' does not exist") from None
+    except (CheckpointError, ImageError) as exc:
+        raise StyleError(str(exc)) from exc
+    except OSError as exc:
+        raise StyleError(f"'{name}' cannot be read: {exc.strerror or exc}") from exc
+    except ValueError:  # no file can have this name
+        raise StyleError(f"'{name}' does not exist") from None
+
+
+def installable_of_picture(path: Path, network: AnyStyleNetwork) -> Installable:
+    """Make a style of a picture, of which at most KEPT_SIZE pixels a side are kept.
+
+    Args:
+        path: A picture of any format that is read; of an animation the first frame.
+        network: Makes the code.
+
+    Raises:
+        StyleError: It is no picture, or is too narrow; one sentence.
+    """
+    from models.families.keys import ANY_STYLE
+    from utils.images.opening import ImageError
+    from utils.images.reading import read_pixels
+
+    try:
+        picture = _at_most(read_pixels(path), KEPT_SIZE)
+    except ImageError as exc:
+        raise StyleError(str(exc)) from exc
+    try:
+        code = network.encode(picture)
+    except ValueError as exc:
+        raise StyleError(f"'{printable(path.name, MAX_NAME_LENGTH)}': {exc}") from exc
+    return Installable(
+        _title(path),
+        ANY_STYLE,
+        code,
+        thumbnail=_thumbnail(picture),
+        picture=picture,
+    )
+
+
+def _title(path: Path) -> str:
+    return one_line(path.stem.replace("_", " ").title()) or "Style"
+
+
+def _at_most(pixels: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
+    """Scale a picture down to `long_side`, if it is larger."""
+    import numpy as np
+    from PIL import Image
+
+    height, width = pixels.shape[:2]
+    if max(height, width) <= long_side:
+        return pixels
+    scale = long_side / max(height, width)
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS))
+
+
+def _thumbnail(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The square in the middle, THUMBNAIL_SIZE pixels a side."""
+    import numpy as np
+    from PIL import Image, ImageOps
+
+    size = THUMBNAIL_SIZE, THUMBNAIL_SIZE
+    return np.asarray(ImageOps.fit(Image.fromarray(pixels), size, Image.Resampling.LANCZOS))
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,206 @@
+"""The engine paints the styles of an any-style network as it does those of other families."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine, EngineError
+from app.engine.process_mode import ProcessMode
+from app.export.image_metadata import image_metadata
+from app.frame import Frame
+from app.styles.library import BUILTIN, Library
+from models.families.any_style import AnyStyleNetwork
+from models.families.family import NetworkFamily
+from models.families.keys import ANY_STYLE
+from models.families.style_codes import load_code
+from models.families.table import FAMILIES
+from models.precision import Precision
+from tests.app.engine.conftest import shown
+from tests.conftest import picture
+from tests.helpers.any_style import save_tiny
+from utils.images.writing import write_pixels
+
+
+@pytest.fixture
+def network(tmp_path):
+    return save_tiny(tmp_path / "net.safetensors")
+
+
+@pytest.fixture
+def styled(library, network, tmp_path) -> EngineConfig:
+    """A config for the first of two styles of one network, "warm" and "cold"."""
+    for name, seed in (("warm", 5), ("cold", 6)):
+        pixels = picture(96, 72, seed)
+        pixels[..., 0 if name == "warm" else 2] = 255
+        write_pixels(tmp_path / f"{name}.png", pixels)
+        library.install_picture(tmp_path / f"{name}.png", network)
+    return EngineConfig("warm", device="cpu", size=64, network="full")
+
+
+@pytest.fixture
+def engine(library, notices):
+    return Engine(library, notices.append)
+
+
+def painted(network, code, frame):
+    """[H, W, 3] uint8: by the network alone."""
+    module = AnyStyleNetwork.load(network).module()
+    x = torch.tensor(frame.pixels).permute(2, 0, 1)[None].float()
+    with torch.inference_mode():
+        y = module.stylize(x, code)
+    return (y[0].clamp(0, 255) + 0.5).to(torch.uint8).permute(1, 2, 0).numpy()
+
+
+def test_a_style_is_painted_by_its_code(engine, styled, library, network, frame):
+    result = shown(engine, styled, frame)
+    expected = painted(network, load_code(library.get("warm").weights).values, frame)
+    assert np.abs(result.frame.pixels.astype(int) - expected).max() <= 1
+    cold = shown(engine, replace(styled, style="cold"), frame).frame.pixels
+    assert (cold != result.frame.pixels).any()
+    again = shown(engine, styled, frame).frame.pixels
+    np.testing.assert_array_equal(again, result.frame.pixels)
+
+
+def test_a_mix_is_painted_by_the_code_in_between(engine, styled, library, network, frame):
+    mixed = shown(engine, replace(styled, mix="cold", mix_amount=0.3), frame)
+    warm, cold = (load_code(library.get(key).weights).values for key in ("warm", "cold"))
+    expected = painted(network, 0.7 * warm + 0.3 * cold, frame)
+    assert np.abs(mixed.frame.pixels.astype(int) - expected).max() <= 1
+    assert mixed.running.style == "Warm 70 %, Cold 30 %"
+
+
+def test_all_styles_of_a_network_share_one_in_memory(engine, styled, frame, monkeypatch):
+    built: list[object] = []
+    family = type(FAMILIES[ANY_STYLE])
+    build = family.build
+
+    def watched(self: NetworkFamily, network: object, kernels: str) -> torch.nn.Module:
+        built.append(network)
+        return build(self, network, kernels)
+
+    monkeypatch.setattr(family, "build", watched)
+    for config in (styled, replace(styled, style="cold"), replace(styled, mix="cold")):
+        shown(engine, config, frame)
+    assert len(built) == 1
+
+
+def test_it_is_said_what_runs_and_that_its_kernels_are_pytorchs(engine, styled, network, frame):
+    digest = AnyStyleNetwork.load(network).digest[:12]
+    result = shown(engine, styled, frame)
+    assert str(result.running).startswith(f"Any style (custom, {digest}), PyTorch, FP32, CPU")
+    assert "the any-style network runs on PyTorch's kernels" in result.running.limitations
+    about = image_metadata(result)
+    assert about["Network"] == f"Any style (custom, {digest})"
+    assert (about["Style"], about["Kernels"]) == ("Warm", "PyTorch")
+
+
+@pytest.mark.parametrize("network_choice", ["lite", "auto"])
+def test_there_is_no_lite_network_and_it_says_so(engine, styled, frame, network_choice):
+    config = replace(styled, network=network_choice)
+    results = [shown(engine, config, frame) for _ in range(8)]
+    assert not any(result.running.lite for result in results)
+    if network_choice == "lite":
+        assert "there is no lite one" in str(results[-1].running)
+
+
+@pytest.mark.parametrize("precision", Precision)
+def test_it_runs_in_every_precision(engine, styled, frame, precision):
+    exact = shown(engine, styled, frame).frame.pixels.astype(float)
+    result = shown(engine, replace(styled, precision=precision), frame)
+    assert result.running.precision is precision
+    error = np.square(result.frame.pixels - exact).mean()
+    assert error < 4.0, f"{precision.title} is off by {error:.2f} in the mean square"
+
+
+def test_the_baseline_of_a_comparison_agrees(engine, styled, frame):
+    result = shown(engine, replace(styled, compare=True), frame)
+    assert result.comparison is not None
+    assert result.comparison.agrees
+    assert result.comparison.fused_title == "PyTorch"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"strength": 0.5},
+        {"keep_colors": True},
+        {"upsampling": "smooth", "size": 32},
+        {"size": 32},
+        {"strokes": "bold"},
+        {"strokes": "fine"},
+    ],
+    ids=str,
+)
+def test_what_surrounds_the_network_works_as_for_others(engine, styled, frame, change):
+    plain = shown(engine, styled, frame).frame.pixels
+    changed = shown(engine, replace(styled, **change), frame)
+    assert changed.frame.pixels.shape == frame.pixels.shape
+    assert (changed.frame.pixels != plain).any()
+
+
+def test_frames_of_a_stream_are_smoothed(engine, styled, frame):
+    config = replace(styled, smoothing=0.8)
+    engine.configure(config)
+    engine.process(frame, ProcessMode.SEQUENCE)
+    noise = np.random.default_rng(0).integers(-2, 3, frame.pixels.shape)
+    moved = Frame(np.clip(frame.pixels + noise, 0, 255).astype(np.uint8))
+    smooth = engine.process(moved, ProcessMode.SEQUENCE).frame.pixels
+    engine.configure(replace(config, smoothing=0.0))
+    plain = engine.process(moved, ProcessMode.SEQUENCE).frame.pixels
+    assert (smooth != plain).any()
+
+
+def test_a_batch_is_painted_as_single_frames_are(engine, styled, frame):
+    engine.configure(styled)
+    other = Frame(frame.pixels[::-1].copy())
+    batch = engine.process_batch((frame, other))
+    assert [each.batch for each in batch] == [2, 2]
+    for each, single in zip(batch, (frame, other), strict=True):
+        alone = engine.process(single).frame.pixels.astype(int)
+        assert np.abs(each.frame.pixels - alone).max() <= 2
+
+
+def test_styles_of_two_families_are_not_mixed(engine, styled, frame):
+    engine.configure(styled)
+    with pytest.raises(
+        EngineError,
+        match="Warm and Candy cannot be mixed: Warm is a code of an any-style network, and Candy "
+        "is a network of its own",
+    ):
+        engine.configure(replace(styled, mix="candy"))
+    assert engine.process(frame).config == styled
+
+
+def test_codes_of_two_networks_are_not_mixed(engine, styled, library, tmp_path):
+    other = save_tiny(tmp_path / "other.safetensors", 2)
+    library.install_picture(tmp_path / "cold.png", other, "Foreign")
+    with pytest.raises(EngineError, match="Foreign cannot be mixed: their codes belong to two"):
+        engine.configure(replace(styled, mix="foreign"))
+
+
+def test_a_style_of_a_network_that_is_gone_is_made_again_and_says_so(
+    styled, library, tmp_path, frame
+):
+    for file in (library.user.parent / "any_style").iterdir():
+        file.unlink()
+    other = save_tiny(tmp_path / "other.safetensors", 2)
+    later = Library(BUILTIN, library.user)
+    later.networks.give(other)
+    result = shown(Engine(later), styled, frame)
+    expected = AnyStyleNetwork.load(other)
+    assert expected.digest[:12] in result.running.network
+    assert "its code was made again from its picture" in str(result.running)
+
+
+def test_an_evicted_style_is_read_again(engine, styled, library, frame):
+    engine.configure(styled)
+    library.remove("warm")
+    engine.evict("warm")
+    assert engine.process(frame).config == styled
+    with pytest.raises(EngineError, match="there is no style 'warm'"):
+        engine.configure(styled)

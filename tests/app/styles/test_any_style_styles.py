@@ -1,0 +1,212 @@
+"""Packs of style pictures: made, used, handed on and removed, and bad pictures refused."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.styles.library import BUILTIN, Library
+from app.styles.pack import StyleError
+from models.families.any_style import AnyStyleNetwork
+from models.families.keys import ANY_STYLE, FEED_FORWARD
+from models.families.style_codes import load_code
+from tests.conftest import picture
+from tests.helpers.any_style import save_tiny
+from utils.files import toml
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
+
+
+@pytest.fixture
+def bare(tmp_path) -> Library:
+    """No style and no network."""
+    return Library(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
+
+
+@pytest.fixture
+def network(tmp_path):
+    return save_tiny(tmp_path / "given" / "net.safetensors")
+
+
+@pytest.fixture
+def painting(tmp_path):
+    path = tmp_path / "blue_wave.png"
+    write_pixels(path, picture(700, 500))
+    return path
+
+
+def test_a_picture_becomes_a_pack_of_its_own(bare, network, painting):
+    style = bare.install_picture(painting, network)
+    assert (style.key, style.title, style.family) == ("blue_wave", "Blue Wave", ANY_STYLE)
+    assert style.thumbnail is not None
+    assert style.picture is not None
+    assert read_pixels(style.thumbnail).shape == (192, 192, 3)
+    kept = read_pixels(style.picture)
+    assert kept.shape == (366, 512, 3)
+    code, shared = load_code(style.weights), AnyStyleNetwork.load(network)
+    assert code.network == shared.digest
+    np.testing.assert_array_equal(code.values, shared.encode(kept).values)
+    again = Library(bare.user.parent / "none", bare.user)
+    assert again.styles == (style,)
+
+
+def test_a_small_picture_is_kept_as_it_is(bare, network, tmp_path):
+    write_pixels(tmp_path / "tiny.png", picture(8, 8))
+    style = bare.install_picture(tmp_path / "tiny.png", network, "Dots")
+    assert style.title == "Dots"
+    assert style.picture is not None
+    np.testing.assert_array_equal(read_pixels(style.picture), picture(8, 8))
+
+
+def test_a_feed_forward_pack_names_no_family(bare):
+    style = bare.install(BUILTIN / "candy")
+    assert style.family == FEED_FORWARD
+    assert "family" not in toml.load(style.weights.parent / "style.toml")
+
+
+def test_a_given_network_is_kept_once_and_found_by_its_digest(bare, network, painting):
+    digest = AnyStyleNetwork.load(network).digest
+    bare.install_picture(painting, network)
+    bare.install_picture(painting, network)
+    network.unlink()
+    later = Library(bare.user.parent / "none", bare.user)
+    found = later.networks.find(digest)
+    assert found is not None
+    assert found.digest == digest
+    assert len(list((bare.user.parent / "any_style").iterdir())) == 1
+    assert later.networks.find("0" * 64) is None
+    assert later.install_picture(painting).title == "Blue Wave 3"
+
+
+def test_a_network_goes_with_the_last_style_that_needs_it(bare, network, painting, tmp_path):
+    other = save_tiny(tmp_path / "other.safetensors", 2)
+    first, second = (bare.install_picture(painting, network) for _ in range(2))
+    third = bare.install_picture(painting, other)
+    kept = bare.user.parent / "any_style"
+    bare.remove(first.key)
+    assert len(list(kept.iterdir())) == 2
+    bare.remove(second.key)
+    assert [path.stem for path in kept.iterdir()] == [AnyStyleNetwork.load(other).digest]
+    bare.remove(third.key)
+    assert list(kept.iterdir()) == []
+    assert bare.styles == ()
+
+
+def test_the_network_that_ships_is_used_and_not_copied(bare, painting, tmp_path):
+    shipped = save_tiny(tmp_path / "builtin" / "any_style" / "any_style.safetensors")
+    style = bare.install_picture(painting)
+    assert load_code(style.weights).network == AnyStyleNetwork.load(shipped).digest
+    bare.install_picture(painting, shutil.copy(shipped, tmp_path / "copy.safetensors"))
+    assert not (bare.user.parent / "any_style").exists()
+
+
+def test_without_a_network_one_sentence_says_so(bare, painting):
+    with pytest.raises(StyleError, match="needs an any-style network, and none is installed"):
+        bare.install_picture(painting)
+    assert not bare.user.exists()
+
+
+def test_a_file_that_is_no_network_is_named(bare, painting):
+    with pytest.raises(StyleError, match=r"'blue_wave\.png' is not a safetensors file"):
+        bare.install_picture(painting, painting)
+
+
+def test_a_pack_is_handed_on_with_its_picture(bare, network, painting, tmp_path):
+    style = bare.install_picture(painting, network)
+    handed = shutil.copytree(style.weights.parent, tmp_path / "handed")
+    elsewhere = Library(tmp_path / "none", tmp_path / "elsewhere" / "styles")
+    again = elsewhere.install(handed)
+    assert (again.title, again.family) == (style.title, ANY_STYLE)
+    assert again.picture is not None
+    assert style.picture is not None
+    np.testing.assert_array_equal(read_pixels(again.picture), read_pixels(style.picture))
+    np.testing.assert_array_equal(load_code(again.weights).values, load_code(style.weights).values)
+
+
+def test_a_pack_of_a_family_that_is_not_known_is_named(bare, network, painting):
+    folder = bare.install_picture(painting, network).weights.parent
+    lines = toml.load(folder / "style.toml") | {"family": "diffusion"}
+    (folder / "style.toml").write_text(toml.dumps(lines), "utf-8")
+    bare.reload()
+    assert bare.styles == ()
+    (sentence,) = bare.broken
+    assert "a family of networks that this version does not know: diffusion" in sentence
+
+
+def test_an_included_picture_leaves_nothing_in_the_users_folder(bare, network, painting, tmp_path):
+    style = bare.include_picture(painting, tmp_path / "style_image_1", network)
+    assert bare.get("style_image_1") == style
+    bare.reload()
+    assert bare.get("style_image_1") == style
+    assert not bare.user.exists()
+    assert not (bare.user.parent / "any_style").exists()
+
+
+def _saved(path, image, **how):
+    image.save(path, **how)
+    return path
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p: _saved(p / "gray.png", Image.new("L", (90, 70), 128)),
+        lambda p: _saved(p / "alpha.png", Image.new("RGBA", (90, 70), (200, 10, 10, 60))),
+        lambda p: _saved(p / "palette.gif", Image.new("P", (90, 70), 3)),
+        lambda p: _saved(
+            p / "moving.gif",
+            Image.new("RGB", (90, 70), "red"),
+            save_all=True,
+            append_images=[Image.new("RGB", (90, 70), "blue")],
+        ),
+        lambda p: _saved(p / "large.jpg", Image.new("RGB", (8000, 6000), "teal")),
+        lambda p: _saved(p / "tiny.png", Image.new("RGB", (8, 8), "teal")),
+        lambda p: _saved(p / "dot.png", Image.new("RGB", (1, 1), "teal")),
+    ],
+    ids=["gray", "alpha", "palette", "animated", "8000x6000", "8x8", "1x1"],
+)
+def test_a_picture_of_any_kind_makes_a_style(bare, network, tmp_path, make):
+    style = bare.install_picture(make(tmp_path), network)
+    assert bool(load_code(style.weights).values.isfinite().all())
+    assert style.picture is not None
+    assert max(read_pixels(style.picture).shape) <= 512
+
+
+def _broken(path):
+    write_pixels(path, picture())
+    path.write_bytes(path.read_bytes()[:300])
+    return path
+
+
+def _written(path, data):
+    path.write_bytes(data)
+    return path
+
+
+def _made(path):
+    path.mkdir()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (lambda p: _broken(p / "bad.png"), "truncated or damaged"),
+        (lambda p: _written(p / "bad.png", b"hello"), "is not a picture"),
+        (lambda p: _written(p / "bad.png", b""), "empty"),
+        (lambda p: _made(p / "bad.png"), "folder"),
+        (lambda p: p / "bad.png", "does not exist"),
+        (lambda p: _saved(p / "bad.png", Image.new("RGB", (4000, 20))), "too narrow"),
+    ],
+    ids=["damaged", "text", "empty", "folder", "missing", "narrow"],
+)
+def test_a_bad_picture_is_one_sentence_and_leaves_nothing(bare, network, tmp_path, make, fault):
+    with pytest.raises(StyleError, match=fault) as caught:
+        bare.install_picture(make(tmp_path), network)
+    assert "bad.png'" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert bare.styles == ()
+    assert not bare.user.exists()
