@@ -11,12 +11,18 @@ from models.transformer_net import VARIANTS
 DEFAULTS = EngineConfig()
 
 
-def add_style(parser: argparse.ArgumentParser) -> None:
-    """Add --style, the key of a style."""
+def add_style(parser: argparse._ActionsContainer, default: str | None = DEFAULTS.style) -> None:
+    """Add --style, the key of a style.
+
+    Args:
+        parser: Receives the flag, as does a group of flags that exclude each other; such a group
+            notices a flag only if its value is not the default.
+        default: None for a command that puts DEFAULTS.style in place itself.
+    """
     parser.add_argument(
         "--style",
         metavar="KEY",
-        default=DEFAULTS.style,
+        default=default,
         help=f"see `styleforge styles list` (default: {DEFAULTS.style})",
     )
 

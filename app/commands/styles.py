@@ -12,7 +12,7 @@ from utils.text import printable
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `styles` with its actions list, add and remove."""
+    """Add the command `styles` with its actions list, add, add-picture and remove."""
     parser = subparsers.add_parser("styles", help="list, add and remove styles")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list")
     actions.add_parser("list", help="the styles there are (the default styles cannot be removed)")
@@ -25,6 +25,23 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="a .safetensors or .pth checkpoint, or the folder of a style pack",
     )
     add.add_argument("--title", default="", help="its name in the gallery (default: the file's)")
+    picture = actions.add_parser(
+        "add-picture",
+        help="make styles of pictures, painted by an any-style network",
+        description="Make a style of each picture. The pack keeps the picture, at most 512 pixels "
+        "a side, and what the network made of it.",
+    )
+    picture.add_argument("paths", nargs="+", type=Path, metavar="PICTURE", help="a style picture")
+    picture.add_argument(
+        "--title", default="", help="its name in the gallery (default: the file's)"
+    )
+    picture.add_argument(
+        "--network",
+        type=Path,
+        metavar="FILE",
+        help="a file of `styleforge train-vit`, of which a copy is kept (default: the network that "
+        "comes with StyleForge, if one does)",
+    )
     remove = actions.add_parser("remove", help="delete styles that were added")
     remove.add_argument("keys", nargs="+", metavar="KEY", help="see `styleforge styles list`")
 
@@ -35,6 +52,10 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "add":
         for path in args.paths:
             style = library.install(path, args.title)
+            sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
+    elif args.action == "add-picture":
+        for path in args.paths:
+            style = library.install_picture(path, args.network, args.title)
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
     elif args.action == "remove":
         for key in args.keys:

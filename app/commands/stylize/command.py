@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from app.commands.argument_types import int_in_range
 from app.commands.common_flags import (
+    DEFAULTS,
     add_device,
     add_kernels,
     add_precision,
@@ -24,6 +26,12 @@ from app.commands.stylize.groups import groups
 from app.commands.stylize.jobs import Job, StylizeError, plan_jobs, shown
 from app.commands.stylize.limits import BATCH, MAX_SIZE, Limits
 from app.commands.stylize.pipeline import Outcome, Pipeline
+from app.commands.stylize.style_images import (
+    ChosenStyles,
+    add_style_images,
+    check_style_images,
+    include_style_images,
+)
 from app.commands.stylize.styling import Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
@@ -66,7 +74,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="skip pictures whose result exists, to continue an interrupted run "
         "(default: do nothing if any result exists)",
     )
-    add_style(parser)
+    chosen = parser.add_mutually_exclusive_group()
+    add_style(chosen, default=None)
+    add_style_images(parser, chosen)
     add_kernels(parser)
     add_precision(parser)
     add_device(parser)
@@ -91,16 +101,28 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Stylize all inputs; returns 1 if any of them failed, 0 otherwise."""
+    check_style_images(args.style_image, args.style_network, args.mix and args.mix[0])
+    with tempfile.TemporaryDirectory(prefix="styleforge-") as folder:
+        library = Library.default()
+        if args.style_image:
+            chosen = include_style_images(
+                library, args.style_image, args.style_network, Path(folder), args.mix
+            )
+        else:
+            key, amount = args.mix or (None, DEFAULT_MIX_AMOUNT)
+            chosen = ChosenStyles(args.style or DEFAULTS.style, key, amount)
+        return _run(args, library, chosen)
+
+
+def _run(args: argparse.Namespace, library: Library, chosen: ChosenStyles) -> int:
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True, emoji=False)
     notices: list[str] = []
-    library = Library.default()
     engine = Engine(library, on_notice=notices.append)
-    mix, amount = args.mix or (None, DEFAULT_MIX_AMOUNT)
     config = EngineConfig(
         **given_values(args),
-        style=args.style,
-        mix=mix,
-        mix_amount=amount,
+        style=chosen.style,
+        mix=chosen.mix,
+        mix_amount=chosen.mix_amount,
         kernels=args.kernels,
         precision=Precision[args.precision],
         device=args.device,
@@ -123,8 +145,8 @@ def run(args: argparse.Namespace) -> int:
             return 1 if problems else 0
     if config.kernels != "baseline":
         with console.status("Preparing the native kernels ..."):
-            prepare(family=STYLE)
-    limits = Limits.now(config, args.batch)
+            prepare()
+    limits = Limits.now(config, args.batch, engine.family)
     styling = Styling(engine, limits, notices)
     pipeline = Pipeline(styling, limits.picture_bytes, config.size)
     try:

@@ -1,0 +1,176 @@
+"""`stylize --style-image` paints in the style of pictures, and `styles add-picture` keeps them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from app.cli import main
+from app.commands.stylize.style_images import StyleImage, style_image
+from app.styles.library import user_folder
+from models.families.any_style import AnyStyleNetwork
+from tests.conftest import picture
+from tests.helpers.any_style import save_tiny
+from utils.images.metadata import read_metadata
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
+
+
+@pytest.fixture
+def network(tmp_path):
+    return save_tiny(tmp_path / "net.safetensors")
+
+
+@pytest.fixture
+def paintings(tmp_path):
+    """Two style pictures."""
+    made = [tmp_path / "red.png", tmp_path / "blue_sea.jpg"]
+    for channel, path in zip((0, 2), made, strict=True):
+        pixels = picture(96, 72, channel)
+        pixels[..., channel] = 250
+        write_pixels(path, pixels)
+    return made
+
+
+def painted(photo, out, *flags: object) -> int:
+    """Run `stylize` on one picture on the CPU; gives the exit status."""
+    return main(["stylize", str(photo), "-o", str(out), "--device", "cpu", *map(str, flags)])
+
+
+def test_a_picture_is_painted_in_the_style_of_another(photo, network, paintings, tmp_path, capsys):
+    out = tmp_path / "out.png"
+    assert painted(photo, out, "--style-image", paintings[0], "--style-network", network) == 0
+    shared = AnyStyleNetwork.load(network)
+    code = shared.encode(read_pixels(paintings[0])).values
+    x = torch.tensor(read_pixels(photo)).permute(2, 0, 1)[None].float()
+    with torch.inference_mode():
+        y = shared.module().stylize(x, code)[0].clamp(0, 255) + 0.5
+    expected = y.to(torch.uint8).permute(1, 2, 0).numpy()
+    assert np.abs(read_pixels(out).astype(int) - expected).max() <= 1
+    about = read_metadata(out)
+    name = f"Any style (custom, {shared.digest[:12]})"
+    assert (about["Style"], about["Network"]) == ("Red", name)
+    assert f"({name}, PyTorch, FP32, CPU" in capsys.readouterr().err
+    assert not user_folder().exists()
+
+
+@pytest.mark.parametrize(
+    ("shares", "label"),
+    [
+        (("", ":0.4"), "Red 60 %, Blue Sea 40 %"),
+        ((":0.7", ""), "Red 70 %, Blue Sea 30 %"),
+        (("", ""), "Red 50 %, Blue Sea 50 %"),
+        ((":0.2", ":0.6"), "Red 25 %, Blue Sea 75 %"),
+        ((":0", ":0"), "Red 50 %, Blue Sea 50 %"),
+    ],
+)
+def test_two_style_pictures_are_mixed_by_their_shares(
+    photo, network, paintings, tmp_path, shares, label
+):
+    out = tmp_path / "out.png"
+    flags = [f"--style-image={path}{share}" for path, share in zip(paintings, shares, strict=True)]
+    assert painted(photo, out, *flags, "--style-network", network) == 0
+    assert read_metadata(out)["Style"] == label
+
+
+def test_a_style_picture_is_mixed_with_a_style_of_the_gallery(photo, network, paintings, tmp_path):
+    red, blue = paintings
+    assert main(["styles", "add-picture", str(blue), "--network", str(network)]) == 0
+    out = tmp_path / "out.png"
+    flags = ("--style-image", red, "--style-network", network, "--mix", "blue_sea:0.3")
+    assert painted(photo, out, *flags) == 0
+    assert read_metadata(out)["Style"] == "Red 70 %, Blue Sea 30 %"
+
+
+def test_pictures_added_to_the_gallery_are_styles_as_others(
+    photo, network, paintings, tmp_path, capsys
+):
+    command = ["styles", "add-picture", *map(str, paintings), "--network", str(network)]
+    assert main(command) == 0
+    assert "Added Blue Sea as 'blue_sea'" in capsys.readouterr().out
+    network.unlink()
+    out = tmp_path / "out.png"
+    assert painted(photo, out, "--style", "red", "--mix", "blue_sea:0.25", "--strokes", "bold") == 0
+    assert read_metadata(out)["Style"] == "Red 75 %, Blue Sea 25 %"
+    assert main(["styles", "remove", "red", "blue_sea"]) == 0
+    assert list(user_folder().iterdir()) == []
+
+
+def test_without_a_network_one_sentence_says_so(photo, paintings, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("app.styles.library.BUILTIN", tmp_path / "none" / "styles")
+    for command in (
+        ["stylize", str(photo), "-o", str(tmp_path / "o.png"), "--style-image", str(paintings[0])],
+        ["styles", "add-picture", str(paintings[0])],
+    ):
+        assert main(command) == 1
+        err = capsys.readouterr().err
+        assert "needs an any-style network, and none is installed" in err
+        assert err.count("\n") == 1
+
+
+def test_a_bad_style_picture_is_told_before_anything_is_done(photo, network, tmp_path, capsys):
+    bad = tmp_path / "bad.jpg"
+    bad.write_bytes(b"\xff\xd8\xff and no more")
+    out = tmp_path / "o.png"
+    for wrong in (bad, tmp_path, tmp_path / "missing.png"):
+        assert painted(photo, out, "--style-image", wrong, "--style-network", network) == 1
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        assert wrong.name in err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--style-network", "NET"), "--style-network is the network for --style-image"),
+        (("--style-image", "RED:0.4"), "'red.png' is the only style picture, so it has no share"),
+        (("--style-image", "RED") * 3, "at most 2 style pictures can be mixed, not 3"),
+        (("--style-image", "RED", "--style-image", "RED", "--mix", "candy"), "a third style"),
+        (("--style-image", "RED", "--style-network", "RED"), "'red.png' is not a safetensors"),
+        (
+            ("--style-image", "RED", "--style-network", "NET", "--mix", "candy"),
+            "Red and Candy cannot be mixed",
+        ),
+        (("--style", "candy", "--style-image", "RED"), "not allowed with argument"),
+        (("--style-image", "RED:1.5"), "the share of a style picture is 0 to 1"),
+    ],
+)
+def test_flags_that_do_not_fit_are_one_sentence(
+    photo, network, paintings, tmp_path, capsys, monkeypatch, flags, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    given = [flag.replace("RED", "red.png").replace("NET", "net.safetensors") for flag in flags]
+    assert painted(photo, tmp_path / "o.png", *given) != 0
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "o.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a.jpg", StyleImage(Path("a.jpg"))),
+        ("a.jpg:0.4", StyleImage(Path("a.jpg"), 0.4)),
+        ("c:d.jpg", StyleImage(Path("c:d.jpg"))),
+        ("c:d.jpg:1", StyleImage(Path("c:d.jpg"), 1.0)),
+    ],
+)
+def test_a_style_picture_is_written_as_a_file_and_its_share(text, expected):
+    assert style_image(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", ":0.4", "a.jpg:2", "a.jpg:-1", "a.jpg:nan"])
+def test_another_writing_is_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError):
+        style_image(text)
+
+
+def test_a_file_whose_name_ends_like_a_share_is_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = "poster:0.5"
+    Path(name).write_bytes(b"")
+    assert style_image(name) == StyleImage(Path(name))
