@@ -122,6 +122,13 @@ class Library:
         except KeyError:
             raise StyleError(_unknown_style_message(key, list(self._styles))) from None
 
+    def mixable_with(self, key: str) -> tuple[Style, ...]:
+        """The other styles of the same family as the style `key`, in gallery order; all others
+        where there is no such style."""
+        chosen = self._styles.get(key)
+        others = (style for style in self.styles if style.key != key)
+        return tuple(o for o in others if chosen is None or o.family == chosen.family)
+
     def installable_title(self, path: Path) -> str:
         """Return the title under which the checkpoint or pack at `path` would be installed.
 

@@ -31,6 +31,8 @@ from app.provenance import report_header
 from app.styles.library import Library
 from kernels.ops.registry import STYLE, prepare, statuses
 from models.checkpoints import load_checkpoint
+from models.families.keys import FEED_FORWARD
+from models.families.table import FAMILIES
 from models.network_config import CONFIGS, NetworkConfig, network_config
 from models.precision import Precision
 from models.transformer_net import VARIANTS
@@ -122,6 +124,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         device = resolve(args.device)
         style = Library.default().get(args.style)
+        if style.family != FEED_FORWARD:
+            raise BenchError(
+                f"bench times networks of a single style, and {style.title} is "
+                f"{FAMILIES[style.family].one_of}"
+            )
         state = load_checkpoint(style.weights)
     except ValueError as exc:
         raise BenchError(str(exc)) from exc

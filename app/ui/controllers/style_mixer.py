@@ -16,10 +16,12 @@ class StyleMixer:
         self._last = ""
 
     def choose_style(self, key: str) -> None:
-        """Make `key` the first style, without a mix if it was the second; nothing if empty."""
+        """Make `key` the first style, without a mix if it was the second or is of another family
+        than that; nothing if empty."""
         config = self._session.config
         if key:
-            mix = None if config.mix == key else config.mix
+            mixable = [style.key for style in self._session.library.mixable_with(key)]
+            mix = config.mix if config.mix in mixable else None
             self._session.config = replace(config, style=key, mix=mix)
 
     def toggle_mix(self, key: str) -> None:
@@ -66,8 +68,10 @@ class StyleMixer:
         return blend_label(first, titles.get(config.mix, config.mix), config.mix_amount)
 
     def _others(self) -> list[str]:
-        """Return every style but the first, in gallery order starting after it."""
+        """Return every style that can be mixed with the first, in gallery order starting after
+        it."""
         keys = [style.key for style in self._session.library.styles]
         first = self._session.config.style
         at = keys.index(first) if first in keys else 0
-        return [key for key in keys[at:] + keys[:at] if key != first]
+        mixable = {style.key for style in self._session.library.mixable_with(first)}
+        return [key for key in keys[at:] + keys[:at] if key in mixable]

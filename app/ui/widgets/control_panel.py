@@ -26,7 +26,8 @@ from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, control_of
 from app.ui.widgets.remark_label import RemarkLabel
-from kernels.ops.registry import STYLE, KernelStatus, statuses
+from kernels.ops.registry import KernelStatus, statuses
+from models.families.table import FAMILIES
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
@@ -51,6 +52,7 @@ class ControlPanel(QScrollArea):
         self._session = session
         self._statuses: tuple[KernelStatus, ...] = ()
         self._automatic_size = ""  # the current automatic size, "288x208"
+        self._no_lite = ""  # why no style of this family has a lite network
         self._style = ""  # the first style, not listed as the second
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
@@ -160,6 +162,7 @@ class ControlPanel(QScrollArea):
         share = self.controls["mix_amount"]
         assert isinstance(share, FractionControl)
         share.enable(config.mix is not None)
+        self._enable_for_family()
         self.network_size.show_choice(config.size)
         self.precision.show_choice(config.precision)
         self.kernels.show_choice(config.kernels)
@@ -169,16 +172,29 @@ class ControlPanel(QScrollArea):
         self._show_remarks()
 
     def _set_mix_options(self) -> None:
-        """List every style but the first as the second style."""
+        """List every style that can be mixed with the first as the second one."""
         config = self._session.config
         self._style = config.style
-        others = (s for s in self._session.library.styles if s.key != config.style)
+        others = self._session.library.mixable_with(config.style)
         self.mix.set_options([Choice(None, "Nothing"), *(Choice(s.key, s.title) for s in others)])
         self.mix.show_choice(config.mix)
 
+    def _enable_for_family(self) -> None:
+        """Disable what has no meaning for the family of the style, with the reason as its tip."""
+        known = {style.key: style for style in self._session.library.styles}
+        style = known.get(self._session.config.style)
+        unavailable = FAMILIES[style.family].unavailable if style else {}
+        for name, control in self.controls.items():
+            reason = unavailable.get(name, "")
+            if name != "mix_amount":  # that depends on the mix
+                control.setEnabled(not reason)
+            control.setToolTip(_capitalized(reason) or PARAMETERS[name].tip)
+        self._no_lite = _capitalized(unavailable.get("network", ""))
+        self.network_remark.show_text(self._no_lite)
+
     def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
-        self.network_remark.show_text(f"{NETWORKS['lite'].title} now" if lite else "")
+        self.network_remark.show_text(f"{NETWORKS['lite'].title} now" if lite else self._no_lite)
         if styled.config.size is not None:
             return
         now = f"{styled.size[0]}x{styled.size[1]}"
@@ -280,3 +296,7 @@ class ControlPanel(QScrollArea):
 def _kernels_text(names: list[str]) -> str:
     few = len(names) <= MAX_NAMED_KERNELS
     return ", ".join(names) if few else f"{len(names)} kernels"
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]

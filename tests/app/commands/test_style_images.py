@@ -174,3 +174,10 @@ def test_a_file_whose_name_ends_like_a_share_is_a_file(tmp_path, monkeypatch):
     name = "poster:0.5"
     Path(name).write_bytes(b"")
     assert style_image(name) == StyleImage(Path(name))
+
+
+def test_bench_says_that_it_times_networks_of_a_single_style(network, paintings, capsys):
+    assert main(["styles", "add-picture", str(paintings[0]), "--network", str(network)]) == 0
+    capsys.readouterr()
+    assert main(["bench", "--style", "red", "--device", "cpu"]) == 1
+    assert "Red is a code of an any-style network" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from PIL import Image
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
@@ -18,6 +19,7 @@ from kernels.ops.registry import statuses
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from tests.app.ui.window.conftest import press
+from tests.helpers.any_style import save_tiny
 from tests.helpers.fakes import NetworkCamera
 
 
@@ -312,3 +314,44 @@ def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
     qtbot.waitUntil(lambda: window.panel.precision_remark.text() == said)
     session.config = replace(session.config, precision=Precision.fp32)
     qtbot.waitUntil(lambda: window.panel.precision_remark.isHidden())
+
+
+@pytest.fixture
+def pictures_as_styles(session, tmp_path):
+    """Two styles of an any-style network, "red" and "teal"."""
+    network = save_tiny(tmp_path / "net.safetensors")
+    for name in ("red", "teal"):
+        Image.new("RGB", (64, 48), name).save(tmp_path / f"{name}.png")
+        session.library.install_picture(tmp_path / f"{name}.png", network)
+    session.styles_changed.emit()
+
+
+def test_a_style_of_a_picture_has_no_lite_network_and_the_panel_says_so(
+    window, session, pictures_as_styles
+):
+    network, strength = (window.panel.controls[name] for name in ("network", "strength"))
+    assert network.isEnabled()
+    session.config = replace(session.config, style="red")
+    assert not network.isEnabled()
+    assert network.toolTip().startswith("One network paints every style picture")
+    assert "no lite one" in window.panel.network_remark.text()
+    assert strength.isEnabled()
+    session.config = replace(session.config, style="mosaic")
+    assert network.isEnabled()
+    assert "lite is faster" in network.toolTip()
+    assert window.panel.network_remark.text() == ""
+
+
+def test_only_styles_of_one_family_are_offered_to_be_mixed(window, session, pictures_as_styles):
+    def offered() -> list[str]:
+        return [window.panel.mix.itemText(n) for n in range(window.panel.mix.count())]
+
+    session.config = replace(session.config, style="candy", mix="udnie")
+    assert offered() == ["Nothing", "Mosaic", "Udnie"]
+    window.mixer.choose_style("red")
+    assert (session.config.style, session.config.mix) == ("red", None)
+    assert offered() == ["Nothing", "Teal"]
+    press(window, "mix_next")
+    assert session.config.mix == "teal"
+    window.mixer.choose_style("teal")
+    assert session.config.mix is None
