@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import shutil
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
@@ -16,12 +17,15 @@ from PIL import Image
 from app.engine.config import EngineConfig
 from app.engine.style_weights import StyleWeights
 from app.styles.library import Library
+from models.families.any_style import AnyStyleNetwork
+from models.families.style_codes import StyleCode, save_code
 from models.transformer_net import TransformerNetBaseline
 from tests.fuzz.case import Case, Fifo, Link
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import WORDS, as_toml, damaged
 from tests.fuzz.targets.base import NAMES, Basis, attempt, special
 from tests.fuzz.targets.checkpoints import CONFIGS
+from tests.helpers.any_style import save_tiny
 from utils.files import toml
 
 KEY = "my_style"
@@ -38,9 +42,17 @@ class StylePacks(Basis):
         made = io.BytesIO()
         Image.effect_noise((64, 48), 60).convert("RGB").save(made, "PNG")
         self._weights, self._thumbnail = safetensors.torch.save(state), made.getvalue()
+        with tempfile.TemporaryDirectory() as folder:
+            path = save_tiny(Path(folder) / "network.safetensors")
+            self._network = path.read_bytes()
+            shared = AnyStyleNetwork.load(path)
+            code = StyleCode(torch.zeros(1, shared.config.code_dim), shared.digest)
+            save_code(path, code)
+            self._code, self._digest = path.read_bytes(), shared.digest.encode()
 
     def make(self, rng: Random) -> Case:
-        weights, thumbnail = self._weights, self._thumbnail
+        any_style = rng.random() < 0.3
+        weights, thumbnail = self._code if any_style else self._weights, self._thumbnail
         digest = hashlib.sha256(weights).hexdigest()
         table = {
             "title": "My style",
@@ -50,6 +62,10 @@ class StylePacks(Basis):
             "sha256": digest,
             "thumbnail": "thumbnail.png",
         }
+        if any_style:
+            table |= {"family": "any-style", "picture": "picture.png"}
+            if rng.random() < 0.5:  # or most damage to the code would be noticed by its digest
+                del table["sha256"]
         if rng.random() < 0.3:
             table |= {"lite_weights": "lite.safetensors", "lite_sha256": digest}
         if rng.random() < 0.2:
@@ -62,11 +78,19 @@ class StylePacks(Basis):
             "thumbnail.png": damaged(rng, thumbnail) if rng.random() < 0.3 else thumbnail,
             "lite.safetensors": damaged(rng, weights) if rng.random() < 0.2 else weights,
         }
+        if any_style:
+            files["picture.png"] = damaged(rng, thumbnail) if rng.random() < 0.3 else thumbnail
+            if rng.random() < 0.3:  # the code of another network
+                files["weights.safetensors"] = weights.replace(self._digest, b"0" * 64)
         if rng.random() < 0.15:
             files[rng.choice(list(files))] = special(rng)
         if rng.random() < 0.1:
             del files[rng.choice(list(files))]
-        return Case({f"given/{KEY}/{name}": content for name, content in files.items()})
+        given = {f"given/{KEY}/{name}": content for name, content in files.items()}
+        if any_style and rng.random() < 0.8:
+            network = damaged(rng, self._network) if rng.random() < 0.2 else self._network
+            given["any_style/any_style.safetensors"] = network
+        return Case(given)
 
     def run(self, folder: Path) -> list[str]:
         said: list[str] = []
