@@ -10,6 +10,7 @@ from PIL import Image
 
 from app.styles.library import BUILTIN, Library
 from app.styles.pack import StyleError
+from models.checkpoints import CheckpointError
 from models.families.any_style import AnyStyleNetwork
 from models.families.keys import ANY_STYLE, FEED_FORWARD
 from models.families.style_codes import load_code
@@ -101,6 +102,30 @@ def test_the_network_that_ships_is_used_and_not_copied(bare, painting, tmp_path)
     assert load_code(style.weights).network == AnyStyleNetwork.load(shipped).digest
     bare.install_picture(painting, shutil.copy(shipped, tmp_path / "copy.safetensors"))
     assert not (bare.user.parent / "any_style").exists()
+
+
+def test_a_code_finds_its_network_beside_the_one_that_ships(bare, network, painting, tmp_path):
+    style = bare.install_picture(painting, network)
+    save_tiny(tmp_path / "builtin" / "any_style" / "any_style.safetensors", 2)
+    later = Library(tmp_path / "builtin" / "styles", bare.user)
+    digest = load_code(style.weights).network
+    found, default = later.networks.find(digest), later.networks.default()
+    assert found is not None
+    assert default is not None
+    assert found.digest == digest != default.digest
+
+
+def test_a_damaged_network_is_named(bare, network, painting, tmp_path):
+    bare.install_picture(painting, network)
+    (kept,) = (bare.user.parent / "any_style").iterdir()
+    data = bytearray(kept.read_bytes())
+    data[-1] ^= 1
+    kept.write_bytes(bytes(data))
+    later = Library(tmp_path / "none", bare.user)
+    with pytest.raises(CheckpointError, match="is damaged: its weights have another digest"):
+        later.networks.find(kept.stem)
+    with pytest.raises(StyleError, match="is damaged"):
+        later.install_picture(painting)
 
 
 def test_without_a_network_one_sentence_says_so(bare, painting):
