@@ -126,7 +126,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         "baseline": FamilyVariant("Baseline"),
         "fused": FamilyVariant("PyTorch"),
     }
-    # Measured in FP32 on a CPU: the small variant 1,280 at 1280x720 and 1,240 at 1920x1080.
+    # Measured in FP32 on a CPU at 1280x720: both variants 1,530.
     bytes_per_pixel = 1700
     unavailable = {  # noqa: RUF012
         "network": "one network paints every style picture, and there is no lite one"
