@@ -23,7 +23,7 @@ from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
-from models.precision import Precision, tf32_allowed
+from models.precision import Precision, int8_allowed, tf32_allowed
 from models.transformer_net import TransformerNetFused
 
 NETWORKS_KEPT = 4  # bounds the memory of their buffers

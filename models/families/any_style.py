@@ -196,17 +196,17 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     def limitations(
         self,
         kernels: str,
-        device: torch.device,  # noqa: ARG002
-        precision: Precision,  # noqa: ARG002
+        device: torch.device,
+        precision: Precision,
         network: AnyStyleNetwork,  # noqa: ARG002
     ) -> tuple[str, ...]:
-        """That there are no kernels of ours for it."""
-        if kernels == "baseline":
-            return ()
-        said = "the any-style network runs on PyTorch's kernels"
+        """That there are no kernels of ours for it, and none of integers."""
+        said = ["the any-style network runs on PyTorch's kernels"] if kernels != "baseline" else []
         if kernels not in self.variants:
-            return (f"there is no {VARIANTS[kernels].title} for it", said)
-        return (said,)
+            said.insert(0, f"there is no {VARIANTS[kernels].title} for it")
+        if precision.value.int8 and device.type == "cuda":  # on a CPU the precision itself says so
+            said.append("it computes in FP16, since it has no products of integers")
+        return tuple(said)
 
     def describe(self, network: AnyStyleNetwork) -> str:
         """Name the network: "Any style (small, 1a2b3c4d5e6f)"."""

@@ -120,7 +120,7 @@ class NetworkFamily(ABC, Generic[Contents]):
 
     def memory_per_pixel(self, device: torch.device, precision: Precision) -> int:
         """The bytes for each pixel of the input while it runs, with any kernels."""
-        unfolds = device.type == "cpu" and precision is Precision.fp16
+        unfolds = device.type == "cpu" and precision.value.dtype is torch.float16
         return BYTES_PER_PIXEL_CPU_FP16 if unfolds else self.bytes_per_pixel
 
     @abstractmethod

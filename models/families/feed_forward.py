@@ -71,7 +71,8 @@ class FeedForwardFamily(NetworkFamily[State]):
     ) -> tuple[str, ...]:
         """What its variant says, and for the fused one whether frames stay on the GPU."""
         variant = VARIANTS[kernels]
-        said = variant.limitations(device, precision.value.dtype, network)
+        mode = precision.value
+        said = variant.limitations(device, mode.dtype, network, int8=mode.int8)
         return (*said, unavailable_reason(device)) if variant is TransformerNetFused else said
 
 

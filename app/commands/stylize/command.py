@@ -145,7 +145,7 @@ def _run(args: argparse.Namespace, library: Library, chosen: ChosenStyles) -> in
             return 1 if problems else 0
     if config.kernels != "baseline":
         with console.status("Preparing the native kernels ..."):
-            prepare()
+            prepare(family=STYLE)
     limits = Limits.now(config, args.batch, engine.family)
     styling = Styling(engine, limits, notices)
     pipeline = Pipeline(styling, limits.picture_bytes, config.size)

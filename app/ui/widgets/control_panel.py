@@ -26,7 +26,7 @@ from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, control_of
 from app.ui.widgets.remark_label import RemarkLabel
-from kernels.ops.registry import KernelStatus, statuses
+from kernels.ops.registry import STYLE, KernelStatus, statuses
 from models.families.table import FAMILIES
 from models.precision import Precision
 from models.transformer_net import VARIANTS

@@ -183,6 +183,8 @@ def test_the_any_style_network_says_what_it_lacks(network):
         "the any-style network runs on PyTorch's kernels",
     )
     assert "Fused norm" in family.limitations("norm", CPU, Precision.fp32, network)[0]
+    on_a_gpu = family.limitations("baseline", torch.device("cuda"), Precision.int8, network)
+    assert on_a_gpu == ("it computes in FP16, since it has no products of integers",)
     assert family.describe(network) == f"Any style (custom, {network.digest[:12]})"
 
 
