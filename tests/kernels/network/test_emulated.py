@@ -35,7 +35,8 @@ from tests.kernels.network.emulated import (
     with_fp16_sums,
 )
 
-pytestmark = pytest.mark.slow
+# On a busy machine, the first test waits two minutes for the compiler.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 SHAPE = 2, 21, 38  # pictures, height, width: nothing is a multiple of a tile
 BLOCKS = 2
