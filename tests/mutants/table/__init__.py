@@ -1,0 +1,35 @@
+"""The mutants: for each promise that people rely on, a line that breaks it, by room."""
+
+from __future__ import annotations
+
+from tests.mutants.table import (
+    any_style,
+    around_the_network,
+    comparison,
+    engine,
+    families,
+    files,
+    frame_rates,
+    kernels,
+    live,
+    packaging,
+    training,
+    tuning,
+    window,
+)
+
+MUTANTS = (
+    *comparison.MUTANTS,
+    *engine.MUTANTS,
+    *live.MUTANTS,
+    *files.MUTANTS,
+    *training.MUTANTS,
+    *kernels.MUTANTS,
+    *window.MUTANTS,
+    *packaging.MUTANTS,
+    *around_the_network.MUTANTS,
+    *frame_rates.MUTANTS,
+    *tuning.MUTANTS,
+    *any_style.MUTANTS,
+    *families.MUTANTS,
+)

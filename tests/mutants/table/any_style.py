@@ -1,0 +1,53 @@
+"""Mutants of the any-style network."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_VIT = "tests/models/test_vit_style_transfer.py"
+_VIT_RUN = "tests/models/training/vit/test_run.py"
+
+MUTANTS = (
+    Mutant(
+        "a large picture has a key for every token",
+        "models/vit_style_transfer.py",
+        "stride = key_stride or self.config.key_stride(*size)\n        for inject",
+        "stride = key_stride or 1\n        for inject",
+        (f"{_VIT}::test_large_pictures_share_keys_by_themselves",),
+    ),
+    Mutant(
+        "the first pair of a batch decides the style of all",
+        "models/vit_style_transfer.py",
+        "block(inject(tokens, code), size, stride)",
+        "block(inject(tokens, code[:1]), size, stride)",
+        (f"{_VIT}::test_a_picture_is_painted_alike_alone_and_in_a_batch",),
+    ),
+    Mutant(
+        "the digest of an any-style network is not compared",
+        "models/vit_checkpoints.py",
+        'if weights_digest(stored) != metadata.get("sha256"):',
+        "if False:",
+        ("tests/models/test_vit_checkpoints.py::test_a_flipped_bit_is_noticed",),
+    ),
+    Mutant(
+        "every process follows its own gradients",
+        "models/training/vit/distributed.py",
+        "        _sum(flat)\n",
+        "",
+        (f"{_VIT_RUN}::test_two_processes_hold_the_same_weights",),
+    ),
+    Mutant(
+        "a resumed run begins a new running mean",
+        "models/training/vit/run.py",
+        'mean.copy_(state["mean"][name])',
+        "pass",
+        (f"{_VIT_RUN}::test_a_resumed_run_ends_bit_equal_to_one_never_stopped",),
+    ),
+    Mutant(
+        "a network is trained on the pictures that judge it",
+        "app/commands/train_vit/command.py",
+        "[name for name in left_out if name in known]",
+        "[]",
+        ("tests/app/commands/test_train_vit.py::test_held_out_pictures_are_not_trained_on",),
+    ),
+)

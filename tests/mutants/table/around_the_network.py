@@ -1,0 +1,96 @@
+"""Mutants of what surrounds the network on a GPU."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "a repeated launch has the addresses of the first",
+        "kernels/driver/sequence.py",
+        "hole.value = addresses[slot] + offset",
+        "hole.value = hole.value or addresses[slot] + offset",
+        (
+            "tests/kernels/driver/test_sequence.py::test_addresses_take_their_places_and_nothing_else_changes",
+        ),
+    ),
+    Mutant(
+        "what a call launches does not depend on TF32",
+        "kernels/ops/cuda/convolution.py",
+        "options = padding_size, stride_h, stride_w, own_kernel, _tf32_allowed()",
+        "options = padding_size, stride_h, stride_w, own_kernel, False",
+        ("tests/kernels/ops/cuda/test_calls.py::test_tf32_is_looked_at_by_every_call",),
+    ),
+    Mutant(
+        "a lazily negated tensor is read as it is in memory",
+        "kernels/ops/direct.py",
+        "if not here or each.is_neg():",
+        "if not here:",
+        (
+            "tests/kernels/ops/test_direct.py::test_arguments_that_the_kernel_cannot_take_as_they_are_go_to_the_dispatcher",
+        ),
+    ),
+    Mutant(
+        "a frame on the GPU is smoothed with frames of other weights",
+        "app/engine/display_path.py",
+        "if before is None or styler is not before.styler or weights != self._weights:",
+        "if before is None or styler is not before.styler:",
+        (
+            "tests/app/engine/test_display_path.py::test_the_history_ends_with_the_weights_the_network_and_a_reset",
+        ),
+    ),
+    Mutant(
+        "the range of what layers paint is not that of the picture",
+        "models/inference/layerwise_plan.py",
+        "return torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)",
+        "return bits",
+        (
+            "tests/models/inference/test_layerwise_plan.py::test_a_frame_becomes_the_networks_picture",
+        ),
+    ),
+    Mutant(
+        "a result on the GPU is enlarged without the frame's detail",
+        "models/inference/frame_styler.py",
+        "if finish.guided and finished.numel() < picture.numel():",
+        "if False:",
+        (
+            "tests/models/inference/test_frame_styler.py::test_a_stream_becomes_what_the_cpu_makes_of_it",
+        ),
+    ),
+    Mutant(
+        "a frame is held back although the GPU waits for it",
+        "app/live/worker.py",
+        "min(computed - lead, spent.queue)",
+        "computed - lead",
+        (
+            "tests/app/live/test_overlap.py::test_the_next_frame_is_due_when_half_of_the_one_under_way_is_computed",
+        ),
+    ),
+    Mutant(
+        "a third frame is uploaded over one that is computed",
+        "models/inference/frame_styler.py",
+        "if slot.in_flight:",
+        "if False:",
+        (
+            "tests/models/inference/test_frame_styler.py::test_more_frames_than_there_are_buffers_for_are_refused",
+        ),
+    ),
+    Mutant(
+        "a frame of other strides is read where its copy was freed",
+        "models/inference/frame_styler.py",
+        "pinned.copy_(_view(dense))",
+        "dense = _view(dense); pinned.copy_(dense)",
+        (
+            "tests/models/inference/test_frame_styler.py::test_a_frame_of_any_strides_is_read_before_its_copy_is_freed",
+        ),
+    ),
+    Mutant(
+        "kernels of frames are launched with structs that the library has otherwise",
+        "kernels/frames/launchers.py",
+        'check(told["structs"], STRUCTURES, "kernels/frames/structs.py")',
+        "pass",
+        (
+            "tests/kernels/frames/test_description.py::test_a_library_whose_struct_differs_is_refused",
+        ),
+    ),
+)

@@ -1,0 +1,142 @@
+"""Mutants of the engine."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_ENGINE = "tests/app/engine/test_engine.py"
+_ADAPTED = "tests/app/engine/test_adaptation.py"
+_FINISHED = "tests/app/engine/post/test_post_processing.py"
+
+MUTANTS = (
+    Mutant(
+        "the pool builds the baseline whatever was chosen",
+        "app/engine/network_pool.py",
+        "family.build(network, kernels)",
+        'family.build(network, "baseline")',
+        (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
+    ),
+    Mutant(
+        "the engine asks the pool for the baseline whatever was chosen",
+        "app/engine/engine.py",
+        "self._network(inferred, kernels).render_all",
+        'self._network(inferred, "baseline").render_all',
+        (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
+    ),
+    Mutant(
+        "the layers of a network that is compared are timed, which slows it",
+        "app/engine/engine.py",
+        "by_layer = self._by_layer and not inferred.config.compare",
+        "by_layer = self._by_layer",
+        (f"{_ENGINE}::test_layers_are_timed_while_that_is_wanted_and_never_in_a_comparison",),
+    ),
+    Mutant(
+        "a plan tells groups of layers although every layer is to be timed",
+        "kernels/network/graph_plan.py",
+        "for name in self.layers if self._by_layer else self.groups:",
+        "for name in self.groups:",
+        ("tests/kernels/network/test_plan.py",),
+    ),
+    Mutant(
+        "a network computes in FP32 whatever precision was chosen",
+        "app/engine/network_pool.py",
+        "family.build(network, kernels).to(device, precision.value.dtype)",
+        "family.build(network, kernels).to(device, torch.float32)",
+        (f"{_ENGINE}::test_a_network_computes_in_the_precision_that_was_chosen",),
+    ),
+    Mutant(
+        "a window paints the picture from before a slider was dragged",
+        "app/engine/engine.py",
+        "if pixels is rendering.pixels:",
+        "if True:",
+        (
+            "tests/app/engine/test_display_path.py::"
+            "test_what_a_window_paints_is_of_the_picture_that_is_shown",
+        ),
+    ),
+    Mutant(
+        "a network keeps the weights of the first style",
+        "app/engine/network_pool.py",
+        "if active.key != self._loaded:",
+        "if self._loaded is None:",
+        (f"{_ENGINE}::test_another_style_is_another_picture",),
+    ),
+    Mutant(
+        "a precision is never remarked upon",
+        "models/precision.py",
+        "if self is Precision.fp32:",
+        "if True:",
+        ("tests/models/test_precision.py",),
+    ),
+    Mutant(
+        "FP16 is said to be fast on a CPU without FP16 instructions",
+        "models/precision.py",
+        "if self is Precision.fp16 and not _cpu_has_fp16():",
+        "if False:",
+        (
+            "tests/models/test_precision.py::test_a_precision_the_cpu_has_no_instructions_for_says_so",
+        ),
+    ),
+    Mutant(
+        "the status line leaves out what is to be said of the precision",
+        "app/engine/run_info.py",
+        "limitations.append(precision.remark(device))",
+        'limitations.append("")',
+        (f"{_ENGINE}::test_what_runs_is_said_with_the_remark_of_its_precision",),
+    ),
+    Mutant(
+        "a broken picture is shown instead of one in a safer precision",
+        "app/engine/engine.py",
+        "if not broken or precision.safer is None:",
+        "if True:",
+        (f"{_ADAPTED}::test_a_broken_half_precision_picture_steps_down_and_says_so_once",),
+    ),
+    Mutant(
+        "strength 0 is not quite the source",
+        "app/engine/post/blending.py",
+        "cv2.addWeighted(out, strength, source, 1 - strength, 0)",
+        "cv2.addWeighted(out, strength + 0.05, source, 0.95 - strength, 0)",
+        (
+            "tests/app/engine/post/test_blending.py",
+            f"{_FINISHED}::test_strength_zero_is_the_source",
+        ),
+    ),
+    Mutant(
+        "the colors of the source are not kept",
+        "app/engine/post/blending.py",
+        "if keep_colors:",
+        "if False:",
+        ("tests/app/engine/post/test_blending.py",),
+    ),
+    Mutant(
+        "a single picture is smoothed with the one before",
+        "app/engine/process_mode.py",
+        "return self in (ProcessMode.LIVE, ProcessMode.SEQUENCE)",
+        "return True",
+        (f"{_FINISHED}::test_a_single_picture_is_never_smoothed",),
+    ),
+    Mutant(
+        "the size and the network change in the middle of a recording",
+        "app/engine/engine.py",
+        "self._adaptation.held = held",
+        "self._adaptation.held = False",
+        (f"{_ADAPTED}::test_while_it_is_held_neither_size_nor_network_changes",),
+    ),
+    Mutant(
+        "weights that are not the file their pack describes are used",
+        "app/styles/pack.py",
+        "hexdigest() != sha256:",
+        "hexdigest() != sha256 and False:",
+        (f"{_ENGINE}::test_weights_that_were_tampered_with_are_refused",),
+    ),
+    Mutant(
+        "weights that a wheel packed are put together in another order",
+        "utils/files/byte_planes.py",
+        "data[::2], data[1::2] =",
+        "data[1::2], data[::2] =",
+        (
+            "tests/wheels/test_packing.py"
+            "::test_a_packed_style_has_the_same_weights_and_compresses_better",
+        ),
+    ),
+)

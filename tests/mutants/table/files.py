@@ -1,0 +1,193 @@
+"""Mutants of what is read and written."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_CHECKPOINTS = "tests/models/test_checkpoints.py"
+_STYLIZE = "tests/app/commands/test_stylize_files.py"
+_PIPELINE = "tests/app/commands/test_stylize_pipeline.py"
+_BATCHES = "tests/app/commands/test_stylize_batches.py"
+
+MUTANTS = (
+    Mutant(
+        "keys that the network does not have are ignored",
+        "models/checkpoints.py",
+        '"unexpected": [key for key in found if key not in expected],',
+        '"unexpected": [],',
+        (f"{_CHECKPOINTS}::test_every_key_that_does_not_fit_is_named",),
+    ),
+    Mutant(
+        "a key that a checkpoint gives twice is taken",
+        "models/checkpoints.py",
+        'faults["given twice"] = duplicates',
+        'faults["given twice"] = []',
+        (f"{_CHECKPOINTS}::test_a_key_given_in_both_layouts_is_refused",),
+    ),
+    Mutant(
+        "weights that are not finite are used",
+        "models/checkpoints.py",
+        "if broken := _not_finite(state):",
+        "if broken := []:",
+        (f"{_CHECKPOINTS}::test_weights_that_are_not_finite_are_refused",),
+    ),
+    Mutant(
+        "code in a checkpoint is run",
+        "models/safe_load.py",
+        "weights_only=True",
+        "weights_only=False",
+        (f"{_CHECKPOINTS}::test_code_in_a_checkpoint_is_never_run",),
+    ),
+    Mutant(
+        "a write that fails half way destroys the old file",
+        "utils/files/atomic.py",
+        "temporary = temporary_name(path)",
+        "temporary = path",
+        ("tests/utils/files/test_atomic.py",),
+    ),
+    Mutant(
+        "one bad picture ends the whole folder",
+        "app/commands/stylize/files.py",
+        "FAULTS = (StyleForgeError, ImageError, OSError)",
+        "FAULTS = (KeyError,)",
+        (f"{_STYLIZE}::test_bad_files_are_named_and_the_others_are_done",),
+    ),
+    Mutant(
+        "more pictures are in flight than fit into memory",
+        "app/commands/stylize/pipeline.py",
+        "fits = sum(self._held) + group.held_bytes <= self._budget_bytes",
+        "fits = True",
+        (f"{_PIPELINE}::test_no_more_pictures_are_in_flight_than_fit_into_memory",),
+    ),
+    Mutant(
+        "nothing is read while a picture is styled",
+        "app/commands/stylize/pipeline.py",
+        "while following is not None and self._has_room(following):",
+        "while following is not None and not self._held:",
+        (
+            f"{_PIPELINE}::test_the_next_picture_is_read_and_the_one_before_written_while_one_is_styled",
+        ),
+    ),
+    Mutant(
+        "pictures under way on a GPU are completed with the size of the next one",
+        "app/commands/stylize/styling.py",
+        "yield from self.complete_all()\n            self._engine.configure(config)",
+        "self._engine.configure(config)",
+        (f"{_BATCHES}::test_what_is_under_way_is_completed_before_the_size_changes",),
+    ),
+    Mutant(
+        "a damaged picture takes its batch with it",
+        "app/commands/stylize/styling.py",
+        "if len(pictures) == len(group) and len({",
+        "if len({",
+        (f"{_BATCHES}::test_a_damaged_picture_does_not_take_its_batch_with_it",),
+    ),
+    Mutant(
+        "a broken picture in a batch is shown",
+        "app/engine/engine.py",
+        "if self._step_down(inferred):\n                break",
+        "self._step_down(inferred)",
+        (
+            "tests/app/engine/test_batches.py::test_from_a_broken_frame_on_a_batch_is_computed_again_in_a_safer_precision",
+        ),
+    ),
+    Mutant(
+        "a result that exists is overwritten without being asked",
+        "app/commands/stylize/command.py",
+        "if existing and not args.skip_existing:",
+        "if False:",
+        (f"{_STYLIZE}::test_what_exists_is_not_overwritten_unless_asked",),
+    ),
+    Mutant(
+        "a result overwrites its own input",
+        "app/commands/stylize/jobs.py",
+        "if target in sources:",
+        "if False:",
+        (f"{_STYLIZE}::test_an_input_is_never_overwritten",),
+    ),
+    Mutant(
+        "a saved picture loses its transparency",
+        "app/commands/stylize/files.py",
+        "metadata(styled), alpha=frame.alpha)",
+        "metadata(styled))",
+        ("tests/app/commands/test_stylize.py::test_transparency_is_kept_where_the_format_has_it",),
+    ),
+    Mutant(
+        "a photograph is not turned upright",
+        "utils/images/reading.py",
+        "orientation = orientation_of(image)\n",
+        "orientation = 1\n",
+        ("tests/utils/images/test_picture_files.py::test_a_picture_is_turned_upright",),
+    ),
+    Mutant(
+        "a picture too large for memory is read",
+        "utils/images/opening.py",
+        "if image.width * image.height > MAX_PIXELS:",
+        "if False:",
+        (
+            "tests/utils/images/test_picture_files.py::"
+            "test_a_picture_too_large_for_memory_is_refused_by_its_header",
+        ),
+    ),
+    Mutant(
+        "a bad picture of a strip is skipped in silence",
+        "app/sources/pictures.py",
+        'status = f"{fault[0].upper()}{fault[1:]}; skipped." if fault else ""',
+        'status = ""',
+        ("tests/app/sources/test_pictures.py::test_a_bad_picture_in_a_strip_is_skipped_aloud",),
+    ),
+    Mutant(
+        "one bad value in the settings file costs them all",
+        "app/settings.py",
+        "value = field.default\n",
+        "return cls()\n",
+        ("tests/app/test_settings.py::test_a_bad_value_costs_only_itself",),
+    ),
+    Mutant(
+        "everybody may read the settings file, which may hold a password",
+        "app/settings.py",
+        "temporary.touch(mode=0o600)",
+        "temporary.touch(mode=0o644)",
+        ("tests/app/test_settings.py::test_only_the_user_may_read_the_settings_file",),
+    ),
+    Mutant(
+        "older settings replace newer ones",
+        "app/ui/controllers/settings_saver.py",
+        "if number == self._newest:",
+        "if True:",
+        (
+            "tests/app/ui/controllers/test_settings_saver.py::test_a_write_whose_turn_comes_late_is_left_out",
+        ),
+    ),
+    Mutant(
+        "a built-in style can be removed",
+        "app/styles/library.py",
+        "if style.builtin:",
+        "if False:",
+        ("tests/app/styles/test_library.py::test_only_the_users_own_styles_can_be_removed",),
+    ),
+    Mutant(
+        "a style that could not be installed leaves half a folder",
+        "app/styles/library.py",
+        "if staging is not None:",
+        "if False:",
+        ("tests/app/styles/test_library.py::test_a_full_disk_leaves_nothing_behind",),
+    ),
+    Mutant(
+        "a film shows every frame for the same time",
+        "app/export/video_recorder.py",
+        "while self._last is not None and self._written < due:",
+        "if self._last is not None:",
+        (
+            "tests/app/export/test_video_recorder.py::"
+            "test_a_film_shows_every_frame_for_as_long_as_it_was_on_screen",
+        ),
+    ),
+    Mutant(
+        "a film whose disk is full is taken for whole",
+        "app/export/video_recorder.py",
+        "if not whole:",
+        "if False:",
+        ("tests/app/export/test_video_recorder.py::test_a_full_disk_is_told_and_leaves_nothing",),
+    ),
+)

@@ -1,0 +1,159 @@
+"""Mutants of the kernels."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "a test may leave a daemon behind",
+        "tests/helpers/threads.py",
+        "if not isinstance(t, threading._DummyThread)}",
+        "if not t.daemon}",
+        ("tests/helpers/test_threads.py::test_daemons_and_qthreads_are_seen_until_they_end",),
+    ),
+    Mutant(
+        "a test may leave a QThread behind",
+        "tests/helpers/threads.py",
+        "thread is not main and thread.isRunning()",
+        "False",
+        ("tests/helpers/test_threads.py::test_daemons_and_qthreads_are_seen_until_they_end",),
+    ),
+    Mutant(
+        "`doctor` hides why a kernel is not in use",
+        "app/commands/doctor.py",
+        'why = f" ({status.reason})" if status.reason else ""',
+        'why = ""',
+        (
+            "tests/app/commands/test_doctor.py::test_a_kernel_that_cannot_run_is_a_note_with_its_reason",
+        ),
+    ),
+    Mutant(
+        "`doctor` marks every kernel as well",
+        "app/commands/doctor.py",
+        "yield Finding(OK if status.ready or status.by_choice else NOTE, says)",
+        "yield Finding(OK, says)",
+        (
+            "tests/app/commands/test_doctor.py::test_a_kernel_that_cannot_run_is_a_note_with_its_reason",
+        ),
+    ),
+    Mutant(
+        "a kernel asked for by name runs its reference in silence",
+        "kernels/ops/registry.py",
+        "if not status.ready:",
+        "if False:",
+        ("tests/kernels/ops/test_registry.py::test_a_kernel_says_why_it_cannot_run",),
+    ),
+    Mutant(
+        "the window's start loads the library of transformers",
+        "kernels/ops/table.py",
+        "    ops = _of_family(family)",
+        "    ops = _of_family(None)",
+        (
+            "tests/kernels/ops/test_registry.py::test_a_family_is_asked_for_without_loading_the_other",
+        ),
+    ),
+    Mutant(
+        "an own backward is given gradients of what only serves it",
+        "kernels/ops/autograd.py",
+        "found = backward(kept, *grads[: len(grads) - statistics])",
+        "found = backward(kept, *grads)",
+        (
+            "tests/kernels/ops/test_autograd.py"
+            "::test_an_own_backward_is_given_what_was_saved_and_runs_no_reference",
+        ),
+    ),
+    Mutant(
+        "a mask of attention hides the keys that it shows",
+        "kernels/attention_wrapper.py",
+        ".masked_fill(mask, -torch.inf)",
+        ".masked_fill(~mask, -torch.inf)",
+        ("tests/kernels/test_attention_wrapper.py::test_masks_mean_what_they_mean_there",),
+    ),
+    Mutant(
+        "dropout drops other weights backward than forward",
+        "kernels/ops/transformer_reference/attention.py",
+        "part.shape[2], keys, dropout, first)",
+        "part.shape[2], keys, dropout, 0)",
+        (
+            "tests/kernels/ops/test_transformer.py"
+            "::test_the_backward_by_rows_keeps_little_and_is_the_same",
+        ),
+    ),
+    Mutant(
+        "a library is not compiled again when its source has changed",
+        "kernels/jit/build.py",
+        "digest.update(source.read_bytes())",
+        "digest.update(source.name.encode())",
+        (
+            "tests/kernels/jit/test_build.py::test_a_failed_build_is_remembered_until_something_changes",
+        ),
+    ),
+    Mutant(
+        "CUDA sources are compiled with an NVRTC that the driver is too old for",
+        "kernels/jit/cuda_tools.py",
+        'if driver is not None and int(release.partition(".")[0]) > driver.cuda[0]:',
+        "if False:",
+        (
+            "tests/kernels/jit/test_cuda_tools.py::"
+            "test_an_nvrtc_newer_than_the_driver_is_one_sentence",
+        ),
+    ),
+    Mutant(
+        "a bool is passed in the eight bytes of a long long",
+        "kernels/ops/launcher.py",
+        "if isinstance(value, bool):",
+        "if False:",
+        ("tests/kernels/ops/test_launcher.py::test_arguments_are_passed_as_c_has_them",),
+    ),
+    Mutant(
+        "layers for older GPUs are compiled for newer ones as well",
+        "kernels/driver/compiling.py",
+        "int(number) < int(until)",
+        "int(number) <= int(until)",
+        ("tests/kernels/driver/test_images.py::test_a_source_is_compiled_for_what_it_runs_on",),
+    ),
+    Mutant(
+        "a backend is chosen although no image of it was made for the GPU",
+        "kernels/network/dispatch.py",
+        "if source not in library.sources]",
+        "if False]",
+        ("tests/kernels/network/test_dispatch.py::test_a_gpu_gets_the_backends_it_can_run",),
+    ),
+    Mutant(
+        "FP16 is multiplied without tensor cores on Turing",
+        "kernels/ops/cuda/convolution.py",
+        "return launch.gpu.major >= 8 or dtype is torch.float16",
+        "return launch.gpu.major >= 8",
+        (
+            "tests/kernels/ops/cuda/test_calls.py"
+            "::test_tensor_cores_multiply_what_those_of_the_gpu_can",
+        ),
+    ),
+    Mutant(
+        "in FP32 a weight is multiplied as TF32 alone",
+        "kernels/network/sm80.py",
+        "torch.stack([high, (weight.float() - high.float()).to(operand)])",
+        "torch.stack([high, torch.zeros_like(high)])",
+        (
+            "tests/kernels/network/test_sm80_layout.py"
+            "::test_in_fp32_the_copies_of_a_weight_add_up_to_it",
+        ),
+    ),
+    Mutant(
+        "AMP runs layer by layer",
+        "models/inference/cuda.py",
+        "half in (None, torch.float16)",
+        "half is None",
+        ("tests/models/inference/test_plan_cache.py::test_amp_is_native_with_the_bits_of_tf32",),
+    ),
+    Mutant(
+        "a process loads the images of all precisions",
+        "kernels/driver/library.py",
+        "        self._finding = threading.Lock()\n",
+        "        self._finding = threading.Lock()\n"
+        "        for source in self._images:\n"
+        "            self._module(source)\n",
+        ("tests/kernels/network/test_launchers.py::test_a_precision_loads_its_own_image_alone",),
+    ),
+)

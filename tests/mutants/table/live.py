@@ -1,0 +1,83 @@
+"""Mutants of the live loop."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SESSION = "tests/app/live/test_session.py"
+
+MUTANTS = (
+    Mutant(
+        "a grabber keeps the oldest frame instead of the newest",
+        "app/sources/grabber.py",
+        "self._unread = frame\n",
+        "self._unread = self._unread or frame\n",
+        ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
+    ),
+    Mutant(
+        "frames that nobody read are not counted as dropped",
+        "app/sources/grabber.py",
+        "self._dropped += self._unread is not None",
+        "self._dropped += 0",
+        ("tests/app/sources/test_camera.py::test_a_slow_reader_sees_the_newest_frame",),
+    ),
+    Mutant(
+        "the window gets the oldest result it has not taken instead of the newest",
+        "app/live/latest_value.py",
+        "self._value = value\n",
+        "self._value = self._value or value\n",
+        ("tests/app/live/test_worker.py::test_the_newest_value_wins_and_is_taken_once",),
+    ),
+    Mutant(
+        "a slider moved while a frame is computed waits for the next frame",
+        "app/live/worker.py",
+        "self._engine.finish(inferred, self.wanted)",
+        "self._engine.finish(inferred)",
+        ("tests/app/live/test_worker.py::test_a_slider_moved_during_a_frame_is_in_that_frame",),
+    ),
+    Mutant(
+        "the engine takes an older config although a newer one is on its way",
+        "app/live/worker.py",
+        "return  # a newer one is already on its way",
+        "pass",
+        ("tests/app/live/test_worker.py::test_only_the_newest_of_several_configs_takes_effect",),
+    ),
+    Mutant(
+        "a picture of a choice given up is shown",
+        "app/live/session.py",
+        "if result is not None and same_choice(result.config, self._config):",
+        "if result is not None:",
+        (f"{_SESSION}::test_no_picture_of_a_choice_given_up_is_ever_shown",),
+    ),
+    Mutant(
+        "a source that is replaced stays open",
+        "app/live/worker.py",
+        "self._source.close()",
+        "pass",
+        (f"{_SESSION}::test_everything_on_a_source_happens_on_the_engines_thread",),
+    ),
+    Mutant(
+        "a source that failed is still said to be open",
+        "app/live/worker.py",
+        "self.ended.emit()",
+        "pass",
+        (
+            f"{_SESSION}::"
+            "test_a_failing_source_ends_the_stream_with_a_problem_and_another_can_be_opened",
+        ),
+    ),
+    Mutant(
+        "the metrics count no dropped frame",
+        "app/live/stream_metrics.py",
+        "self._dropped += frame.index - self._last_index - 1",
+        "self._dropped += 0",
+        ("tests/app/live/test_stream_metrics.py",),
+    ),
+    Mutant(
+        "the shortest stretch of a frame is called the bottleneck",
+        "app/live/stream_metrics.py",
+        "max(parts, key=",
+        "min(parts, key=",
+        ("tests/app/live/test_stream_metrics.py",),
+    ),
+)
