@@ -5,7 +5,8 @@
 Frames overlap as in the window. From time to time a frame is styled once more by another engine
 with the same config, and has to be the same, bit for bit; where it depends on the frames before it
 (smoothing) or was made while an automatic choice was pending, only its size and its range are
-looked at. Ends with an error at the first fault, or when memory grows.
+looked at. Ends with an error at the first fault, or when memory grows in the second half of 10,000
+frames or more.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=_batch,
         metavar="N",
         help="pictures of one size, one after the other in their order, that go through the "
-        "network together, as many as fit into memory; the results are the same (default: on a "
+        "network together, as many as fit into memory; results differ by rounding (default: on a "
         f"GPU up to {BATCH}, fewer of large pictures, and 1 on the CPU)",
     )
     add_style_options(parser)
