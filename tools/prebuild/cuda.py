@@ -12,7 +12,6 @@ What is compiled, and what becomes of it, says kernels/driver/compiling.py.
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import subprocess
 import sys
@@ -37,8 +36,7 @@ ARCHITECTURES = {
 # for sm_80, those from 10.0 on the PTX, and so does the lite network on Hopper. INT8 gains the most
 # on GeForce, and runs as PTX on 9.0 and 10.0. Of transformers, Hopper has machine code for its own
 # kernels and for what surrounds them; Turing has none for the first two rungs, which are there to
-# be read; and gradients, for which PyTorch's kernels are faster, have no image at all: attention's
-# own run where the library is compiled.
+# be read.
 _ON_PTX = ("sm_86", "sm_90", "sm_100", "sm_120")
 LEFT_OUT = {
     "network_sm80_tf32.cu": _ON_PTX,
@@ -48,7 +46,7 @@ LEFT_OUT = {
     "attention_v2.cu": ("sm_75", *_ON_PTX),
     "attention_v3.cu": _ON_PTX,
     "attention_v3_fp32.cu": _ON_PTX,
-    "attention_v3_backward.cu": tuple(itertools.chain.from_iterable(ARCHITECTURES.values())),
+    "attention_v3_backward.cu": _ON_PTX,
     "ffn.cu": ("sm_86", "sm_100", "sm_120"),
     "output_projection.cu": ("sm_86", "sm_100", "sm_120"),
 }
