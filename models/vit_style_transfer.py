@@ -53,7 +53,7 @@ class StyleForgeTransformer(nn.Module):
     """Paints content pictures of any size in the style of pictures of any size.
 
     Args:
-        variant: "small" or "base", or the dimensions.
+        variant: "tiny", "small" or "base", or the dimensions.
         fused: Whether attention and feed-forward networks are the wrappers of
             models.custom_attention_wrapper; if not, plain PyTorch layers. The state dict is the
             same.

@@ -119,6 +119,7 @@ def test_the_small_variant_fits_into_25_megabytes_of_8_bits():
             name: sum(weight.numel() for weight in StyleForgeTransformer(name).parameters())
             for name in VIT_VARIANTS
         }
+    assert 4 * counts["tiny"] > counts["small"] > 3 * counts["tiny"]
     assert 20e6 < counts["small"] < 24.5e6 < counts["base"]
 
 
@@ -143,7 +144,7 @@ def test_wrong_pictures_and_codes_are_refused_in_a_sentence(network):
         network.stylize(pixels(32, 32), code[:, :8])
     with pytest.raises(ValueError, match="2 codes do not fit 3 pictures"):
         network.stylize(pixels(32, 32, count=3), code.expand(2, -1))
-    with pytest.raises(ValueError, match="expected one of small, base, got 'huge'"):
+    with pytest.raises(ValueError, match="expected one of tiny, small, base, got 'huge'"):
         StyleForgeTransformer("huge")
 
 
