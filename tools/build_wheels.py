@@ -1,7 +1,8 @@
 """`python -m tools.build_wheels`: makes the wheels and the source distribution, into `dist`.
 
 A wheel is made for each platform of wheels/platforms.py that `kernels/images` has images for; where
-it has none, one without images. Images of other sources than today's are refused.
+it has none, one without images; and one of the any-style networks' weights, if they are there.
+Images of other sources than today's are refused.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
 from kernels.jit.prebuilt import IMAGES, image_name
 from tools.prebuild.cpu import TARGETS
+from wheels.arrange import WEIGHTS
 from wheels.platforms import ANY, PLATFORMS, selected
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECTS = (ROOT, ROOT / "wheels" / "kernel_fusion")
+WEIGHTS_PROJECT = ROOT / "wheels" / "any_style"
 MAX_BYTES = 40_000_000  # of a wheel
 # A source distribution is no concern of pip, which builds wheels alone; the backend is asked.
 SDIST = "import sys; sys.path.insert(0, 'wheels'); import backend; backend.build_sdist(sys.argv[1])"
@@ -51,6 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if platforms == [ANY]:
             print(f"{IMAGES} holds no images: `make prebuild` makes them")  # noqa: T201
         made = [build_wheel(each, key, dist) for key in platforms for each in PROJECTS]
+        if any(WEIGHTS.glob("*.safetensors")):
+            made.append(build_wheel(WEIGHTS_PROJECT, ANY, dist))
+        else:
+            print(f"{WEIGHTS} holds no weights for the style of any picture")  # noqa: T201
         made.append(build_sdist(dist))
         check_sizes(made)
     except (WheelError, ValueError) as error:

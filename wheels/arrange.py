@@ -16,13 +16,15 @@ PACKAGE = "styleforge"
 MOVED = ("app", "assets", "kernels", "models", "utils")  # sub-packages of PACKAGE in a wheel
 KERNELS = ("kernels", "utils")  # those that `kernel_fusion` stands on
 IMAGES = CHECKOUT / "kernels" / "images"
+WEIGHTS = CHECKOUT / "assets" / "any_style"  # in a wheel of their own, for their size
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")
 
 
 def arrange(target: Path, moved: Collection[str] = MOVED) -> None:
     """Copy what a wheel holds into the empty folder `target`, under the names it has there.
 
-    Images of native libraries are left out: which of them a wheel holds depends on its platform.
+    Images of native libraries are left out, since which of them a wheel holds depends on its
+    platform, and so are the weights that have a wheel of their own.
 
     Args:
         target: An existing folder.
@@ -50,8 +52,8 @@ def copy_texts(target: Path) -> None:
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
     """What `copytree` does not copy of a folder."""
-    images = {IMAGES.name} if Path(folder) == IMAGES.parent else set[str]()
-    return LEFT_OUT(folder, names) | images
+    elsewhere = {path.name for path in (IMAGES, WEIGHTS) if Path(folder) == path.parent}
+    return LEFT_OUT(folder, names) | elsewhere & {*names}
 
 
 def with_moved_imports(source: bytes, name: str = "<source>") -> bytes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from arrange import CHECKOUT, IMAGES, PACKAGE, arrange, copy_texts
+from arrange import CHECKOUT, IMAGES, PACKAGE, WEIGHTS, arrange, copy_texts
 from packing import pack_styles
 from platforms import ANY, choose, copy_images, tag
 from setuptools import build_meta
@@ -68,6 +69,41 @@ def build(
         copy_images(platform, IMAGES, target / PACKAGE / IMAGES.relative_to(CHECKOUT))
         script = {} if platform == ANY else {"setup.py": SETUP.format(tag=tag(platform))}
         _write({**project, **script}, target)
+        with contextlib.chdir(target):
+            return build_meta.build_wheel(directory)
+
+
+def build_weights(
+    wheel_directory: str, config_settings: Settings, project: Mapping[str, str]
+) -> str:
+    """Build the wheel of the weights that are too large for the program's, for any machine.
+
+    Args:
+        wheel_directory: Where the wheel is put.
+        config_settings: May have `platform`, which is ANY.
+        project: The files that describe it, their text by their name.
+
+    Returns:
+        The wheel's name.
+
+    Raises:
+        ValueError: There is no such setting or platform, or the checkout has no weights.
+    """
+    asked = dict(config_settings or {})
+    if asked.pop("platform", ANY) != ANY or asked:
+        raise ValueError(f"the weights are for any machine; there is `platform={ANY}` alone")
+    weights = sorted(WEIGHTS.glob("*.safetensors"))
+    if not weights:
+        raise ValueError(f"{WEIGHTS} holds no weights")
+    directory = str(Path(wheel_directory).resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder)
+        held = target / PACKAGE / WEIGHTS.relative_to(CHECKOUT)
+        held.mkdir(parents=True)
+        for path in weights:
+            shutil.copy(path, held)
+        copy_texts(target)
+        _write(project, target)
         with contextlib.chdir(target):
             return build_meta.build_wheel(directory)
 

@@ -65,6 +65,11 @@ def test_images_are_no_part_of_what_is_arranged():
     assert arranging._left_out(str(CHECKOUT / "assets"), ["images"]) == set()
 
 
+def test_weights_that_have_a_wheel_of_their_own_are_no_part_of_it():
+    folder = str(CHECKOUT / "assets")
+    assert arranging._left_out(folder, ["any_style", "styles"]) == {"any_style"}
+
+
 def test_no_text_names_a_module_of_ours():
     """Such a name would be wrong in a wheel: it is made from `__name__` or a module's own."""
     wrong = []

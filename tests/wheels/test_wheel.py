@@ -21,14 +21,18 @@ from app.cli import main
 from app.version import styleforge_version
 from kernels.jit import build, prebuilt
 from kernels.jit.libraries import LIBRARIES
+from models.vit_checkpoints import save_vit
+from models.vit_config import VitConfig
+from models.vit_style_transfer import StyleForgeTransformer
 from tools import build_wheels
 from tools.prebuild.__main__ import write_manifest
-from wheels.arrange import CHECKOUT, MOVED
+from wheels.arrange import CHECKOUT, MOVED, WEIGHTS
 from wheels.platforms import ANY, tag, this_platform
 
 pytestmark = pytest.mark.slow
 
 NORM = "instance_norm"
+NETWORK = "small.safetensors"
 OTHERS = "instance_norm-0123456789abcdef-amiga-m68k.so"  # an image for no machine of ours
 
 THEIRS = "'''Another project's package.'''\nWHOSE = 'theirs'\n"
@@ -99,26 +103,42 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def wheels(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Both wheels, of the unpacked source distribution: of the program, for this machine, with an
-    image of the CPU kernels and one that is not for it; and of the operations alone, for any."""
+def source(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked source distribution, with images and an any-style network for this machine."""
     if this_platform() == ANY:
         pytest.skip("there is no wheel for this machine")
-    folder = tmp_path_factory.mktemp("wheels")
+    folder = tmp_path_factory.mktemp("source")
     with tarfile.open(build_wheels.build_sdist(folder)) as archive:
         archive.extractall(folder, filter="data")
     (source,) = (path for path in folder.iterdir() if path.is_dir())
-    assert not (source / "kernels" / "images").exists()
-    (source / "kernels" / "images").mkdir()
+    for left_out in ("kernels/images", "assets/any_style"):
+        assert not (source / left_out).exists()
+        (source / left_out).mkdir()
     made = [source / "kernels" / "images" / name for name in (image(), OTHERS)]
     for path in made:
         shutil.copy(build.handle(NORM)._name, path)
     write_manifest(source / "kernels" / "images", made)
+    config = VitConfig(32, 2, 48, 2, 2, 16, (8, 12, 16))
+    network = StyleForgeTransformer(config)
+    save_vit(source / "assets" / "any_style" / NETWORK, config, network.state_dict())
+    return source
+
+
+@pytest.fixture(scope="module")
+def wheels(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Both wheels, of the unpacked source distribution: of the program, for this machine, with an
+    image of the CPU kernels and one that is not for it; and of the operations alone, for any."""
+    folder = tmp_path_factory.mktemp("wheels")
     operations = source / "wheels" / "kernel_fusion"
     return (
         build_wheels.build_wheel(source, this_platform(), folder),
         build_wheels.build_wheel(operations, ANY, folder),
     )
+
+
+@pytest.fixture
+def weights(source: Path, tmp_path: Path) -> Path:
+    return build_wheels.build_wheel(source / "wheels" / "any_style", ANY, tmp_path)
 
 
 def image() -> str:
@@ -173,6 +193,7 @@ def test_every_asset_and_every_native_source_is_in_the_wheel(wheels):
         for room in ("assets", "kernels")
         for path in (CHECKOUT / room).rglob("*")
         if path.suffix in {".cu", ".cuh", ".h", ".cpp", ".svg", ".png", ".toml", ".safetensors"}
+        and path.parent != WEIGHTS
     ]
     listed = [name.replace(".safetensors", ".planes") for name in listed]
     assert len(listed) > 60
@@ -221,6 +242,24 @@ def test_the_installed_program_paints_what_the_checkout_does(place, tmp_path):
     painted, again = (np.asarray(Image.open(path)).astype(int) for path in (ours, theirs))
     assert np.abs(painted - again).max() <= 1  # the order of additions may differ
     assert painted.std() > 10
+
+
+def test_a_wheel_of_weights_beside_it_lets_it_paint_in_the_style_of_a_picture(
+    weights, place, tmp_path
+):
+    assert weights.name.endswith("-py3-none-any.whl")
+    assert {*contents(weights)} == {f"styleforge/assets/any_style/{NETWORK}"}
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 64, 96, 3), np.uint8)
+    for name, picture in zip(("photo.png", "style.png"), pixels, strict=True):
+        Image.fromarray(picture).save(tmp_path / name)
+    painted = tmp_path / "painted.png"
+    arguments = ["stylize", str(tmp_path / "photo.png"), "--device", "cpu", "-o", str(painted)]
+    arguments += ["--style-image", str(tmp_path / "style.png")]
+    place.run("styleforge", *arguments, expect=1)  # no weights are there
+    with zipfile.ZipFile(weights) as archive:
+        archive.extractall(place.packages)
+    place.run("styleforge", *arguments)
+    assert Image.open(painted).size == (96, 64)
 
 
 def test_the_installed_window_can_train_in_a_process_of_its_own(place):

@@ -1,4 +1,4 @@
-"""`python -m tools.setup`: builds the setup program for Windows, from the wheel in `dist`."""
+"""`python -m tools.setup`: builds the setup program for Windows, from the wheels in `dist`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tools.setup.build import (
     build,
     fetch_uv,
     find_makensis,
+    find_weights,
     find_wheel,
 )
 
@@ -28,12 +29,15 @@ def main() -> int:
     try:
         makensis = find_makensis()
         wheel = find_wheel(arguments.wheels, project.version)
+        weights = find_weights(arguments.wheels, project.version)
         uv = fetch_uv(work / "uv")
-        program = build(makensis, project, wheel, uv, arguments.out, work)
+        program = build(makensis, project, wheel, weights, uv, arguments.out, work)
     except SetupError as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 1
     print(f"{program.stat().st_size:>9,} {program}, not signed, installs {wheel.name}")  # noqa: T201
+    if weights is None:
+        print("without weights for the style of any picture: there is no such wheel")  # noqa: T201
     if not wheel.name.endswith("-win_amd64.whl"):
         print(f"'{wheel}' is for every system: there is no wheel for Windows", file=sys.stderr)  # noqa: T201
     return 0

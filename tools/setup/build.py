@@ -86,6 +86,17 @@ def find_wheel(folder: Path, version: str) -> Path:
     raise SetupError(f"there is no wheel of StyleForge {version} in '{folder}': run `make wheels`")
 
 
+def find_weights(folder: Path, version: str) -> Path | None:
+    """Find the wheel of the any-style networks' weights; None if it was not made.
+
+    Args:
+        folder: Where the wheels are.
+        version: Of StyleForge.
+    """
+    wheel = folder / f"styleforge_any_style-{version}-py3-none-any.whl"
+    return wheel if wheel.is_file() else None
+
+
 def fetch_uv(folder: Path) -> Path:
     """Download uv for Windows and unpack its program and licenses.
 
@@ -124,13 +135,22 @@ def fetch_uv(folder: Path) -> Path:
     return folder / "uv.exe"
 
 
-def build(makensis: str, project: Project, wheel: Path, uv: Path, out: Path, work: Path) -> Path:
+def build(
+    makensis: str,
+    project: Project,
+    wheel: Path,
+    weights: Path | None,
+    uv: Path,
+    out: Path,
+    work: Path,
+) -> Path:
     """Make the setup program.
 
     Args:
         makensis: NSIS's compiler.
         project: What the program says of itself.
         wheel: What it installs.
+        weights: The wheel of weights that it installs as well; None for none.
         uv: The uv.exe that it installs with, with licenses in the folder `licenses` beside it.
         out: The folder that receives the program and its sha256.
         work: A folder for files that are needed meanwhile.
@@ -166,6 +186,8 @@ def build(makensis: str, project: Project, wheel: Path, uv: Path, out: Path, wor
         "LICENSES": licenses.absolute(),
         "CHECK": CHECK,
     }
+    if weights is not None:
+        defined |= {"WEIGHTS": weights.absolute(), "WEIGHTS_NAME": weights.name}
     flags = [f"-D{name}={str(value).replace('$', '$$')}" for name, value in defined.items()]
     done = subprocess.run(
         [makensis, "-V2", "-WX", "-INPUTCHARSET", "UTF8", *flags, str(SCRIPT)],

@@ -5,7 +5,8 @@
 ; of the installation. The log is the first file of it, and marks the folder as StyleForge's.
 ;
 ; The build defines VERSION, VERSION4 (of four numbers), PUBLISHER, OUT, ICON, PICTURE, UV, WHEEL,
-; WHEEL_NAME, LICENSES (a folder) and CHECK (what Python runs to try the environment).
+; WHEEL_NAME, LICENSES (a folder), CHECK (what Python runs to try the environment), and WEIGHTS and
+; WEIGHTS_NAME where a second wheel is installed.
 
 Unicode true
 Target amd64-unicode
@@ -597,6 +598,12 @@ Section "-StyleForge"
   InitPluginsDir
   File "/oname=$PLUGINSDIR\uv.exe" "${UV}"
   File "/oname=$PLUGINSDIR\${WHEEL_NAME}" "${WHEEL}"
+  !ifdef WEIGHTS
+    File "/oname=$PLUGINSDIR\${WEIGHTS_NAME}" "${WEIGHTS}"
+    !define WHEELS '"$PLUGINSDIR\${WHEEL_NAME}" "$PLUGINSDIR\${WEIGHTS_NAME}"'
+  !else
+    !define WHEELS '"$PLUGINSDIR\${WHEEL_NAME}"'
+  !endif
   ${Set} UV_CACHE_DIR "$INSTDIR\cache"
   ${Set} UV_PYTHON_INSTALL_DIR "$INSTDIR\python"
   ${Set} UV_PYTHON_INSTALL_REGISTRY 0
@@ -615,7 +622,7 @@ Section "-StyleForge"
     '"$PLUGINSDIR\uv.exe" venv --relocatable --no-project --managed-python --no-python-downloads --python ${PYTHON} "$INSTDIR\env.new"' \
     "The environment of Python could not be made."
   ${RunStep} "Downloading PyTorch and other packages: about 0.3 GB, with an NVIDIA card 2 to 3 GB" \
-    '"$PLUGINSDIR\uv.exe" pip install --python "$INSTDIR\env.new\Scripts\python.exe" --torch-backend auto --link-mode hardlink "$PLUGINSDIR\${WHEEL_NAME}"' \
+    '"$PLUGINSDIR\uv.exe" pip install --python "$INSTDIR\env.new\Scripts\python.exe" --torch-backend auto --link-mode hardlink ${WHEELS}' \
     "StyleForge and the packages it needs could not be installed."
   ${RunStep} "Trying what was installed" \
     '"$INSTDIR\env.new\Scripts\python.exe" -I -X utf8 -c "${CHECK}"' \
@@ -705,9 +712,9 @@ Function ShowActivity
 FunctionEnd
 
 ; The cache shares its files with the environment and takes no room of its own, but for those of a
-; PyTorch that was replaced. Our wheel is found in it by its path, which is another one each time.
+; PyTorch that was replaced. Our wheels are found in it by their paths, other ones each time.
 Function CleanCache
-  StrCpy $2 "styleforge"
+  StrCpy $2 "styleforge styleforge-any-style"
   FindFirst $0 $1 "$INSTDIR\env.old\Lib\site-packages\torch-*.dist-info"
   FindClose $0
   ${If} $1 != ""

@@ -76,11 +76,15 @@ static int uv(int count, wchar_t **words) {
         write_file(cache, text, L"torch");
         if (failing(L"hang")) Sleep(60000);
         if (failing(L"pip")) return 2;
-        if (GetFileAttributesW(last) == INVALID_FILE_ATTRIBUTES) return 3;
+        const wchar_t *wheels[] = {words[count - 2], last};
+        for (int i = 0; i < 2; i++) {
+            if (GetFileAttributesW(wheels[i]) == INVALID_FILE_ATTRIBUTES) return 3;
+        }
         *wcsstr(wcscpy(folder, words[4]), L"\\Scripts\\python.exe") = 0;
         swprintf(text, LONGEST, L"Lib\\site-packages\\torch-%ls.dist-info\\%0200d\\LICENSE", torch, 0);
         write_file(folder, text, L"free");
-        swprintf(text, 2 * LONGEST, L"%ls\n%ls\n%ls\n", wcsrchr(last, L'\\') + 1,
+        swprintf(text, 2 * LONGEST, L"%ls\n%ls\n%ls\n%ls\n",
+                 wcsrchr(wheels[0], L'\\') + 1, wcsrchr(wheels[1], L'\\') + 1,
                  wcsstr(GetCommandLineW(), L"--torch-backend auto") ? L"auto" : L"",
                  variable(L"UV_PYTHON_INSTALL_REGISTRY", L"?"));
         write_file(folder, L"Lib\\site-packages\\styleforge\\installed.txt", text);

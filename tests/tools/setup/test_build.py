@@ -14,7 +14,14 @@ from PIL import Image, ImageChops, ImageStat
 
 from tools.setup import __main__ as command
 from tools.setup import build, icon
-from tools.setup.build import Project, SetupError, fetch_uv, find_makensis, find_wheel
+from tools.setup.build import (
+    Project,
+    SetupError,
+    fetch_uv,
+    find_makensis,
+    find_weights,
+    find_wheel,
+)
 
 ICONS = build.CHECKOUT / "assets" / "icons"
 
@@ -40,6 +47,14 @@ def test_the_wheel_for_windows_comes_before_the_one_for_every_system(tmp_path):
     for wheel in wheels:
         wheel.touch()
         assert find_wheel(tmp_path, "1.2.3") == wheel
+
+
+def test_weights_of_another_version_are_not_taken(tmp_path):
+    (tmp_path / "styleforge_any_style-1.2.2-py3-none-any.whl").touch()
+    assert find_weights(tmp_path, "1.2.3") is None
+    wheel = tmp_path / "styleforge_any_style-1.2.3-py3-none-any.whl"
+    wheel.touch()
+    assert find_weights(tmp_path, "1.2.3") == wheel
 
 
 @pytest.mark.parametrize(

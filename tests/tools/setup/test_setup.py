@@ -23,6 +23,7 @@ STANDIN = Path(__file__).with_name("standin.c")
 KEY = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\StyleForge"
 PROJECT = Project("1.2.3", "The authors")
 WHEEL = "styleforge-1.2.3-py3-none-win_amd64.whl"
+WEIGHTS = "styleforge_any_style-1.2.3-py3-none-any.whl"
 FAILED = 2  # the exit status
 PATIENCE_S = 60.0
 
@@ -134,9 +135,11 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         (uv.parent / "licenses" / name).write_text("free")
     flags = ["-municode", "-Os", "-s", "-o", str(uv)]
     subprocess.run([*compiler(), *flags, str(STANDIN)], check=True)
-    (folder / WHEEL).write_bytes(b"a wheel")
+    for name in (WHEEL, WEIGHTS):
+        (folder / name).write_bytes(b"a wheel")
     makensis = shutil.which("makensis") or ""
-    setup = build(makensis, PROJECT, folder / WHEEL, uv, folder / "dist", folder / "work")
+    wheels = folder / WHEEL, folder / WEIGHTS
+    setup = build(makensis, PROJECT, *wheels, uv, folder / "dist", folder / "work")
     return setup, uv
 
 
@@ -194,7 +197,12 @@ def test_it_installs_for_the_user_where_nothing_is_chosen(windows):
 def test_it_installs_into_a_path_with_spaces_and_letters_of_every_kind(windows, folder):
     assert windows.install(folder) == 0
     told = (folder / "env/Lib/site-packages/styleforge/installed.txt").read_text()
-    assert told.split() == [WHEEL, "auto", "0"]  # and Python is not registered with Windows
+    assert told.split() == [
+        WHEEL,
+        WEIGHTS,
+        "auto",
+        "0",
+    ]  # and Python is not registered with Windows
     assert log(folder).startswith("StyleForge setup 1.2.3\n")
     assert f"Creating virtual environment at: {windows.path(folder)}\\env.new" in log(folder)
     assert "Downloading torch (2.4GiB)" in log(folder)

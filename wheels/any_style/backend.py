@@ -1,0 +1,33 @@
+"""Builds the wheel `styleforge-any-style` (PEP 517) from the checkout that this folder lies in.
+
+It holds weights alone, in the folder of the wheel `styleforge` where they are looked for. Without
+them that wheel stays below the size that is promised for it.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+# Their folder is on the path now.
+from arrange import CHECKOUT  # noqa: E402
+from building import Settings, build_weights  # noqa: E402
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
+    """Build the wheel into `wheel_directory`; its name."""
+    return build_weights(wheel_directory, config_settings, _project())
+
+
+def _project() -> dict[str, str]:
+    program = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))
+    return {
+        "pyproject.toml": (HERE / "pyproject.toml").read_text("utf-8"),
+        "VERSION": program["project"]["version"],
+    }
