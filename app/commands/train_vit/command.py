@@ -40,6 +40,7 @@ STOPPED = 128 + 2  # the exit status that shells report for Ctrl+C
 LINES_S = 10.0  # seconds between lines of progress
 AVERAGED = 20  # the losses in the written file are means over this many last readings
 MOST_PICTURES = 100_000  # of each kind: 25 GB
+BEGUN = ("command", "steps", "seconds", "sha256")  # what is recorded of the run begun with
 NOT_RECORDED = {"command", "parser", "resume", "stage_seconds", "checkpoint_interval", "output"}
 
 
@@ -76,12 +77,11 @@ def _run(args: argparse.Namespace, members: Team) -> int:
     photographs, judged_photographs = _pictures(args.photos, held.photographs, members)
     paintings, judged_paintings = _pictures(args.paintings, held.paintings, members)
     features = load_vgg(args.vgg, args.vgg_input)
-    weights = None
+    begun = None
     if args.init is not None:
-        found = load_vit(args.init)
-        if found.config != config.network:
+        begun = load_vit(args.init)
+        if begun.config != config.network:
             raise TrainingError(f"'{printable(args.init.name)}' is no {args.variant} network")
-        weights = found.state
     if members.device.type == "cuda":
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
         torch.backends.cuda.matmul.allow_tf32 = config.precision != "fp32"
@@ -94,7 +94,7 @@ def _run(args: argparse.Namespace, members: Team) -> int:
         sampler,
         members,
         f"{photographs.digest} {paintings.digest}",
-        weights,
+        None if begun is None else begun.state,
         compiled=args.compile,
     )
     with ExitStack() as held_files:
@@ -118,6 +118,9 @@ def _run(args: argparse.Namespace, members: Team) -> int:
             stopped = stop.is_set()
         if members.leads:
             facts = _facts(args, training, len(photographs), len(paintings))
+            if begun is not None:
+                earlier = {name: begun.metadata[name] for name in BEGUN if name in begun.metadata}
+                facts |= {f"init_{name}": text for name, text in earlier.items()}
             if judged_photographs is not None and judged_paintings is not None:
                 judged = held_out_losses(
                     training, features, judged_photographs.pixels, judged_paintings.pixels

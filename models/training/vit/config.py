@@ -12,13 +12,14 @@ from models.vit_config import SMALL, VitConfig
 
 STORED = 288  # side of the squares as which pictures are kept in memory, in pixels
 WARM_UP = 300  # steps in which the learning rate rises
-HELD = 0.5  # fraction of the run after which the learning rate falls
+HELD = 0.5  # fraction of the run after which the learning rate falls, and stability has its weight
 WEIGHTS = (
     "content_weight",
     "style_weight",
     "moment_weight",
     "tv_weight",
     "stability_weight",
+    "motion_weight",
 )
 SHARES = ("photo_share", "jitter_share", "texture_share", "stability_share")
 
@@ -33,8 +34,10 @@ class VitTrainingConfig:
         style_weight: Of the style loss.
         moment_weight: Of the difference of means and deviations, within the style loss.
         tv_weight: Of the total variation.
-        stability_weight: Of the stability loss (models.training.stability), in which the camera
-            moves in every other step.
+        stability_weight: Of the stability loss for a still camera (models.training.stability).
+        motion_weight: Of the stability loss for a moving camera. Both weights rise from 0 over the
+            first half of the run, since a network that paints nothing is steady; if both are more
+            than 0, still and moving cameras alternate.
         stability_share: Fraction of the batch that is painted a second time, disturbed.
         style_scales: Scales, at most 1, at which results and style pictures are compared.
         style_zoom: Least and largest enlargement of the stored style pictures.
@@ -66,7 +69,8 @@ class VitTrainingConfig:
     style_weight: float = 6.0
     moment_weight: float = 0.05
     tv_weight: float = 2e-6
-    stability_weight: float = 4.0
+    stability_weight: float = 80.0
+    motion_weight: float = 8.0
     stability_share: float = 0.25
     style_scales: tuple[float, ...] = (1.0, 0.5)
     style_zoom: tuple[float, float] = (0.6, 1.5)
@@ -125,7 +129,24 @@ class VitTrainingConfig:
     @property
     def disturbed(self) -> int:
         """Content pictures of a batch that are painted a second time, disturbed."""
-        return math.ceil(self.batch_size * self.stability_share) if self.stability_weight else 0
+        steadies = bool(self.stability_weight or self.motion_weight)
+        return math.ceil(self.batch_size * self.stability_share) if steadies else 0
+
+    def moves(self, step: int) -> bool:
+        """Whether the stability loss of a step is for a moving camera."""
+        if self.stability_weight and self.motion_weight:
+            return step % 2 == 1
+        return bool(self.motion_weight)
+
+    def steadiness(self, step: int, progress: float) -> float:
+        """The weight of the stability loss of a step.
+
+        Args:
+            step: The number of the step, from 0.
+            progress: Of the run, from `progress`.
+        """
+        weight = self.motion_weight if self.moves(step) else self.stability_weight
+        return weight * min(1.0, progress / HELD)
 
     def progress(self, step: int, elapsed: float) -> float:
         """The completed fraction of the run: 0 to 1, which is its end.

@@ -137,9 +137,8 @@ class VitRun:
         later = None
         some = config.disturbed
         if some:
-            moved = step % 2 == 1
             seed = config.seed + SEEDS * self.team.rank
-            later = disturb(batch.content[:some], seed, step, moved=moved)
+            later = disturb(batch.content[:some], seed, step, moved=config.moves(step))
             frames = torch.cat((frames, later.frames))
         frames = frames.contiguous(memory_format=torch.channels_last)
         enabled = config.precision == "bf16"
@@ -154,7 +153,7 @@ class VitRun:
         if later is not None:
             after = painted[config.batch_size :]
             stability = stability_loss(result[:some], after, later.down, later.right)
-        total = terms.total + config.stability_weight * stability
+        total = terms.total + config.steadiness(step, self.progress) * stability
         return torch.stack((total, terms.content, terms.style, terms.tv, stability))
 
     def _update_mean(self) -> None:

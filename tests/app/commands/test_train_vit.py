@@ -90,9 +90,12 @@ def test_a_run_begins_from_written_weights(flags, tmp_path):
     (tmp_path / "out.training.pt").unlink()
     again = [*flags, "--steps", "1", "--ema", "0", "--lr", "1e-9", "--seed", "5"]
     assert main([*again, "--init", str(first)]) == 0
-    begun, given = (load_vit(path).state for path in (tmp_path / "out.safetensors", first))
-    for name, value in given.items():
-        torch.testing.assert_close(begun[name], value, atol=1e-3, rtol=1e-2)
+    begun, given = (load_vit(path) for path in (tmp_path / "out.safetensors", first))
+    for name, value in given.state.items():
+        torch.testing.assert_close(begun.state[name], value, atol=1e-3, rtol=1e-2)
+    said = begun.metadata
+    assert said["init_command"] == given.metadata["command"] != said["command"]
+    assert said["init_sha256"] == given.metadata["sha256"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -32,7 +33,9 @@ def equal(first: VitRun, second: VitRun) -> bool:
 
 
 def test_thirty_steps_lower_the_loss(features: Vgg19Features, tmp_path: Path) -> None:
-    run = tiny_run(features, longer(30, lr=0.02, batch_size=4, stability_weight=0.5))
+    run = tiny_run(
+        features, longer(30, lr=0.02, batch_size=4, stability_weight=0.5, motion_weight=0.5)
+    )
     seen = list(train_vit(run, tmp_path / "run.pt"))
     assert [losses.iteration for losses in seen] == list(range(1, 31))
     first, last = (fmean(each.loss for each in part) for part in (seen[:6], seen[-6:]))
@@ -167,6 +170,17 @@ def test_the_written_weights_are_the_running_mean(features: Vgg19Features) -> No
     assert float((mean - weight).norm()) < float((before[name] - weight).norm())
 
 
+def test_still_and_moving_cameras_take_turns_with_weights_that_rise_from_nothing() -> None:
+    config = longer(8, stability_weight=80.0, motion_weight=4.0)
+    weights = [config.steadiness(n, config.progress(n, 0)) for n in range(8)]
+    assert weights == [0, 1, 40, 3, 80, 4, 80, 4]
+    assert [config.moves(n) for n in range(3)] == [False, True, False]
+    still, moving = replace(config, motion_weight=0.0), replace(config, stability_weight=0.0)
+    assert not still.moves(1)
+    assert moving.moves(0)
+    assert replace(still, stability_weight=0.0).disturbed == 0 < moving.disturbed
+
+
 def test_the_learning_rate_rises_and_falls_to_nothing() -> None:
     config = VitTrainingConfig(steps=4 * WARM_UP)
     rates = [config.learning_rate(n, config.progress(n, 0)) for n in range(4 * WARM_UP + 1)]
@@ -232,7 +246,9 @@ def test_training_on_a_gpu_lowers_the_loss(features: Vgg19Features, tmp_path: Pa
     from tests.models.training.vit.conftest import pictures
 
     device = torch.device("cuda")
-    config = longer(60, lr=0.01, batch_size=4, precision="bf16", stability_weight=0.5)
+    config = longer(
+        60, lr=0.01, batch_size=4, precision="bf16", stability_weight=0.5, motion_weight=0.5
+    )
     sampler = Sampler(pictures(0), pictures(50), config, device)
     run = VitRun(config, features, sampler, Team(0, 1, device))
     seen = list(train_vit(run, tmp_path / "run.pt"))
