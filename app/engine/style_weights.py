@@ -21,7 +21,10 @@ from app.styles.library import Library
 from app.styles.pack import Style, StyleError, check_weights
 from models.checkpoints import State
 from models.families.family import NetworkFamily, StyleFiles, interpolate
+from models.families.keys import ANY_STYLE
 from models.families.table import FAMILIES
+
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,17 +83,18 @@ class StyleWeights:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._numbers = itertools.count()
-        self._read: dict[tuple[str, bool], _Weights] = {}  # by style and lite
+        self._read: dict[tuple[str, str, bool], _Weights] = {}  # by style, kind of device, lite
         self._mixes: dict[bool, _Mix] = {}  # the newest, full and lite
         self._chosen: tuple[Style, ...] = ()
         self._loaded: dict[bool, tuple[_Weights, ...]] = {}  # of those chosen, full and lite
         self._amount = 0.0
 
-    def choose(self, config: EngineConfig) -> None:
+    def choose(self, config: EngineConfig, device: torch.device = CPU) -> None:
         """Load all weights that a config may need; the previous choice stays if that fails.
 
         Args:
             config: Gives the styles, their mix and the network.
+            device: Where they are to run.
 
         Raises:
             StyleError: There is no such style, or the two cannot be mixed.
@@ -101,9 +105,9 @@ class StyleWeights:
         if config.mix is not None and config.mix != config.style:
             chosen += (self._library.get(config.mix),)
         lite = config.network != "full" and all(style.lite for style in chosen)
-        loaded = {False: tuple(self._get(style, lite=False) for style in chosen)}
+        loaded = {False: tuple(self._get(style, device.type, lite=False) for style in chosen)}
         if lite:
-            loaded[True] = tuple(self._get(style, lite=True) for style in chosen)
+            loaded[True] = tuple(self._get(style, device.type, lite=True) for style in chosen)
         for weights in loaded.values():
             _check_mixable(chosen, [w.network for w in weights])
         self._chosen, self._loaded, self._amount = chosen, loaded, config.mix_amount
@@ -161,20 +165,23 @@ class StyleWeights:
     def evict(self, key: str) -> None:
         """Drop the cached weights of a style that was removed or replaced; they are used until
         the next `choose`."""
-        for lite in (False, True):
-            self._read.pop((key, lite), None)
+        for known in [known for known in self._read if known[0] == key]:
+            del self._read[known]
         self._mixes.clear()
 
-    def _get(self, style: Style, *, lite: bool) -> _Weights:
-        weights = self._read.get((style.key, lite))
+    def _get(self, style: Style, kind: str, *, lite: bool) -> _Weights:
+        # Which network paints a style of a picture depends on the device; others are read once.
+        kind = kind if style.family == ANY_STYLE else ""
+        weights = self._read.get((style.key, kind, lite))
         if weights is None:
             path = style.lite if lite else style.weights
             assert path is not None
             check_weights(style, lite=lite)
             files = StyleFiles(path, style.picture)
-            found = FAMILIES[style.family].load(files, self._library.networks)
+            device = torch.device(kind) if kind else CPU
+            found = FAMILIES[style.family].load(files, self._library.networks, device)
             weights = _Weights(next(self._numbers), found.state, found.network, found.remark)
-            self._read[style.key, lite] = weights
+            self._read[style.key, kind, lite] = weights
         return weights
 
 

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -158,7 +158,15 @@ class Library:
         with self._lock:
             return self._write_pack(found, self._free_title(one_line(title) or found.title))
 
-    def install_picture(self, path: Path, network: Path | None = None, title: str = "") -> Style:
+    def install_picture(
+        self,
+        path: Path,
+        network: Path | None = None,
+        title: str = "",
+        *,
+        kind: str = "cpu",
+        progress: Callable[[str], object] = log.debug,
+    ) -> Style:
         """Make a pack of a style picture, painted by an any-style network, in the user's folder.
 
         Args:
@@ -166,6 +174,10 @@ class Library:
             network: A file of `styleforge train-vit`, of which a copy is kept; None for the one
                 that ships.
             title: As of `install`.
+            kind: Of the device it is for first, as torch.device.type: it decides which of the
+                networks that ship makes the code.
+            progress: Told what is done, before each step that takes a while; what it raises is
+                passed on, and nothing is installed.
 
         Returns:
             The installed style.
@@ -174,12 +186,16 @@ class Library:
             StyleError: The picture or the network cannot be used, or the pack not be written.
         """
         with self._lock:
-            shared = self.networks.give(network)
-            found = installable_of_picture(path, shared)
+            progress("Reading the network")
+            shared = self.networks.give(network, kind)
+            found = installable_of_picture(path, shared, progress)
+            progress("Saving the style")
             self.networks.keep(shared)
             return self._write_pack(found, self._free_title(one_line(title) or found.title))
 
-    def include_picture(self, path: Path, folder: Path, network: Path | None = None) -> Style:
+    def include_picture(
+        self, path: Path, folder: Path, network: Path | None = None, *, kind: str = "cpu"
+    ) -> Style:
         """Make a pack of a style picture that belongs to this library only, not to the user's.
 
         Args:
@@ -187,6 +203,7 @@ class Library:
             folder: Where the pack is written; it must not exist, and has to stay until the style is
                 chosen.
             network: As of `install_picture`, but not copied.
+            kind: As of `install_picture`.
 
         Returns:
             The style, whose key is the folder's name.
@@ -197,7 +214,7 @@ class Library:
         from utils.images.opening import ImageError
 
         with self._lock:
-            found = installable_of_picture(path, self.networks.give(network))
+            found = installable_of_picture(path, self.networks.give(network, kind), log.debug)
             try:
                 folder.mkdir()
                 found.write(folder, found.title)
@@ -225,6 +242,31 @@ class Library:
                 shutil.rmtree(staging, ignore_errors=True)
         self.reload()
         return self.get(key)
+
+    def prepare(self, key: str, kind: str, progress: Callable[[str], object] = log.debug) -> None:
+        """Make sure that a style has its code for the network that runs on a kind of device.
+
+        Args:
+            key: Of the style; nothing is to be done for one that has a network of its own.
+            kind: Of the device, as torch.device.type.
+            progress: As of `install_picture`.
+
+        Raises:
+            StyleError: There is no such style, or its code cannot be made.
+        """
+        import torch
+
+        from models.checkpoints import CheckpointError
+        from models.families.family import StyleFiles
+        from models.families.table import FAMILIES
+
+        style = self.get(key)
+        if style.family == ANY_STYLE:
+            files = StyleFiles(style.weights, style.picture)
+            try:
+                FAMILIES[ANY_STYLE].load(files, self.networks, torch.device(kind), progress)
+            except CheckpointError as exc:
+                raise StyleError(str(exc)) from exc
 
     def move_in(self, folder: Path) -> Style:
         """Move a finished pack, as written by training, into the user's folder with all its files.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -16,6 +17,8 @@ from models.precision import Precision
 
 if TYPE_CHECKING:
     from models.families.any_style import AnyStyleNetwork
+
+log = logging.getLogger(__name__)
 
 # Measured memory per pixel of a network's input on a CPU in FP16, where PyTorch unfolds whole
 # layers: 5,500 bytes.
@@ -70,12 +73,16 @@ class LoadedStyle:
 class SharedNetworks(Protocol):
     """Where networks are found that many styles share."""
 
-    def find(self, digest: str) -> AnyStyleNetwork | None:
-        """The network whose weights have this digest; None where it is not there."""
-        ...
+    def for_code(self, digest: str, kind: str) -> AnyStyleNetwork | None:
+        """The network that paints a style on a device.
 
-    def default(self) -> AnyStyleNetwork | None:
-        """The network for new styles; None where there is none."""
+        Args:
+            digest: Of the weights of the network that the style's code belongs to.
+            kind: Of the device, as torch.device.type.
+
+        Returns:
+            None where there is no network.
+        """
         ...
 
 
@@ -141,12 +148,21 @@ class NetworkFamily(ABC, Generic[Contents]):
         """
 
     @abstractmethod
-    def load(self, files: StyleFiles, networks: SharedNetworks) -> LoadedStyle:
+    def load(
+        self,
+        files: StyleFiles,
+        networks: SharedNetworks,
+        device: torch.device,
+        progress: Callable[[str], object] = log.debug,
+    ) -> LoadedStyle:
         """Read a style for its network.
 
         Args:
             files: Of the style.
             networks: Where a network is found that the style shares with others.
+            device: Where it is to run.
+            progress: Told what is done, before each step that takes a while; what it raises is
+                passed on.
 
         Raises:
             CheckpointError: A file is damaged, or the network is not there; one sentence.

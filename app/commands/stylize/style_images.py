@@ -51,7 +51,7 @@ def add_style_images(parser: argparse.ArgumentParser, group: argparse._ActionsCo
         type=Path,
         metavar="FILE",
         help="the any-style network for --style-image, a file of `styleforge train-vit` (default: "
-        "the network that comes with StyleForge, if one does)",
+        "the one of the networks that come with StyleForge that is for this device)",
     )
 
 
@@ -97,6 +97,7 @@ def include_style_images(
     network: Path | None,
     folder: Path,
     mix: tuple[str, float] | None,
+    kind: str,
 ) -> ChosenStyles:
     """Make the styles of one or two pictures, which belong to this library only.
 
@@ -106,12 +107,15 @@ def include_style_images(
         network: A file of `styleforge train-vit`; None for the one that ships.
         folder: A temporary folder for their packs, to be kept while the engine may read them.
         mix: The second style of `--mix`, for a single picture.
+        kind: Of the device that paints, as torch.device.type.
 
     Raises:
         StyleError: A picture or the network cannot be used.
     """
     keys = [
-        library.include_picture(image.path, folder / f"style_image_{number}", network).key
+        library.include_picture(
+            image.path, folder / f"style_image_{number}", network, kind=kind
+        ).key
         for number, image in enumerate(images, 1)
     ]
     if len(keys) == MOST:

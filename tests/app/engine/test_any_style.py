@@ -13,11 +13,12 @@ from app.engine.engine import Engine, EngineError
 from app.engine.process_mode import ProcessMode
 from app.export.image_metadata import image_metadata
 from app.frame import Frame
+from app.styles.any_style_networks import SHIPPED
 from app.styles.library import BUILTIN, Library
 from models.families.any_style import AnyStyleNetwork
 from models.families.family import NetworkFamily
 from models.families.keys import ANY_STYLE
-from models.families.style_codes import load_code
+from models.families.style_codes import load_code, second_path
 from models.families.table import FAMILIES
 from models.precision import Precision
 from tests.app.engine.conftest import shown
@@ -190,11 +191,28 @@ def test_a_style_of_a_network_that_is_gone_is_made_again_and_says_so(
         file.unlink()
     other = save_tiny(tmp_path / "other.safetensors", 2)
     later = Library(BUILTIN, library.user)
-    later.networks.give(other)
+    later.networks.give(other, "cpu")
     result = shown(Engine(later), styled, frame)
     expected = AnyStyleNetwork.load(other)
     assert expected.digest[:12] in result.running.network
     assert "its code was made again from its picture" in str(result.running)
+
+
+def test_where_a_second_network_paints_its_code_and_its_name_are_shown(
+    library, tmp_path, frame, styled
+):
+    folder = tmp_path / "builtin" / "any_style"
+    narrow, wide = (
+        save_tiny(folder / SHIPPED[kind], seed) for seed, kind in ((5, "cpu"), (6, "cuda"))
+    )
+    shipping = Library(tmp_path / "builtin" / "styles", tmp_path / "theirs")
+    style = shipping.install_picture(tmp_path / "cold.png", kind="cuda")
+    assert load_code(style.weights).network == AnyStyleNetwork.load(wide).digest
+    result = shown(Engine(shipping), replace(styled, style=style.key), frame)
+    expected = AnyStyleNetwork.load(narrow)
+    assert expected.digest[:12] in result.running.network
+    assert "its code was made again from its picture" in str(result.running)
+    assert second_path(style.weights, expected.digest).is_file()
 
 
 def test_an_evicted_style_is_read_again(engine, styled, library, frame):
