@@ -28,6 +28,11 @@ class EngineConfig(Parameters):
     compare: bool = False
     mix: str | None = None
 
+    @property
+    def styles(self) -> tuple[str, ...]:
+        """The keys of the style, or of those that are mixed."""
+        return (self.style,) if self.mix in (None, self.style) else (self.style, self.mix)
+
 
 _FINISHING = tuple(name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING)
 _SLIDERS = tuple(name for name, row in PARAMETERS.items() if isinstance(row, FractionParameter))
