@@ -23,6 +23,7 @@ from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
 from app.live.style_jobs import StyleJobs
 from app.live.worker import Worker
+from app.options import without
 from app.sources import describe, list_cameras, open_source
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
@@ -194,7 +195,7 @@ class Session(QObject):
     def _refused(self, kept: EngineConfig | None) -> None:
         """Return to the config in force; if there is none yet, to one that works everywhere."""
         if kept is None:
-            kept = replace(self._config, device="auto", mix=None)
+            kept = replace(self._config, device="auto", mix=None, mix_more=())
             if kept == self._config and self.library.styles:
                 kept = EngineConfig(style=self.library.styles[0].key)
         self.config = kept
@@ -395,7 +396,7 @@ class Session(QObject):
         def done(style: Style) -> None:
             self._forget(style.key)
             self.styles_changed.emit()
-            self.config = replace(self._config, style=style.key, mix=None)
+            self.config = self._config.mixed([(style.key, 1.0)])
 
         name = printable(path.name, MAX_NAME_LENGTH)
         self.run(lambda: self.library.install(path, title), done, doing=f"install {name}")
@@ -410,7 +411,7 @@ class Session(QObject):
 
         def done(style: Style) -> None:
             self.styles_changed.emit()
-            self.config = replace(self._config, style=style.key, mix=None)
+            self.config = self._config.mixed([(style.key, 1.0)])
 
         self.style_jobs.install_picture(path, title, self._config.device, done)
 
@@ -433,12 +434,11 @@ class Session(QObject):
 
         def done(_: None) -> None:
             self._forget(key)
-            config = self._config
-            if config.mix == key:
-                config = replace(config, mix=None)
-            if config.style == key and self.library.styles:
-                config = replace(config, style=self.library.styles[0].key)
-            self.config = config
+            left = without(self._config.parts, key)
+            if not left and self.library.styles:
+                left = ((self.library.styles[0].key, 1.0),)
+            if left:
+                self.config = self._config.mixed(left)
             self.styles_changed.emit()
 
         self.run(lambda: self.library.remove(key), done, doing="remove the style")

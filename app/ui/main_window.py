@@ -79,8 +79,7 @@ class MainWindow(QMainWindow):
         self.session = session
         self._settings = settings
         self._saver = SettingsSaver(session.run, save_settings)
-        self._view_before = "styled"
-        self._maximized = False
+        self._view_before, self._maximized = "styled", False
         self.setWindowTitle("StyleForge")
         self.setWindowIcon(application_icon())
         self.setAcceptDrops(True)
@@ -194,12 +193,13 @@ class MainWindow(QMainWindow):
         session.position_changed.connect(self.playback_bar.show_position)
         session.styles_changed.connect(lambda: self._on_config_changed(session.config))
         session.trained.connect(self._show_trained_style)
+        self.panel.mix_picked.connect(self.mixer.pick)
         self.panel.address_left.connect(self.viewport.setFocus)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
         self.training_launcher.ready_to_close.connect(self.close)
         self.playback_bar.seek_requested.connect(session.seek)
-        self.viewport.resized.connect(session.set_display_size)
-        self.viewport.resized.connect(self._follow_screen)
+        for follow in (session.set_display_size, self._follow_screen):
+            self.viewport.resized.connect(follow)
         self.workspace.panel_changed.connect(self._update_panel_action)
         for part in (self.viewport, self.overlay):
             self.messages.covered_height_changed.connect(part.set_covered_height)
@@ -296,7 +296,7 @@ class MainWindow(QMainWindow):
 
     def _show_trained_style(self, style: Style) -> None:
         def use() -> None:
-            self.session.config = replace(self.session.config, style=style.key, mix=None)
+            self.session.config = self.session.config.mixed([(style.key, 1.0)])
 
         self.notices.show_offer(
             f"'{style.title}' is trained and ready in the gallery",

@@ -132,6 +132,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     title = "Any style"
     one_of = "a code of an any-style network"
     mixes = "codes"
+    most_mixed = 4
     formats = (CODE_FORMAT, NETWORK_FORMAT)
     variants = {  # noqa: RUF012  (declared as ClassVar by the base class)
         "baseline": FamilyVariant("Baseline"),
@@ -142,6 +143,14 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     unavailable = {  # noqa: RUF012
         "network": "one network paints every style picture, and there is no lite one"
     }
+    unavailable_options = {  # noqa: RUF012
+        "precision": {"int8": "the any-style network has no products of integers"},
+        "kernels": {"norm": f"there is no {VARIANTS['norm'].title} for the any-style network"},
+    }
+    unavailable_actions = {  # noqa: RUF012
+        "layers": "the times of the any-style network are told as a whole"
+    }
+    kernels_remark = "the any-style network runs on PyTorch's kernels"
 
     def read(self, path: Path) -> StyleCode:
         """Read the file of a code."""
@@ -231,7 +240,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         network: AnyStyleNetwork,  # noqa: ARG002
     ) -> tuple[str, ...]:
         """That there are no kernels of ours for it, and none of integers."""
-        said = ["the any-style network runs on PyTorch's kernels"] if kernels != "baseline" else []
+        said = [self.kernels_remark] if kernels != "baseline" else []
         if kernels not in self.variants:
             said.insert(0, f"there is no {VARIANTS[kernels].title} for it")
         if precision.value.int8 and device.type == "cuda":  # on a CPU the precision itself says so

@@ -100,7 +100,7 @@ class GalleryController(QObject):
     def _show_config(self) -> None:
         config = self._session.config
         self._gallery.mark_style(config.style)
-        self._gallery.show_mix(config.style, config.mix, config.mix_amount)
+        self._gallery.show_mix(config.parts)
         self._menu.show_chosen()
 
     def _chooser(self, mixer: StyleMixer, row: int) -> Callable[[], None]:

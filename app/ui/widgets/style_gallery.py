@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.background_jobs import RunJob
+from app.options import Part, percentages
 from app.styles.pack import Style
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, draw_card
@@ -183,10 +184,11 @@ class StyleGallery(QFrame):
             self._updating = False
             self.view.scrollTo(self.model.index(row))
 
-    def show_mix(self, chosen: str, mix: str | None, amount: float) -> None:
-        """Mark `mix` as the second style with the share `amount` (0-1); None for no mix."""
-        share = round(100 * amount)
-        self.model.set_shares({} if mix is None else {chosen: 100 - share, mix: share})
+    def show_mix(self, parts: Sequence[Part]) -> None:
+        """Mark the styles of a mix with their shares, which add up to 1; one style for no mix."""
+        percents = percentages([share for _, share in parts])
+        mixed = {key: percent for (key, _), percent in zip(parts, percents, strict=True)}
+        self.model.set_shares(mixed if len(parts) > 1 else {})
 
     @property
     def has_focus(self) -> bool:

@@ -62,7 +62,7 @@ class StyleModel(QAbstractListModel):
             last = self.index(max(0, len(self._styles) - 1))
             self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
 
-        self._run(lambda: _read_thumbnail(path), done, doing=f"read {path.name}")
+        self._run(lambda: read_thumbnail(path), done, doing=f"read {path.name}")
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
         """Number of styles."""
@@ -90,7 +90,7 @@ class StyleModel(QAbstractListModel):
         return next((n for n, style in enumerate(self._styles) if style.key == key), -1)
 
 
-def _read_thumbnail(path: Path) -> QImage:
+def read_thumbnail(path: Path) -> QImage:
     """Read a thumbnail, cropped to the gallery's aspect ratio at twice its size for scaled
     displays.
 

@@ -105,8 +105,19 @@ def test_a_network_is_no_style(tmp_path):
 def test_mixing_interpolates_every_tensor():
     first, second = {"code": torch.zeros(1, 4)}, {"code": torch.ones(1, 4)}
     out = {"code": torch.empty(1, 4)}
-    interpolate(first, second, 0.25, out)
+    interpolate((first, second), (0.75, 0.25), out)
     assert torch.equal(out["code"], torch.full((1, 4), 0.25))
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.5, 0.3, 0.2), (0.0, 0.0, 1.0), (0.0, 0.4, 0.6), (0.1, 0.2, 0.3, 0.4)]
+)
+def test_up_to_four_codes_are_mixed_by_their_shares(shares):
+    states = [{"code": torch.randn(1, 8)} for _ in shares]
+    out = {"code": torch.empty(1, 8)}
+    interpolate(states, shares, out)
+    expected = sum(share * each["code"] for share, each in zip(shares, states, strict=True))
+    torch.testing.assert_close(out["code"], expected, atol=1e-6, rtol=0)
 
 
 def test_networks_that_differ_have_nothing_in_between(network, other):
