@@ -6,6 +6,8 @@ engine implements them.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -48,31 +50,96 @@ UPSAMPLING: dict[str, Option] = {
 }
 
 DEFAULT_MIX_AMOUNT = 0.5  # share of the second style
+MOST_MIXED = 4  # styles of one any-style network; two of networks of their own
+
+Part = tuple[str, float]  # a style and its share of a mix, 0 to 1
 
 
-def blend_label(first: str, second: str, amount: float) -> str:
-    """Label of a mix: "Candy 60 %, Starry Night 40 %".
+def percentages(shares: Sequence[float]) -> list[int]:
+    """Round shares that add up to 1 to whole percents that add up to 100."""
+    exact = [round(100 * share, 6) for share in shares]  # of equal ones the first gets more
+    whole = [math.floor(percent) for percent in exact]
+    by_loss = sorted(range(len(exact)), key=lambda n: whole[n] - exact[n])
+    for n in by_loss[: 100 - sum(whole)]:
+        whole[n] += 1
+    return whole
+
+
+def blend_label(parts: Sequence[Part]) -> str:
+    """Label of a mix: "Candy 60 %, Starry Night 40 %", or the title of a style alone.
 
     Args:
-        first: title of the first style.
-        second: title of the second style.
-        amount: share of the second style, 0 to 1.
+        parts: titles with shares that add up to 1.
     """
-    share = round(100 * amount)
-    return f"{first} {100 - share} %, {second} {share} %"
+    if len(parts) == 1:
+        return parts[0][0]
+    shares = percentages([share for _, share in parts])
+    return ", ".join(f"{title} {share} %" for (title, _), share in zip(parts, shares, strict=True))
 
 
-def parse_mix(text: str) -> tuple[str, float]:
-    """Parse "starry_night:0.4" into ("starry_night", 0.4); without a number the share is one half.
+def parse_mix(text: str) -> tuple[str, float | None]:
+    """Parse "starry_night:0.4" into ("starry_night", 0.4); without a number the share is None.
 
     Raises:
         ValueError: `text` is anything else; the message is one sentence.
     """
     key, colon, number = text.partition(":")
     try:
-        amount = float(number) if colon else DEFAULT_MIX_AMOUNT
+        amount = float(number) if colon else None
     except ValueError:
         amount = -1.0
-    if not key or not 0 <= amount <= 1:
+    if not key or not (amount is None or 0 <= amount <= 1):
         raise ValueError(f"a mix is a style and its share of 0 to 1, as in udnie:0.4, not '{text}'")
     return key, amount
+
+
+def mixed_parts(first: str, others: Sequence[tuple[str, float | None]]) -> tuple[Part, ...]:
+    """Give every style of a mix its share.
+
+    Args:
+        first: a style, which gets what the others leave.
+        others: styles with shares; those without one get as much as the first.
+
+    Returns:
+        The styles with shares that add up to 1.
+
+    Raises:
+        ValueError: there are too many, one is there twice, or the shares add up to more than 1;
+            one sentence.
+    """
+    keys = [first, *(key for key, _ in others)]
+    if len(keys) > MOST_MIXED:
+        raise ValueError(f"at most {MOST_MIXED} styles can be mixed, not {len(keys)}")
+    if twice := next((key for n, key in enumerate(keys) if key in keys[:n] and n > 1), ""):
+        raise ValueError(f"'{twice}' is in the mix twice")
+    left = 1 - sum(share for _, share in others if share is not None)
+    if left < -1e-6:
+        raise ValueError(f"the shares of a mix add up to at most 1, not {1 - left:g}")
+    equal = max(0.0, left) / (1 + sum(share is None for _, share in others))
+    return ((first, equal), *((key, equal if share is None else share) for key, share in others))
+
+
+def without(parts: Sequence[Part], key: str) -> tuple[Part, ...]:
+    """Take a style out of a mix; the others keep their proportions."""
+    kept = [part for part in parts if part[0] != key]
+    total = sum(share for _, share in kept)
+    return tuple((other, share / total if total else 1 / len(kept)) for other, share in kept)
+
+
+def format_parts(parts: Sequence[Part]) -> str:
+    """Write styles and their shares as lines, for the settings file."""
+    return "\n".join(f"{key}:{share:.4f}" for key, share in parts)
+
+
+def parse_parts(text: str) -> tuple[Part, ...]:
+    """Read what `format_parts` wrote; what is no share from 0 to 1 is left out."""
+    found: list[Part] = []
+    for line in text.split("\n"):
+        key, _, number = line.rpartition(":")
+        try:
+            share = float(number)
+        except ValueError:
+            continue
+        if key and 0 <= share <= 1:
+            found.append((key, share))
+    return tuple(found)

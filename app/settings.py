@@ -39,6 +39,7 @@ class Settings(Parameters):
         precision: name of a models.precision.Precision.
         size: long side of the network's input in pixels; 0 for automatic.
         mix: key of the second style; empty for none.
+        mix_more: the third and the fourth style with their shares, see app.options.format_parts.
         budget_ms: limit of the capture-to-paint time for the automatic size, in milliseconds.
         view: "styled", "split" or "compare".
         split: position of the divider, 0 to 1.
@@ -57,6 +58,7 @@ class Settings(Parameters):
     precision: str = "fp32"
     size: int = 0
     mix: str = ""
+    mix_more: str = ""
     budget_ms: float = 150.0
     view: str = "styled"
     split: float = 0.5

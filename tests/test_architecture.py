@@ -25,6 +25,7 @@ MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 QT_ROOMS = (
     "app.ui",
     "app.live.session",
+    "app.live.style_jobs",
     "app.live.worker",
     "app.background_jobs",
     "app.training",

@@ -26,9 +26,12 @@ def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) ->
         if name == "mix_amount":  # one flag for the style and its share
             parser.add_argument(
                 "--mix",
+                action="append",
                 type=_mix,
+                default=[],
                 metavar="KEY:SHARE",
-                help="a second style and its share of 0 to 1, as in starry_night:0.4",
+                help="a second style and its share of 0 to 1, as in starry_night:0.4; styles of "
+                "pictures can be mixed with up to three, each with its own --mix",
             )
         elif row.help and (row.window_flag or not kept):
             _add(parser, name, row, kept)
@@ -67,7 +70,7 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _mix(text: str) -> tuple[str, float]:
+def _mix(text: str) -> tuple[str, float | None]:
     try:
         return parse_mix(text)
     except ValueError as exc:

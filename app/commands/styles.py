@@ -39,8 +39,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--network",
         type=Path,
         metavar="FILE",
-        help="a file of `styleforge train-vit`, of which a copy is kept (default: the network that "
-        "comes with StyleForge, if one does)",
+        help="a file of `styleforge train-vit`, of which a copy is kept (default: the one of the "
+        "networks that come with StyleForge that is for this machine)",
     )
     remove = actions.add_parser("remove", help="delete styles that were added")
     remove.add_argument("keys", nargs="+", metavar="KEY", help="see `styleforge styles list`")
@@ -54,8 +54,11 @@ def run(args: argparse.Namespace) -> int:
             style = library.install(path, args.title)
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
     elif args.action == "add-picture":
+        from utils.devices import resolve  # which imports PyTorch
+
+        kind = resolve("auto").type
         for path in args.paths:
-            style = library.install_picture(path, args.network, args.title)
+            style = library.install_picture(path, args.network, args.title, kind=kind)
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
     elif args.action == "remove":
         for key in args.keys:

@@ -195,4 +195,4 @@ class PrecisionFallback:
 
 
 def _key(config: EngineConfig, device: torch.device) -> Hashable:
-    return config.style, config.mix, config.precision, device
+    return config.styles, config.precision, device

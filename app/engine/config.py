@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from app.options import Part
 from app.parameters import PARAMETERS, FractionParameter, Parameters, Stage
 from models.precision import Precision
 
@@ -19,14 +21,44 @@ class EngineConfig(Parameters):
         size: The long side of the network's input in pixels; None for automatic. The result has
             the frame's size in any case.
         compare: Whether to run the baseline and another network on the same frames.
-        mix: The key of a second style, whose share of the weights is `mix_amount`; None for the
-            first style alone.
+        mix: The key of a second style, whose share is `mix_amount`; None for the first style alone.
+        mix_more: The keys of a third and a fourth style with their shares; the first style has what
+            the others leave.
     """
 
     precision: Precision = Precision.fp32
     size: int | None = None
     compare: bool = False
     mix: str | None = None
+    mix_more: tuple[Part, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The keys of the style, or of those that are mixed, with shares that add up to 1."""
+        if self.mix is None or self.mix == self.style:
+            return ((self.style, 1.0),)
+        others = [(self.mix, self.mix_amount), *self.mix_more]
+        total = max(1.0, sum(share for _, share in others))
+        others = [(key, share / total) for key, share in others]
+        return ((self.style, max(0.0, 1 - sum(share for _, share in others))), *others)
+
+    @property
+    def styles(self) -> tuple[str, ...]:
+        """The keys of the style, or of those that are mixed."""
+        return tuple(key for key, _ in self.parts)
+
+    def mixed(self, parts: Sequence[Part]) -> EngineConfig:
+        """This config with other styles.
+
+        Args:
+            parts: Keys with shares that add up to 1; one for a style alone, whose config keeps
+                `mix_amount` for the next mix.
+        """
+        (style, _), *others = parts
+        if not others:
+            return replace(self, style=style, mix=None, mix_more=())
+        (mix, amount), *more = others
+        return replace(self, style=style, mix=mix, mix_amount=amount, mix_more=tuple(more))
 
 
 _FINISHING = tuple(name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING)
@@ -42,6 +74,8 @@ def same_network(a: EngineConfig, b: EngineConfig) -> bool:
 def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
     """Whether two configs differ at most in the values of sliders: while one is being dragged,
     the result of a moment ago may still be displayed."""
+    if a.styles == b.styles:
+        a = replace(a, mix_more=b.mix_more)
     return _same_but(_SLIDERS, a, b)
 
 

@@ -43,7 +43,7 @@ def run_info(
         title(device),
         tuple(filter(None, limitations)),
         active.label,
-        config.mix not in (None, config.style),
+        len(config.styles) > 1,
         active.lite,
         family.describe(active.network),
     )

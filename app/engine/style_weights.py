@@ -1,4 +1,4 @@
-"""Loads and caches the weights of the chosen styles, and interpolates them if there are two.
+"""Loads and caches the weights of the chosen styles, and interpolates them if there are several.
 
 What the weights of a style are, its family of networks says (models.families): all weights of a
 network, or a code. Interpolating the weights of networks that were trained from a common base
@@ -21,7 +21,10 @@ from app.styles.library import Library
 from app.styles.pack import Style, StyleError, check_weights
 from models.checkpoints import State
 from models.families.family import NetworkFamily, StyleFiles, interpolate
+from models.families.keys import ANY_STYLE
 from models.families.table import FAMILIES
+
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,10 +64,10 @@ class _Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Mix:
-    """Two weights interpolated; `amount` is the share of the second, 0 to 1."""
+    """Weights interpolated; `shares` of each, which add up to 1."""
 
     numbers: tuple[int, ...]
-    amount: float
+    shares: tuple[float, ...]
     state: State
 
 
@@ -80,39 +83,39 @@ class StyleWeights:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._numbers = itertools.count()
-        self._read: dict[tuple[str, bool], _Weights] = {}  # by style and lite
+        self._read: dict[tuple[str, str, bool], _Weights] = {}  # by style, kind of device, lite
         self._mixes: dict[bool, _Mix] = {}  # the newest, full and lite
         self._chosen: tuple[Style, ...] = ()
         self._loaded: dict[bool, tuple[_Weights, ...]] = {}  # of those chosen, full and lite
-        self._amount = 0.0
+        self._shares: tuple[float, ...] = (1.0,)
 
-    def choose(self, config: EngineConfig) -> None:
+    def choose(self, config: EngineConfig, device: torch.device = CPU) -> None:
         """Load all weights that a config may need; the previous choice stays if that fails.
 
         Args:
             config: Gives the styles, their mix and the network.
+            device: Where they are to run.
 
         Raises:
             StyleError: There is no such style, or the two cannot be mixed.
             CheckpointError: A file of weights is damaged or is another one than its pack says.
             OSError: A file cannot be read.
         """
-        chosen = (self._library.get(config.style),)
-        if config.mix is not None and config.mix != config.style:
-            chosen += (self._library.get(config.mix),)
+        chosen = tuple(self._library.get(key) for key in config.styles)
         lite = config.network != "full" and all(style.lite for style in chosen)
-        loaded = {False: tuple(self._get(style, lite=False) for style in chosen)}
+        loaded = {False: tuple(self._get(style, device.type, lite=False) for style in chosen)}
         if lite:
-            loaded[True] = tuple(self._get(style, lite=True) for style in chosen)
+            loaded[True] = tuple(self._get(style, device.type, lite=True) for style in chosen)
         for weights in loaded.values():
             _check_mixable(chosen, [w.network for w in weights])
-        self._chosen, self._loaded, self._amount = chosen, loaded, config.mix_amount
+        self._chosen, self._loaded = chosen, loaded
+        self._shares = tuple(share for _, share in config.parts)
 
     @property
     def label(self) -> str:
-        """The title of the style, or those of both with their shares."""
+        """The title of the style, or those of all that are mixed with their shares."""
         titles = [style.title for style in self._chosen]
-        return blend_label(titles[0], titles[1], self._amount) if len(titles) == 2 else titles[0]
+        return blend_label(list(zip(titles, self._shares, strict=True)))
 
     @property
     def family(self) -> NetworkFamily[Any]:
@@ -144,50 +147,55 @@ class StyleWeights:
             state = loaded[0].state
             return ActiveWeights(numbers, self.label, state, network, lite, family, remarks)
         mix = self._mixes.get(lite)
-        if mix is None or (mix.numbers, mix.amount) != (numbers, self._amount):
-            mix = self._mixes[lite] = self._mix(loaded[0], loaded[1], mix)
-        key = (*numbers, self._amount)
+        if mix is None or (mix.numbers, mix.shares) != (numbers, self._shares):
+            mix = self._mixes[lite] = self._mix(loaded, mix)
+        key = (numbers, self._shares)
         return ActiveWeights(key, self.label, mix.state, network, lite, family, remarks)
 
-    def _mix(self, first: _Weights, second: _Weights, old: _Mix | None) -> _Mix:
-        numbers = (first.number, second.number)
+    def _mix(self, weights: tuple[_Weights, ...], old: _Mix | None) -> _Mix:
+        numbers = tuple(each.number for each in weights)
         if old is not None and old.numbers == numbers:
             state = old.state  # reused: dragging the slider allocates nothing
         else:
-            state = {key: torch.empty_like(value) for key, value in first.state.items()}
-        interpolate(first.state, second.state, self._amount, state)
-        return _Mix(numbers, self._amount, state)
+            state = {key: torch.empty_like(value) for key, value in weights[0].state.items()}
+        interpolate([each.state for each in weights], self._shares, state)
+        return _Mix(numbers, self._shares, state)
 
     def evict(self, key: str) -> None:
         """Drop the cached weights of a style that was removed or replaced; they are used until
         the next `choose`."""
-        for lite in (False, True):
-            self._read.pop((key, lite), None)
+        for known in [known for known in self._read if known[0] == key]:
+            del self._read[known]
         self._mixes.clear()
 
-    def _get(self, style: Style, *, lite: bool) -> _Weights:
-        weights = self._read.get((style.key, lite))
+    def _get(self, style: Style, kind: str, *, lite: bool) -> _Weights:
+        # Which network paints a style of a picture depends on the device; others are read once.
+        kind = kind if style.family == ANY_STYLE else ""
+        weights = self._read.get((style.key, kind, lite))
         if weights is None:
             path = style.lite if lite else style.weights
             assert path is not None
             check_weights(style, lite=lite)
             files = StyleFiles(path, style.picture)
-            found = FAMILIES[style.family].load(files, self._library.networks)
+            device = torch.device(kind) if kind else CPU
+            found = FAMILIES[style.family].load(files, self._library.networks, device)
             weights = _Weights(next(self._numbers), found.state, found.network, found.remark)
-            self._read[style.key, lite] = weights
+            self._read[style.key, kind, lite] = weights
         return weights
 
 
 def _check_mixable(styles: tuple[Style, ...], networks: list[Hashable]) -> None:
-    if len(styles) == 1:
-        return
-    first, second = styles
-    families = FAMILIES[first.family], FAMILIES[second.family]
-    if first.family != second.family:
-        reason = (
-            f"{first.title} is {families[0].one_of}, and {second.title} is {families[1].one_of}"
+    first, family = styles[0], FAMILIES[styles[0].family]
+    for style, network in zip(styles[1:], networks[1:], strict=True):
+        other = FAMILIES[style.family]
+        if first.family != style.family:
+            reason = f"{first.title} is {family.one_of}, and {style.title} is {other.one_of}"
+        else:
+            reason = family.difference(networks[0], network)
+        if reason:
+            raise StyleError(f"{first.title} and {style.title} cannot be mixed: {reason}")
+    if len(styles) > family.most_mixed:
+        raise StyleError(
+            f"{len(styles)} styles cannot be mixed: each is {family.one_of}, of which at most "
+            f"{family.most_mixed} can be"
         )
-    else:
-        reason = families[0].difference(*networks)
-    if reason:
-        raise StyleError(f"{first.title} and {second.title} cannot be mixed: {reason}")

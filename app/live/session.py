@@ -21,7 +21,9 @@ from app.errors import Problem
 from app.frame import FrameSource, SourceInfo
 from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
+from app.live.style_jobs import StyleJobs
 from app.live.worker import Worker
+from app.options import without
 from app.sources import describe, list_cameras, open_source
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
@@ -56,6 +58,7 @@ class Session(QObject):
         metrics: Of the stream.
         engine: Used by the engine's thread only.
         studio: The controller of trainings.
+        style_jobs: The long work on styles.
         refresh_rate: Of the screen, in Hz. Results that come faster are not given to the window:
             it gets the newest when it can be seen; while held, every one.
     """
@@ -112,6 +115,10 @@ class Session(QObject):
         self._later.timeout.connect(self._deliver)
         self._opening = 0  # the number of the newest call of `open`, which supersedes the others
         self._jobs = Jobs(self)
+        self.style_jobs = StyleJobs(library, self._jobs, self)
+        self.style_jobs.problem.connect(self.problem)
+        self._sent: EngineConfig | None = None  # the newest that the worker was given
+        self._preparing: tuple[tuple[str, ...], str] | None = None  # styles, and their device
         self._latest = LatestValue()
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
@@ -124,8 +131,7 @@ class Session(QObject):
         self.studio.finished.connect(self._trained)
         sys.setswitchinterval(SWITCH_S)
         self._thread.start()
-        self._worker.wanted = config
-        self._configure.emit(config)
+        self._send()
 
     def _connect(self, worker: Worker) -> None:
         self._open.connect(worker.open)
@@ -157,15 +163,39 @@ class Session(QObject):
     def config(self, config: EngineConfig) -> None:
         if config != self._config:
             self._config = config
-            self._worker.wanted = config
-            self._configure.emit(config)
+            self._send()
             self.config_changed.emit(config)
+
+    def _send(self) -> None:
+        """Give the worker the config, as soon as its styles are prepared for the device."""
+        config = self._config
+        if keys := self.style_jobs.unprepared(config.styles, config.device):
+            wanted = keys, config.device
+            if wanted == self._preparing:
+                return
+            self._preparing = wanted
+
+            def prepared() -> None:
+                self._preparing = None
+                self._send()
+
+            def failed() -> None:
+                self._preparing = None
+                now = self._config
+                if (self.style_jobs.unprepared(now.styles, now.device), now.device) == wanted:
+                    self._refused(self._sent)
+
+            self.style_jobs.prepare(keys, config.device, prepared, failed)
+            return
+        self._sent = config
+        self._worker.wanted = config
+        self._configure.emit(config)
 
     @Slot(object)
     def _refused(self, kept: EngineConfig | None) -> None:
         """Return to the config in force; if there is none yet, to one that works everywhere."""
         if kept is None:
-            kept = replace(self._config, device="auto", mix=None)
+            kept = replace(self._config, device="auto", mix=None, mix_more=())
             if kept == self._config and self.library.styles:
                 kept = EngineConfig(style=self.library.styles[0].key)
         self.config = kept
@@ -364,12 +394,35 @@ class Session(QObject):
         """
 
         def done(style: Style) -> None:
-            self._evict.emit(style.key)
+            self._forget(style.key)
             self.styles_changed.emit()
-            self.config = replace(self._config, style=style.key, mix=None)
+            self.config = self._config.mixed([(style.key, 1.0)])
 
         name = printable(path.name, MAX_NAME_LENGTH)
         self.run(lambda: self.library.install(path, title), done, doing=f"install {name}")
+
+    def install_picture(self, path: Path, title: str = "") -> None:
+        """Make a style of a picture, and choose it; `style_jobs` tells the progress.
+
+        Args:
+            path: The picture.
+            title: Of the style; "" to derive it from the path.
+        """
+
+        def done(style: Style) -> None:
+            self.styles_changed.emit()
+            self.config = self._config.mixed([(style.key, 1.0)])
+
+        self.style_jobs.install_picture(path, title, self._config.device, done)
+
+    def rename_style(self, key: str, title: str) -> None:
+        """Give one of the user's styles another title."""
+
+        def done(_: Style) -> None:
+            self.styles_changed.emit()
+            self._configure.emit(self._config)  # the engine tells the titles of what it paints
+
+        self.run(lambda: self.library.rename(key, title), done, doing="rename the style")
 
     @Slot(object)
     def _trained(self, style: Style) -> None:
@@ -380,20 +433,25 @@ class Session(QObject):
         """Delete one of the user's styles; if it is in use, the first style replaces it."""
 
         def done(_: None) -> None:
-            self._evict.emit(key)
-            config = self._config
-            if config.mix == key:
-                config = replace(config, mix=None)
-            if config.style == key and self.library.styles:
-                config = replace(config, style=self.library.styles[0].key)
-            self.config = config
+            self._forget(key)
+            left = without(self._config.parts, key)
+            if not left and self.library.styles:
+                left = ((self.library.styles[0].key, 1.0),)
+            if left:
+                self.config = self._config.mixed(left)
             self.styles_changed.emit()
 
         self.run(lambda: self.library.remove(key), done, doing="remove the style")
 
+    def _forget(self, key: str) -> None:
+        """Drop what is known of a style that was removed or replaced."""
+        self.style_jobs.forget(key)
+        self._evict.emit(key)
+
     def shutdown(self) -> None:
         """End every thread and close every source; call once, before the application quits."""
         self.studio.close()
+        self.style_jobs.close()
         self._jobs.close()
         self._thread.quit()
         self._thread.wait()

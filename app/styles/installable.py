@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,12 +131,15 @@ def read_installable(path: Path) -> Installable:
         raise StyleError(f"'{name}' does not exist") from None
 
 
-def installable_of_picture(path: Path, network: AnyStyleNetwork) -> Installable:
+def installable_of_picture(
+    path: Path, network: AnyStyleNetwork, progress: Callable[[str], object]
+) -> Installable:
     """Make a style of a picture, of which at most KEPT_SIZE pixels a side are kept.
 
     Args:
         path: A picture of any format that is read; of an animation the first frame.
         network: Makes the code.
+        progress: Told what is done, before each step that takes a while.
 
     Raises:
         StyleError: It is no picture, or is too narrow; one sentence.
@@ -144,10 +148,12 @@ def installable_of_picture(path: Path, network: AnyStyleNetwork) -> Installable:
     from utils.images.opening import ImageError
     from utils.images.reading import read_pixels
 
+    progress("Reading the picture")
     try:
         picture = _at_most(read_pixels(path), KEPT_SIZE)
     except ImageError as exc:
         raise StyleError(str(exc)) from exc
+    progress("Finding its style")
     try:
         code = network.encode(picture)
     except ValueError as exc:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import errno
 import logging
 import re
 import shutil
-import tempfile
 import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -27,9 +23,8 @@ from app.styles.pack import (
     load_pack,
     one_line,
 )
+from app.styles.pack_files import copy_pack, make_staging, move, set_title
 from models.families.keys import ANY_STYLE
-from utils.files import toml
-from utils.files.atomic import atomic_write, sync
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +33,6 @@ BUILTIN = Path(__file__).resolve().parents[2] / "assets" / "styles"
 # The six named styles first, in the order of the number keys; the rest by title.
 ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
 MAX_KEY_LENGTH = 64  # of a new pack's folder; file systems allow 255, and snapshots add the time
-ABANDONED_AFTER_S = 3600.0  # seconds after which an incomplete pack counts as abandoned
-_STAGING_PREFIX = ".installing-"
 NETWORKS_FOLDER = "any_style"
 
 
@@ -158,7 +151,15 @@ class Library:
         with self._lock:
             return self._write_pack(found, self._free_title(one_line(title) or found.title))
 
-    def install_picture(self, path: Path, network: Path | None = None, title: str = "") -> Style:
+    def install_picture(
+        self,
+        path: Path,
+        network: Path | None = None,
+        title: str = "",
+        *,
+        kind: str = "cpu",
+        progress: Callable[[str], object] = log.debug,
+    ) -> Style:
         """Make a pack of a style picture, painted by an any-style network, in the user's folder.
 
         Args:
@@ -166,6 +167,10 @@ class Library:
             network: A file of `styleforge train-vit`, of which a copy is kept; None for the one
                 that ships.
             title: As of `install`.
+            kind: Of the device it is for first, as torch.device.type: it decides which of the
+                networks that ship makes the code.
+            progress: Told what is done, before each step that takes a while; what it raises is
+                passed on, and nothing is installed.
 
         Returns:
             The installed style.
@@ -174,12 +179,16 @@ class Library:
             StyleError: The picture or the network cannot be used, or the pack not be written.
         """
         with self._lock:
-            shared = self.networks.give(network)
-            found = installable_of_picture(path, shared)
+            progress("Reading the network")
+            shared = self.networks.give(network, kind)
+            found = installable_of_picture(path, shared, progress)
+            progress("Saving the style")
             self.networks.keep(shared)
             return self._write_pack(found, self._free_title(one_line(title) or found.title))
 
-    def include_picture(self, path: Path, folder: Path, network: Path | None = None) -> Style:
+    def include_picture(
+        self, path: Path, folder: Path, network: Path | None = None, *, kind: str = "cpu"
+    ) -> Style:
         """Make a pack of a style picture that belongs to this library only, not to the user's.
 
         Args:
@@ -187,6 +196,7 @@ class Library:
             folder: Where the pack is written; it must not exist, and has to stay until the style is
                 chosen.
             network: As of `install_picture`, but not copied.
+            kind: As of `install_picture`.
 
         Returns:
             The style, whose key is the folder's name.
@@ -197,7 +207,7 @@ class Library:
         from utils.images.opening import ImageError
 
         with self._lock:
-            found = installable_of_picture(path, self.networks.give(network))
+            found = installable_of_picture(path, self.networks.give(network, kind), log.debug)
             try:
                 folder.mkdir()
                 found.write(folder, found.title)
@@ -213,7 +223,7 @@ class Library:
         staging: Path | None = None
         try:
             self._user.mkdir(parents=True, exist_ok=True)
-            staging = _make_staging(self._user)
+            staging = make_staging(self._user)
             found.write(staging, title)
             key = self._free_key(title)
             staging.chmod(0o755)
@@ -225,6 +235,31 @@ class Library:
                 shutil.rmtree(staging, ignore_errors=True)
         self.reload()
         return self.get(key)
+
+    def prepare(self, key: str, kind: str, progress: Callable[[str], object] = log.debug) -> None:
+        """Make sure that a style has its code for the network that runs on a kind of device.
+
+        Args:
+            key: Of the style; nothing is to be done for one that has a network of its own.
+            kind: Of the device, as torch.device.type.
+            progress: As of `install_picture`.
+
+        Raises:
+            StyleError: There is no such style, or its code cannot be made.
+        """
+        import torch
+
+        from models.checkpoints import CheckpointError
+        from models.families.family import StyleFiles
+        from models.families.table import FAMILIES
+
+        style = self.get(key)
+        if style.family == ANY_STYLE:
+            files = StyleFiles(style.weights, style.picture)
+            try:
+                FAMILIES[ANY_STYLE].load(files, self.networks, torch.device(kind), progress)
+            except CheckpointError as exc:
+                raise StyleError(str(exc)) from exc
 
     def move_in(self, folder: Path) -> Style:
         """Move a finished pack, as written by training, into the user's folder with all its files.
@@ -244,10 +279,10 @@ class Library:
             try:
                 title = self._free_title(spec.title)
                 if title != spec.title:
-                    _set_title(folder / "style.toml", title)
+                    set_title(folder / "style.toml", title)
                 self._user.mkdir(parents=True, exist_ok=True)
                 key = self._free_key(title)
-                _move(folder, self._user / key)
+                move(folder, self._user / key)
             except OSError as exc:
                 raise StyleError(
                     f"the style '{spec.title}' could not be moved to '{self._user}': "
@@ -255,6 +290,52 @@ class Library:
                 ) from exc
             self.reload()
             return self.get(key)
+
+    def rename(self, key: str, title: str) -> Style:
+        """Give one of the user's own packs another title; its key stays.
+
+        Raises:
+            StyleError: The style is unknown or built in, another one has this title, or its
+                style.toml cannot be changed.
+        """
+        style = self.get(key)
+        if style.builtin:
+            raise StyleError(f"'{style.title}' is built in and cannot be renamed")
+        wanted = one_line(title)
+        with self._lock:
+            if not wanted:
+                raise StyleError(f"the style '{style.title}' needs a title")
+            if any(s.title.casefold() == wanted.casefold() for s in self.styles if s.key != key):
+                raise StyleError(f"there is another style '{wanted}' already")
+            try:
+                set_title(style.weights.parent / "style.toml", wanted)
+            except OSError as exc:
+                raise StyleError(
+                    f"the style '{style.title}' could not be renamed: {exc.strerror or exc}"
+                ) from exc
+            self.reload()
+            return self.get(key)
+
+    def export(self, key: str, folder: Path) -> Path:
+        """Copy a pack to a folder, from which it can be installed on another machine.
+
+        Args:
+            key: Of the style.
+            folder: Receives the pack as a folder of its own.
+
+        Returns:
+            The folder of the copy.
+
+        Raises:
+            StyleError: The style is unknown, or the copy cannot be written; nothing is left of it.
+        """
+        style = self.get(key)
+        try:
+            return copy_pack(style.weights.parent, folder / key)
+        except OSError as exc:
+            raise StyleError(
+                f"the style '{style.title}' could not be exported: {exc.strerror or exc}"
+            ) from exc
 
     def remove(self, key: str) -> None:
         """Delete one of the user's own packs.
@@ -301,45 +382,6 @@ class Library:
 def _not_written(title: str, exc: Exception) -> StyleError:
     reason = getattr(exc, "strerror", None) or exc
     return StyleError(f"the style '{title}' could not be written: {reason}")
-
-
-def _set_title(spec: Path, title: str) -> None:
-    """Change the title in a `style.toml` written by training, where it is on its own line."""
-    line = toml.dumps({"title": title})
-    text = re.sub(r"^title = .*\n", lambda _: line, spec.read_text("utf-8"), count=1, flags=re.M)
-    atomic_write(spec, text.encode("utf-8"))
-
-
-def _make_staging(folder: Path) -> Path:
-    """Make a temporary folder in `folder` for a new pack; old ones from killed processes are
-    removed.
-    """
-    for left in folder.glob(f"{_STAGING_PREFIX}*"):
-        with contextlib.suppress(FileNotFoundError):
-            if left.stat().st_mtime < time.time() - ABANDONED_AFTER_S:
-                shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=_STAGING_PREFIX, dir=folder))
-
-
-def _move(folder: Path, target: Path) -> None:
-    """Move a pack with a single rename, even across file systems: it is never incomplete."""
-    try:
-        folder.rename(target)
-        return
-    except OSError as exc:
-        if exc.errno != errno.EXDEV:
-            raise
-    staging = _make_staging(target.parent)
-    try:
-        for file in folder.iterdir():
-            shutil.copyfile(file, staging / file.name)
-            sync(staging / file.name)
-        staging.chmod(0o755)
-        staging.rename(target)
-        sync(target.parent)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _rank(key: str) -> int:

@@ -151,6 +151,45 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "add",
     ),
     ActionEntry(
+        "style_picture",
+        "Style from a picture...",
+        ("Ctrl+Shift+I",),
+        "Make a style of any picture; also drop one on the styles",
+        "Style",
+        "picture",
+    ),
+    ActionEntry(
+        "paste_style",
+        "Paste as a style",
+        ("Ctrl+Shift+V",),
+        "Make a style of the picture on the clipboard",
+        "Style",
+        "paste",
+    ),
+    ActionEntry(
+        "train_picture",
+        "Train this style properly...",
+        ("Shift+T",),
+        "Train a network of its own for the chosen style, which was made of a picture",
+        "Style",
+        "train",
+    ),
+    ActionEntry(
+        "rename_style",
+        "Rename this style...",
+        ("F2",),
+        "Give the chosen style another title, if you added it",
+        "Style",
+    ),
+    ActionEntry(
+        "export_style",
+        "Export this style...",
+        ("Ctrl+E",),
+        "Copy the chosen style to a folder, to install it on another machine",
+        "Style",
+        "save",
+    ),
+    ActionEntry(
         "remove_style",
         "Remove this style...",
         ("Shift+Del",),
@@ -286,6 +325,23 @@ def build_actions(parent: QWidget, slots: Mapping[str, Callable[[], object]]) ->
         parent.addAction(action)
         made[entry.key] = action
     return made
+
+
+def set_available(action: QAction, tip: str, reason: str) -> None:
+    """Enable an action; or disable it, with the reason as its tooltip.
+
+    Args:
+        action: One of `build_actions`.
+        tip: What it does.
+        reason: Why it cannot be done now, as a sentence; empty if it can.
+    """
+    action.setEnabled(not reason)
+    action.setToolTip(reason or tooltip_with_shortcut(tip, action.shortcut()))
+
+
+def tip_of(key: str) -> str:
+    """Return the tip of the action `key`."""
+    return next(entry.tip for entry in ACTIONS if entry.key == key)
 
 
 def apply_icons(actions: Mapping[str, QAction], tokens: Tokens) -> Iterator[None]:

@@ -16,7 +16,8 @@ import psutil
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.errors import Problem
+from app.errors import Problem, StyleForgeError
+from app.options import format_parts, mixed_parts
 from app.parameters import given_values
 from app.settings import Settings, settings_path
 from app.ui.startup_view import StartupView
@@ -52,8 +53,12 @@ def run(options: Namespace) -> int:
         if (value := getattr(options, name)) is not None:
             settings = replace(settings, **{name: value})
     if options.mix:
-        key, amount = options.mix
-        settings = replace(settings, mix=key, mix_amount=amount)
+        try:
+            _, (mix, amount), *more = mixed_parts(settings.style, options.mix)
+        except ValueError as exc:
+            raise StyleForgeError(str(exc)) from exc
+        mixed = format_parts(more)
+        settings = replace(settings, mix=mix, mix_amount=amount, mix_more=mixed)
     if packages := missing():
         sys.stderr.write(sentence(packages) + "\n")  # Qt may abort without one of these
     app = QApplication(sys.argv[:1])
@@ -76,8 +81,8 @@ def run(options: Namespace) -> int:
     library = Library.default()
     if options.style:
         library.get(options.style)  # reports a misspelled key at once
-    if options.mix:
-        library.get(settings.mix)
+    for key, _ in options.mix:
+        library.get(key)
     session = Session(
         library, config_from_settings(settings, library), budget_ms=settings.budget_ms
     )

@@ -71,6 +71,7 @@ OPEN_WEIGHTS = FileKind(
     (Place.DownloadLocation,),
     (_filter("Weights", ".pth", ".pt", ".safetensors"), _ALL),
 )
+SAVE_STYLE = FileKind("weights_folder", (Place.DocumentsLocation,))
 SAVE_PICTURE = FileKind(
     "save_folder",
     (Place.PicturesLocation,),

@@ -28,6 +28,7 @@ from app.styles.pack import Style
 from app.ui import actions
 from app.ui.controllers.drop_handler import DropHandler
 from app.ui.controllers.exporter import Exporter
+from app.ui.controllers.gallery_controller import GALLERY_ACTIONS, GalleryController
 from app.ui.controllers.loading_message import LoadingMessage
 from app.ui.controllers.settings_mapping import settings_with_config, stored_source
 from app.ui.controllers.settings_saver import SettingsSaver
@@ -46,6 +47,7 @@ from app.ui.training.launcher import TrainingLauncher
 from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import VIEWS, Viewport
 from app.ui.widgets.control_panel import ControlPanel
+from app.ui.widgets.job_bar import JobBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack
 from app.ui.widgets.playback_bar import PlaybackBar
@@ -77,8 +79,7 @@ class MainWindow(QMainWindow):
         self.session = session
         self._settings = settings
         self._saver = SettingsSaver(session.run, save_settings)
-        self._view_before = "styled"
-        self._maximized = False
+        self._view_before, self._maximized = "styled", False
         self.setWindowTitle("StyleForge")
         self.setWindowIcon(application_icon())
         self.setAcceptDrops(True)
@@ -103,6 +104,7 @@ class MainWindow(QMainWindow):
         self.problems = ProblemBar(self)
         self.notices = NoticeBar(self)
         self.questions = PromptBar(self)
+        self.job = JobBar(self)
         self.viewport = Viewport(self.session.on_painted, self)
         self.loading_message = LoadingMessage(self.session, self.viewport, self.mixer.label)
         self.overlay = Overlay(
@@ -113,8 +115,9 @@ class MainWindow(QMainWindow):
         )
         self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
         self.playback_bar = PlaybackBar(self.actions_by_key, self)
-        install = tool_button(self.actions_by_key["install_style"], self)
-        self.gallery = StyleGallery(self.session.run, install, self)
+        adding = [self.actions_by_key[key] for key in ("style_picture", "install_style")]
+        buttons = [tool_button(action, self) for action in adding]
+        self.gallery = StyleGallery(self.session.run, buttons, self)
         self.panel = ControlPanel(self.session, self)
         self.status = StatusBar(self)
         self.file_dialogs = FileDialogs(lambda: self._settings, self._update_settings)
@@ -139,6 +142,17 @@ class MainWindow(QMainWindow):
             self.actions_by_key["train"].shortcut(),
             self,
         )
+        self.styles = GalleryController(
+            self.session,
+            self.gallery,
+            self.mixer,
+            self.installer,
+            self.opener,
+            self.file_dialogs,
+            lambda *style: self.training_launcher.open(self._settings, *style),
+            self.actions_by_key,
+            self,
+        )
         self._help: HelpDialog | None = None
         self._save_later = QTimer(self, interval=SAVE_DELAY_MS, singleShot=True)
         self._save_later.timeout.connect(lambda: self._saver.save(self._current_settings()))
@@ -150,7 +164,8 @@ class MainWindow(QMainWindow):
         foot.setSpacing(0)
         foot.addWidget(self.playback_bar)
         foot.addWidget(self.gallery)
-        self.messages = MessageStack(self.problems, self.notices, self.questions, parent=self)
+        bars = self.problems, self.notices, self.questions, self.job
+        self.messages = MessageStack(*bars, parent=self)
         self.workspace = Workspace(
             self.toolbar,
             self.messages,
@@ -161,7 +176,6 @@ class MainWindow(QMainWindow):
             self,
         )
         self.setCentralWidget(self.workspace)
-        bars = self.problems, self.notices, self.questions
         for part in (self.toolbar, self.viewport, *bars, self.bottom_bars, self.panel, self.status):
             self.theme.add_widget(part)
 
@@ -170,21 +184,22 @@ class MainWindow(QMainWindow):
         session.styled.connect(self._on_styled)
         session.problem.connect(self.problems.add)
         session.notice.connect(self.notices.show_notice)
+        session.style_jobs.progress.connect(self.job.show_progress)
+        self.job.canceled.connect(session.style_jobs.cancel)
         session.source_status.connect(self.notices.show_state)
         session.config_changed.connect(self._on_config_changed)
         session.source_changed.connect(self._on_source_changed)
         session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
         session.position_changed.connect(self.playback_bar.show_position)
-        session.styles_changed.connect(self._show_styles)
+        session.styles_changed.connect(lambda: self._on_config_changed(session.config))
         session.trained.connect(self._show_trained_style)
+        self.panel.mix_picked.connect(self.mixer.pick)
         self.panel.address_left.connect(self.viewport.setFocus)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
         self.training_launcher.ready_to_close.connect(self.close)
         self.playback_bar.seek_requested.connect(session.seek)
-        self.gallery.chosen.connect(self.mixer.choose_style)
-        self.gallery.mixed.connect(self.mixer.toggle_mix)
-        self.viewport.resized.connect(session.set_display_size)
-        self.viewport.resized.connect(self._follow_screen)
+        for follow in (session.set_display_size, self._follow_screen):
+            self.viewport.resized.connect(follow)
         self.workspace.panel_changed.connect(self._update_panel_action)
         for part in (self.viewport, self.overlay):
             self.messages.covered_height_changed.connect(part.set_covered_height)
@@ -207,7 +222,8 @@ class MainWindow(QMainWindow):
         self._show_view("compare" if self.session.config.compare else settings.view)
         self._update_theme_action()
         self._update_visibility()
-        self._show_styles()
+        self.styles.show_styles()
+        self.viewport.set_style_title(self.mixer.label())
         self._on_source_changed(self.session.info)
         self.status.show_running("Starting...")
         for sentence in self.session.library.broken:
@@ -216,14 +232,11 @@ class MainWindow(QMainWindow):
         self.viewport.setFocus()
 
     def _slots(self) -> dict[str, Callable[[], object]]:
-        def style_at(row: int) -> Callable[[], None]:
-            return lambda: self.mixer.choose_style(self.gallery.key_at(row))
-
         return {
             "open": lambda: self.opener.ask_files(),
             "open_folder": lambda: self.opener.ask_folder(),
             "address": self._ask_address,
-            "paste": lambda: self.drop_handler.paste(),
+            "paste": self._paste,
             "sources": lambda: self.toolbar.pop_up_sources(),
             "pause": self._pause,
             "previous": lambda: self._seek_or_step(-1),
@@ -232,14 +245,8 @@ class MainWindow(QMainWindow):
             "record": lambda: self.exporter.record(),
             "save": lambda: self.exporter.save_as(self),
             "copy": lambda: self.exporter.copy(),
-            **{f"style_{n + 1}": style_at(n) for n in range(actions.STYLE_KEYS)},
-            "next_style": lambda: self.mixer.choose_style(self.gallery.neighbor(1)),
-            "previous_style": lambda: self.mixer.choose_style(self.gallery.neighbor(-1)),
+            **{key: lambda key=key: self.styles.act(key) for key in GALLERY_ACTIONS},
             "train": lambda: self.training_launcher.open(self._settings),
-            "mix": self.mixer.toggle,
-            "mix_next": self.mixer.mix_next,
-            "install_style": lambda: self.opener.ask_style(self.installer.ask_install),
-            "remove_style": lambda: self.installer.ask_remove(),
             **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
             "compare": self._toggle_compare,
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
@@ -271,8 +278,6 @@ class MainWindow(QMainWindow):
         self.status.show_running(str(styled.running))
 
     def _on_config_changed(self, config: EngineConfig) -> None:
-        self.gallery.mark_style(config.style)
-        self.gallery.show_mix(config.style, config.mix, config.mix_amount)
         self.viewport.set_style_title(self.mixer.label())
         if config.compare != (self.viewport.view == "compare"):
             self._show_view("compare" if config.compare else "styled")
@@ -289,15 +294,9 @@ class MainWindow(QMainWindow):
             self.loading_message.show_now()
         self._save_later.start()
 
-    def _show_styles(self) -> None:
-        config = self.session.config
-        self.gallery.set_styles(self.session.library.styles, config.style)
-        self.gallery.show_mix(config.style, config.mix, config.mix_amount)
-        self.viewport.set_style_title(self.mixer.label())
-
     def _show_trained_style(self, style: Style) -> None:
         def use() -> None:
-            self.session.config = replace(self.session.config, style=style.key, mix=None)
+            self.session.config = self.session.config.mixed([(style.key, 1.0)])
 
         self.notices.show_offer(
             f"'{style.title}' is trained and ready in the gallery",
@@ -307,6 +306,10 @@ class MainWindow(QMainWindow):
         )
 
     # Actions of the user
+
+    def _paste(self) -> None:
+        """Paste a style while the gallery has the focus, otherwise a source."""
+        (self.styles.pictures if self.gallery.has_focus else self.drop_handler).paste()
 
     def _pause(self) -> None:
         self.session.paused = self.actions_by_key["pause"].isChecked()
@@ -398,6 +401,8 @@ class MainWindow(QMainWindow):
         elif self.questions.isVisible():
             self.questions.dismiss()
             self.viewport.setFocus()
+        elif self.job.isVisible():
+            self.job.cancel.click()
         elif self.focusWidget() is self.panel.address:
             self.panel.close_address()
         elif isinstance(self.focusWidget(), QLineEdit):

@@ -5,7 +5,8 @@ See models.vit_style_transfer. Its kernels are PyTorch's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +27,13 @@ from models.families.family import (
 from models.families.keys import ANY_STYLE
 from models.families.style_codes import FORMAT as CODE_FORMAT
 from models.families.style_codes import KEY as CODE
-from models.families.style_codes import StyleCode, header_texts, load_code, save_code
+from models.families.style_codes import (
+    StyleCode,
+    header_texts,
+    load_code,
+    save_code,
+    second_path,
+)
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from models.vit_checkpoints import FORMAT as NETWORK_FORMAT
@@ -36,6 +43,8 @@ from models.vit_style_transfer import MIN_SIDE, StyleForgeTransformer
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
 from utils.text import printable
+
+log = logging.getLogger(__name__)
 
 STYLE_SIZE = 320  # long side in pixels at which a style picture is encoded
 DIGITS = 12  # of a digest in a text for users
@@ -62,9 +71,11 @@ class AnyStyleNetwork:
         return cls(found.metadata["sha256"], found.config, found.state)
 
     def module(self, *, fused: bool = True) -> StyleForgeTransformer:
-        """Make the network, for inference, on the CPU in float32."""
-        network = StyleForgeTransformer(self.config, fused=fused)
-        network.load_state_dict(self.state)
+        """Make the network, for inference, on the CPU in float32; its weights are those of `state`,
+        not copies."""
+        with torch.device("meta"):  # or random weights would be drawn first, for half a second
+            network = StyleForgeTransformer(self.config, fused=fused)
+        network.load_state_dict(self.state, assign=True)
         return network.requires_grad_(False).eval()
 
     def encode(self, pixels: NDArray[np.uint8]) -> StyleCode:
@@ -121,6 +132,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     title = "Any style"
     one_of = "a code of an any-style network"
     mixes = "codes"
+    most_mixed = 4
     formats = (CODE_FORMAT, NETWORK_FORMAT)
     variants = {  # noqa: RUF012  (declared as ClassVar by the base class)
         "baseline": FamilyVariant("Baseline"),
@@ -131,6 +143,14 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     unavailable = {  # noqa: RUF012
         "network": "one network paints every style picture, and there is no lite one"
     }
+    unavailable_options = {  # noqa: RUF012
+        "precision": {"int8": "the any-style network has no products of integers"},
+        "kernels": {"norm": f"there is no {VARIANTS['norm'].title} for the any-style network"},
+    }
+    unavailable_actions = {  # noqa: RUF012
+        "layers": "the times of the any-style network are told as a whole"
+    }
+    kernels_remark = "the any-style network runs on PyTorch's kernels"
 
     def read(self, path: Path) -> StyleCode:
         """Read the file of a code."""
@@ -145,33 +165,52 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         """Write the file of a code."""
         save_code(path, contents, metadata)
 
-    def load(self, files: StyleFiles, networks: SharedNetworks) -> LoadedStyle:
-        """Read a code; where its network is not there, make it again from the style picture."""
+    def load(
+        self,
+        files: StyleFiles,
+        networks: SharedNetworks,
+        device: torch.device,
+        progress: Callable[[str], object] = log.debug,
+    ) -> LoadedStyle:
+        """Read a code. Where another network paints on this device, its code is made from the style
+        picture, and kept beside the first one."""
         code = load_code(files.weights)
-        network = networks.find(code.network)
-        if network is not None:
-            if code.values.shape[1] != network.config.code_dim:
-                raise CheckpointError(
-                    f"'{printable(files.weights.name)}' has {code.values.shape[1]} numbers, and "
-                    f"its network takes {network.config.code_dim}"
-                )
-            return LoadedStyle(network, {CODE: code.values})
+        progress("Reading the network")
+        network = networks.for_code(code.network, device.type)
+        if network is not None and network.digest == code.network:
+            return LoadedStyle(network, {CODE: _checked(code, network, files.weights).values})
         belongs = f"its code belongs to the any-style network {code.network[:DIGITS]}"
-        network = networks.default()
         if network is None:
             raise CheckpointError(f"{belongs}, which is not there, and no other one is")
+        digits = network.digest[:DIGITS]
+        remark = f"its code was made again from its picture for the network {digits}"
+        second = second_path(files.weights, network.digest)
+        if second.is_file():
+            try:
+                again = load_code(second)
+                if again.network == network.digest:
+                    values = _checked(again, network, second).values
+                    return LoadedStyle(network, {CODE: values}, remark)
+            except CheckpointError as error:
+                log.warning("a kept code is made again: %s", error)
         if files.picture is None:
             raise CheckpointError(
-                f"{belongs}, which is not there; for the network {network.digest[:DIGITS]} it "
-                "would have to be made again from its picture, which was not kept"
+                f"{belongs}, and the network {digits} runs here; for that one it would have to be "
+                "made again from its picture, which was not kept"
             )
+        progress("Reading the picture")
         try:
-            again = network.encode(read_pixels(files.picture))
+            pixels = read_pixels(files.picture)
+            progress("Finding its style")
+            again = network.encode(pixels)
         except ImageError as error:
             raise CheckpointError(str(error)) from error
         except ValueError as error:
             raise CheckpointError(f"'{printable(files.picture.name)}': {error}") from error
-        remark = f"its code was made again from its picture for the network {network.digest[:12]}"
+        try:
+            save_code(second, again)
+        except OSError as error:  # a folder that cannot be written costs the time once more
+            log.warning("a code could not be kept in '%s': %s", second.parent, error.strerror)
         return LoadedStyle(network, {CODE: again.values}, remark)
 
     def build(self, network: AnyStyleNetwork, kernels: str) -> nn.Module:
@@ -201,7 +240,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         network: AnyStyleNetwork,  # noqa: ARG002
     ) -> tuple[str, ...]:
         """That there are no kernels of ours for it, and none of integers."""
-        said = ["the any-style network runs on PyTorch's kernels"] if kernels != "baseline" else []
+        said = [self.kernels_remark] if kernels != "baseline" else []
         if kernels not in self.variants:
             said.insert(0, f"there is no {VARIANTS[kernels].title} for it")
         if precision.value.int8 and device.type == "cuda":  # on a CPU the precision itself says so
@@ -211,3 +250,13 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     def describe(self, network: AnyStyleNetwork) -> str:
         """Name the network: "Any style (small, 1a2b3c4d5e6f)"."""
         return f"{self.title} ({variant_name(network.config)}, {network.digest[:DIGITS]})"
+
+
+def _checked(code: StyleCode, network: AnyStyleNetwork, path: Path) -> StyleCode:
+    """The code itself; CheckpointError if it is not as long as the network's codes."""
+    if code.values.shape[1] != network.config.code_dim:
+        raise CheckpointError(
+            f"'{printable(path.name)}' has {code.values.shape[1]} numbers, and "
+            f"its network takes {network.config.code_dim}"
+        )
+    return code

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -16,6 +17,8 @@ from models.precision import Precision
 
 if TYPE_CHECKING:
     from models.families.any_style import AnyStyleNetwork
+
+log = logging.getLogger(__name__)
 
 # Measured memory per pixel of a network's input on a CPU in FP16, where PyTorch unfolds whole
 # layers: 5,500 bytes.
@@ -70,12 +73,16 @@ class LoadedStyle:
 class SharedNetworks(Protocol):
     """Where networks are found that many styles share."""
 
-    def find(self, digest: str) -> AnyStyleNetwork | None:
-        """The network whose weights have this digest; None where it is not there."""
-        ...
+    def for_code(self, digest: str, kind: str) -> AnyStyleNetwork | None:
+        """The network that paints a style on a device.
 
-    def default(self) -> AnyStyleNetwork | None:
-        """The network for new styles; None where there is none."""
+        Args:
+            digest: Of the weights of the network that the style's code belongs to.
+            kind: Of the device, as torch.device.type.
+
+        Returns:
+            None where there is no network.
+        """
         ...
 
 
@@ -89,7 +96,8 @@ class NetworkFamily(ABC, Generic[Contents]):
         key: As `style.toml` names it.
         title: As users read it.
         one_of: What a style of this family is, as in "Candy is a network of its own".
-        mixes: What mixing two styles interpolates.
+        mixes: What mixing styles interpolates.
+        most_mixed: How many styles can be mixed.
         formats: The texts "format" in the header of its safetensors files.
         variants: The ways of running it, by a key of models.transformer_net.VARIANTS; "baseline"
             and "fused" are always there.
@@ -97,17 +105,25 @@ class NetworkFamily(ABC, Generic[Contents]):
         bytes_per_pixel: Memory for each pixel of the input, rounded up from what was measured.
         unavailable: For every control without a meaning for this family, by its name in the
             config, the reason as a clause.
+        unavailable_options: For the precisions and kernels that it does not have, by the names of
+            the control and of the option, likewise.
+        unavailable_actions: For what cannot be done in the window, by the action, likewise.
+        kernels_remark: What runs instead of our kernels, as a clause; "" where they run.
     """
 
     key: ClassVar[str]
     title: ClassVar[str]
     one_of: ClassVar[str]
     mixes: ClassVar[str]
+    most_mixed: ClassVar[int] = 2
     formats: ClassVar[tuple[str, ...]] = ()
     variants: ClassVar[Mapping[str, FamilyVariant]]
     precisions: ClassVar[tuple[Precision, ...]] = tuple(Precision)
     bytes_per_pixel: ClassVar[int]
     unavailable: ClassVar[Mapping[str, str]] = {}
+    unavailable_options: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    unavailable_actions: ClassVar[Mapping[str, str]] = {}
+    kernels_remark: ClassVar[str] = ""
 
     @property
     def no_lite_reason(self) -> str:
@@ -141,12 +157,21 @@ class NetworkFamily(ABC, Generic[Contents]):
         """
 
     @abstractmethod
-    def load(self, files: StyleFiles, networks: SharedNetworks) -> LoadedStyle:
+    def load(
+        self,
+        files: StyleFiles,
+        networks: SharedNetworks,
+        device: torch.device,
+        progress: Callable[[str], object] = log.debug,
+    ) -> LoadedStyle:
         """Read a style for its network.
 
         Args:
             files: Of the style.
             networks: Where a network is found that the style shares with others.
+            device: Where it is to run.
+            progress: Told what is done, before each step that takes a while; what it raises is
+                passed on.
 
         Raises:
             CheckpointError: A file is damaged, or the network is not there; one sentence.
@@ -196,14 +221,17 @@ class NetworkFamily(ABC, Generic[Contents]):
         return ""
 
 
-def interpolate(first: State, second: State, amount: float, out: State) -> None:
-    """Mix the states of two styles.
+def interpolate(states: Sequence[State], shares: Sequence[float], out: State) -> None:
+    """Mix the states of two or more styles.
 
     Args:
-        first: The first state.
-        second: The second, of the same keys and shapes.
-        amount: The share of the second, 0 to 1.
+        states: Of the same keys and shapes.
+        shares: Of each, 0 to 1; they add up to 1.
         out: Receives the result.
     """
-    for key, value in out.items():
-        torch.lerp(first[key], second[key], amount, out=value)
+    mixed, total = states[0], shares[0]
+    for state, share in zip(states[1:], shares[1:], strict=True):
+        total += share
+        for key, value in out.items():
+            torch.lerp(mixed[key], state[key], share / total if total else 0.0, out=value)
+        mixed = out

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from models.families.keys import FEED_FORWARD
 from models.network_config import NetworkConfig, network_config
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetFused
+
+log = logging.getLogger(__name__)
 
 
 class FeedForwardFamily(NetworkFamily[State]):
@@ -47,7 +50,13 @@ class FeedForwardFamily(NetworkFamily[State]):
         """Write a checkpoint as safetensors in float16."""
         save_checkpoint(path, contents, metadata)
 
-    def load(self, files: StyleFiles, networks: SharedNetworks) -> LoadedStyle:  # noqa: ARG002
+    def load(
+        self,
+        files: StyleFiles,
+        networks: SharedNetworks,  # noqa: ARG002
+        device: torch.device,  # noqa: ARG002
+        progress: Callable[[str], object] = log.debug,  # noqa: ARG002
+    ) -> LoadedStyle:
         """Read the weights; styles share a network if its dimensions are equal."""
         state = load_checkpoint(files.weights)
         return LoadedStyle(network_config(state), state)

@@ -96,6 +96,16 @@ def load_code(path: Path | str) -> StyleCode:
     return StyleCode(values, network)
 
 
+def second_path(weights: Path, network: str) -> Path:
+    """Where a pack keeps the code of its picture for a network other than that of its weights.
+
+    Args:
+        weights: The file of its code.
+        network: The digest of the other network, in hexadecimal.
+    """
+    return weights.with_name(f"code-{network}.safetensors")
+
+
 def header_texts(path: Path) -> dict[str, str]:
     """Read the texts in the header of a safetensors file, without its tensors.
 

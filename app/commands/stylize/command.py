@@ -27,20 +27,21 @@ from app.commands.stylize.jobs import Job, StylizeError, plan_jobs, shown
 from app.commands.stylize.limits import BATCH, MAX_SIZE, Limits
 from app.commands.stylize.pipeline import Outcome, Pipeline
 from app.commands.stylize.style_images import (
-    ChosenStyles,
     add_style_images,
     check_style_images,
     include_style_images,
+    mix_of,
 )
 from app.commands.stylize.styling import Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.resolution import SHORTEST
-from app.options import DEFAULT_MIX_AMOUNT
+from app.options import Part
 from app.parameters import given_values
 from app.styles.library import Library
 from kernels.ops.registry import STYLE, prepare
 from models.precision import Precision
+from utils.devices import resolve
 from utils.text import printable
 
 MOST_BATCH = 64
@@ -101,33 +102,33 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Stylize all inputs; returns 1 if any of them failed, 0 otherwise."""
-    check_style_images(args.style_image, args.style_network, args.mix and args.mix[0])
+    check_style_images(args.style_image, args.style_network, args.mix)
     with tempfile.TemporaryDirectory(prefix="styleforge-") as folder:
         library = Library.default()
         if args.style_image:
+            try:
+                kind = resolve(args.device).type
+            except ValueError as exc:
+                raise StylizeError(str(exc)) from exc
             chosen = include_style_images(
-                library, args.style_image, args.style_network, Path(folder), args.mix
+                library, args.style_image, args.style_network, Path(folder), args.mix, kind
             )
         else:
-            key, amount = args.mix or (None, DEFAULT_MIX_AMOUNT)
-            chosen = ChosenStyles(args.style or DEFAULTS.style, key, amount)
+            chosen = mix_of(args.style or DEFAULTS.style, args.mix)
         return _run(args, library, chosen)
 
 
-def _run(args: argparse.Namespace, library: Library, chosen: ChosenStyles) -> int:
+def _run(args: argparse.Namespace, library: Library, chosen: tuple[Part, ...]) -> int:
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True, emoji=False)
     notices: list[str] = []
     engine = Engine(library, on_notice=notices.append)
     config = EngineConfig(
         **given_values(args),
-        style=chosen.style,
-        mix=chosen.mix,
-        mix_amount=chosen.mix_amount,
         kernels=args.kernels,
         precision=Precision[args.precision],
         device=args.device,
         size=args.size,
-    )
+    ).mixed(chosen)
     engine.configure(config)  # reports an invalid style or device first
     jobs, problems = plan_jobs(args.inputs, args.output)
     for problem in problems:

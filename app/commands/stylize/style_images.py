@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.commands.stylize.jobs import StylizeError, shown
-from app.options import DEFAULT_MIX_AMOUNT
+from app.options import MOST_MIXED, Part, mixed_parts
 from app.styles.library import Library
-
-MOST = 2  # style pictures: the engine mixes two styles
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +18,6 @@ class StyleImage:
 
     path: Path
     share: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenStyles:
-    """The keys of one or two styles, and the share of the second."""
-
-    style: str
-    mix: str | None
-    mix_amount: float
 
 
 def add_style_images(parser: argparse.ArgumentParser, group: argparse._ActionsContainer) -> None:
@@ -43,15 +33,15 @@ def add_style_images(parser: argparse.ArgumentParser, group: argparse._ActionsCo
         type=style_image,
         default=[],
         metavar="PICTURE[:SHARE]",
-        help="paint in the style of this picture, by an any-style network; a second one is mixed "
-        "with it, as in --style-image a.jpg --style-image b.jpg:0.4",
+        help="paint in the style of this picture, by an any-style network; up to four are "
+        "mixed, as in --style-image a.jpg --style-image b.jpg:0.4",
     )
     parser.add_argument(
         "--style-network",
         type=Path,
         metavar="FILE",
         help="the any-style network for --style-image, a file of `styleforge train-vit` (default: "
-        "the network that comes with StyleForge, if one does)",
+        "the one of the networks that come with StyleForge that is for this device)",
     )
 
 
@@ -77,14 +67,16 @@ def style_image(text: str) -> StyleImage:
     return StyleImage(Path(name), share)
 
 
-def check_style_images(images: list[StyleImage], network: Path | None, mix: str | None) -> None:
+def check_style_images(
+    images: list[StyleImage], network: Path | None, mix: Sequence[tuple[str, float | None]]
+) -> None:
     """StylizeError where the flags for style pictures do not fit each other."""
     if network is not None and not images:
         raise StylizeError("--style-network is the network for --style-image, which is missing")
-    if len(images) > MOST:
-        raise StylizeError(f"at most {MOST} style pictures can be mixed, not {len(images)}")
-    if len(images) == MOST and mix is not None:
-        raise StylizeError("two style pictures are mixed already; --mix would be a third style")
+    if images and len(images) + len(mix) > MOST_MIXED:
+        raise StylizeError(
+            f"at most {MOST_MIXED} styles can be mixed, not {len(images) + len(mix)}"
+        )
     if len(images) == 1 and images[0].share is not None:
         raise StylizeError(
             f"'{shown(images[0].path)}' is the only style picture, so it has no share"
@@ -96,38 +88,59 @@ def include_style_images(
     images: list[StyleImage],
     network: Path | None,
     folder: Path,
-    mix: tuple[str, float] | None,
-) -> ChosenStyles:
-    """Make the styles of one or two pictures, which belong to this library only.
+    mix: Sequence[tuple[str, float | None]],
+    kind: str,
+) -> tuple[Part, ...]:
+    """Make the styles of pictures, which belong to this library only.
 
     Args:
         library: Receives them.
-        images: The pictures.
+        images: The pictures, at least one.
         network: A file of `styleforge train-vit`; None for the one that ships.
         folder: A temporary folder for their packs, to be kept while the engine may read them.
-        mix: The second style of `--mix`, for a single picture.
+        mix: Further styles, with their shares of the whole; the pictures share what they leave.
+        kind: Of the device that paints, as torch.device.type.
+
+    Returns:
+        The keys of all styles with shares that add up to 1.
 
     Raises:
         StyleError: A picture or the network cannot be used.
+        StylizeError: The shares of `mix` add up to more than 1.
     """
     keys = [
-        library.include_picture(image.path, folder / f"style_image_{number}", network).key
+        library.include_picture(
+            image.path, folder / f"style_image_{number}", network, kind=kind
+        ).key
         for number, image in enumerate(images, 1)
     ]
-    if len(keys) == MOST:
-        return ChosenStyles(keys[0], keys[1], _share(images[0].share, images[1].share))
-    key, amount = mix or (None, DEFAULT_MIX_AMOUNT)
-    return ChosenStyles(keys[0], key, amount)
+    whole, *others = mix_of(keys[0], mix)
+    shares = _shares([image.share for image in images])
+    pictures = [(key, share * whole[1]) for key, share in zip(keys, shares, strict=True)]
+    return (*pictures, *others)
 
 
-def _share(first: float | None, second: float | None) -> float:
-    """The share of the second picture, 0 to 1; shares of both are taken in proportion."""
-    if second is None:
-        return DEFAULT_MIX_AMOUNT if first is None else 1 - first
-    if first is None:
-        return second
-    total = first + second
-    return second / total if total else DEFAULT_MIX_AMOUNT
+def mix_of(first: str, mix: Sequence[tuple[str, float | None]]) -> tuple[Part, ...]:
+    """The styles of `--style` and of every `--mix` with their shares; StylizeError if that is no
+    mix."""
+    try:
+        return mixed_parts(first, mix)
+    except ValueError as exc:
+        raise StylizeError(str(exc)) from exc
+
+
+def _shares(given: Sequence[float | None]) -> list[float]:
+    """The shares of style pictures, which add up to 1: those without one share what the others
+    leave; where all have one, they count in proportion."""
+    total = sum(share for share in given if share is not None)
+    missing = given.count(None)
+    if missing:
+        left = max(0.0, 1 - total) / missing
+        shares = [left if share is None else share for share in given]
+    else:
+        shares = [share or 0.0 for share in given]
+    total = sum(shares)
+    return [share / total if total else 1 / len(shares) for share in shares]
 
 
 def _is_file(text: str) -> bool:

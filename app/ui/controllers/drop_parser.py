@@ -54,6 +54,69 @@ def parse_drop(data: QMimeData) -> Drop:
     return _several(paths)
 
 
+@dataclass(frozen=True, slots=True)
+class StyleDrop:
+    """What a drop on the gallery, or a paste into it, would do.
+
+    At most one of `pictures`, `image` and `weights` is set; none if it is refused.
+
+    Attributes:
+        title: What would be done, or why nothing can be.
+        detail: More of it, or what can be dropped.
+        pictures: Files of style pictures.
+        image: Whether the data itself holds a style picture.
+        weights: For session.install_style.
+    """
+
+    title: str
+    detail: str = ""
+    pictures: tuple[Path, ...] = ()
+    image: bool = False
+    weights: Path | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether something can be made of it."""
+        return bool(self.pictures) or self.image or self.weights is not None
+
+
+def parse_style_drop(data: QMimeData) -> StyleDrop:
+    """Classify by names alone, as `parse_drop`: here a picture is a style."""
+    urls = data.urls() if data.hasUrls() else []
+    if not urls and data.hasImage():
+        return StyleDrop("Drop to take the style of this picture", image=True)
+    if not urls and data.hasText():
+        urls = _typed(data.text().strip())
+    local = [url.toLocalFile() for url in urls if url.isLocalFile()]
+    paths = [Path(name) for name in local if "\0" not in name]
+    if not paths:
+        if data.hasImage():  # dragged from a browser, with its address
+            return StyleDrop("Drop to take the style of this picture", image=True)
+        return _no_style("This")
+    pictures = tuple(p for p in paths if not QFileInfo(p).isDir() and _kind(p) == "image")
+    if pictures:
+        what = f"of '{_name(pictures[0])}'"
+        what = what if len(pictures) == 1 else f"of each of {len(pictures)} pictures"
+        left_out = len(paths) - len(pictures)
+        detail = f"{_count(left_out, 'other file')} left out" if left_out else ""
+        return StyleDrop(f"Drop to take the style {what}", detail, pictures)
+    first = paths[0]
+    if len(paths) == 1 and (
+        first.suffix.lower() in WEIGHTS or QFileInfo(first / "style.toml").isFile()
+    ):
+        return StyleDrop("Drop to install this style", _name(first), weights=first)
+    if QFileInfo(first).isDir():
+        return StyleDrop(
+            f"'{_name(first)}' is a folder and no style picture",
+            "Drop the pictures themselves, or drop the folder on the picture above to open it",
+        )
+    return _no_style(f"'{_name(first)}'")
+
+
+def _no_style(what: str) -> StyleDrop:
+    return StyleDrop(f"{what} is no style picture", "Pictures and style packs can be dropped here")
+
+
 def _one(path: Path) -> Drop:
     if path.suffix.lower() in WEIGHTS or QFileInfo(path / "style.toml").isFile():
         return Drop("Drop to install this style", _name(path), weights=path)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.engine.config import EngineConfig
+from app.options import MOST_MIXED, format_parts, parse_parts
 from app.parameters import PARAMETERS, parameter_values
 from app.settings import Settings
 from app.sources import SCENE
@@ -24,11 +25,15 @@ def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
     style = settings.style if settings.style in known else default.style
     if known and style not in known:
         style = library.styles[0].key
+    mixed: dict[str, float] = {}
+    for key, share in ((settings.mix, settings.mix_amount), *parse_parts(settings.mix_more)):
+        if key in known and key != style and len(mixed) < MOST_MIXED - 1:
+            mixed.setdefault(key, share)
     rows = {
         name: value if row.valid(value := getattr(settings, name)) else getattr(default, name)
         for name, row in PARAMETERS.items()
     }
-    return EngineConfig(
+    config = EngineConfig(
         **rows,
         style=style,
         kernels=settings.kernels if settings.kernels in VARIANTS else default.kernels,
@@ -36,8 +41,11 @@ def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
         precision=Precision.__members__.get(settings.precision, default.precision),
         size=settings.size or None,
         compare=settings.view == "compare",
-        mix=settings.mix if settings.mix in known and settings.mix != style else None,
     )
+    if not mixed:
+        return config
+    (mix, amount), *more = mixed.items()
+    return replace(config, mix=mix, mix_amount=amount, mix_more=tuple(more))
 
 
 def stored_source(spec: str | Sequence[str]) -> str:
@@ -64,4 +72,5 @@ def settings_with_config(settings: Settings, config: EngineConfig) -> Settings:
         precision=config.precision.name,
         size=config.size or 0,
         mix=config.mix or "",
+        mix_more=format_parts(config.mix_more) if config.mix else "",
     )

@@ -1,17 +1,17 @@
-"""Asks for confirmation before a style is installed or removed."""
+"""Asks for confirmation before a style is installed, renamed or removed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from app.live.session import Session
-from app.styles.pack import MAX_NAME_LENGTH
+from app.styles.pack import MAX_NAME_LENGTH, Style
 from app.ui.widgets.prompt_bar import PromptBar
 from utils.text import printable
 
 
 class StyleInstaller:
-    """Asks with `questions`; `session` installs and removes."""
+    """Asks with `questions`; `session` installs, renames and removes."""
 
     def __init__(self, session: Session, questions: PromptBar) -> None:
         self._session, self._questions = session, questions
@@ -38,16 +38,18 @@ class StyleInstaller:
         library = self._session.library
         self._session.run(lambda: library.installable_title(path), ask, doing=f"install '{name}'")
 
-    def ask_remove(self) -> None:
-        """Ask whether to remove the chosen style, unless it is built in."""
-        style = next(
-            (s for s in self._session.library.styles if s.key == self._session.config.style), None
+    def ask_rename(self, style: Style) -> None:
+        """Ask for another title of a style of the user."""
+        self._questions.ask(
+            f"Rename the style '{style.title}'?",
+            "&Rename",
+            lambda title: self._session.rename_style(style.key, title),
+            label="&Title:",
+            text=style.title,
         )
-        if style is None:
-            return
-        if style.builtin:
-            self._session.notice.emit(f"{style.title} is built in and cannot be removed")
-            return
+
+    def ask_remove(self, style: Style) -> None:
+        """Ask whether to remove a style of the user."""
         self._questions.ask(
             f"Remove the style '{style.title}' and its files?",
             "&Remove",

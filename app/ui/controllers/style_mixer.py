@@ -1,71 +1,124 @@
-"""Applies the user's choice of one or two styles to the session's config."""
+"""Applies the user's choice of one or several styles to the session's config."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from app.live.session import Session
-from app.options import blend_label
+from app.options import Part, blend_label, without
+from models.families.table import FAMILIES
 
 
 class StyleMixer:
-    """Remembers the last second style, so that a mix can be switched off and on."""
+    """Remembers the last mix, so that it can be switched off and on.
+
+    Two networks of their own can be mixed, and up to four styles of one any-style network: where
+    a mix is full, a further style takes the place of the last one of two, or is refused.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._last = ""
+        self._last: tuple[Part, ...] = ()  # what was mixed in, with its shares
 
     def choose_style(self, key: str) -> None:
-        """Make `key` the first style, without a mix if it was the second or is of another family
-        than that; nothing if empty."""
+        """Make `key` the first style; alone if it was mixed in, or is of another family than what
+        is; nothing if empty."""
         config = self._session.config
         if key:
             mixable = [style.key for style in self._session.library.mixable_with(key)]
-            mix = config.mix if config.mix in mixable else None
-            self._session.config = replace(config, style=key, mix=mix)
+            others = config.parts[1:]
+            if all(other in mixable for other, _ in others):
+                self._choose(((key, config.parts[0][1]), *others))
+            else:
+                self._choose(((key, 1.0),))
 
     def toggle_mix(self, key: str) -> None:
-        """Mix `key` in, or stop mixing if it is part of the mix already."""
-        config = self._session.config
-        parts = () if config.mix is None else (config.style, config.mix)
-        if key in parts:
+        """Mix `key` in, or take it out if it is part of the mix already."""
+        parts = self._session.config.parts
+        if len(parts) > 2 and key in dict(parts):
+            self._choose(without(parts, key))
+        elif len(parts) == 2 and key in dict(parts):
             self.stop_mix()
-        elif key != config.style:
-            self._session.config = replace(config, mix=key)
+        elif key != self._session.config.style:
+            self._add(key)
+
+    def pick(self, key: str | None) -> None:
+        """Do what the list of the panel offers: mix `key` in, or take it out of a mix of three or
+        more; None stops mixing."""
+        parts = self._session.config.parts
+        if key is None:
+            self.stop_mix()
+        elif key not in dict(parts) or len(parts) > 2:
+            self.toggle_mix(key)
 
     def stop_mix(self) -> None:
         """Use the first style alone."""
-        config = self._session.config
-        self._last = config.mix or self._last
-        self._session.config = replace(config, mix=None)
+        parts = self._session.config.parts
+        self._last = parts[1:] or self._last
+        self._choose(parts[:1])
 
     def toggle(self) -> None:
-        """Switch the mix on or off; the second style is the last one or the next in the gallery."""
-        config = self._session.config
-        if config.mix is not None:
+        """Switch the mix on or off; it is the last one, or the next style in the gallery."""
+        mixable = self._others()
+        if len(self._session.config.parts) > 1:
             self.stop_mix()
-        elif self._last in self._others():
-            self.toggle_mix(self._last)
+        elif self._last and all(key in mixable for key, _ in self._last):
+            first = max(0.0, 1 - sum(share for _, share in self._last))
+            self._choose(((self._session.config.style, first), *self._last))
         else:
             self.mix_next()
 
     def mix_next(self) -> None:
-        """Mix with the next style in the gallery."""
+        """Put the next style of the gallery in the place of the one mixed in last."""
         config = self._session.config
-        others = self._others()
+        *kept, (last, share) = config.parts
+        others = [key for key in self._others() if key not in dict(kept)]
         if not others:
             return
-        after = others.index(config.mix) + 1 if config.mix in others else 0
-        self._session.config = replace(config, mix=others[after % len(others)])
+        if not kept:
+            self._add(others[0])
+            return
+        after = others.index(last) + 1 if last in others else 0
+        self._choose((*kept, (others[after % len(others)], share)))
+
+    def set_shares(self, shares: Sequence[float]) -> None:
+        """Give the styles of the mix other shares, in their order."""
+        styles = self._session.config.styles
+        self._choose(tuple(zip(styles, shares, strict=True)))
 
     def label(self) -> str:
-        """Return the title of the style, or both titles with their shares."""
-        config = self._session.config
+        """Return the title of the style, or all titles with their shares."""
         titles = {style.key: style.title for style in self._session.library.styles}
-        first = titles.get(config.style, config.style)
-        if config.mix is None:
-            return first
-        return blend_label(first, titles.get(config.mix, config.mix), config.mix_amount)
+        parts = self._session.config.parts
+        return blend_label([(titles.get(key, key), share) for key, share in parts])
+
+    def _add(self, key: str) -> None:
+        """Mix a style in: a second one with the share of the last mix, others in equal shares."""
+        config = self._session.config
+        parts, most = config.parts, self._most
+        if len(parts) == 1:
+            self._choose(((parts[0][0], 1 - config.mix_amount), (key, config.mix_amount)))
+        elif len(parts) < most:
+            count = len(parts) + 1
+            kept = [(other, share * (count - 1) / count) for other, share in parts]
+            self._choose((*kept, (key, 1 / count)))
+        elif most == 2:
+            self._choose((parts[0], (key, parts[1][1])))
+        else:
+            self._session.notice.emit(
+                f"At most {most} styles can be mixed; Shift-click one of them to take it out"
+            )
+
+    def _choose(self, parts: Sequence[Part]) -> None:
+        self._session.config = self._session.config.mixed(parts)
+
+    @property
+    def _most(self) -> int:
+        """How many styles like the first can be mixed."""
+        styles = self._session.library.styles
+        first = self._session.config.style
+        family = next((style.family for style in styles if style.key == first), None)
+        return 2 if family is None else FAMILIES[family].most_mixed
 
     def _others(self) -> list[str]:
         """Return every style that can be mixed with the first, in gallery order starting after

@@ -165,9 +165,11 @@ QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outlin
 #panelScroll {{ border-left: 1px solid {t.line}; }}
 #problem {{ background: {t.alert}; }}
 #problem QLabel {{ color: {t.on_alert}; }}
-#notice, #offer {{ background: {t.calm}; }}
-#notice QLabel, #offer QLabel {{ color: {t.on_calm}; }}
-#problem, #notice, #offer {{ border-bottom: 1px solid {t.line}; }}
+#notice, #offer, #job {{ background: {t.calm}; }}
+#notice QLabel, #offer QLabel, #job QLabel {{ color: {t.on_calm}; }}
+#problem, #notice, #offer, #job {{ border-bottom: 1px solid {t.line}; }}
+QProgressBar {{ background: {t.raised}; border: none; border-radius: 4px; }}
+QProgressBar::chunk {{ background: {t.accent}; border-radius: 4px; }}
 QLabel:disabled {{ color: {t.disabled}; }}
 QLabel[role="muted"] {{ color: {t.muted}; font-size: {points * 0.92:.1f}pt; }}
 QLabel[role="heading"] {{ color: {t.muted}; font-size: {points * 0.88:.1f}pt; font-weight: 600; }}

@@ -225,8 +225,13 @@ class TrainingForm(QScrollArea):
             lambda names: self.set_picture(Path(names[0])),
         ).open()
 
-    def set_picture(self, path: Path) -> None:
-        """Set the style picture; it is read in the background."""
+    def set_picture(self, path: Path, title: str = "") -> None:
+        """Set the style picture; it is read in the background.
+
+        Args:
+            path: The picture.
+            title: Of the style; "" for the picture's name, unless the user typed one.
+        """
 
         def done(found: NDArray[np.uint8] | str) -> None:
             if isinstance(found, str):
@@ -235,7 +240,9 @@ class TrainingForm(QScrollArea):
             else:
                 self._picture, self._shown = path, _image(found)
                 self.picture_remark.show_text("")
-                if not self._title_edited_by_user:
+                if title:
+                    self.title.setText(title)
+                elif not self._title_edited_by_user:
                     self.title.setText(path.stem.replace("_", " ").replace("-", " ").title())
             self.picture.show_image(self._shown)
             self.changed.emit()

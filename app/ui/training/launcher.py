@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,13 +57,21 @@ class TrainingLauncher(QObject):
         session.studio.changed.connect(self._on_state_changed)
         session.studio.unfinished_changed.connect(self._show_unfinished)
 
-    def open(self, settings: Settings) -> None:
-        """Show the studio; the first time with the choices stored in `settings`."""
+    def open(self, settings: Settings, picture: Path | None = None, title: str = "") -> None:
+        """Show the studio; the first time with the choices stored in `settings`.
+
+        Args:
+            settings: Of the window.
+            picture: The style picture to begin with; None for the one in the form.
+            title: Of the style to train from `picture`.
+        """
         if self.window is None:
             self.window = TrainingWindow(
                 self._session, self._source_pixels, self._keep, self._picker, self._parent
             )
             self.window.restore(settings.photographs, settings.vgg)
+        if picture is not None:
+            self.window.use_picture(picture, title)
         self.window.show()
         self.window.raise_()
         self.window.activateWindow()

@@ -181,6 +181,20 @@ class TrainingWindow(QDialog):
             self.form.set_folder(Path(photographs))
         self.form.show_vgg(Path(vgg) if vgg else None)
 
+    def use_picture(self, picture: Path, title: str) -> None:
+        """Fill in the style picture and the title; a run that exists keeps its own, and says so."""
+        if self._studio.state.phase is Phase.IDLE:
+            self.form.set_picture(picture, title)
+        else:
+            run = self._studio.state.run
+            named = f"'{run.title}'" if run else "another style"
+            self.problems.add(
+                Problem(
+                    f"'{title}' cannot be trained while the training of {named} is not finished; "
+                    "finish or delete that run first"
+                )
+            )
+
     # Signals of the training controller
 
     def _on_state_changed(self, state: State) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -20,30 +22,37 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.options import NETWORKS
 from app.parameters import PARAMETERS, Group
+from app.styles.pack import Style
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
+from app.ui.widgets.mix_wheel import MixWheel, WheelStyle
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, control_of
 from app.ui.widgets.remark_label import RemarkLabel
+from app.ui.widgets.style_list import read_thumbnail
 from kernels.ops.registry import STYLE, KernelStatus, statuses
+from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
 
+_SEVERAL = object()  # a mix of several: the list of further styles shows its placeholder
 MAX_NAMED_KERNELS = 2  # up to this many kernels are listed by name, more as a count
 
 
 class ControlPanel(QScrollArea):
     """Writes session.config and follows config_changed.
 
+    `mix_picked(key)` has the style to mix in or, of three and more, to take out; None for none.
     `source_picked(value)` has one of the values given to `set_sources`, `address_entered(text)` the
     typed address. `address_left` is emitted when the address field is hidden while it has the
     focus.
     """
 
     source_picked = Signal(object)
+    mix_picked = Signal(object)
     address_entered = Signal(str)
     address_left = Signal()
 
@@ -53,7 +62,11 @@ class ControlPanel(QScrollArea):
         self._statuses: tuple[KernelStatus, ...] = ()
         self._automatic_size = ""  # the current automatic size, "288x208"
         self._no_lite = ""  # why no style of this family has a lite network
-        self._style = ""  # the first style, not listed as the second
+        self._listed: tuple[str, ...] = ()  # the styles of the mix when the others were listed
+        self._pictures: dict[Path, QPixmap] = {}  # thumbnails of styles of the wheel
+        self._family = FEED_FORWARD  # of the styles
+        self._options_of = ""  # the family that precisions and kernels are listed for
+        self._precision_remarks: dict[Precision, str] = {}
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -80,22 +93,20 @@ class ControlPanel(QScrollArea):
         self.mix = OptionBox(
             "Mix with", "A second style to mix in (M); also Shift-click one in the gallery"
         )
+        self.wheel = MixWheel()
         self.network_size = OptionBox(
             "Size",
             "Long side of the network's input: a smaller one is faster, a larger one makes finer "
             "strokes. Automatic keeps their width",
         )
         self.precision = OptionBox("Precision", "Number format of the network's computation")
-        self.precision.set_options(Choice(member, member.title) for member in Precision)
         self.kernels = OptionBox("Kernels", "Which implementation of the network runs")
-        self.kernels.set_options(Choice(key, network.title) for key, network in VARIANTS.items())
         self.device = OptionBox("Device", "Where the network runs")
         self.device.set_options([Choice("auto", "Automatic")])
         self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
             RemarkLabel() for _ in range(4)
         )
         self._set_size_options()
-        self._set_mix_options()
 
     def _lay_out(self) -> None:
         content = QFrame()
@@ -119,6 +130,7 @@ class ControlPanel(QScrollArea):
                 self.controls[name].add_to(form)
                 if name == "network":
                     form.add_below(self.network_remark)
+        self._share_label = form.add_in_place_of(self.controls["mix_amount"], self.wheel)
         form.add("&Precision", self.precision)
         form.add_below(self.precision_remark, whole=True)
         form.add("&Kernels", self.kernels)
@@ -136,10 +148,11 @@ class ControlPanel(QScrollArea):
         session.config_changed.connect(self.show_config)
         session.kernels_changed.connect(lambda _: self._query_limitations(session.config.device))
         session.styled.connect(self._on_styled)
-        session.styles_changed.connect(self._set_mix_options)
+        session.styles_changed.connect(self._show_styles)
         self.source.picked.connect(self.source_picked)
         self.address.returnPressed.connect(self._enter_address)
-        self.mix.picked.connect(lambda key: self._choose(mix=key))
+        self.mix.picked.connect(self.mix_picked)
+        self.wheel.picked.connect(self._choose_shares)
         for name, control in self.controls.items():
             control.picked.connect(lambda value, name=name: self._choose(**{name: value}))
         self.network_size.picked.connect(lambda size: self._choose(size=size))
@@ -156,13 +169,10 @@ class ControlPanel(QScrollArea):
         """Show `config` without emitting signals."""
         for name, control in self.controls.items():
             control.show_value(getattr(config, name))
-        if config.style != self._style:
-            self._set_mix_options()
-        self.mix.show_choice(config.mix)
-        share = self.controls["mix_amount"]
-        assert isinstance(share, FractionControl)
-        share.enable(config.mix is not None)
         self._enable_for_family()
+        if config.styles != self._listed:
+            self._set_mix_options()
+        self._show_mix(config)
         self.network_size.show_choice(config.size)
         self.precision.show_choice(config.precision)
         self.kernels.show_choice(config.kernels)
@@ -171,19 +181,82 @@ class ControlPanel(QScrollArea):
             self._query_limitations(config.device)
         self._show_remarks()
 
-    def _set_mix_options(self) -> None:
-        """List every style that can be mixed with the first as the second one."""
+    def _choose_shares(self, shares: tuple[float, ...]) -> None:
         config = self._session.config
-        self._style = config.style
+        self._session.config = config.mixed(tuple(zip(config.styles, shares, strict=True)))
+
+    def _show_styles(self) -> None:
+        self._enable_for_family()
+        self._set_mix_options()
+
+    def _set_mix_options(self) -> None:
+        """List every style that can be mixed with the first as a further one."""
+        config = self._session.config
+        self._listed = config.styles
         others = self._session.library.mixable_with(config.style)
-        self.mix.set_options([Choice(None, "Nothing"), *(Choice(s.key, s.title) for s in others)])
-        self.mix.show_choice(config.mix)
+        many = len(self._listed) > 2
+        full = len(self._listed) == FAMILIES[self._family].most_mixed and many
+        self.mix.setPlaceholderText(f"{len(self._listed)} styles")
+        self.mix.set_options(
+            [
+                Choice(None, "Nothing"),
+                *(
+                    Choice(
+                        style.key,
+                        style.title,
+                        "Part of the mix; choose it to take it out" if many and mixed else "",
+                        f"At most {len(self._listed)} styles can be mixed"
+                        if full and not mixed
+                        else "",
+                    )
+                    for style in others
+                    for mixed in (style.key in self._listed,)
+                ),
+            ]
+        )
+        self._show_mix(config)
+
+    def _show_mix(self, config: EngineConfig) -> None:
+        """Show the second style and its share or, of styles of pictures, the wheel."""
+        parts = config.parts
+        second = parts[1][0] if len(parts) == 2 else None
+        self.mix.show_choice(_SEVERAL if len(parts) > 2 else second)
+        share = self.controls["mix_amount"]
+        assert isinstance(share, FractionControl)
+        share.enable(len(parts) > 1)
+        wheel = len(parts) > 1 and FAMILIES[self._family].most_mixed > 2
+        if not wheel and self.wheel.hasFocus():
+            self.mix.setFocus()
+        for part in (share, share.percent):
+            part.setVisible(not wheel)
+        self.wheel.setVisible(wheel)
+        self._share_label.setBuddy(self.wheel if wheel else share)
+        top, middle = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignVCenter
+        self._share_label.setAlignment(top if wheel else middle)
+        if wheel:
+            known = {style.key: style for style in self._session.library.styles}
+            styles = [self._wheel_style(key, known.get(key)) for key, _ in parts]
+            self.wheel.show_mix(styles, [amount for _, amount in parts])
+
+    def _wheel_style(self, key: str, style: Style | None) -> WheelStyle:
+        path = style.thumbnail if style else None
+        if path is not None and path not in self._pictures:
+            self._pictures[path] = QPixmap()
+
+            def done(image: QImage) -> None:
+                self._pictures[path] = QPixmap.fromImage(image)
+                self._show_mix(self._session.config)
+
+            self._session.run(lambda: read_thumbnail(path), done, doing=f"read {path.name}")
+        picture = self._pictures[path] if path else QPixmap()
+        return WheelStyle(style.title if style else key, picture)
 
     def _enable_for_family(self) -> None:
         """Disable what has no meaning for the family of the style, with the reason as its tip."""
         known = {style.key: style for style in self._session.library.styles}
         style = known.get(self._session.config.style)
-        unavailable = FAMILIES[style.family].unavailable if style else {}
+        self._family = style.family if style else FEED_FORWARD
+        unavailable = FAMILIES[self._family].unavailable
         for name, control in self.controls.items():
             reason = unavailable.get(name, "")
             if name != "mix_amount":  # that depends on the mix
@@ -191,6 +264,34 @@ class ControlPanel(QScrollArea):
             control.setToolTip(_capitalized(reason) or PARAMETERS[name].tip)
         self._no_lite = _capitalized(unavailable.get("network", ""))
         self.network_remark.show_text(self._no_lite)
+        if self._family != self._options_of:
+            self._set_family_options()
+
+    def _set_family_options(self) -> None:
+        """List precisions and kernels; what the family does not have cannot be chosen."""
+        self._options_of = self._family
+        family = FAMILIES[self._family]
+        precisions = family.unavailable_options.get("precision", {})
+        self.precision.set_options(
+            Choice(
+                member,
+                member.title,
+                self._precision_remarks.get(member, ""),
+                _capitalized(precisions.get(member.name, "")),
+            )
+            for member in Precision
+        )
+        kernels = family.unavailable_options.get("kernels", {})
+        self.kernels.set_options(
+            Choice(
+                key,
+                family.variants[key].title if key in family.variants else variant.title,
+                reason=_capitalized(kernels.get(key, "")),
+            )
+            for key, variant in VARIANTS.items()
+        )
+        self.precision.show_choice(self._session.config.precision)
+        self.kernels.show_choice(self._session.config.kernels)
 
     def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
@@ -222,16 +323,15 @@ class ControlPanel(QScrollArea):
         self._session.run(devices, done, doing="look for devices")
 
     def _query_limitations(self, device: str) -> None:
-        def work() -> tuple[list[Choice], tuple[KernelStatus, ...]]:
+        def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...]]:
             known = {choice.key for choice in devices()}
             where = resolve(device if device in known else "auto")  # the engine rejects others
-            limitations = [Choice(p, p.title, p.remark(where) or p.cost) for p in Precision]
-            return limitations, statuses(where, STYLE)
+            remarks = {each: each.remark(where) or each.cost for each in Precision}
+            return remarks, statuses(where, STYLE)
 
-        def done(found: tuple[list[Choice], tuple[KernelStatus, ...]]) -> None:
-            choices, self._statuses = found
-            self.precision.set_options(choices)
-            self.precision.show_choice(self._session.config.precision)
+        def done(found: tuple[dict[Precision, str], tuple[KernelStatus, ...]]) -> None:
+            self._precision_remarks, self._statuses = found
+            self._set_family_options()
             self._show_remarks()
 
         self._session.run(work, done, doing="ask the device what it can do")
@@ -245,6 +345,8 @@ class ControlPanel(QScrollArea):
     def _kernel_status_text(self) -> str:
         if self._session.config.kernels == "baseline":
             return "Plain PyTorch, for comparison"
+        if remark := FAMILIES[self._family].kernels_remark:
+            return _capitalized(remark)
         missing: dict[str, list[str]] = {}
         for status in self._statuses:
             if not (status.ready or status.by_choice):

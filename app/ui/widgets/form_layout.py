@@ -41,6 +41,23 @@ class FormLayout(QGridLayout):
             align = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             self.addWidget(value, row, _VALUE, align)
 
+    def add_in_place_of(self, other: QWidget, widget: QWidget) -> QLabel:
+        """Add a widget in the row of the control `other`, of which one is to be hidden.
+
+        Returns:
+            The label of the row, whose buddy is to be the one that is shown.
+        """
+        row = next(
+            row
+            for row in range(self.rowCount())
+            if (item := self.itemAtPosition(row, _CONTROL)) and item.widget() is other
+        )
+        self.addWidget(widget, row, _CONTROL, 1, 2)
+        item = self.itemAtPosition(row, _LABEL)
+        label = item.widget() if item else None
+        assert isinstance(label, QLabel)
+        return label
+
     def add_below(self, widget: QWidget, *, whole: bool = False) -> None:
         """Add a widget below the last control or, with `whole`, across the whole width."""
         if whole:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QPainter, QWheelEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QStandardItemModel, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QStyle,
@@ -25,11 +25,15 @@ _REMARK = Qt.ItemDataRole.UserRole + 1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice: its value, its title, and an optional remark below the title."""
+    """One choice: its value, its title, and an optional remark below the title.
+
+    With a `reason`, it cannot be chosen; the reason is shown in place of the remark.
+    """
 
     value: Any
     title: str
     remark: str = ""
+    reason: str = ""
 
 
 class _RemarkDelegate(QStyledItemDelegate):
@@ -103,8 +107,12 @@ class OptionBox(QComboBox):
         self.clear()
         for row, choice in enumerate(choices):
             self.addItem(choice.title, choice.value)
-            self.setItemData(row, choice.remark, _REMARK)
-            tip = f"{choice.title}: {choice.remark}" if choice.remark else choice.title
+            remark = choice.reason or choice.remark
+            self.setItemData(row, remark, _REMARK)
+            tip = f"{choice.title}: {remark}" if remark else choice.title
+            model = self.model()
+            if choice.reason and isinstance(model, QStandardItemModel):
+                model.item(row).setEnabled(False)
             self.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
         self.show_choice(shown)
 

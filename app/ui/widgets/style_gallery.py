@@ -2,207 +2,87 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QPoint,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-    Signal,
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import (
+    QAction,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
 )
-from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QListView,
     QMenu,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
 from app.background_jobs import RunJob
+from app.options import Part, percentages
 from app.styles.pack import Style
-from app.ui.actions import STYLE_KEYS
-from app.ui.theme.tokens import RADIUS, SPACE
-from app.ui.viewport.text_painting import INK, SHADE, scaled
-
-THUMBNAIL = QSize(96, 72)
-_PADDING = 6
-_KEY = Qt.ItemDataRole.UserRole
-_SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not part of it
-_Index = QModelIndex | QPersistentModelIndex
+from app.ui.theme.tokens import SPACE
+from app.ui.viewport.text_painting import INK, draw_card
+from app.ui.widgets.style_list import KEY, PADDING, SHARE, THUMBNAIL, StyleDelegate, StyleModel
 
 
-class StyleModel(QAbstractListModel):
-    """List model of the styles in gallery order; thumbnails are loaded in the background."""
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """What can be done with a style.
 
-    def __init__(self, run: RunJob, parent: QWidget) -> None:
+    Attributes:
+        title: In the menu, with its mnemonic.
+        keys: Its shortcut for the chosen style; empty for none.
+        tip: Its tooltip.
+        reason: Why it cannot be done with this style, as a sentence; empty if it can.
+        act: Does it.
+    """
+
+    title: str
+    keys: QKeySequence
+    tip: str
+    reason: str
+    act: Callable[[], object]
+
+
+class _DropHint(QWidget):
+    """Covers the gallery during a drag and says what a drop would do."""
+
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._run = run
-        self._styles: tuple[Style, ...] = ()
-        self._pixmaps: dict[Path, QPixmap] = {}
-        self._shares: dict[str, int] = {}
+        self._over = parent
+        self._title, self._detail, self._accepted = "", "", False
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
 
-    def set_shares(self, shares: dict[str, int]) -> None:
-        """Set the percentages of the mixed styles by key; empty if there is no mix."""
-        if shares != self._shares:
-            self._shares = shares
-            last = self.index(max(0, len(self._styles) - 1))
-            self.dataChanged.emit(self.index(0), last, [_SHARE])
+    def say(self, title: str, detail: str, *, accepted: bool) -> None:
+        """Show a hint."""
+        self._title, self._detail, self._accepted = title, detail, accepted
+        self.setGeometry(self._over.rect())
+        self.show()
+        self.raise_()
+        self.update()
 
-    def set_styles(self, styles: tuple[Style, ...]) -> None:
-        """Replace the styles, and load missing thumbnails."""
-        self.beginResetModel()
-        self._styles = styles
-        self.endResetModel()
-        for style in styles:
-            if style.thumbnail and style.thumbnail not in self._pixmaps:
-                self._load_thumbnail(style.thumbnail)
+    @property
+    def text(self) -> str:
+        """The title that is shown; empty while hidden."""
+        return "" if self.isHidden() else self._title
 
-    def _load_thumbnail(self, path: Path) -> None:
-        def done(image: QImage) -> None:
-            self._pixmaps[path] = QPixmap.fromImage(image)
-            last = self.index(max(0, len(self._styles) - 1))
-            self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
-
-        self._run(lambda: _read_thumbnail(path), done, doing=f"read {path.name}")
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
-        """Number of styles."""
-        return 0 if parent.isValid() else len(self._styles)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Title, accessible text, tooltip, thumbnail, share or key of a style."""
-        style = self._styles[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return style.title
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            hint = f", key {index.row() + 1}" if index.row() < STYLE_KEYS else ""
-            share = self._shares.get(style.key)
-            return f"{style.title}{hint}" + (f", {share} % of the mix" if share is not None else "")
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(part for part in (style.title, style.credit, style.licence) if part)
-        if role == Qt.ItemDataRole.DecorationRole:
-            return self._pixmaps.get(style.thumbnail) if style.thumbnail else None
-        if role == _SHARE:
-            return self._shares.get(style.key)
-        return style.key if role == _KEY else None
-
-    def row_of(self, key: str) -> int:
-        """Return the row of the style `key`; -1 if it is not there."""
-        return next((n for n, style in enumerate(self._styles) if style.key == key), -1)
-
-
-def _read_thumbnail(path: Path) -> QImage:
-    """Read a thumbnail, cropped to the gallery's aspect ratio at twice its size for scaled
-    displays.
-
-    The image is null if the file is not a picture; the gallery then paints initials.
-    """
-    image = QImage(str(path))
-    if image.isNull():
-        return image
-    size = THUMBNAIL * 2
-    image = image.scaled(
-        size,
-        Qt.AspectRatioMode.KeepAspectRatioByExpanding,
-        Qt.TransformationMode.SmoothTransformation,
-    )
-    corner = (image.size() - size) / 2
-    return image.copy(corner.width(), corner.height(), size.width(), size.height())
-
-
-class StyleDelegate(QStyledItemDelegate):
-    """Paints a style: thumbnail, number key, title, and its share of a mix.
-
-    The chosen style has a ring, the second style of a mix a thinner one.
-    """
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Size of a thumbnail with its title."""
-        metrics = option.fontMetrics
-        title = str(index.data())
-        width = max(THUMBNAIL.width(), min(160, metrics.horizontalAdvance(title)))
-        return QSize(width + 2 * _PADDING, THUMBNAIL.height() + metrics.height() + 3 * _PADDING)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint one style."""
-        area: QRect = option.rect
-        state: QStyle.StateFlag = option.state
-        palette = option.palette
-        chosen = bool(state & QStyle.StateFlag.State_Selected)
-        painter.save()
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the card."""
+        painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(palette.light())
-            painter.drawRoundedRect(area, RADIUS, RADIUS)
-        place = QRect(area.topLeft(), THUMBNAIL)
-        place.moveCenter(area.center())
-        place.moveTop(area.top() + _PADDING)
-        self._picture(painter, place, index)
-        mixed = index.data(_SHARE) is not None
-        if chosen or mixed:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(palette.highlight().color(), 3 if chosen else 1.5))
-            ring = QRectF(place).adjusted(-2.5, -2.5, 2.5, 2.5)
-            painter.drawRoundedRect(ring, RADIUS + 2, RADIUS + 2)
-        if state & QStyle.StateFlag.State_HasFocus:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(palette.text().color(), 1, Qt.PenStyle.DashLine))
-            painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
-        base = option.font
-        painter.setFont(scaled(base, 1.0, bold=chosen))
-        painter.setPen((palette.text() if chosen or mixed else palette.placeholderText()).color())
-        title = area.adjusted(2, place.bottom() - area.top() + _PADDING // 2, -2, 0)
-        metrics = painter.fontMetrics()
-        text = metrics.elidedText(str(index.data()), Qt.TextElideMode.ElideRight, title.width())
-        painter.drawText(title, Qt.AlignmentFlag.AlignCenter, text)
-        painter.restore()
-
-    def _picture(self, painter: QPainter, place: QRect, index: _Index) -> None:
-        outline = QPainterPath()
-        outline.addRoundedRect(QRectF(place), RADIUS, RADIUS)
-        painter.setClipPath(outline)
-        base = painter.font()
-        pixmap = index.data(Qt.ItemDataRole.DecorationRole)
-        title = str(index.data())
-        if isinstance(pixmap, QPixmap) and not pixmap.isNull():
-            painter.drawPixmap(place, pixmap)
-        else:
-            # A style without a thumbnail gets a color derived from its title.
-            painter.fillRect(place, QColor.fromHsv(sum(map(ord, title)) * 37 % 360, 110, 110))
-            painter.setPen(INK)
-            painter.setFont(scaled(base, 1.8, bold=True))
-            initials = "".join(word[0] for word in title.split()[:2]).upper()
-            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, initials)
-        painter.setClipping(False)
-        painter.setFont(scaled(base, 1.0))
-        if index.row() < STYLE_KEYS:
-            _badge(painter, QRect(place.left() + 4, place.top() + 4, 18, 18), str(index.row() + 1))
-        share = index.data(_SHARE)
-        if share is not None:
-            text = f"{share} %"
-            width = painter.fontMetrics().horizontalAdvance(text) + SPACE
-            corner = place.right() - 3 - width, place.bottom() - 21
-            _badge(painter, QRect(*corner, width, 18), text)
-
-
-def _badge(painter: QPainter, place: QRect, text: str) -> None:
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(SHADE)
-    painter.drawRoundedRect(place, 4, 4)
-    painter.setPen(INK)
-    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
+        edge = self.palette().highlight().color() if self._accepted else INK
+        draw_card(painter, self.rect(), self._title, self._detail, edge=edge, shade=True)
 
 
 class _StyleListView(QListView):
@@ -224,14 +104,31 @@ class StyleGallery(QFrame):
     """Shows the styles; `chosen(key)` and `mixed(key)` are emitted for the user's choices.
 
     `mark_style` and `show_mix` follow the config without emitting signals.
+
+    Args:
+        run: Runs a background job.
+        buttons: What adds styles, at the right.
+        parent: Of the widget.
+
+    Attributes:
+        entries: Gives further entries of the context menu of a style.
+        additions: The context menu beside the styles.
     """
 
     chosen = Signal(str)
     mixed = Signal(str)
+    drag_entered = Signal(object)  # QDragEnterEvent
+    drag_left = Signal()
+    dropped = Signal(object)  # QDropEvent
 
-    def __init__(self, run: RunJob, install: QToolButton, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, run: RunJob, buttons: Sequence[QToolButton], parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
+        self.entries: Callable[[str], Iterable[MenuEntry]] = lambda _key: ()
+        self.additions: Sequence[QAction] = ()
         self.setObjectName("gallery")
+        self.setAcceptDrops(True)
         self._updating = False  # suppresses signals for programmatic changes
         self.model = StyleModel(run, self)
         self.view = _StyleListView(self)
@@ -244,20 +141,30 @@ class StyleGallery(QFrame):
         self.view.setHorizontalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setAccessibleName("Styles")
-        self.view.setToolTip("Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in")
-        self.view.mix_clicked.connect(lambda index: self.mixed.emit(str(index.data(_KEY))))
+        self.view.setToolTip(
+            "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in. A picture that "
+            "is dropped here, or pasted while the styles have the focus, becomes a style"
+        )
+        self.view.mix_clicked.connect(lambda index: self.mixed.emit(str(index.data(KEY))))
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._pop_up)
         self.view.selectionModel().currentChanged.connect(self._current_changed)
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
         row.addWidget(self.view, 1)
-        row.addWidget(install, 0, Qt.AlignmentFlag.AlignVCenter)
+        column = QVBoxLayout()
+        column.setSpacing(SPACE // 2)
+        column.addStretch(1)
+        for button in buttons:
+            column.addWidget(button)
+        column.addStretch(1)
+        row.addLayout(column)
+        self._hint = _DropHint(self)
         self._fit()
 
     def _fit(self) -> None:
         line = self.view.fontMetrics().height()
-        self.view.setFixedHeight(THUMBNAIL.height() + line + 3 * _PADDING + 4 + 12)
+        self.view.setFixedHeight(THUMBNAIL.height() + line + 3 * PADDING + 4 + 12)
 
     def set_styles(self, styles: tuple[Style, ...], chosen: str) -> None:
         """Show `styles`, with `chosen` marked."""
@@ -277,33 +184,92 @@ class StyleGallery(QFrame):
             self._updating = False
             self.view.scrollTo(self.model.index(row))
 
-    def show_mix(self, chosen: str, mix: str | None, amount: float) -> None:
-        """Mark `mix` as the second style with the share `amount` (0-1); None for no mix."""
-        share = round(100 * amount)
-        self.model.set_shares({} if mix is None else {chosen: 100 - share, mix: share})
+    def show_mix(self, parts: Sequence[Part]) -> None:
+        """Mark the styles of a mix with their shares, which add up to 1; one style for no mix."""
+        percents = percentages([share for _, share in parts])
+        mixed = {key: percent for (key, _), percent in zip(parts, percents, strict=True)}
+        self.model.set_shares(mixed if len(parts) > 1 else {})
+
+    @property
+    def has_focus(self) -> bool:
+        """Whether the focus is in the gallery."""
+        focused = self.window().focusWidget()
+        return focused is not None and self.isAncestorOf(focused)
+
+    # Drop
+
+    @property
+    def drop_hint(self) -> str:
+        """What a drop would do, as it is shown; empty while nothing is dragged over the gallery."""
+        return self._hint.text
+
+    def show_drop_hint(self, title: str, detail: str = "", *, accepted: bool = True) -> None:
+        """Say what a drop would do, while something is dragged over the gallery."""
+        self._hint.say(title, detail, accepted=accepted)
+
+    def hide_drop_hint(self) -> None:
+        """Hide the hint at the end of the drag."""
+        self._hint.hide()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Pass the drag on."""
+        self.drag_entered.emit(event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Pass on that the drag left."""
+        self.drag_left.emit()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Pass the drop on."""
+        self.dropped.emit(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the hint over all of the gallery."""
+        super().resizeEvent(event)
+        self._hint.setGeometry(self.rect())
+
+    # Menus
 
     def context_menu(self, key: str) -> QMenu:
         """Return the context menu of the style `key`; it deletes itself when closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
         index = self.model.index(self.model.row_of(key))
         chosen = index == self.view.currentIndex()
         use = menu.addAction("&Use this style", lambda: self.chosen.emit(key))
         use.setEnabled(not chosen)
-        words = "Stop &mixing" if index.data(_SHARE) is not None else "&Mix with this style"
+        words = "Stop &mixing" if index.data(SHARE) is not None else "&Mix with this style"
         mix = menu.addAction(words, lambda: self.mixed.emit(key))
-        mix.setEnabled(not chosen or index.data(_SHARE) is not None)
+        mix.setEnabled(not chosen or index.data(SHARE) is not None)
+        menu.addSeparator()
+        for entry in self.entries(key):
+            action = menu.addAction(entry.title, entry.act)
+            # Shown only: the window's own action has the key, and acts on the chosen style.
+            action.setShortcut(entry.keys)
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action.setShortcutVisibleInContextMenu(True)
+            action.setEnabled(not entry.reason)
+            action.setToolTip(entry.reason or entry.tip)
+        return menu
+
+    def additions_menu(self) -> QMenu:
+        """Return the context menu beside the styles; it deletes itself when closed."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        menu.addActions(list(self.additions))
         return menu
 
     def _pop_up(self, place: QPoint) -> None:
         index = self.view.indexAt(place)
-        if index.isValid():
-            self.context_menu(str(index.data(_KEY))).popup(self.view.viewport().mapToGlobal(place))
+        menu = self.context_menu(str(index.data(KEY))) if index.isValid() else self.additions_menu()
+        menu.popup(self.view.viewport().mapToGlobal(place))
 
     def key_at(self, row: int) -> str:
         """Return the key of the style in `row`; empty if there is none."""
         index = self.model.index(row)
-        return str(index.data(_KEY)) if index.isValid() else ""
+        return str(index.data(KEY)) if index.isValid() else ""
 
     def neighbor(self, step: int) -> str:
         """Return the key of the style `step` rows further, wrapping around; empty if there are
@@ -314,4 +280,4 @@ class StyleGallery(QFrame):
 
     def _current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
         if current.isValid() and not self._updating:
-            self.chosen.emit(str(current.data(_KEY)))
+            self.chosen.emit(str(current.data(KEY)))

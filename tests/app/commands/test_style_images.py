@@ -86,6 +86,41 @@ def test_a_style_picture_is_mixed_with_a_style_of_the_gallery(photo, network, pa
     assert read_metadata(out)["Style"] == "Red 70 %, Blue Sea 30 %"
 
 
+@pytest.mark.parametrize(
+    ("shares", "mix", "label"),
+    [
+        ((":0.5", ":0.3", ":0.2"), (), "Red 50 %, Blue Sea 30 %, Green 20 %"),
+        (("", ":0.4", ""), (), "Red 30 %, Blue Sea 40 %, Green 30 %"),
+        ((":0.5", ":0.5", ":1"), (), "Red 25 %, Blue Sea 25 %, Green 50 %"),
+        (("", ""), ("kept:0.2",), "Red 40 %, Blue Sea 40 %, Kept 20 %"),
+        (("",), ("kept:0.2", "more"), "Red 40 %, Kept 20 %, More 40 %"),
+    ],
+)
+def test_up_to_four_styles_of_pictures_are_mixed(
+    photo, network, paintings, tmp_path, shares, mix, label
+):
+    write_pixels(tmp_path / "green.png", picture(96, 72, 9))
+    for title in ("Kept", "More"):
+        add = ["styles", "add-picture", str(paintings[0]), "--network", str(network)]
+        assert main([*add, "--title", title]) == 0
+    pictures = (*paintings, tmp_path / "green.png")
+    flags = [f"--style-image={path}{share}" for path, share in zip(pictures, shares, strict=False)]
+    out = tmp_path / "out.png"
+    more = [f"--mix={each}" for each in mix]
+    assert painted(photo, out, *flags, *more, "--style-network", network) == 0
+    assert read_metadata(out)["Style"] == label
+
+
+def test_styles_of_the_gallery_are_mixed_by_repeating_the_flag(photo, network, tmp_path):
+    for name, seed in (("a", 1), ("b", 2), ("c", 3)):
+        write_pixels(tmp_path / f"{name}.png", picture(60, 40, seed))
+        add = ["styles", "add-picture", str(tmp_path / f"{name}.png"), "--network", str(network)]
+        assert main(add) == 0
+    out = tmp_path / "out.png"
+    assert painted(photo, out, "--style", "a", "--mix", "b:0.5", "--mix", "c:0.2") == 0
+    assert read_metadata(out)["Style"] == "A 30 %, B 50 %, C 20 %"
+
+
 def test_pictures_added_to_the_gallery_are_styles_as_others(
     photo, network, paintings, tmp_path, capsys
 ):
@@ -129,8 +164,11 @@ def test_a_bad_style_picture_is_told_before_anything_is_done(photo, network, tmp
     [
         (("--style-network", "NET"), "--style-network is the network for --style-image"),
         (("--style-image", "RED:0.4"), "'red.png' is the only style picture, so it has no share"),
-        (("--style-image", "RED") * 3, "at most 2 style pictures can be mixed, not 3"),
-        (("--style-image", "RED", "--style-image", "RED", "--mix", "candy"), "a third style"),
+        (("--style-image", "RED") * 5, "at most 4 styles can be mixed, not 5"),
+        ((*("--style-image", "RED") * 4, "--mix", "candy"), "at most 4 styles can be mixed"),
+        (("--mix", "udnie:0.7", "--mix", "wave:0.6"), "add up to at most 1, not 1.3"),
+        (("--mix", "udnie:0.2", "--mix", "udnie:0.3"), "'udnie' is in the mix twice"),
+        (("--mix", "udnie:0.2", "--mix", "mosaic:0.3"), "of which at most 2 can be"),
         (("--style-image", "RED", "--style-network", "RED"), "'red.png' is not a safetensors"),
         (
             ("--style-image", "RED", "--style-network", "NET", "--mix", "candy"),

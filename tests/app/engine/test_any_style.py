@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from app.engine.config import EngineConfig
+from app.engine.config import EngineConfig, same_choice
 from app.engine.engine import Engine, EngineError
 from app.engine.process_mode import ProcessMode
 from app.export.image_metadata import image_metadata
 from app.frame import Frame
+from app.styles.any_style_networks import SHIPPED
 from app.styles.library import BUILTIN, Library
 from models.families.any_style import AnyStyleNetwork
 from models.families.family import NetworkFamily
 from models.families.keys import ANY_STYLE
-from models.families.style_codes import load_code
+from models.families.style_codes import load_code, second_path
 from models.families.table import FAMILIES
 from models.precision import Precision
 from tests.app.engine.conftest import shown
@@ -72,6 +73,34 @@ def test_a_mix_is_painted_by_the_code_in_between(engine, styled, library, networ
     expected = painted(network, 0.7 * warm + 0.3 * cold, frame)
     assert np.abs(mixed.frame.pixels.astype(int) - expected).max() <= 1
     assert mixed.running.style == "Warm 70 %, Cold 30 %"
+
+
+def test_four_styles_are_painted_by_the_mean_of_their_codes(
+    engine, styled, library, network, tmp_path, frame
+):
+    for name in ("dark", "light"):
+        write_pixels(tmp_path / f"{name}.png", picture(90, 90, len(name)))
+        library.install_picture(tmp_path / f"{name}.png", network)
+    more = (("dark", 0.3), ("light", 0.1))
+    config = replace(styled, mix="cold", mix_amount=0.2, mix_more=more)
+    mixed = shown(engine, config, frame)
+    assert mixed.running.style == "Warm 40 %, Cold 20 %, Dark 30 %, Light 10 %"
+    code = sum(share * load_code(library.get(key).weights).values for key, share in config.parts)
+    assert np.abs(mixed.frame.pixels.astype(int) - painted(network, code, frame)).max() <= 1
+
+
+def test_a_dragged_wheel_is_one_choice_and_another_style_is_another(styled):
+    before = replace(styled, mix="cold", mix_amount=0.2, mix_more=(("dark", 0.3),))
+    dragged = replace(before, mix_amount=0.4, mix_more=(("dark", 0.1),))
+    assert same_choice(before, dragged)
+    assert not same_choice(before, replace(before, mix_more=(("light", 0.3),)))
+    assert not same_choice(before, replace(before, mix_more=()))
+
+
+def test_shares_of_more_than_all_are_taken_in_proportion(styled):
+    parts = replace(styled, mix="cold", mix_amount=0.9, mix_more=(("dark", 0.6),)).parts
+    assert [key for key, _ in parts] == ["warm", "cold", "dark"]
+    assert [share for _, share in parts] == pytest.approx([0.0, 0.6, 0.4])
 
 
 def test_all_styles_of_a_network_share_one_in_memory(engine, styled, frame, monkeypatch):
@@ -190,11 +219,28 @@ def test_a_style_of_a_network_that_is_gone_is_made_again_and_says_so(
         file.unlink()
     other = save_tiny(tmp_path / "other.safetensors", 2)
     later = Library(BUILTIN, library.user)
-    later.networks.give(other)
+    later.networks.give(other, "cpu")
     result = shown(Engine(later), styled, frame)
     expected = AnyStyleNetwork.load(other)
     assert expected.digest[:12] in result.running.network
     assert "its code was made again from its picture" in str(result.running)
+
+
+def test_where_a_second_network_paints_its_code_and_its_name_are_shown(
+    library, tmp_path, frame, styled
+):
+    folder = tmp_path / "builtin" / "any_style"
+    narrow, wide = (
+        save_tiny(folder / SHIPPED[kind], seed) for seed, kind in ((5, "cpu"), (6, "cuda"))
+    )
+    shipping = Library(tmp_path / "builtin" / "styles", tmp_path / "theirs")
+    style = shipping.install_picture(tmp_path / "cold.png", kind="cuda")
+    assert load_code(style.weights).network == AnyStyleNetwork.load(wide).digest
+    result = shown(Engine(shipping), replace(styled, style=style.key), frame)
+    expected = AnyStyleNetwork.load(narrow)
+    assert expected.digest[:12] in result.running.network
+    assert "its code was made again from its picture" in str(result.running)
+    assert second_path(style.weights, expected.digest).is_file()
 
 
 def test_an_evicted_style_is_read_again(engine, styled, library, frame):

@@ -8,7 +8,15 @@ import torch
 
 from app.engine.config import EngineConfig
 from app.engine.style_weights import StyleWeights
-from app.options import blend_label, parse_mix
+from app.options import (
+    blend_label,
+    format_parts,
+    mixed_parts,
+    parse_mix,
+    parse_parts,
+    percentages,
+    without,
+)
 from app.styles.pack import StyleError
 from models.checkpoints import load_checkpoint
 from models.network_config import NetworkConfig
@@ -28,12 +36,68 @@ def weights(library, tmp_path):
 
 
 def test_a_mix_is_named_with_both_shares():
-    assert blend_label("Candy", "Starry Night", 0.4) == "Candy 60 %, Starry Night 40 %"
+    assert blend_label([("Candy", 0.6), ("Starry Night", 0.4)]) == "Candy 60 %, Starry Night 40 %"
+    assert blend_label([("Candy", 1.0)]) == "Candy"
+
+
+@pytest.mark.parametrize(
+    ("shares", "percents"),
+    [
+        ((1 / 3, 1 / 3, 1 / 3), [34, 33, 33]),
+        ((0.005, 0.005, 0.99), [1, 0, 99]),
+        ((0.0, 0.335, 0.335, 0.33), [0, 34, 33, 33]),
+        ((1.0,), [100]),
+    ],
+)
+def test_the_percents_of_a_mix_add_up_to_100(shares, percents):
+    assert percentages(shares) == percents
+
+
+@pytest.mark.parametrize(
+    ("others", "shares"),
+    [
+        ([("b", None)], [0.5, 0.5]),
+        ([("b", 0.4)], [0.6, 0.4]),
+        ([("b", None), ("c", None)], [1 / 3, 1 / 3, 1 / 3]),
+        ([("b", 0.3), ("c", None)], [0.35, 0.3, 0.35]),
+        ([("b", 0.3), ("c", 0.7)], [0.0, 0.3, 0.7]),
+    ],
+)
+def test_the_first_style_of_a_mix_gets_what_the_others_leave(others, shares):
+    parts = mixed_parts("a", others)
+    assert [key for key, _ in parts] == ["a", *(key for key, _ in others)]
+    assert [share for _, share in parts] == pytest.approx(shares)
+
+
+@pytest.mark.parametrize(
+    ("others", "fault"),
+    [
+        ([("b", 0.6), ("c", 0.5)], r"at most 1, not 1\.1"),
+        ([("b", 0.1)] * 4, "at most 4 styles can be mixed, not 5"),
+        ([("b", 0.1), ("b", 0.2)], "'b' is in the mix twice"),
+    ],
+)
+def test_what_is_no_mix_is_one_sentence(others, fault):
+    with pytest.raises(ValueError, match=fault):
+        mixed_parts("a", others)
+
+
+def test_what_is_taken_out_of_a_mix_leaves_the_proportions():
+    parts = (("a", 0.5), ("b", 0.25), ("c", 0.25))
+    assert without(parts, "a") == (("b", 0.5), ("c", 0.5))
+    assert without((("a", 1.0), ("b", 0.0)), "a") == (("b", 1.0),)
+    assert without((("a", 1.0), ("b", 0.0), ("c", 0.0)), "a") == (("b", 0.5), ("c", 0.5))
+
+
+def test_a_mix_survives_the_settings_file():
+    parts = (("odd:name", 0.25), ("c", 0.5))
+    assert parse_parts(format_parts(parts)) == parts
+    assert parse_parts("nothing\n:0.5\nb:2\nc:nan\n\n") == ()
 
 
 @pytest.mark.parametrize(
     ("text", "meaning"),
-    [("udnie:0.4", ("udnie", 0.4)), ("udnie", ("udnie", 0.5)), ("udnie:1", ("udnie", 1.0))],
+    [("udnie:0.4", ("udnie", 0.4)), ("udnie", ("udnie", None)), ("udnie:1", ("udnie", 1.0))],
 )
 def test_a_mix_is_written_as_a_style_and_its_share(text, meaning):
     assert parse_mix(text) == meaning
@@ -80,6 +144,13 @@ def test_a_style_mixed_with_itself_is_the_style(weights):
     weights.choose(EngineConfig("first"))
     assert alone.key == weights.active(lite=False).key
     assert alone.label == "First"
+
+
+def test_networks_of_their_own_are_mixed_in_twos(weights, library, tmp_path):
+    add_style(tmp_path, "third", 5, FULL)
+    library.reload()
+    with pytest.raises(StyleError, match="3 styles cannot be mixed: each is a network of its own"):
+        weights.choose(EngineConfig("first", mix="second", mix_more=(("third", 0.2),)))
 
 
 def test_networks_that_differ_are_not_mixed_and_the_choice_before_stays(weights):

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from app.styles.any_style_networks import SHIPPED
 from app.styles.library import BUILTIN, Library
 from app.styles.pack import StyleError
 from models.checkpoints import CheckpointError
 from models.families.any_style import AnyStyleNetwork
 from models.families.keys import ANY_STYLE, FEED_FORWARD
-from models.families.style_codes import load_code
+from models.families.style_codes import load_code, second_path
 from tests.conftest import picture
 from tests.helpers.any_style import save_tiny
 from utils.files import toml
@@ -97,7 +98,7 @@ def test_a_network_goes_with_the_last_style_that_needs_it(bare, network, paintin
 
 
 def test_the_network_that_ships_is_used_and_not_copied(bare, painting, tmp_path):
-    shipped = save_tiny(tmp_path / "builtin" / "any_style" / "any_style.safetensors")
+    shipped = save_tiny(tmp_path / "builtin" / "any_style" / SHIPPED["cpu"])
     style = bare.install_picture(painting)
     assert load_code(style.weights).network == AnyStyleNetwork.load(shipped).digest
     bare.install_picture(painting, shutil.copy(shipped, tmp_path / "copy.safetensors"))
@@ -106,13 +107,90 @@ def test_the_network_that_ships_is_used_and_not_copied(bare, painting, tmp_path)
 
 def test_a_code_finds_its_network_beside_the_one_that_ships(bare, network, painting, tmp_path):
     style = bare.install_picture(painting, network)
-    save_tiny(tmp_path / "builtin" / "any_style" / "any_style.safetensors", 2)
+    save_tiny(tmp_path / "builtin" / "any_style" / SHIPPED["cpu"], 2)
     later = Library(tmp_path / "builtin" / "styles", bare.user)
     digest = load_code(style.weights).network
-    found, default = later.networks.find(digest), later.networks.default()
+    found, default = later.networks.find(digest), later.networks.default("cpu")
     assert found is not None
     assert default is not None
     assert found.digest == digest != default.digest
+
+
+@pytest.fixture
+def shipped(tmp_path) -> dict[str, AnyStyleNetwork]:
+    """The two networks that ship, by the kind of device that they are for."""
+    folder = tmp_path / "builtin" / "any_style"
+    kinds = enumerate(SHIPPED.items(), 5)
+    return {
+        kind: AnyStyleNetwork.load(save_tiny(folder / name, seed)) for seed, (kind, name) in kinds
+    }
+
+
+def test_each_kind_of_device_has_a_network_of_its_own(bare, shipped, painting):
+    for kind, network in shipped.items():
+        assert bare.networks.default(kind) == network
+        style = bare.install_picture(painting, kind=kind)
+        assert load_code(style.weights).network == network.digest
+    assert bare.networks.default("mps") in shipped.values()
+
+
+@pytest.mark.parametrize("only", SHIPPED)
+def test_where_one_network_ships_it_serves_every_device(bare, shipped, painting, only):
+    for kind, name in SHIPPED.items():
+        if kind != only:
+            (bare.user.parents[1] / "builtin" / "any_style" / name).unlink()
+    for kind in SHIPPED:
+        assert bare.networks.default(kind) == shipped[only]
+        assert bare.networks.for_code("0" * 64, kind) == shipped[only]
+
+
+def test_a_style_gets_a_second_code_where_the_other_network_runs(bare, shipped, painting):
+    style = bare.install_picture(painting, kind="cuda")
+    assert style.picture is not None
+    second = second_path(style.weights, shipped["cpu"].digest)
+    bare.prepare(style.key, "cuda")
+    assert not second.exists()
+    bare.prepare(style.key, "cpu")
+    expected = shipped["cpu"].encode(read_pixels(style.picture))
+    np.testing.assert_array_equal(load_code(second).values, expected.values)
+    assert load_code(style.weights).network == shipped["cuda"].digest
+    bare.prepare(bare.install(BUILTIN / "candy").key, "cpu")
+
+
+def test_a_network_that_was_given_runs_on_every_device(bare, shipped, network, painting):
+    style = bare.install_picture(painting, network)
+    later = Library(bare.user.parents[1] / "builtin" / "styles", bare.user)
+    digest = load_code(style.weights).network
+    for kind in SHIPPED:
+        found = later.networks.for_code(digest, kind)
+        assert found is not None
+        assert found.digest == digest
+        later.prepare(style.key, kind)
+    assert len(list(style.weights.parent.glob("*.safetensors"))) == 1
+
+
+def test_what_stops_the_making_of_a_style_leaves_nothing(bare, network, painting):
+    said: list[str] = []
+
+    def stop(step: str) -> None:
+        said.append(step)
+        if step == "Saving the style":
+            raise StyleError("stopped")
+
+    with pytest.raises(StyleError, match=r"^stopped$"):
+        bare.install_picture(painting, network, progress=stop)
+    assert said == [
+        "Reading the network", "Reading the picture", "Finding its style", "Saving the style",
+    ]  # fmt: skip
+    assert bare.styles == ()
+    assert not bare.user.exists()
+
+
+def test_it_is_said_whether_a_style_can_be_made_of_a_picture(bare, network, painting):
+    assert "none is installed" in bare.networks.unavailable_reason
+    bare.install_picture(painting, network)
+    later = Library(bare.user.parent / "none", bare.user)
+    assert later.networks.unavailable_reason == ""
 
 
 def test_a_damaged_network_is_named(bare, network, painting, tmp_path):

@@ -262,3 +262,57 @@ def test_a_users_folder_that_cannot_be_made_is_one_sentence(tmp_path):
     library = Library(BUILTIN, tmp_path / "wall" / "styles")
     with pytest.raises(StyleError, match="'Candy 2' could not be written: "):
         library.install(BUILTIN / "candy")
+
+
+def test_a_renamed_style_keeps_its_key_and_every_other_line(library, tmp_path):
+    style = library.install(BUILTIN / "candy", "Mine")
+    spec = style.weights.parent / "style.toml"
+    spec.write_text("# by hand\n" + spec.read_text("utf-8"), "utf-8")
+    before = toml.load(spec)
+    renamed = library.rename(style.key, '  Yours "\\" \n')
+    assert (renamed.key, renamed.title) == (style.key, 'Yours "\\"')
+    assert spec.read_text("utf-8").startswith("# by hand\n")
+    assert toml.load(spec) == before | {"title": 'Yours "\\"'}
+    assert [path.name for path in spec.parent.iterdir() if path.name.startswith(".")] == []
+    assert library.rename(style.key, "yours").title == "yours"
+
+
+@pytest.mark.parametrize(
+    ("title", "fault"), [("  ", "needs a title"), ("MOSAIC", "there is another style 'MOSAIC'")]
+)
+def test_a_title_that_cannot_be_is_refused(library, title, fault):
+    style = library.install(BUILTIN / "candy", "Mine")
+    with pytest.raises(StyleError, match=fault):
+        library.rename(style.key, title)
+    assert library.get(style.key).title == "Mine"
+
+
+def test_only_the_users_own_styles_can_be_renamed(library):
+    with pytest.raises(StyleError, match="'Candy' is built in and cannot be renamed"):
+        library.rename("candy", "Sugar")
+
+
+def test_a_title_over_several_lines_is_not_torn(library):
+    style = library.install(BUILTIN / "candy", "Mine")
+    spec = style.weights.parent / "style.toml"
+    text = spec.read_text("utf-8").replace('title = "Mine"', 'title = """\nMine\n"""')
+    spec.write_text(text, "utf-8")
+    library.reload()
+    with pytest.raises(StyleError, match="has no line that is the title alone"):
+        library.rename(style.key, "Other")
+    assert spec.read_text("utf-8") == text
+
+
+def test_an_exported_pack_is_whole_and_replaces_nothing(library, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    copy = library.export("candy", folder)
+    assert load_pack(copy).title == "Candy"
+    original = library.get("candy").weights.parent
+    for file in original.iterdir():
+        assert (copy / file.name).read_bytes() == file.read_bytes()
+    with pytest.raises(StyleError, match="there is a 'candy' in that folder already"):
+        library.export("candy", folder)
+    with pytest.raises(StyleError, match="'Candy' could not be exported: No such file"):
+        library.export("candy", tmp_path / "nowhere")
+    assert [path.name for path in folder.iterdir()] == ["candy"]

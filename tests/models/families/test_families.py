@@ -15,7 +15,7 @@ from models.evaluation.image_metrics import to_tensor
 from models.families.any_style import AnyStyleNetwork
 from models.families.family import StyleFiles, interpolate
 from models.families.keys import ANY_STYLE, FAMILY_KEYS, FEED_FORWARD
-from models.families.style_codes import StyleCode, save_code
+from models.families.style_codes import StyleCode, load_code, save_code, second_path
 from models.families.table import FAMILIES, family_of
 from models.network_config import NetworkConfig
 from models.precision import Precision
@@ -29,16 +29,15 @@ CPU = torch.device("cpu")
 
 
 class Networks:
-    """Some networks, of which the first is the default."""
+    """Some networks, of which the first paints what the others cannot."""
 
     def __init__(self, *there: AnyStyleNetwork) -> None:
         self._there = there
 
-    def find(self, digest: str) -> AnyStyleNetwork | None:
-        return next((one for one in self._there if one.digest == digest), None)
-
-    def default(self) -> AnyStyleNetwork | None:
-        return self._there[0] if self._there else None
+    def for_code(self, digest: str, kind: str) -> AnyStyleNetwork | None:
+        assert kind == "cpu"
+        default = self._there[0] if self._there else None
+        return next((one for one in self._there if one.digest == digest), default)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +74,7 @@ def test_a_style_is_read_built_and_painted_with_every_kernel(weights, network, k
     family, files = FAMILIES[key], weights[key]
     if key == ANY_STYLE:
         save_code(files.weights, network.encode(picture()))
-    found = family.load(files, Networks(network))
+    found = family.load(files, Networks(network), CPU)
     module = family.build(found.network, kernels)
     family.load_into(module, found.state)
     x = torch.rand(1, 3, 24, 33) * 255
@@ -106,8 +105,19 @@ def test_a_network_is_no_style(tmp_path):
 def test_mixing_interpolates_every_tensor():
     first, second = {"code": torch.zeros(1, 4)}, {"code": torch.ones(1, 4)}
     out = {"code": torch.empty(1, 4)}
-    interpolate(first, second, 0.25, out)
+    interpolate((first, second), (0.75, 0.25), out)
     assert torch.equal(out["code"], torch.full((1, 4), 0.25))
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.5, 0.3, 0.2), (0.0, 0.0, 1.0), (0.0, 0.4, 0.6), (0.1, 0.2, 0.3, 0.4)]
+)
+def test_up_to_four_codes_are_mixed_by_their_shares(shares):
+    states = [{"code": torch.randn(1, 8)} for _ in shares]
+    out = {"code": torch.empty(1, 8)}
+    interpolate(states, shares, out)
+    expected = sum(share * each["code"] for share, each in zip(shares, states, strict=True))
+    torch.testing.assert_close(out["code"], expected, atol=1e-6, rtol=0)
 
 
 def test_networks_that_differ_have_nothing_in_between(network, other):
@@ -145,12 +155,46 @@ def test_a_code_of_another_network_is_made_again_from_the_kept_picture(network, 
     files = StyleFiles(tmp_path / "code.safetensors", kept)
     save_code(files.weights, other.encode(pixels))
     family = FAMILIES[ANY_STYLE]
-    assert family.load(files, Networks(network, other)).network == other
-    assert family.load(files, Networks(network, other)).remark == ""
-    again = family.load(files, Networks(network))
+    assert family.load(files, Networks(network, other), CPU).network == other
+    assert family.load(files, Networks(network, other), CPU).remark == ""
+    again = family.load(files, Networks(network), CPU)
     assert again.network == network
     assert torch.equal(again.state["code"], network.encode(pixels).values)
     assert f"made again from its picture for the network {network.digest[:12]}" in again.remark
+
+
+def test_a_second_code_is_kept_beside_the_first_and_read_again(network, other, tmp_path):
+    pixels = picture(90, 70)
+    files = StyleFiles(tmp_path / "weights.safetensors", tmp_path / "picture.png")
+    assert files.picture is not None
+    write_pixels(files.picture, pixels)
+    save_code(files.weights, other.encode(pixels))
+    family, there = FAMILIES[ANY_STYLE], Networks(network)
+    said: list[str] = []
+    first = family.load(files, there, CPU, said.append)
+    assert said == ["Reading the network", "Reading the picture", "Finding its style"]
+    assert load_code(files.weights).network == other.digest
+    kept = second_path(files.weights, network.digest)
+    assert load_code(kept).network == network.digest
+    files.picture.unlink()
+    again = family.load(StyleFiles(files.weights), there, CPU)
+    assert torch.equal(again.state["code"], first.state["code"])
+    assert again.remark == first.remark != ""
+
+
+def test_a_damaged_second_code_is_made_again(network, other, tmp_path, caplog):
+    pixels = picture(90, 70)
+    files = StyleFiles(tmp_path / "weights.safetensors", tmp_path / "picture.png")
+    assert files.picture is not None
+    write_pixels(files.picture, pixels)
+    save_code(files.weights, other.encode(pixels))
+    kept = second_path(files.weights, network.digest)
+    kept.write_bytes(b"nothing")
+    found = FAMILIES[ANY_STYLE].load(files, Networks(network), CPU)
+    assert torch.equal(found.state["code"], network.encode(pixels).values)
+    assert "is made again" in caplog.text
+    caplog.clear()
+    assert torch.equal(load_code(kept).values, found.state["code"])
 
 
 def test_a_code_without_its_network_says_what_is_missing(network, other, tmp_path):
@@ -158,20 +202,20 @@ def test_a_code_without_its_network_says_what_is_missing(network, other, tmp_pat
     save_code(files.weights, StyleCode(torch.zeros(1, 16), other.digest))
     family = FAMILIES[ANY_STYLE]
     with pytest.raises(CheckpointError, match=rf"network {other.digest[:12]}, .*no other one is"):
-        family.load(files, Networks())
+        family.load(files, Networks(), CPU)
     with pytest.raises(CheckpointError, match="its picture, which was not kept"):
-        family.load(files, Networks(network))
+        family.load(files, Networks(network), CPU)
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     damaged = StyleFiles(files.weights, tmp_path / "picture.png")
     with pytest.raises(CheckpointError, match=r"'picture\.png'"):
-        family.load(damaged, Networks(network))
+        family.load(damaged, Networks(network), CPU)
 
 
 def test_a_code_of_another_length_is_refused(network, tmp_path):
     files = StyleFiles(tmp_path / "code.safetensors")
     save_code(files.weights, StyleCode(torch.zeros(1, 15), network.digest))
     with pytest.raises(CheckpointError, match="15 numbers, and its network takes 16"):
-        FAMILIES[ANY_STYLE].load(files, Networks(network))
+        FAMILIES[ANY_STYLE].load(files, Networks(network), CPU)
 
 
 def test_the_any_style_network_says_what_it_lacks(network):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QUrl
+from PySide6.QtGui import QImage
 
-from app.ui.controllers.drop_parser import parse_drop
+from app.ui.controllers.drop_parser import parse_drop, parse_style_drop
 
 
 def dropped(*names: str | Path) -> QMimeData:
@@ -96,3 +97,41 @@ def test_a_dropped_address_keeps_its_escapes():
     data = QMimeData()
     data.setUrls([QUrl("http://cam/a%20b?x=%26")])
     assert parse_drop(data).spec == "http://cam/a%20b?x=%26"
+
+
+def test_on_the_gallery_pictures_are_styles(tmp_path):
+    one = parse_style_drop(dropped("/x/a.png"))
+    assert (one.title, one.pictures) == ("Drop to take the style of 'a.png'", (Path("/x/a.png"),))
+    several = parse_style_drop(dropped("/x/a.png", "/x/b.jpg", "/x/c.txt", tmp_path))
+    assert several.title == "Drop to take the style of each of 2 pictures"
+    assert several.detail == "2 other files left out"
+    assert several.pictures == (Path("/x/a.png"), Path("/x/b.jpg"))
+
+
+def test_on_the_gallery_packs_and_weights_are_installed_as_elsewhere(tmp_path):
+    (tmp_path / "style.toml").write_text("")
+    for path in (tmp_path, Path("/x/a.pth")):
+        assert parse_style_drop(dropped(path)).weights == path
+
+
+@pytest.mark.parametrize(
+    ("path", "fault"),
+    [
+        ("/x/film.mp4", "'film.mp4' is no style picture"),
+        (str(Path(__file__).parent), "'controllers' is a folder and no style picture"),
+        ("/x/\x1b[2J.pdf", r"'\x1b[2J.pdf' is no style picture"),
+    ],
+)
+def test_what_is_no_style_picture_is_refused_on_the_gallery(path, fault):
+    drop = parse_style_drop(dropped(path))
+    assert drop.title == fault
+    assert not drop.accepted
+
+
+def test_a_picture_from_a_browser_is_a_style_and_its_address_alone_is_not():
+    data = dropped()
+    data.setUrls([QUrl("https://host/wave.jpg")])
+    assert not parse_style_drop(data).accepted
+    image = QImage(4, 4, QImage.Format.Format_RGB32)
+    data.setImageData(image)
+    assert parse_style_drop(data).image

@@ -37,14 +37,17 @@ def test_settings_survive_the_way_to_a_config_and_back(library, tmp_path):
         network="lite",
         mix="second",
         mix_amount=0.25,
+        mix_more="third:0.5000\nfourth:0.1000",
         strokes="bold",
         upsampling="smooth",
         smoothing=0.75,
     )
-    add_style(tmp_path, "second", 1, NetworkConfig(1, (4, 4, 4), 3))
+    for seed, key in enumerate(("second", "third", "fourth")):
+        add_style(tmp_path, key, seed, NetworkConfig(1, (4, 4, 4), 3))
     library.reload()
     config = config_from_settings(settings, library)
     assert (config.mix, config.mix_amount, config.network) == ("second", 0.25, "lite")
+    assert config.mix_more == (("third", 0.5), ("fourth", 0.1))
     assert config.precision is Precision.bf16
     assert config.size == 256
     assert settings_with_config(settings, config) == replace(settings, style=config.style)
@@ -64,6 +67,14 @@ def test_settings_that_name_what_is_gone_become_the_default(library):
     default = EngineConfig()
     assert replace(config, style=default.style) == default
     assert config.style != "removed"
+
+
+def test_what_is_left_of_a_mix_is_mixed(library, tmp_path):
+    add_style(tmp_path, "third", 1, NetworkConfig(1, (4, 4, 4), 3))
+    library.reload()
+    kept = "candy:0.1\nno share\nthird:7\nthird:0.4\nthird:0.2"
+    settings = Settings(style="candy", mix="gone", mix_amount=0.3, mix_more=kept)
+    assert config_from_settings(settings, library).parts == (("candy", 0.6), ("third", 0.4))
 
 
 def test_a_path_is_kept_from_wherever_the_program_is_started(tmp_path, monkeypatch):

@@ -30,7 +30,7 @@ def gallery(qtbot, tmp_path) -> StyleGallery:
     image = QImage(30, 10, QImage.Format.Format_RGB32)
     image.fill(QColor("red"))
     assert image.save(str(picture))
-    gallery = StyleGallery(at_once, QToolButton())
+    gallery = StyleGallery(at_once, [QToolButton()])
     qtbot.addWidget(gallery)
     gallery.set_styles((style("candy", picture), style("mosaic"), style("udnie")), "mosaic")
     gallery.resize(600, 140)

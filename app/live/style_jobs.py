@@ -1,0 +1,221 @@
+"""Long work on styles, one piece after another in the background; it can be canceled."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.background_jobs import Jobs
+from app.errors import Problem
+from app.styles.library import Library
+from app.styles.pack import MAX_NAME_LENGTH, Style
+from models.families.keys import ANY_STYLE
+from utils.devices import resolve
+from utils.text import printable
+
+Progress = Callable[[str], object]
+
+
+class JobCanceled(Exception):
+    """The user canceled the work; raised by the progress that the work reports."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """One piece of work.
+
+    Attributes:
+        title: What it does, "Making a style of 'wave.jpg'".
+        doing: Completes "Could not ...".
+        work: Called with its progress on another thread.
+        done: Called with the result.
+        failed: Called when it failed or was canceled.
+        canceled: Set to cancel it.
+    """
+
+    title: str
+    doing: str
+    work: Callable[[Progress], Any]
+    done: Callable[[Any], object]
+    failed: Callable[[], object]
+    canceled: threading.Event
+
+
+class StyleJobs(QObject):
+    """Makes styles of pictures, and codes of styles for another network.
+
+    Args:
+        library: The styles.
+        jobs: Runs the work.
+        parent: Of the QObject.
+    """
+
+    progress = Signal(str)  # what is being done; empty when nothing is
+    problem = Signal(object)  # Problem
+    _step = Signal(object, str)  # a task and its progress, from the thread of the work
+
+    def __init__(self, library: Library, jobs: Jobs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._library, self._jobs = library, jobs
+        self._waiting: deque[_Task] = deque()
+        self._current: _Task | None = None
+        self._ready: set[tuple[str, str]] = set()  # styles and devices that they are prepared for
+        self._lock = threading.Lock()
+        self._closed = False
+        self._step.connect(self._on_step)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done."""
+        return self._current is not None
+
+    def install_picture(
+        self, path: Path, title: str, device: str, done: Callable[[Style], object]
+    ) -> None:
+        """Make a style of a picture.
+
+        Args:
+            path: The picture.
+            title: Of the style; "" for the file's name.
+            device: The key of the device that it is for first, see utils.devices.
+            done: Called with the style.
+        """
+        name = printable(path.name, MAX_NAME_LENGTH)
+
+        def work(progress: Progress) -> Style:
+            return self._library.install_picture(
+                path, title=title, kind=_kind(device), progress=progress
+            )
+
+        title = printable(title, MAX_NAME_LENGTH)
+        self._add(
+            _Task(
+                f"Making the style '{title}'" if title else f"Making a style of '{name}'",
+                f"make a style of '{name}'",
+                work,
+                done,
+                lambda: None,
+                threading.Event(),
+            )
+        )
+
+    def unprepared(self, keys: tuple[str, ...], device: str) -> tuple[str, ...]:
+        """Those of the styles that have to be prepared before they run on a device."""
+        families = {style.key: style.family for style in self._library.styles}
+        return tuple(
+            key
+            for key in keys
+            if families.get(key) == ANY_STYLE and (key, device) not in self._ready
+        )
+
+    def prepare(
+        self,
+        keys: tuple[str, ...],
+        device: str,
+        done: Callable[[], object],
+        failed: Callable[[], object],
+    ) -> None:
+        """Make codes of styles for the network that runs on a device, where they have none.
+
+        Args:
+            keys: The styles.
+            device: The key of the device.
+            done: Called when all have one.
+            failed: Called where one cannot be made, or the user canceled.
+        """
+        titles = {style.key: style.title for style in self._library.styles}
+        named = " and ".join(f"'{printable(titles[key], MAX_NAME_LENGTH)}'" for key in keys)
+
+        def work(progress: Progress) -> None:
+            kind = _kind(device)
+            for key in keys:
+                self._library.prepare(key, kind, progress)
+
+        def prepared(_: None) -> None:
+            self._ready.update((key, device) for key in keys)
+            done()
+
+        self._add(
+            _Task(
+                f"Preparing {named} for this device",
+                "use that choice",
+                work,
+                prepared,
+                failed,
+                threading.Event(),
+            ),
+            first=True,
+        )
+
+    def forget(self, key: str) -> None:
+        """Prepare a style anew when it is used next, since its files were replaced or removed."""
+        self._ready = {known for known in self._ready if known[0] != key}
+
+    def cancel(self) -> None:
+        """Cancel what is being done and what waits. What is under way ends with its next step."""
+        canceled, self._waiting = [*self._waiting], deque()
+        if self._current is not None:
+            self._current.canceled.set()
+            self.progress.emit(f"{self._current.title}: canceling")
+        for task in canceled:
+            task.failed()
+
+    def close(self) -> None:
+        """Report nothing any more."""
+        with self._lock:
+            self._closed = True
+            if self._current is not None:
+                self._current.canceled.set()
+        self._waiting.clear()
+
+    def _add(self, task: _Task, *, first: bool = False) -> None:
+        self._waiting.insert(0, task) if first else self._waiting.append(task)
+        if self._current is None:
+            self._next()
+
+    def _next(self) -> None:
+        if not self._waiting:
+            self._current = None
+            self.progress.emit("")
+            return
+        task = self._current = self._waiting.popleft()
+        self.progress.emit(task.title)
+
+        def progress(step: str) -> None:
+            if task.canceled.is_set():
+                raise JobCanceled
+            with self._lock:  # signals of a closed window cannot be emitted
+                if not self._closed:
+                    self._step.emit(task, step)
+
+        def done(result: Any) -> None:
+            task.done(result)
+            self._next()
+
+        def failed(exc: Exception) -> None:
+            if not isinstance(exc, JobCanceled):
+                self.problem.emit(Problem.of(exc, doing=task.doing))
+            task.failed()
+            self._next()
+
+        self._jobs.run(lambda: task.work(progress), done, failed)
+
+    @Slot(object, str)
+    def _on_step(self, task: _Task, step: str) -> None:
+        if task is self._current and not task.canceled.is_set():
+            more = f" ({len(self._waiting)} more)" if self._waiting else ""
+            self.progress.emit(f"{task.title}: {step[:1].lower()}{step[1:]}{more}")
+
+
+def _kind(device: str) -> str:
+    """The kind of a device; that of "auto" for one that is not there, which the engine refuses."""
+    try:
+        return resolve(device).type
+    except ValueError:
+        return resolve("auto").type

@@ -1,0 +1,96 @@
+"""Writes, moves and copies the folders of style packs, so that none is ever incomplete."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import re
+import shutil
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+
+from app.styles.pack import StyleError
+from utils.files import toml
+from utils.files.atomic import atomic_write, sync
+from utils.text import printable
+
+ABANDONED_AFTER_S = 3600.0  # seconds after which an incomplete pack counts as abandoned
+_STAGING_PREFIX = ".installing-"
+
+
+def set_title(spec: Path, title: str) -> None:
+    """Change the title in a `style.toml`, which keeps its other lines as they are.
+
+    Raises:
+        StyleError: The title is not on a line of its own.
+        OSError: The file cannot be read or written.
+    """
+    line = toml.dumps({"title": title})
+    text, count = re.subn(
+        r"^title[ \t]*=.*$",
+        lambda _: line.rstrip("\n"),
+        spec.read_text("utf-8"),
+        count=1,
+        flags=re.M,
+    )
+    try:
+        changed = count == 1 and tomllib.loads(text).get("title") == title
+    except tomllib.TOMLDecodeError:  # the title has several lines
+        changed = False
+    if not changed:
+        raise StyleError(f"'{printable(str(spec))}' has no line that is the title alone")
+    atomic_write(spec, text.encode("utf-8"))
+
+
+def make_staging(folder: Path) -> Path:
+    """Make a temporary folder in `folder` for a new pack; old ones from killed processes are
+    removed.
+    """
+    for left in folder.glob(f"{_STAGING_PREFIX}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if left.stat().st_mtime < time.time() - ABANDONED_AFTER_S:
+                shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=_STAGING_PREFIX, dir=folder))
+
+
+def move(folder: Path, target: Path) -> None:
+    """Move a pack with a single rename, even across file systems: it is never incomplete."""
+    try:
+        folder.rename(target)
+        return
+    except OSError as exc:
+        if exc.errno != errno.EXDEV:
+            raise
+    staging = make_staging(target.parent)
+    try:
+        for file in folder.iterdir():
+            shutil.copyfile(file, staging / file.name)
+            sync(staging / file.name)
+        staging.chmod(0o755)
+        staging.rename(target)
+        sync(target.parent)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def copy_pack(folder: Path, target: Path) -> Path:
+    """Copy the files of a pack; `target`, which it returns, is complete or not there.
+
+    Raises:
+        OSError: A file cannot be read or written, or `target` exists.
+    """
+    if target.exists():
+        raise FileExistsError(errno.EEXIST, f"there is a '{target.name}' in that folder already")
+    staging = make_staging(target.parent)
+    try:
+        for file in folder.iterdir():
+            if file.is_file():
+                shutil.copyfile(file, staging / file.name)
+        staging.chmod(0o755)
+        staging.rename(target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return target

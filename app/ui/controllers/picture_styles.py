@@ -1,0 +1,159 @@
+"""Makes styles of pictures: chosen as a file, dropped on the gallery, or pasted into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QObject, Qt, QTemporaryDir
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.errors import Problem
+from app.live.session import Session
+from app.ui.actions import set_available, tip_of
+from app.ui.controllers.drop_handler import accept_as_copy
+from app.ui.controllers.drop_parser import parse_style_drop
+from app.ui.file_dialogs import OPEN_PICTURE, FileDialogs
+from app.ui.widgets.style_gallery import StyleGallery
+
+MAKERS = ("style_picture", "paste_style")  # the actions that make a style of a picture
+PASTED_SIDE = 1024  # most pixels of the long side of a pasted picture; a pack keeps fewer
+PASTED = "Pasted picture"  # title of a style of a picture that has no name
+
+
+class PictureStyles(QObject):
+    """Takes what is dropped on `gallery` or pasted into it.
+
+    Args:
+        session: Makes the styles.
+        gallery: Where pictures are dropped.
+        install: Asks whether to install a checkpoint or pack.
+        picker: Makes file dialogs.
+        actions: The actions of the window, by key.
+        parent: The window.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        gallery: StyleGallery,
+        install: Callable[[Path], object],
+        picker: FileDialogs,
+        actions: Mapping[str, QAction],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._gallery, self._install = session, gallery, install
+        self._picker, self._actions, self._window = picker, actions, parent
+        self._pasted = QTemporaryDir()  # deleted with this object
+        self._count = 0  # of pasted pictures
+        self._looks = 0  # for a network
+        self._reason = ""  # why no style can be made of a picture
+        gallery.drag_entered.connect(self._enter)
+        gallery.drag_left.connect(gallery.hide_drop_hint)
+        gallery.dropped.connect(self._drop)
+        session.styles_changed.connect(self._look_for_network)
+        self._look_for_network()
+
+    @property
+    def unavailable_reason(self) -> str:
+        """Why no style can be made of a picture, as a sentence; empty if one can."""
+        return self._reason
+
+    def ask_picture(self) -> None:
+        """Ask for a picture and make a style of it; the stream continues."""
+        self._picker.dialog(
+            self._window,
+            "Style from a picture",
+            OPEN_PICTURE,
+            QFileDialog.FileMode.ExistingFiles,
+            lambda names: self.take(*map(Path, names)),
+        ).open()
+
+    def take(self, *pictures: Path) -> None:
+        """Make a style of each picture; the last one is chosen."""
+        if self._reason:
+            self._session.problem.emit(Problem(self._reason))
+            return
+        for picture in pictures:
+            self._session.install_picture(picture)
+
+    def paste(self) -> None:
+        """Make a style of what is on the clipboard."""
+        clipboard = QGuiApplication.clipboard()
+        data = clipboard.mimeData() or QMimeData()  # None for an empty clipboard
+        if not (data.hasImage() or data.hasUrls() or data.hasText()):
+            self._session.problem.emit(Problem("There is nothing on the clipboard to paste"))
+        else:
+            self._take_data(data, clipboard.image())
+
+    def _enter(self, event: QDragEnterEvent) -> None:
+        drop = parse_style_drop(event.mimeData())
+        if self._reason and (drop.pictures or drop.image):
+            self._gallery.show_drop_hint("No style can be made of it", self._reason, accepted=False)
+        else:
+            self._gallery.show_drop_hint(drop.title, drop.detail, accepted=drop.accepted)
+        if drop.accepted:
+            accept_as_copy(event)
+        else:  # accepted anyway, to receive the leave and drop events
+            event.setDropAction(Qt.DropAction.IgnoreAction)
+            event.accept()
+
+    def _drop(self, event: QDropEvent) -> None:
+        self._gallery.hide_drop_hint()
+        accept_as_copy(event)
+        data = event.mimeData()
+        image = data.imageData() if data.hasImage() else None
+        self._take_data(data, image if isinstance(image, QImage) else QImage())
+
+    def _take_data(self, data: QMimeData, image: QImage) -> None:
+        drop = parse_style_drop(data)
+        if drop.weights is not None:
+            self._install(drop.weights)
+        elif drop.pictures:
+            self.take(*drop.pictures)
+        elif drop.image and not image.isNull():
+            self._take_image(image)
+        else:
+            self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}."))
+
+    def _take_image(self, image: QImage) -> None:
+        """Make a style of a picture that is no file; a job writes it to one."""
+        if self._reason:
+            self._session.problem.emit(Problem(self._reason))
+            return
+        self._count += 1
+        path = Path(self._pasted.path()) / f"Pasted {self._count}.png"
+
+        def work() -> Path:
+            small = image
+            if max(image.width(), image.height()) > PASTED_SIDE:
+                keep, smooth = (
+                    Qt.AspectRatioMode.KeepAspectRatio,
+                    Qt.TransformationMode.SmoothTransformation,
+                )
+                small = image.scaled(PASTED_SIDE, PASTED_SIDE, keep, smooth)
+            if not small.save(str(path)):
+                raise OSError(f"the picture could not be written to {path}")
+            return path
+
+        def done(written: Path) -> None:
+            self._session.install_picture(written, PASTED)
+
+        self._session.run(work, done, doing="paste the picture")
+
+    def _look_for_network(self) -> None:
+        self._looks += 1
+        number, networks = self._looks, self._session.library.networks
+
+        def done(reason: str) -> None:
+            if number == self._looks:  # only the newest look tells what is there now
+                self._show_reason(reason)
+
+        self._session.run(lambda: networks.unavailable_reason, done, doing="look for a network")
+
+    def _show_reason(self, reason: str) -> None:
+        self._reason = f"{reason[:1].upper()}{reason[1:]}"
+        for key in MAKERS:
+            set_available(self._actions[key], tip_of(key), self._reason)

@@ -1,0 +1,127 @@
+"""What can be done with a style beside using it: rename, export, train properly, remove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.live.session import Session
+from app.styles.pack import Style
+from app.ui.actions import set_available, tip_of
+from app.ui.controllers.style_installer import StyleInstaller
+from app.ui.file_dialogs import SAVE_STYLE, FileDialogs
+from app.ui.widgets.style_gallery import MenuEntry
+from models.families.keys import ANY_STYLE, FEED_FORWARD
+from models.families.table import FAMILIES
+
+# By the keys of the actions: the titles in the context menu of a style.
+STYLE_ACTIONS = {
+    "rename_style": "&Rename...",
+    "export_style": "&Export...",
+    "train_picture": "&Train this style properly...",
+    "remove_style": "Remo&ve...",
+}
+
+
+class StyleMenu:
+    """The further entries of a style's context menu, and the actions of the same names.
+
+    Args:
+        session: Has the styles.
+        installer: Asks before a style is changed.
+        train: Opens the studio with a style picture and a title.
+        picker: Makes file dialogs.
+        actions: The actions of the window, by key; they act on the chosen style.
+        parent: The window.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        installer: StyleInstaller,
+        train: Callable[[Path, str], object],
+        picker: FileDialogs,
+        actions: Mapping[str, QAction],
+        parent: QWidget,
+    ) -> None:
+        self._session, self._train = session, train
+        self._picker, self._actions, self._window = picker, actions, parent
+        self._acts: dict[str, Callable[[Style], object]] = {
+            "rename_style": installer.ask_rename,
+            "export_style": self._export,
+            "train_picture": self._train_style,
+            "remove_style": installer.ask_remove,
+        }
+
+    def entries(self, key: str) -> Iterator[MenuEntry]:
+        """Give the entries for a style."""
+        style = self._find(key)
+        if style is None:
+            return
+        for name, title in STYLE_ACTIONS.items():
+            shortcut = self._actions[name].shortcut()
+            reason = self._reason(name, style)
+            act = self._acts[name]
+            yield MenuEntry(title, shortcut, tip_of(name), reason, lambda act=act: act(style))
+
+    def show_chosen(self) -> None:
+        """Enable what can be done with the family of the chosen style, or give the reason.
+
+        The other actions stay enabled and tell the reason, since their keys are known.
+        """
+        style = self._find(self._session.config.style)
+        reason = "No style is chosen" if style is None else self._reason("train_picture", style)
+        set_available(self._actions["train_picture"], tip_of("train_picture"), reason)
+        family = FAMILIES[style.family if style else FEED_FORWARD]
+        for name in {name for each in FAMILIES.values() for name in each.unavailable_actions}:
+            reason = family.unavailable_actions.get(name, "")
+            set_available(self._actions[name], tip_of(name), f"{reason[:1].upper()}{reason[1:]}")
+
+    def act(self, name: str) -> None:
+        """Do one of STYLE_ACTIONS with the chosen style, or tell why it cannot be done."""
+        style = self._find(self._session.config.style)
+        if style is None:
+            return
+        if reason := self._reason(name, style):
+            self._session.notice.emit(reason)
+        else:
+            self._acts[name](style)
+
+    def _find(self, key: str) -> Style | None:
+        return next((s for s in self._session.library.styles if s.key == key), None)
+
+    def _reason(self, name: str, style: Style) -> str:
+        """Why an action cannot be done with a style, as a sentence; empty if it can."""
+        if name in ("rename_style", "remove_style") and style.builtin:
+            done = "renamed" if name == "rename_style" else "removed"
+            return f"{style.title} is built in and cannot be {done}"
+        if name == "train_picture" and style.family != ANY_STYLE:
+            return f"{style.title} has a network of its own already"
+        if name == "train_picture" and style.picture is None:
+            return f"The picture of {style.title} was not kept"
+        return ""
+
+    def _train_style(self, style: Style) -> None:
+        if style.picture is not None:
+            self._train(style.picture, style.title)
+
+    def _export(self, style: Style) -> None:
+        """Ask for a folder and copy the style into it; the stream continues."""
+        self._picker.dialog(
+            self._window,
+            "Export the style to a folder",
+            SAVE_STYLE,
+            QFileDialog.FileMode.Directory,
+            lambda names: self.export(style, Path(names[0])),
+        ).open()
+
+    def export(self, style: Style, folder: Path) -> None:
+        """Copy a style into a folder and tell where it is."""
+        self._session.run(
+            lambda: self._session.library.export(style.key, folder),
+            lambda target: self._session.notice.emit(f"Exported {style.title} to {target}"),
+            doing=f"export {style.title}",
+        )

@@ -1,0 +1,64 @@
+"""The bar that tells the progress of long work, and cancels it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QFrame, QProgressBar, QWidget
+
+from app.ui.theme.tokens import SPACE
+from app.ui.viewport.text_painting import breakable
+from app.ui.widgets.message_bars import bar_layout, make_button, message_label
+
+DELAY_MS = 300  # work that takes no longer is not told
+
+
+class JobBar(QFrame):
+    """Shows what is being done; hidden while nothing is. `canceled` is emitted for the user."""
+
+    canceled = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("job")
+        self.setAccessibleName("Work in progress")
+        self._label = message_label(self)
+        self.progress = QProgressBar(self)
+        self.progress.setRange(0, 0)  # its steps differ too much for a share
+        self.progress.setTextVisible(False)
+        self.progress.setFixedSize(20 * SPACE, SPACE)
+        self.progress.setAccessibleName("Progress")
+        self.progress.setToolTip("This is being worked on")
+        self.cancel = make_button("Cance&l", "Stop this and keep nothing of it (Esc)", self._cancel)
+        row = bar_layout(self)
+        row.addWidget(self._label, 1)
+        row.addWidget(self.progress)
+        row.addWidget(self.cancel)
+        self._delay = QTimer(self, interval=DELAY_MS, singleShot=True)
+        self._delay.timeout.connect(self._show)
+        self._text = ""
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """What is being done; empty for nothing."""
+        return self._text
+
+    def show_progress(self, text: str) -> None:
+        """Show `text`, after DELAY_MS if nothing is shown yet; "" when the work has ended."""
+        began = bool(text) and not self._text
+        self._text = text
+        self._label.setText(breakable(text))
+        self.setAccessibleDescription(text)
+        if not text:
+            self._delay.stop()
+            self.hide()
+        elif began:
+            self.cancel.setEnabled(True)
+            self._delay.start()
+
+    def _show(self) -> None:
+        self.show()
+
+    def _cancel(self) -> None:
+        self.cancel.setEnabled(False)
+        self.canceled.emit()

@@ -1,0 +1,193 @@
+"""The list of styles: their model, and how each is painted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+)
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.background_jobs import RunJob
+from app.styles.pack import Style
+from app.ui.actions import STYLE_KEYS
+from app.ui.theme.tokens import RADIUS, SPACE
+from app.ui.viewport.text_painting import INK, SHADE, scaled
+
+THUMBNAIL = QSize(96, 72)
+PADDING = 6
+KEY = Qt.ItemDataRole.UserRole
+SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not part of it
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class StyleModel(QAbstractListModel):
+    """List model of the styles in gallery order; thumbnails are loaded in the background."""
+
+    def __init__(self, run: RunJob, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._run = run
+        self._styles: tuple[Style, ...] = ()
+        self._pixmaps: dict[Path, QPixmap] = {}
+        self._shares: dict[str, int] = {}
+
+    def set_shares(self, shares: dict[str, int]) -> None:
+        """Set the percentages of the mixed styles by key; empty if there is no mix."""
+        if shares != self._shares:
+            self._shares = shares
+            last = self.index(max(0, len(self._styles) - 1))
+            self.dataChanged.emit(self.index(0), last, [SHARE])
+
+    def set_styles(self, styles: tuple[Style, ...]) -> None:
+        """Replace the styles, and load missing thumbnails."""
+        self.beginResetModel()
+        self._styles = styles
+        self.endResetModel()
+        for style in styles:
+            if style.thumbnail and style.thumbnail not in self._pixmaps:
+                self._load_thumbnail(style.thumbnail)
+
+    def _load_thumbnail(self, path: Path) -> None:
+        def done(image: QImage) -> None:
+            self._pixmaps[path] = QPixmap.fromImage(image)
+            last = self.index(max(0, len(self._styles) - 1))
+            self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
+
+        self._run(lambda: read_thumbnail(path), done, doing=f"read {path.name}")
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
+        """Number of styles."""
+        return 0 if parent.isValid() else len(self._styles)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Title, accessible text, tooltip, thumbnail, share or key of a style."""
+        style = self._styles[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return style.title
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            hint = f", key {index.row() + 1}" if index.row() < STYLE_KEYS else ""
+            share = self._shares.get(style.key)
+            return f"{style.title}{hint}" + (f", {share} % of the mix" if share is not None else "")
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return "\n".join(part for part in (style.title, style.credit, style.licence) if part)
+        if role == Qt.ItemDataRole.DecorationRole:
+            return self._pixmaps.get(style.thumbnail) if style.thumbnail else None
+        if role == SHARE:
+            return self._shares.get(style.key)
+        return style.key if role == KEY else None
+
+    def row_of(self, key: str) -> int:
+        """Return the row of the style `key`; -1 if it is not there."""
+        return next((n for n, style in enumerate(self._styles) if style.key == key), -1)
+
+
+def read_thumbnail(path: Path) -> QImage:
+    """Read a thumbnail, cropped to the gallery's aspect ratio at twice its size for scaled
+    displays.
+
+    The image is null if the file is not a picture; the gallery then paints initials.
+    """
+    image = QImage(str(path))
+    if image.isNull():
+        return image
+    size = THUMBNAIL * 2
+    image = image.scaled(
+        size,
+        Qt.AspectRatioMode.KeepAspectRatioByExpanding,
+        Qt.TransformationMode.SmoothTransformation,
+    )
+    corner = (image.size() - size) / 2
+    return image.copy(corner.width(), corner.height(), size.width(), size.height())
+
+
+class StyleDelegate(QStyledItemDelegate):
+    """Paints a style: thumbnail, number key, title, and its share of a mix.
+
+    The chosen style has a ring, the second style of a mix a thinner one.
+    """
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """Size of a thumbnail with its title."""
+        metrics = option.fontMetrics
+        title = str(index.data())
+        width = max(THUMBNAIL.width(), min(160, metrics.horizontalAdvance(title)))
+        return QSize(width + 2 * PADDING, THUMBNAIL.height() + metrics.height() + 3 * PADDING)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint one style."""
+        area: QRect = option.rect
+        state: QStyle.StateFlag = option.state
+        palette = option.palette
+        chosen = bool(state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if state & QStyle.StateFlag.State_MouseOver:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(palette.light())
+            painter.drawRoundedRect(area, RADIUS, RADIUS)
+        place = QRect(area.topLeft(), THUMBNAIL)
+        place.moveCenter(area.center())
+        place.moveTop(area.top() + PADDING)
+        self._picture(painter, place, index)
+        mixed = index.data(SHARE) is not None
+        if chosen or mixed:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(palette.highlight().color(), 3 if chosen else 1.5))
+            ring = QRectF(place).adjusted(-2.5, -2.5, 2.5, 2.5)
+            painter.drawRoundedRect(ring, RADIUS + 2, RADIUS + 2)
+        if state & QStyle.StateFlag.State_HasFocus:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(palette.text().color(), 1, Qt.PenStyle.DashLine))
+            painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+        base = option.font
+        painter.setFont(scaled(base, 1.0, bold=chosen))
+        painter.setPen((palette.text() if chosen or mixed else palette.placeholderText()).color())
+        title = area.adjusted(2, place.bottom() - area.top() + PADDING // 2, -2, 0)
+        metrics = painter.fontMetrics()
+        text = metrics.elidedText(str(index.data()), Qt.TextElideMode.ElideRight, title.width())
+        painter.drawText(title, Qt.AlignmentFlag.AlignCenter, text)
+        painter.restore()
+
+    def _picture(self, painter: QPainter, place: QRect, index: _Index) -> None:
+        outline = QPainterPath()
+        outline.addRoundedRect(QRectF(place), RADIUS, RADIUS)
+        painter.setClipPath(outline)
+        base = painter.font()
+        pixmap = index.data(Qt.ItemDataRole.DecorationRole)
+        title = str(index.data())
+        if isinstance(pixmap, QPixmap) and not pixmap.isNull():
+            painter.drawPixmap(place, pixmap)
+        else:
+            # A style without a thumbnail gets a color derived from its title.
+            painter.fillRect(place, QColor.fromHsv(sum(map(ord, title)) * 37 % 360, 110, 110))
+            painter.setPen(INK)
+            painter.setFont(scaled(base, 1.8, bold=True))
+            initials = "".join(word[0] for word in title.split()[:2]).upper()
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, initials)
+        painter.setClipping(False)
+        painter.setFont(scaled(base, 1.0))
+        if index.row() < STYLE_KEYS:
+            _badge(painter, QRect(place.left() + 4, place.top() + 4, 18, 18), str(index.row() + 1))
+        share = index.data(SHARE)
+        if share is not None:
+            text = f"{share} %"
+            width = painter.fontMetrics().horizontalAdvance(text) + SPACE
+            corner = place.right() - 3 - width, place.bottom() - 21
+            _badge(painter, QRect(*corner, width, 18), text)
+
+
+def _badge(painter: QPainter, place: QRect, text: str) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(SHADE)
+    painter.drawRoundedRect(place, 4, 4)
+    painter.setPen(INK)
+    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)

@@ -1,0 +1,190 @@
+"""Mixing styles of pictures in the window: up to four on a wheel; networks of their own in twos."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PIL import Image
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.settings import Settings
+from app.ui.controllers.settings_mapping import config_from_settings, settings_with_config
+from models.precision import Precision
+from tests.app.ui.window.conftest import press
+from tests.helpers.any_style import save_tiny
+
+NAMES = ("gold", "plum", "red", "teal", "wheat")
+
+
+@pytest.fixture
+def colors(session, tmp_path):
+    """Five styles of an any-style network, by their keys, of which the first is chosen."""
+    network = save_tiny(tmp_path / "net.safetensors")
+    for name in NAMES:
+        Image.new("RGB", (64, 48), name).save(tmp_path / f"{name}.png")
+        session.library.install_picture(tmp_path / f"{name}.png", network)
+    session.styles_changed.emit()
+    session.config = replace(session.config, style="gold")
+
+
+def options(window) -> dict[str, bool]:
+    """The titles of the list of further styles, and whether they can be chosen."""
+    box = window.panel.mix
+    enabled = Qt.ItemFlag.ItemIsEnabled
+    return {
+        box.itemText(row): bool(box.model().index(row, 0).flags() & enabled)
+        for row in range(box.count())
+    }
+
+
+def test_the_wheel_appears_where_styles_of_pictures_are_mixed(window, session, colors):
+    panel, slider = window.panel, window.panel.controls["mix_amount"]
+    assert not panel.wheel.isVisible()
+    assert slider.isVisible()
+    window.mixer.toggle_mix("red")
+    assert panel.wheel.isVisible()
+    assert not slider.isVisible()
+    assert not slider.percent.isVisible()
+    assert panel.wheel.accessibleDescription() == "Gold 50 %, Red 50 %"
+    window.mixer.choose_style("candy")
+    assert not panel.wheel.isVisible()
+    press(window, "mix")
+    assert session.config.mix == "mosaic"
+    assert not panel.wheel.isVisible()
+    assert slider.isVisible()
+
+
+def test_the_wheel_changes_the_shares(window, session, colors):
+    for key in ("red", "teal"):
+        window.mixer.toggle_mix(key)
+    wheel = window.panel.wheel
+    wheel.setFocus()
+    QTest.keyClick(wheel, Qt.Key.Key_PageUp)
+    shares = dict(session.config.parts)
+    assert shares["gold"] > 0.45
+    assert shares["red"] == pytest.approx(shares["teal"])
+    assert sum(shares.values()) == pytest.approx(1)
+    assert window.mixer.label() == wheel.accessibleDescription()
+    QTest.keyClick(wheel, Qt.Key.Key_Left)  # not a shortcut of the window
+    assert session.config.styles == ("gold", "red", "teal")
+    assert dict(session.config.parts)["teal"] > shares["teal"]
+
+
+def test_up_to_four_styles_are_mixed_and_a_fifth_is_refused(window, session, colors):
+    for key in ("plum", "red", "teal"):
+        window.mixer.toggle_mix(key)
+    assert session.config.styles == ("gold", "plum", "red", "teal")
+    before = session.config
+    window.mixer.toggle_mix("wheat")
+    assert session.config == before
+    assert window.notices.text.startswith("At most 4 styles can be mixed")
+    assert not options(window)["Wheat"]
+    assert options(window)["Teal"]
+
+
+def test_a_style_is_taken_out_of_a_mix_and_the_others_keep_their_proportions(
+    window, session, colors
+):
+    parts = (("gold", 0.5), ("plum", 0.25), ("red", 0.25))
+    session.config = session.config.mixed(parts)
+    window.mixer.toggle_mix("gold")
+    assert session.config.parts == (("plum", 0.5), ("red", 0.5))
+    window.mixer.toggle_mix("red")
+    assert session.config.parts == (("plum", 1.0),)
+
+
+def test_the_list_mixes_in_and_takes_out(window, session, colors):
+    panel = window.panel
+    assert panel.mix.currentText() == "Nothing"
+    for expected in (("gold", "plum"), ("gold", "plum", "red")):
+        panel.mix.setCurrentIndex(panel.mix.findText(expected[-1].title()))
+        panel.mix.activated.emit(panel.mix.currentIndex())
+        assert session.config.styles == expected
+    assert panel.mix.currentIndex() == -1
+    assert panel.mix.placeholderText() == "3 styles"
+    row = panel.mix.findText("Plum")
+    assert "take it out" in panel.mix.itemData(row, Qt.ItemDataRole.ToolTipRole)
+    panel.mix.activated.emit(row)
+    assert session.config.styles == ("gold", "red")
+    assert panel.mix.currentText() == "Red"
+    panel.mix.activated.emit(0)
+    assert session.config.styles == ("gold",)
+
+
+def test_a_mix_of_several_is_switched_off_and_on(window, session, colors):
+    parts = (("gold", 0.5), ("plum", 0.3), ("red", 0.2))
+    session.config = session.config.mixed(parts)
+    press(window, "mix")
+    assert session.config.styles == ("gold",)
+    press(window, "mix")
+    assert session.config.parts == parts
+    press(window, "mix_next")
+    assert session.config.styles == ("gold", "plum", "teal")
+
+
+def test_every_style_of_the_mix_has_its_share_in_the_gallery(window, session, colors):
+    session.config = session.config.mixed((("gold", 0.5), ("plum", 0.3), ("red", 0.2)))
+    model = window.gallery.model
+    said = {
+        key: model.index(model.row_of(key)).data(Qt.ItemDataRole.AccessibleTextRole)
+        for key in ("gold", "plum", "red", "teal")
+    }
+    assert "50 % of the mix" in said["gold"]
+    assert "30 % of the mix" in said["plum"]
+    assert "20 % of the mix" in said["red"]
+    assert "of the mix" not in said["teal"]
+
+
+def test_a_mix_of_several_is_saved_and_restored(window, session, colors):
+    parts = (("gold", 0.4), ("plum", 0.3), ("red", 0.2), ("teal", 0.1))
+    session.config = session.config.mixed(parts)
+    stored = settings_with_config(Settings(), session.config)
+    restored = config_from_settings(stored, session.library).parts
+    assert [key for key, _ in restored] == ["gold", "plum", "red", "teal"]
+    assert [share for _, share in restored] == pytest.approx([0.4, 0.3, 0.2, 0.1])
+
+
+def test_a_style_that_is_removed_leaves_the_mix(window, session, colors, qtbot):
+    session.config = session.config.mixed((("gold", 0.5), ("plum", 0.25), ("red", 0.25)))
+    with qtbot.waitSignal(session.styles_changed, timeout=5000):
+        session.remove_style("gold")
+    assert session.config.parts == (("plum", 0.5), ("red", 0.5))
+
+
+# What has no meaning for a style of a picture
+
+
+def test_what_a_style_of_a_picture_cannot_do_is_disabled_with_the_reason(window, session, colors):
+    panel, enabled = window.panel, Qt.ItemFlag.ItemIsEnabled
+
+    def state(box, text: str) -> tuple[bool, str]:
+        row = box.findText(text)
+        index = box.model().index(row, 0)
+        return bool(index.flags() & enabled), box.itemData(row, Qt.ItemDataRole.ToolTipRole)
+
+    assert state(panel.precision, "INT8") == (
+        False,
+        "INT8: The any-style network has no products of integers",
+    )
+    assert state(panel.precision, "FP16")[0]
+    allowed, said = state(panel.kernels, "Fused norm")
+    assert not allowed
+    assert said == "Fused norm: There is no Fused norm for the any-style network"
+    assert panel.kernels.currentText() == "PyTorch"
+    assert panel.kernels_remark.text() == "The any-style network runs on PyTorch's kernels"
+    layers = window.actions_by_key["layers"]
+    assert not layers.isEnabled()
+    assert layers.toolTip() == "The times of the any-style network are told as a whole"
+    window.mixer.choose_style("candy")
+    assert layers.isEnabled()
+    assert state(panel.precision, "INT8")[0]
+    assert state(panel.kernels, "Fused norm")[0]
+    assert panel.kernels.currentText() == "Fused"
+
+
+def test_a_precision_that_was_chosen_before_stays_shown(window, session, colors):
+    session.config = replace(session.config, style="candy", precision=Precision.int8)
+    session.config = replace(session.config, style="gold")
+    assert window.panel.precision.currentText() == "INT8"
