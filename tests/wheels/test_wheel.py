@@ -259,7 +259,8 @@ def test_a_wheel_of_weights_beside_it_lets_it_paint_in_the_style_of_a_picture(
     with zipfile.ZipFile(weights) as archive:
         archive.extractall(place.packages)
     place.run("styleforge", *arguments)
-    assert Image.open(painted).size == (96, 64)
+    with Image.open(painted) as picture:
+        assert picture.size == (96, 64)
 
 
 def test_the_installed_window_can_train_in_a_process_of_its_own(place):
