@@ -298,9 +298,7 @@ class Library:
             StyleError: The style is unknown or built in, another one has this title, or its
                 style.toml cannot be changed.
         """
-        style = self.get(key)
-        if style.builtin:
-            raise StyleError(f"'{style.title}' is built in and cannot be renamed")
+        style = self._own(key, "renamed")
         wanted = one_line(title)
         with self._lock:
             if not wanted:
@@ -343,9 +341,7 @@ class Library:
         Raises:
             StyleError: the style is unknown or built in, or cannot be deleted.
         """
-        style = self.get(key)
-        if style.builtin:
-            raise StyleError(f"'{style.title}' is built in and cannot be removed")
+        style = self._own(key, "removed")
         with self._lock:
             try:
                 shutil.rmtree(self._user / key)
@@ -354,6 +350,13 @@ class Library:
             self.reload()
             if style.family == ANY_STYLE:
                 self._drop_unused_networks()
+
+    def _own(self, key: str, done: str) -> Style:
+        """The style `key`; StyleError if it is built in and thus cannot be `done`."""
+        style = self.get(key)
+        if style.builtin:
+            raise StyleError(f"'{style.title}' is built in and cannot be {done}")
+        return style
 
     def _drop_unused_networks(self) -> None:
         """Delete the networks that were kept for styles, if no style is left that needs them."""

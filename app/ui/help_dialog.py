@@ -23,6 +23,7 @@ from app.ui.window_geometry import WindowGeometry
 NOTES = (
     ("Split view", "Drag the divider, or focus the picture (Tab) and use Left and Right."),
     ("Drop and paste", f"{DROPPABLE} can be dropped or pasted anywhere on the window."),
+    ("Style of a picture", "Drop any picture on the styles, or paste it with the focus there."),
     ("Several pictures", "Dropped or opened together they form a strip to step through."),
     ("Privacy", "Nothing is sent from this machine. Pictures are saved only on request."),
 )

@@ -16,6 +16,8 @@ from app.styles.library import ORDER
 from app.styles.pack import Style, check_weights, load_pack
 from models.checkpoints import load_checkpoint
 from models.evaluation.image_metrics import SMALLEST
+from models.families.keys import FEED_FORWARD
+from models.families.table import FAMILIES
 from models.training.config import TrainingConfig
 from models.training.data import find_photographs
 from models.training.run import fit
@@ -115,6 +117,11 @@ def load_style(
     Without `paintings`, it has no objective.
     """
     pack = load_pack(folder / key)
+    if pack.family != FEED_FORWARD:
+        raise QualityError(
+            f"quality measures networks of a single style, and {pack.title} is "
+            f"{FAMILIES[pack.family].one_of}"
+        )
     check_weights(pack)
     weights = {"full": pack.weights, "lite": pack.lite}
     states = {

@@ -71,6 +71,7 @@ class GalleryController(QObject):
         )
         self._menu = StyleMenu(session, installer, train, picker, actions, parent)
         gallery.entries = self._menu.entries
+        gallery.mix_reason = mixer.unavailable_reason
         gallery.additions = [actions[key] for key in _ADDITIONS]
         gallery.chosen.connect(mixer.choose_style)
         gallery.mixed.connect(mixer.toggle_mix)

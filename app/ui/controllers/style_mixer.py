@@ -39,8 +39,22 @@ class StyleMixer:
             self._choose(without(parts, key))
         elif len(parts) == 2 and key in dict(parts):
             self.stop_mix()
+        elif reason := self.unavailable_reason(key):
+            self._session.notice.emit(reason)
         elif key != self._session.config.style:
             self._add(key)
+
+    def unavailable_reason(self, key: str) -> str:
+        """Why `key` cannot be mixed with the first style, as a sentence; empty if it can."""
+        styles = {style.key: style for style in self._session.library.styles}
+        first, other = styles.get(self._session.config.style), styles.get(key)
+        if first is None or other is None or first.family == other.family:
+            return ""
+        kinds = [FAMILIES[style.family].one_of for style in (first, other)]
+        return (
+            f"{first.title} and {other.title} cannot be mixed: {first.title} is {kinds[0]}, and "
+            f"{other.title} is {kinds[1]}"
+        )
 
     def pick(self, key: str | None) -> None:
         """Do what the list of the panel offers: mix `key` in, or take it out of a mix of three or

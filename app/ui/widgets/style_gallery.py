@@ -112,6 +112,7 @@ class StyleGallery(QFrame):
 
     Attributes:
         entries: Gives further entries of the context menu of a style.
+        mix_reason: Gives the reason why a style cannot be mixed in, as a sentence; empty if it can.
         additions: The context menu beside the styles.
     """
 
@@ -126,6 +127,7 @@ class StyleGallery(QFrame):
     ) -> None:
         super().__init__(parent)
         self.entries: Callable[[str], Iterable[MenuEntry]] = lambda _key: ()
+        self.mix_reason: Callable[[str], str] = lambda _key: ""
         self.additions: Sequence[QAction] = ()
         self.setObjectName("gallery")
         self.setAcceptDrops(True)
@@ -241,7 +243,9 @@ class StyleGallery(QFrame):
         use.setEnabled(not chosen)
         words = "Stop &mixing" if index.data(SHARE) is not None else "&Mix with this style"
         mix = menu.addAction(words, lambda: self.mixed.emit(key))
-        mix.setEnabled(not chosen or index.data(SHARE) is not None)
+        reason = self.mix_reason(key)
+        mix.setEnabled((not chosen and not reason) or index.data(SHARE) is not None)
+        mix.setToolTip(reason or "Mix this style in, or take it out of the mix (Shift-click)")
         menu.addSeparator()
         for entry in self.entries(key):
             action = menu.addAction(entry.title, entry.act)

@@ -13,6 +13,7 @@ from tests.mutants.table import (
     kernels,
     live,
     packaging,
+    picture_styles,
     training,
     tuning,
     window,
@@ -32,4 +33,5 @@ MUTANTS = (
     *tuning.MUTANTS,
     *any_style.MUTANTS,
     *families.MUTANTS,
+    *picture_styles.MUTANTS,
 )

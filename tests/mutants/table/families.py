@@ -48,7 +48,7 @@ MUTANTS = (
     Mutant(
         "styles of two families are mixed",
         "app/engine/style_weights.py",
-        "if first.family != second.family:",
+        "if first.family != style.family:",
         "if False:",
         (f"{_PAINTED}::test_styles_of_two_families_are_not_mixed",),
     ),
@@ -83,8 +83,8 @@ MUTANTS = (
     Mutant(
         "the shares of two style pictures are exchanged",
         "app/commands/stylize/style_images.py",
-        "return second / total if total",
-        "return first / total if total",
+        "shares = [share or 0.0 for share in given]",
+        "shares = [share or 0.0 for share in reversed(given)]",
         (f"{_STYLE_IMAGES}::test_two_style_pictures_are_mixed_by_their_shares",),
     ),
     Mutant(

@@ -235,3 +235,12 @@ def test_the_command_needs_only_what_training_needs() -> None:
     )
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, check=False)
     assert done.returncode == 0
+
+
+def test_a_style_of_a_picture_is_refused_with_the_reason(place: Path, capsys) -> None:
+    path = place / "packs" / "mosaic" / "style.toml"
+    path.write_text('family = "any-style"\n' + path.read_text("utf-8"), "utf-8")
+    assert main(arguments(place)) == 1
+    said = capsys.readouterr().err
+    assert "quality measures networks of a single style, and" in said
+    assert "is a code of an any-style network" in said

@@ -188,3 +188,18 @@ def test_a_precision_that_was_chosen_before_stays_shown(window, session, colors)
     session.config = replace(session.config, style="candy", precision=Precision.int8)
     session.config = replace(session.config, style="gold")
     assert window.panel.precision.currentText() == "INT8"
+
+
+def test_a_style_of_another_kind_is_not_mixed_in_and_the_reason_is_told(window, session, colors):
+    before = session.config
+    window.mixer.toggle_mix("candy")
+    assert session.config == before
+    said = "Gold and Candy cannot be mixed: Gold is a code of an any-style network, and Candy is a"
+    assert window.notices.text.startswith(said)
+    menu = window.gallery.context_menu("candy")
+    mix = next(action for action in menu.actions() if action.text() == "&Mix with this style")
+    assert not mix.isEnabled()
+    assert mix.toolTip() == window.notices.text
+    menu = window.gallery.context_menu("red")
+    mix = next(action for action in menu.actions() if action.text() == "&Mix with this style")
+    assert mix.isEnabled()
