@@ -31,6 +31,8 @@ COLUMNS = (
     "peak MB",
 )
 
+TRAINED = ("full", "lite")  # the networks of a style; any other is one for every style
+
 # Explanations of columns, each given if one of its columns is in the tables.
 LEGENDS = (
     (
@@ -54,6 +56,11 @@ LEGENDS = (
         "*Still* and *panned* are flicker with a static and a panning camera: the mean "
         "motion-compensated difference of consecutive results, divided by that of the noisy input "
         "frames.",
+    ),
+    (
+        {"style term, full"},
+        "*Style term* is the relative style loss of the style's own training, of the result as the "
+        "network gives it; the other networks never saw the style.",
     ),
     (
         {"still, without", "panned, without"},
@@ -239,7 +246,8 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
         quality: The section of that name in a stored report of `quality`.
 
     Returns:
-        How they were measured, a table of objectives, borders and precisions, and one of flicker.
+        How they were measured, a table of objectives, borders and precisions, one of flicker, and
+        one that compares any-style networks with the trained ones, if some were measured.
     """
     names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
     frames, direct = quality["flicker"], quality["direct"]
@@ -258,7 +266,11 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
     styles = quality["styles"]
     tables = [
         _without_empty_columns(lines)
-        for lines in (_objective_lines(styles, direct), _flicker_lines(styles))
+        for lines in (
+            _objective_lines(styles, direct),
+            _flicker_lines(styles),
+            _any_style_lines(styles),
+        )
     ]
     columns = {name for header, *_ in tables for name in header}
     legend = " ".join(text for explained, text in LEGENDS if explained & columns)
@@ -307,6 +319,29 @@ def _objective_lines(
             ]
         )
     return lines
+
+
+def _any_style_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """The header and a line per style: the style term and the flicker of the trained network and of
+    any-style networks beside it; the header alone if there are none."""
+    found = {row["network"]: None for style in styles for row in style["networks"]}
+    others = [name for name in found if name not in TRAINED]
+    header = ["style"]
+    if not others:
+        return [header]
+    networks = [name for name in found if name == "full"] + others
+    figures = {"style": "style term", "still": "still", "panned": "panned"}
+    header += [f"{said}, {name}" for said in figures.values() for name in networks]
+    lines = [header]
+    for style in styles:
+        rows = [_row(style, name, "FP32") for name in networks]
+        lines.append([style["title"], *(_figure(row.get(key)) for key in figures for row in rows)])
+    means = [
+        _figure(_mean([row[key] for row in rows if row.get(key) is not None]))
+        for key in figures
+        for rows in ([_row(style, name, "FP32") for style in styles] for name in networks)
+    ]
+    return [*lines, ["mean", *means]]
 
 
 def _count(row: Mapping[str, Any], name: str, iterations: Sequence[int]) -> str:

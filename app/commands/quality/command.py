@@ -19,6 +19,7 @@ from app.commands.quality.flags import add_parser as add_parser
 from app.commands.quality.inputs import (
     Photograph,
     QualityError,
+    load_any_style,
     load_photographs,
     load_style,
     scene_photograph,
@@ -92,6 +93,8 @@ def _check(args: argparse.Namespace) -> None:
     """Check the arguments before measuring, which takes minutes."""
     if args.only and not args.photos:
         raise QualityError("--only names some of the photographs in --photos")
+    if args.any_style and args.styles_images is None:
+        raise QualityError("--any-style needs the paintings: --styles-images")
     if args.json or args.sheet or args.vgg or args.styles_images:
         for flag, value in (("--vgg", args.vgg), ("--styles-images", args.styles_images)):
             if value is None:
@@ -122,6 +125,7 @@ def _measure(
         load_style(args.packs, key, args.networks, args.styles_images, args.without)
         for key in style_keys(args.packs, args.styles)
     ]
+    any_style = load_any_style(args.any_style)
     features = load_vgg(args.vgg, args.vgg_input) if args.vgg else None
     precisions = tuple(p for p in Precision if p is REFERENCE or p.name in args.precisions)
     count = len(photographs)
@@ -146,7 +150,7 @@ def _measure(
     if args.add:
         other_styles(args.json, report, [])  # fail before measuring if they cannot be kept
     console.print(where(report), soft_wrap=True)
-    quality = QualityMeasurement(plan, photographs, features, device)
+    quality = QualityMeasurement(plan, photographs, features, device, any_style)
     measured, shown = [], []
     for subject in subjects:
         with _progress(subject.pack.title) as say:

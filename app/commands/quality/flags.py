@@ -94,6 +94,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="SIZE,...",
         help=f"only these of {', '.join(CONFIGS)}",
     )
+    styles.add_argument(
+        "--any-style",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="FILE",
+        help="also these any-style networks, in the style of each painting",
+    )
     judging = parser.add_argument_group("loss network")
     judging.add_argument("--vgg", type=Path, metavar="FILE", help="VGG-19 weights")
     judging.add_argument(

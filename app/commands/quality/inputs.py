@@ -21,6 +21,9 @@ from models.families.table import FAMILIES
 from models.training.config import TrainingConfig
 from models.training.data import find_photographs
 from models.training.run import fit
+from models.vit_checkpoints import load_vit
+from models.vit_config import variant_name
+from models.vit_style_transfer import StyleForgeTransformer
 from utils.files import toml
 from utils.files.lists import read_list_file
 from utils.images.reading import read_pixels
@@ -60,6 +63,23 @@ class StyleUnderTest:
     recipe: TrainingConfig | None
     networks: dict[str, dict[str, Tensor]]
     without_stability: dict[str, Tensor] | None
+
+
+def load_any_style(paths: Sequence[Path]) -> dict[str, StyleForgeTransformer]:
+    """Load any-style networks, by the names of their variants.
+
+    Raises:
+        CheckpointError: a file is none.
+        QualityError: two are of one variant.
+    """
+    networks: dict[str, StyleForgeTransformer] = {}
+    for path in paths:
+        found = load_vit(path)
+        name = variant_name(found.config)
+        if name in networks:
+            raise QualityError(f"two any-style networks are of the variant '{name}'")
+        networks[name] = found.network()
+    return networks
 
 
 def load_photographs(places: Sequence[Path], only: Path | None, size: int) -> list[Photograph]:

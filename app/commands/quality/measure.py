@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from statistics import fmean, median
 from typing import Any
@@ -17,11 +17,13 @@ from models.evaluation import flicker
 from models.evaluation.image_metrics import border, clipped, to_pixels, to_tensor
 from models.evaluation.lbfgs import HISTORY, LbfgsResult, optimize, white_noise
 from models.evaluation.objective_metrics import ObjectiveMetrics, Styler, evaluate, styler
+from models.families.any_style import STYLE_SIZE
 from models.precision import Precision
 from models.training.config import TrainingConfig
 from models.training.features import Vgg19Features
 from models.training.objective import Objective
 from models.training.run import fit
+from models.vit_style_transfer import StyleForgeTransformer
 
 REFERENCE = Precision.fp32
 SHEET_ITERATIONS = 100
@@ -112,9 +114,15 @@ class QualityMeasurement:
         photographs: Sequence[Photograph],
         features: Vgg19Features | None,
         device: torch.device,
+        any_style: Mapping[str, StyleForgeTransformer] | None = None,
     ) -> None:
-        """Prepare the measurement; without `features`, the training objective is not measured."""
+        """Prepare the measurement.
+
+        Without `features`, the training objective is not measured. Each network of `any_style` is
+        measured in the style of each painting, under its name.
+        """
         self._plan, self._device = plan, device
+        self._any_style = {name: net.to(device) for name, net in (any_style or {}).items()}
         self._names = [photograph.name for photograph in photographs]
         self._pictures = [to_tensor(photograph.pixels, device) for photograph in photographs]
         self._borders = [border(picture) for picture in self._pictures]
@@ -157,6 +165,12 @@ class QualityMeasurement:
                     references = results
                     if results:
                         shown.networks[name] = [to_pixels(result) for result in results]
+        for name, network in self._any_style.items():
+            say(f"{subject.pack.title}: any-style, {name}")
+            row, results = self._judge(objective, self._given(network, subject), [])
+            entry["networks"].append({"network": name, "precision": REFERENCE.title, **row})
+            if results:
+                shown.networks[name] = [to_pixels(result) for result in results]
         if subject.without_stability is not None:
             say(f"{subject.pack.title}: without the stability term")
             entry["without"], _ = self._network(objective, subject.without_stability, REFERENCE, [])
@@ -181,6 +195,15 @@ class QualityMeasurement:
         painting = to_tensor(fit(subject.painting, subject.recipe.style_size), self._device)
         return Objective(subject.recipe, self._features, painting)
 
+    def _given(self, network: StyleForgeTransformer, subject: StyleUnderTest) -> Styler:
+        """An any-style network that was given the painting of a style."""
+        if subject.painting is None:
+            raise ValueError(f"there is no painting of {subject.pack.title}")
+        painting = to_tensor(fit(subject.painting, STYLE_SIZE), self._device)
+        with torch.inference_mode():
+            code = network.encode_style(painting)
+        return torch.inference_mode()(lambda photographs: network.stylize(photographs, code))
+
     def _network(
         self,
         objective: Objective | None,
@@ -190,22 +213,27 @@ class QualityMeasurement:
     ) -> tuple[dict[str, Any], list[Tensor]]:
         """Return a row of the report and its pictures, or why the network cannot run."""
         network, limitations = styler(state, self._plan.kernels, precision, self._device)
-        row: dict[str, Any] = {"remarks": list(limitations)}
+        row, results = self._judge(objective, network, references)
+        return {"remarks": list(limitations), **row}, results
+
+    def _judge(
+        self, objective: Objective | None, network: Styler, references: Sequence[Tensor]
+    ) -> tuple[dict[str, Any], list[Tensor]]:
+        """Return the figures of a network and its pictures, or why it cannot run."""
         try:
             results = [network(picture) for picture in self._pictures]
         except (
             RuntimeError,
             NotImplementedError,
         ) as exc:  # PyTorch's exceptions for unsupported operations
-            return row | {"not_run": str(exc).strip().partition("\n")[0]}, []
+            return {"not_run": str(exc).strip().partition("\n")[0]}, []
         if not all(bool(result.isfinite().all()) for result in results):
-            return row | {"not_run": "its picture is not finite"}, []
+            return {"not_run": "its picture is not finite"}, []
         judged = [
             evaluate(objective, picture, result, references[n] if references else None)
             for n, (picture, result) in enumerate(zip(self._pictures, results, strict=True))
         ]
-        row |= self._summary(judged)
-        row |= self._flicker(network)
+        row = self._summary(judged) | self._flicker(network)
         row["each"] = [
             {"name": name, **_as_json(figures)}
             for name, figures in zip(self._names, judged, strict=True)

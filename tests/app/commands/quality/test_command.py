@@ -7,14 +7,19 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
+import torch
 
 from app.cli import main
 from app.commands.contact_sheet import make_sheet
 from app.commands.quality import command as quality
 from app.commands.quality.report_file import store_report
+from models.vit_checkpoints import save_vit
+from models.vit_config import VitConfig
+from models.vit_style_transfer import StyleForgeTransformer
 from tests.conftest import picture
 from tests.models.evaluation.conftest import RECIPE, arguments
 from utils.images.reading import read_pixels
@@ -80,6 +85,29 @@ def test_quality_measures_every_style_size_and_precision(place: Path, capsys) ->
     assert table.splitlines()[0] in capsys.readouterr().out
     for name in ("sheet.png", "sheet-candy.png", "sheet-mosaic.png"):
         assert read_pixels(place / name).shape[1] > 3 * 256
+
+
+def test_any_style_networks_stand_beside_the_trained_ones(place: Path) -> None:
+    config = VitConfig(32, 2, 48, 2, 2, 16, (8, 12, 16))
+    torch.manual_seed(0)
+    network = StyleForgeTransformer(config).requires_grad_(False)
+    save_vit(place / "any.safetensors", config, network.state_dict())
+    quick = ("--lbfgs-photos", 0, "--flicker-photos", 1, "--precisions", "fp32")
+    more = ("--any-style", place / "any.safetensors", "--sheet", place / "sheet.png")
+    assert main(arguments(place, *quick, *more)) == 0
+    report = json.loads((place / "quality.json").read_text("utf-8"))
+    candy, mosaic = report["quality"]["styles"]
+    assert [row["network"] for row in candy["networks"]] == ["full", "lite", "custom"]
+    trained, given = candy["networks"][0], candy["networks"][2]
+    assert given["style"] > 0
+    assert given["style"] != trained["style"]
+    assert given["panned"] > 0
+    header = "| style | style term, full | style term, custom | still, full | still, custom |"
+    table = markdown(report)
+    assert header in table
+    means = next(line for line in table.splitlines() if line.startswith("| mean |"))
+    both = [fmean(style["networks"][n]["style"] for style in (candy, mosaic)) for n in (0, 2)]
+    assert [float(cell) for cell in means.split("|")[2:4]] == pytest.approx(both, rel=1e-2)
 
 
 def test_without_a_file_to_store_in_the_table_is_printed(place: Path, capsys) -> None:
@@ -188,6 +216,11 @@ def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:
         (("--pairs", "candy:mosaic"), "--mix-sheet and --pairs go together"),
         (("--without", "photos"), "holds no 'candy' trained without the stability term"),
         (("--without", "packs"), "with the stability term, at a stability weight of 0.5"),
+        (("--any-style", "candy.safetensors"), "'candy.safetensors' does not exist"),
+        (
+            ("--any-style", "any.safetensors", "--styles-images", None, "--vgg", None),
+            "--any-style needs the paintings",
+        ),
         (("--device", "cuda:77"), "there is no device 'cuda:77'"),
     ],
 )
