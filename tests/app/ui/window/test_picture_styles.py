@@ -286,6 +286,33 @@ def test_a_style_of_the_other_network_is_prepared_in_the_background(
     assert said == []
 
 
+def test_preparing_can_be_canceled_and_the_style_before_stays(
+    window, session, network, painting, tmp_path, qtbot, monkeypatch
+):
+    save_tiny(tmp_path / "any_style" / SHIPPED["cuda"], 2)
+    style = session.library.install_picture(painting, kind="cuda")
+    session.styles_changed.emit()
+    going = threading.Event()
+    prepare = session.library.prepare
+
+    def slow(key, kind, progress):
+        assert going.wait(10)
+        prepare(key, kind, progress)
+
+    monkeypatch.setattr(session.library, "prepare", slow)
+    window.mixer.choose_style(style.key)
+    session.config = replace(session.config, strength=0.5)  # waits for the same work
+    qtbot.waitUntil(window.job.isVisible, timeout=5000)
+    window.job.cancel.click()
+    going.set()
+    qtbot.waitUntil(lambda: session.config.style == "candy", timeout=5000)
+    assert window.problems.problems == ()
+    assert not list(style.weights.parent.glob("code-*.safetensors"))
+    assert window.gallery.view.currentIndex().data() == "Candy"
+    window.mixer.choose_style(style.key)  # it is prepared when it is chosen again
+    qtbot.waitUntil(lambda: session.engine.config.style == style.key, timeout=10_000)
+
+
 def test_a_style_that_cannot_be_prepared_is_told_and_the_one_before_stays(
     window, session, network, painting, tmp_path, qtbot
 ):
