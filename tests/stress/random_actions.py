@@ -40,6 +40,7 @@ from app.styles.library import BUILTIN, Library
 from app.ui.application import freeze_garbage_collector
 from app.ui.main_window import MainWindow
 from kernels.ops.registry import prepare
+from tests.helpers.any_style import save_tiny
 from tests.stress.gui_gaps import LONG_MS, Gap, Watch
 from tests.stress.sample_files import Files, pixels
 from tests.stress.window_actions import WindowActions
@@ -148,6 +149,7 @@ class Player:
     ) -> None:
         self._chance, self._files, self._report = chance, files, report
         self.library = Library(BUILTIN, files.folder / "styles")
+        self.library.networks.give(save_tiny(files.folder / "any_style_network.safetensors"), "cpu")
         self.session = Session(self.library, EngineConfig(device="cpu"))
         path = files.folder / "settings.json"
         self.window = MainWindow(self.session, Settings(), lambda settings: settings.save(path))

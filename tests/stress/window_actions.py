@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
@@ -17,6 +16,7 @@ from app.live.session import Session
 from app.styles.library import Library
 from app.ui.main_window import MainWindow
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, ListControl
+from models.families.keys import ANY_STYLE
 from tests.stress.sample_files import Files
 
 LARGEST = 384  # long side the network sees; on a CPU, more can take minutes a frame
@@ -71,6 +71,9 @@ class WindowActions:
             "theme": (2, self._act("theme")),
             "save the settings": (2, lambda: self.window._save_later.start(0)),
             "install a style": (1, self._install),
+            "make a style of a picture": (2, self._make_style),
+            "rename a style": (1, self._rename),
+            "turn the wheel": (3, self._turn_wheel),
             "remove a style": (1, self._remove),
             "studio": (1, self._studio),
             "help": (1, self._help),
@@ -217,10 +220,39 @@ class WindowActions:
         self.window.installer.ask_install(weights)
         self._answer()
 
+    def _make_style(self) -> None:
+        if self._chance.random() < 0.3:
+            self._act("style_1")()
+        place = QPointF(self.window.gallery.rect().center())
+        data = QMimeData()
+        picture = self._any([*self._files.pictures, *self._files.broken, self._files.strip])
+        data.setUrls([QUrl.fromLocalFile(str(picture))])
+        buttons = (Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        drop = QDropEvent(place, Qt.DropAction.CopyAction, data, *buttons)
+        QApplication.sendEvent(self.window.gallery, drop)
+
+    def _rename(self) -> None:
+        self._act("rename_style")()
+        questions = self.window.questions
+        if questions.field.isVisible():
+            questions.field.setText(self._any(["Candy", "Red Sea", "", "Grün & Blau"]))
+        self._answer()
+
+    def _turn_wheel(self) -> None:
+        wheel, styles = self.window.panel.wheel, self.library.styles
+        own = [style.key for style in styles if style.family == ANY_STYLE]
+        if own:
+            self.window.mixer.choose_style(self._any(own))
+            self.window.mixer.toggle_mix(self._any(own))
+        if wheel.isVisible():
+            x, y = self._chance.random() * wheel.width(), self._chance.random() * wheel.height()
+            QTest.mouseClick(wheel, Qt.MouseButton.LeftButton, pos=QPoint(int(x), int(y)))
+            QTest.keyClick(wheel, self._any([Qt.Key.Key_Up, Qt.Key.Key_Left, Qt.Key.Key_Home]))
+
     def _remove(self) -> None:
         own = [style.key for style in self.library.styles if not style.builtin]
         if own:
-            self.session.config = replace(self.session.config, style=self._any(own), mix=None)
+            self.session.config = self.session.config.mixed([(self._any(own), 1.0)])
         self._act("remove_style")()
         self._answer()
 
