@@ -26,6 +26,7 @@ class ActionEntry:
         checkable: whether it is on or off.
         exclusive: name of a group of checkable actions of which one is on.
         repeats: whether it repeats while the key is held down.
+        short: its title on a button with words; by default the one in the menu.
     """
 
     key: str
@@ -37,6 +38,7 @@ class ActionEntry:
     checkable: bool = False
     exclusive: str = ""
     repeats: bool = False  # while the key is held down
+    short: str = ""
 
 
 STYLE_KEYS = 9
@@ -149,6 +151,7 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "Install a .pth or .safetensors file as a style",
         "Style",
         "add",
+        short="Install",
     ),
     ActionEntry(
         "style_picture",
@@ -157,6 +160,7 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "Make a style of any picture; also drop one on the styles",
         "Style",
         "picture",
+        short="From a picture",
     ),
     ActionEntry(
         "paste_style",
@@ -313,6 +317,8 @@ def build_actions(parent: QWidget, slots: Mapping[str, Callable[[], object]]) ->
     made: dict[str, QAction] = {}
     for entry in ACTIONS:
         action = QAction(entry.title, parent)
+        if entry.short:
+            action.setIconText(entry.short)
         action.setShortcuts([QKeySequence(key) for key in entry.keys])
         action.setToolTip(tooltip_with_shortcut(entry.tip, action.shortcut()))
         action.setCheckable(entry.checkable)

@@ -116,7 +116,7 @@ class MainWindow(QMainWindow):
         self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
         self.playback_bar = PlaybackBar(self.actions_by_key, self)
         adding = [self.actions_by_key[key] for key in ("style_picture", "install_style")]
-        buttons = [tool_button(action, self) for action in adding]
+        buttons = [tool_button(action, self, words=True) for action in adding]
         self.gallery = StyleGallery(self.session.run, buttons, self)
         self.panel = ControlPanel(self.session, self)
         self.status = StatusBar(self)

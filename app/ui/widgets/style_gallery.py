@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QListView,
     QMenu,
+    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -158,6 +159,7 @@ class StyleGallery(QFrame):
         column.setSpacing(SPACE // 2)
         column.addStretch(1)
         for button in buttons:
+            button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             column.addWidget(button)
         column.addStretch(1)
         row.addLayout(column)
