@@ -152,6 +152,11 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     }
     kernels_remark = "the any-style network runs on PyTorch's kernels"
 
+    @property
+    def no_lite_reason(self) -> str:
+        """That there is none; shorter than what the control says, for the status line."""
+        return "there is no lite any-style network"
+
     def read(self, path: Path) -> StyleCode:
         """Read the file of a code."""
         if header_texts(path).get("format") == NETWORK_FORMAT:

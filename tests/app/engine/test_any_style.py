@@ -134,7 +134,7 @@ def test_there_is_no_lite_network_and_it_says_so(engine, styled, frame, network_
     results = [shown(engine, config, frame) for _ in range(8)]
     assert not any(result.running.lite for result in results)
     if network_choice == "lite":
-        assert "there is no lite one" in str(results[-1].running)
+        assert "there is no lite any-style network" in str(results[-1].running)
 
 
 @pytest.mark.parametrize("precision", Precision)

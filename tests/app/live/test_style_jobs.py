@@ -1,0 +1,121 @@
+"""Long work on styles runs one after another, tells its steps, and can be canceled."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from app.background_jobs import Jobs
+from app.live.style_jobs import StyleJobs
+from app.styles.any_style_networks import SHIPPED
+from app.styles.library import BUILTIN, Library
+from tests.helpers.any_style import save_tiny
+
+
+@pytest.fixture
+def library(tmp_path) -> Library:
+    for seed, name in enumerate(SHIPPED.values()):
+        save_tiny(tmp_path / "builtin" / "any_style" / name, seed)
+    return Library(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
+
+
+@pytest.fixture
+def jobs(library, qtbot):
+    pool = Jobs()
+    jobs = StyleJobs(library, pool)
+    yield jobs
+    jobs.close()
+    assert pool.close()
+
+
+def picture(folder: Path, name: str) -> Path:
+    path = folder / f"{name}.png"
+    Image.new("RGB", (40, 30), name).save(path)
+    return path
+
+
+def test_pictures_become_styles_in_their_order(jobs, library, tmp_path, qtbot):
+    made: list[str] = []
+    said: list[str] = []
+    jobs.progress.connect(said.append)
+    for name in ("red", "teal", "gold"):
+        path = picture(tmp_path, name)
+        jobs.install_picture(path, "", "cpu", lambda style: made.append(style.key))
+    assert jobs.busy
+    qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
+    assert made == ["red", "teal", "gold"]
+    assert said[0] == "Making a style of 'red.png'"
+    assert "Making a style of 'red.png': finding its style (2 more)" in said
+    assert "Making a style of 'gold.png': saving the style" in said
+    assert said[-1] == ""
+
+
+def test_what_fails_is_a_problem_and_the_next_is_done(jobs, library, tmp_path, qtbot):
+    bad = tmp_path / "bad.png"
+    bad.write_bytes(b"no picture")
+    problems: list[str] = []
+    jobs.problem.connect(lambda problem: problems.append(problem.summary))
+    made: list[str] = []
+    for path in (bad, picture(tmp_path, "red")):
+        jobs.install_picture(path, "", "cpu", lambda style: made.append(style.key))
+    qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
+    assert made == ["red"]
+    [summary] = problems
+    assert summary.startswith("Could not make a style of 'bad.png': 'bad.png' is not a picture")
+
+
+def test_a_style_in_use_is_prepared_before_the_pictures_that_wait(
+    jobs, library, tmp_path, qtbot, monkeypatch
+):
+    style = library.install_picture(picture(tmp_path, "plum"), kind="cuda")
+    going, install = threading.Event(), library.install_picture
+
+    def slow(*args, **how):
+        assert going.wait(10)
+        return install(*args, **how)
+
+    monkeypatch.setattr(library, "install_picture", slow)
+    ended: list[str] = []
+    for name in ("red", "teal"):
+        path = picture(tmp_path, name)
+        jobs.install_picture(path, "", "cpu", lambda style: ended.append(style.key))
+    assert jobs.unprepared((style.key,), "cpu") == (style.key,)
+    jobs.prepare((style.key,), "cpu", lambda: ended.append("prepared"), ended.clear)
+    going.set()
+    qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
+    assert ended == ["red", "prepared", "teal"]
+    assert jobs.unprepared((style.key,), "cpu") == ()
+    jobs.forget(style.key)
+    assert jobs.unprepared((style.key,), "cpu") == (style.key,)
+
+
+def test_networks_of_their_own_need_no_preparing(qtbot, tmp_path):
+    pool = Jobs()
+    jobs = StyleJobs(Library(BUILTIN, tmp_path / "none"), pool)
+    assert jobs.unprepared(("candy", "unknown"), "cpu") == ()
+    assert pool.close()
+
+
+def test_cancel_ends_what_is_done_and_what_waits(jobs, library, tmp_path, qtbot, monkeypatch):
+    going, install = threading.Event(), library.install_picture
+
+    def slow(*args, **how):
+        assert going.wait(10)
+        return install(*args, **how)
+
+    monkeypatch.setattr(library, "install_picture", slow)
+    problems: list[object] = []
+    jobs.problem.connect(problems.append)
+    made: list[str] = []
+    for name in ("red", "teal"):
+        jobs.install_picture(picture(tmp_path, name), "", "cpu", made.append)
+    jobs.cancel()
+    going.set()
+    qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
+    assert (made, problems, library.styles) == ([], [], ())
+    jobs.install_picture(picture(tmp_path, "gold"), "Sun", "cpu", lambda style: made.append(style))
+    qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
+    assert [style.title for style in library.styles] == ["Sun"]
