@@ -54,11 +54,8 @@ def run(args: argparse.Namespace) -> int:
             style = library.install(path, args.title)
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
     elif args.action == "add-picture":
-        from utils.devices import resolve  # which imports PyTorch
-
-        kind = resolve("auto").type
         for path in args.paths:
-            style = library.install_picture(path, args.network, args.title, kind=kind)
+            style = library.install_picture(path, args.network, args.title)
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
     elif args.action == "remove":
         for key in args.keys:

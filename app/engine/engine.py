@@ -99,7 +99,7 @@ class Engine:
             if (name := getattr(config, what)) not in known:
                 raise EngineError(f"there are no {what} '{name}', only {', '.join(known)}")
         try:
-            self._style_weights.choose(config, device)
+            self._style_weights.choose(config)
         except (OSError, CheckpointError, StyleError) as exc:
             raise EngineError(str(exc)) from exc
         if self._config is not None and not same_network(config, self._config):

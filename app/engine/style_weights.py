@@ -21,10 +21,7 @@ from app.styles.library import Library
 from app.styles.pack import Style, StyleError, check_weights
 from models.checkpoints import State
 from models.families.family import NetworkFamily, StyleFiles, interpolate
-from models.families.keys import ANY_STYLE
 from models.families.table import FAMILIES
-
-CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,18 +80,18 @@ class StyleWeights:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._numbers = itertools.count()
-        self._read: dict[tuple[str, str, bool], _Weights] = {}  # by style, kind of device, lite
+        self._read: dict[tuple[str, bool], _Weights] = {}  # by style, lite
         self._mixes: dict[bool, _Mix] = {}  # the newest, full and lite
         self._chosen: tuple[Style, ...] = ()
+        self._without_lite: tuple[str, ...] = ()  # the titles of those that have no lite network
         self._loaded: dict[bool, tuple[_Weights, ...]] = {}  # of those chosen, full and lite
         self._shares: tuple[float, ...] = (1.0,)
 
-    def choose(self, config: EngineConfig, device: torch.device = CPU) -> None:
+    def choose(self, config: EngineConfig) -> None:
         """Load all weights that a config may need; the previous choice stays if that fails.
 
         Args:
             config: Gives the styles, their mix and the network.
-            device: Where they are to run.
 
         Raises:
             StyleError: There is no such style, or the two cannot be mixed.
@@ -102,13 +99,14 @@ class StyleWeights:
             OSError: A file cannot be read.
         """
         chosen = tuple(self._library.get(key) for key in config.styles)
-        lite = config.network != "full" and all(style.lite for style in chosen)
-        loaded = {False: tuple(self._get(style, device.type, lite=False) for style in chosen)}
+        without = tuple(style.title for style in chosen if not self._has_lite(style))
+        lite = config.network != "full" and not without
+        loaded = {False: tuple(self._get(style, lite=False) for style in chosen)}
         if lite:
-            loaded[True] = tuple(self._get(style, device.type, lite=True) for style in chosen)
+            loaded[True] = tuple(self._get(style, lite=True) for style in chosen)
         for weights in loaded.values():
             _check_mixable(chosen, [w.network for w in weights])
-        self._chosen, self._loaded = chosen, loaded
+        self._chosen, self._loaded, self._without_lite = chosen, loaded, without
         self._shares = tuple(share for _, share in config.parts)
 
     @property
@@ -125,9 +123,7 @@ class StyleWeights:
     @property
     def lite_unavailable_reason(self) -> str:
         """Which of the styles has no lite network, as a clause; "" if all have one."""
-        if reason := self.family.no_lite_reason:
-            return reason
-        without = [style.title for style in self._chosen if style.lite is None]
+        without = self._without_lite
         if not without:
             return ""
         return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no lite network"
@@ -168,20 +164,22 @@ class StyleWeights:
             del self._read[known]
         self._mixes.clear()
 
-    def _get(self, style: Style, kind: str, *, lite: bool) -> _Weights:
-        # Which network paints a style of a picture depends on the device; others are read once.
-        kind = kind if style.family == ANY_STYLE else ""
-        weights = self._read.get((style.key, kind, lite))
+    def _has_lite(self, style: Style) -> bool:
+        return FAMILIES[style.family].has_lite(_files(style), self._library.networks)
+
+    def _get(self, style: Style, *, lite: bool) -> _Weights:
+        weights = self._read.get((style.key, lite))
         if weights is None:
-            path = style.lite if lite else style.weights
-            assert path is not None
-            check_weights(style, lite=lite)
-            files = StyleFiles(path, style.picture)
-            device = torch.device(kind) if kind else CPU
-            found = FAMILIES[style.family].load(files, self._library.networks, device)
+            check_weights(style, lite=lite and style.lite is not None)
+            family, networks = FAMILIES[style.family], self._library.networks
+            found = family.load(_files(style), networks, lite=lite)
             weights = _Weights(next(self._numbers), found.state, found.network, found.remark)
-            self._read[style.key, kind, lite] = weights
+            self._read[style.key, lite] = weights
         return weights
+
+
+def _files(style: Style) -> StyleFiles:
+    return StyleFiles(style.weights, style.lite, style.picture)
 
 
 def _check_mixable(styles: tuple[Style, ...], networks: list[Hashable]) -> None:

@@ -118,7 +118,7 @@ class Session(QObject):
         self.style_jobs = StyleJobs(library, self._jobs, self)
         self.style_jobs.problem.connect(self.problem)
         self._sent: EngineConfig | None = None  # the newest that the worker was given
-        self._preparing: tuple[tuple[str, ...], str] | None = None  # styles, and their device
+        self._preparing: tuple[str, ...] | None = None  # styles
         self._latest = LatestValue()
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
@@ -167,13 +167,12 @@ class Session(QObject):
             self.config_changed.emit(config)
 
     def _send(self) -> None:
-        """Give the worker the config, as soon as its styles are prepared for the device."""
+        """Give the worker the config, as soon as its styles are prepared."""
         config = self._config
-        if keys := self.style_jobs.unprepared(config.styles, config.device):
-            wanted = keys, config.device
-            if wanted == self._preparing:
+        if keys := self.style_jobs.unprepared(config.styles):
+            if keys == self._preparing:
                 return
-            self._preparing = wanted
+            self._preparing = keys
 
             def prepared() -> None:
                 self._preparing = None
@@ -181,11 +180,10 @@ class Session(QObject):
 
             def failed() -> None:
                 self._preparing = None
-                now = self._config
-                if (self.style_jobs.unprepared(now.styles, now.device), now.device) == wanted:
+                if self.style_jobs.unprepared(self._config.styles) == keys:
                     self._refused(self._sent)
 
-            self.style_jobs.prepare(keys, config.device, prepared, failed)
+            self.style_jobs.prepare(keys, prepared, failed)
             return
         self._sent = config
         self._worker.wanted = config
@@ -413,7 +411,7 @@ class Session(QObject):
             self.styles_changed.emit()
             self.config = self._config.mixed([(style.key, 1.0)])
 
-        self.style_jobs.install_picture(path, title, self._config.device, done)
+        self.style_jobs.install_picture(path, title, done)
 
     def rename_style(self, key: str, title: str) -> None:
         """Give one of the user's styles another title."""

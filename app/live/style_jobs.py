@@ -16,7 +16,6 @@ from app.errors import Problem
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
 from models.families.keys import ANY_STYLE
-from utils.devices import resolve
 from utils.text import printable
 
 Progress = Callable[[str], object]
@@ -65,7 +64,7 @@ class StyleJobs(QObject):
         self._library, self._jobs = library, jobs
         self._waiting: deque[_Task] = deque()
         self._current: _Task | None = None
-        self._ready: set[tuple[str, str]] = set()  # styles and devices that they are prepared for
+        self._ready: set[str] = set()  # styles that were prepared
         self._lock = threading.Lock()
         self._closed = False
         self._step.connect(self._on_step)
@@ -75,23 +74,18 @@ class StyleJobs(QObject):
         """Whether something is being done."""
         return self._current is not None
 
-    def install_picture(
-        self, path: Path, title: str, device: str, done: Callable[[Style], object]
-    ) -> None:
+    def install_picture(self, path: Path, title: str, done: Callable[[Style], object]) -> None:
         """Make a style of a picture.
 
         Args:
             path: The picture.
             title: Of the style; "" for the file's name.
-            device: The key of the device that it is for first, see utils.devices.
             done: Called with the style.
         """
         name = printable(path.name, MAX_NAME_LENGTH)
 
         def work(progress: Progress) -> Style:
-            return self._library.install_picture(
-                path, title=title, kind=_kind(device), progress=progress
-            )
+            return self._library.install_picture(path, title=title, progress=progress)
 
         title = printable(title, MAX_NAME_LENGTH)
         self._add(
@@ -105,45 +99,40 @@ class StyleJobs(QObject):
             )
         )
 
-    def unprepared(self, keys: tuple[str, ...], device: str) -> tuple[str, ...]:
-        """Those of the styles that have to be prepared before they run on a device."""
+    def unprepared(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the styles that have to be prepared before they are used."""
         families = {style.key: style.family for style in self._library.styles}
         return tuple(
-            key
-            for key in keys
-            if families.get(key) == ANY_STYLE and (key, device) not in self._ready
+            key for key in keys if families.get(key) == ANY_STYLE and key not in self._ready
         )
 
     def prepare(
         self,
         keys: tuple[str, ...],
-        device: str,
         done: Callable[[], object],
         failed: Callable[[], object],
     ) -> None:
-        """Make codes of styles for the network that runs on a device, where they have none.
+        """Make codes of styles for the networks that paint them, where they have none.
 
         Args:
             keys: The styles.
-            device: The key of the device.
-            done: Called when all have one.
+            done: Called when all have theirs.
             failed: Called where one cannot be made, or the user canceled.
         """
         titles = {style.key: style.title for style in self._library.styles}
         named = " and ".join(f"'{printable(titles[key], MAX_NAME_LENGTH)}'" for key in keys)
 
         def work(progress: Progress) -> None:
-            kind = _kind(device)
             for key in keys:
-                self._library.prepare(key, kind, progress)
+                self._library.prepare(key, progress)
 
         def prepared(_: None) -> None:
-            self._ready.update((key, device) for key in keys)
+            self._ready.update(keys)
             done()
 
         self._add(
             _Task(
-                f"Preparing {named} for this device",
+                f"Preparing {named}",
                 "use that choice",
                 work,
                 prepared,
@@ -155,7 +144,7 @@ class StyleJobs(QObject):
 
     def forget(self, key: str) -> None:
         """Prepare a style anew when it is used next, since its files were replaced or removed."""
-        self._ready = {known for known in self._ready if known[0] != key}
+        self._ready.discard(key)
 
     def cancel(self) -> None:
         """Cancel what is being done and what waits. What is under way ends with its next step."""
@@ -211,11 +200,3 @@ class StyleJobs(QObject):
         if task is self._current and not task.canceled.is_set():
             more = f" ({len(self._waiting)} more)" if self._waiting else ""
             self.progress.emit(f"{task.title}: {step[:1].lower()}{step[1:]}{more}")
-
-
-def _kind(device: str) -> str:
-    """The kind of a device; that of "auto" for one that is not there, which the engine refuses."""
-    try:
-        return resolve(device).type
-    except ValueError:
-        return resolve("auto").type

@@ -18,15 +18,16 @@ from utils.text import printable
 if TYPE_CHECKING:  # PyTorch is imported only when a network is read
     from models.families.any_style import AnyStyleNetwork
 
-# The networks that ship, by the kind of device that they are for: a narrow one keeps a stream
-# fluid on a CPU. Where only one of the files is there, it runs on every device.
-SHIPPED = {"cpu": "tiny.safetensors", "cuda": "small.safetensors"}
+# The networks that ship: the full one and the lite one, which keeps a stream fluid on a CPU. Where
+# only one of the files is there, it is the full one.
+SHIPPED = ("small.safetensors", "tiny.safetensors")
 MISSING = "a style picture needs an any-style network, and none is installed"
 _ENDING = ".safetensors"
+_KEPT = 2  # networks in memory, which a full and a lite one are; others take 90 MB each
 
 
 class AnyStyleNetworks:
-    """Finds networks by the digest of their weights and by device, on any thread.
+    """Finds networks by the digest of their weights, on any thread.
 
     Args:
         shipped: The folder of the networks that ship; it may not exist.
@@ -37,12 +38,12 @@ class AnyStyleNetworks:
         self._shipped, self._user = shipped, user
         self._given: dict[str, Path] = {}  # by digest, for this process
         self._lock = threading.RLock()
-        self._newest: AnyStyleNetwork | None = None  # the one read last: others take 90 MB each
+        self._newest: dict[str, AnyStyleNetwork] = {}  # by digest, the one read last is last
 
     @property
     def unavailable_reason(self) -> str:
         """Why no style can be made of a picture, as a clause; "" where there is a network."""
-        there = any(path.is_file() for path in self._candidates("cpu"))
+        there = any(path.is_file() for path in self._candidates())
         return "" if there else MISSING
 
     def find(self, digest: str) -> AnyStyleNetwork | None:
@@ -52,36 +53,37 @@ class AnyStyleNetworks:
             CheckpointError: Its file is damaged.
         """
         with self._lock:
-            if self._newest is not None and self._newest.digest == digest:
-                return self._newest
-            for path in (self._given.get(digest), *self._shipped_for("cpu"), self._kept(digest)):
-                if path is not None and path.is_file() and _digest(path) == digest:
-                    return self._read(path)
-            return None
+            path = self._path(digest)
+            return None if path is None else self._read(path)
 
-    def default(self, kind: str) -> AnyStyleNetwork | None:
-        """The network for new styles: the one given last in this process, else the one that ships
-        for this kind of device, else another one that ships, else the one that was kept last for a
-        style of the user; None without any.
+    def is_there(self, digest: str) -> bool:
+        """Whether there is a file of the network with this digest."""
+        with self._lock:
+            return self._path(digest) is not None
 
-        Args:
-            kind: Of the device, as torch.device.type.
+    def has_lite(self, digest: str) -> bool:
+        """Whether a lite network paints the styles of the network with this digest as well."""
+        with self._lock:
+            return len(self._pair(digest)) > 1
+
+    def default(self) -> AnyStyleNetwork | None:
+        """The network for new styles: the one given last in this process, else the full one that
+        ships, else the one that was kept last for a style of the user; None without any.
 
         Raises:
             CheckpointError: Its file is damaged.
         """
         with self._lock:
-            there = (path for path in self._candidates(kind) if path.is_file())
-            path = next(there, None)
+            path = next((path for path in self._candidates() if path.is_file()), None)
             return None if path is None else self._read(path)
 
-    def for_code(self, digest: str, kind: str) -> AnyStyleNetwork | None:
-        """The network that paints a style on a device: that of its code, unless it is one that
-        ships for another kind of device, or is not there; then the default.
+    def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
+        """The network that paints a style: that of its code, or the full or lite one that ships
+        where its code belongs to one of these; the default where that is not there.
 
         Args:
             digest: Of the weights of the network that the style's code belongs to.
-            kind: Of the device, as torch.device.type.
+            lite: Whether the lite network; only where `has_lite`.
 
         Returns:
             None where there is no network.
@@ -90,18 +92,15 @@ class AnyStyleNetworks:
             CheckpointError: Its file is damaged.
         """
         with self._lock:
-            if digest not in self._given:
-                shipped = [path for path in self._shipped_for(kind) if path.is_file()]
-                if any(_digest(path) == digest for path in shipped):
-                    return self._read(shipped[0])
-            return self.find(digest) or self.default(kind)
+            if pair := self._pair(digest):
+                return self._read(pair[-1 if lite else 0])
+            return self.find(digest) or self.default()
 
-    def give(self, path: Path | None, kind: str) -> AnyStyleNetwork:
+    def give(self, path: Path | None) -> AnyStyleNetwork:
         """Read the network for new styles, which stays known in this process.
 
         Args:
             path: A file of `styleforge train-vit`; None for the default.
-            kind: Of the device that the styles are for, as torch.device.type.
 
         Raises:
             StyleError: There is none, or the file is none; one sentence.
@@ -110,7 +109,7 @@ class AnyStyleNetworks:
 
         try:
             with self._lock:
-                network = self.default(kind) if path is None else self._read(path)
+                network = self.default() if path is None else self._read(path)
         except CheckpointError as exc:
             raise StyleError(str(exc)) from exc
         if network is None:
@@ -130,8 +129,7 @@ class AnyStyleNetworks:
         source, target = self._given.get(network.digest), self._kept(network.digest)
         if source is None or target.is_file():
             return
-        shipped = [path for path in self._shipped_for("cpu") if path.is_file()]
-        if any(_digest(path) == network.digest for path in shipped):
+        if any(_digest(path) == network.digest for path in self._shipped_files()):
             return
         try:
             self._user.mkdir(parents=True, exist_ok=True)
@@ -156,18 +154,31 @@ class AnyStyleNetworks:
             if path.stem not in needed:
                 path.unlink(missing_ok=True)
 
-    def _candidates(self, kind: str) -> Iterator[Path]:
+    def _candidates(self) -> Iterator[Path]:
         """The files from which the default is taken, the first that is there."""
         yield from reversed(list(self._given.values()))
-        yield from self._shipped_for(kind)
+        yield from self._shipped_files()
         yield from sorted(
             self._user.glob(f"*{_ENDING}"), key=lambda path: path.stat().st_mtime, reverse=True
         )
 
-    def _shipped_for(self, kind: str) -> list[Path]:
-        """The files of all networks that ship, that of this kind of device first."""
-        kinds = sorted(SHIPPED, key=lambda other: other != kind)
-        return [self._shipped / SHIPPED[each] for each in kinds]
+    def _shipped_files(self) -> list[Path]:
+        """The files of the networks that ship, the full one first."""
+        paths = [self._shipped / name for name in SHIPPED]
+        return [path for path in paths if path.is_file()]
+
+    def _pair(self, digest: str) -> list[Path]:
+        """The networks that ship, if this is one of theirs that was not given; else none."""
+        shipped = self._shipped_files()
+        own = digest not in self._given and any(_digest(path) == digest for path in shipped)
+        return shipped if own else []
+
+    def _path(self, digest: str) -> Path | None:
+        """The file of the network with this digest."""
+        for path in (self._given.get(digest), *self._shipped_files(), self._kept(digest)):
+            if path is not None and path.is_file() and _digest(path) == digest:
+                return path
+        return None
 
     def _kept(self, digest: str) -> Path:
         return self._user / f"{digest}{_ENDING}"
@@ -175,9 +186,11 @@ class AnyStyleNetworks:
     def _read(self, path: Path) -> AnyStyleNetwork:
         from models.families.any_style import AnyStyleNetwork
 
-        if self._newest is None or _digest(path) != self._newest.digest:
-            self._newest = AnyStyleNetwork.load(path)
-        return self._newest
+        found = self._newest.pop(_digest(path), None) or AnyStyleNetwork.load(path)
+        self._newest[found.digest] = found
+        while len(self._newest) > _KEPT:
+            del self._newest[next(iter(self._newest))]
+        return found
 
 
 def _digest(path: Path) -> str:

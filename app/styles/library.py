@@ -157,7 +157,6 @@ class Library:
         network: Path | None = None,
         title: str = "",
         *,
-        kind: str = "cpu",
         progress: Callable[[str], object] = log.debug,
     ) -> Style:
         """Make a pack of a style picture, painted by an any-style network, in the user's folder.
@@ -167,8 +166,6 @@ class Library:
             network: A file of `styleforge train-vit`, of which a copy is kept; None for the one
                 that ships.
             title: As of `install`.
-            kind: Of the device it is for first, as torch.device.type: it decides which of the
-                networks that ship makes the code.
             progress: Told what is done, before each step that takes a while; what it raises is
                 passed on, and nothing is installed.
 
@@ -180,15 +177,13 @@ class Library:
         """
         with self._lock:
             progress("Reading the network")
-            shared = self.networks.give(network, kind)
+            shared = self.networks.give(network)
             found = installable_of_picture(path, shared, progress)
             progress("Saving the style")
             self.networks.keep(shared)
             return self._write_pack(found, self._free_title(one_line(title) or found.title))
 
-    def include_picture(
-        self, path: Path, folder: Path, network: Path | None = None, *, kind: str = "cpu"
-    ) -> Style:
+    def include_picture(self, path: Path, folder: Path, network: Path | None = None) -> Style:
         """Make a pack of a style picture that belongs to this library only, not to the user's.
 
         Args:
@@ -196,7 +191,6 @@ class Library:
             folder: Where the pack is written; it must not exist, and has to stay until the style is
                 chosen.
             network: As of `install_picture`, but not copied.
-            kind: As of `install_picture`.
 
         Returns:
             The style, whose key is the folder's name.
@@ -207,7 +201,7 @@ class Library:
         from utils.images.opening import ImageError
 
         with self._lock:
-            found = installable_of_picture(path, self.networks.give(network, kind), log.debug)
+            found = installable_of_picture(path, self.networks.give(network), log.debug)
             try:
                 folder.mkdir()
                 found.write(folder, found.title)
@@ -236,28 +230,27 @@ class Library:
         self.reload()
         return self.get(key)
 
-    def prepare(self, key: str, kind: str, progress: Callable[[str], object] = log.debug) -> None:
-        """Make sure that a style has its code for the network that runs on a kind of device.
+    def prepare(self, key: str, progress: Callable[[str], object] = log.debug) -> None:
+        """Make sure that a style has its codes for the networks that paint it, full and lite.
 
         Args:
             key: Of the style; nothing is to be done for one that has a network of its own.
-            kind: Of the device, as torch.device.type.
             progress: As of `install_picture`.
 
         Raises:
             StyleError: There is no such style, or its code cannot be made.
         """
-        import torch
-
         from models.checkpoints import CheckpointError
         from models.families.family import StyleFiles
         from models.families.table import FAMILIES
 
         style = self.get(key)
         if style.family == ANY_STYLE:
-            files = StyleFiles(style.weights, style.picture)
+            family, files = FAMILIES[ANY_STYLE], StyleFiles(style.weights, picture=style.picture)
             try:
-                FAMILIES[ANY_STYLE].load(files, self.networks, torch.device(kind), progress)
+                family.load(files, self.networks, progress=progress)
+                if family.has_lite(files, self.networks):
+                    family.load(files, self.networks, lite=True, progress=progress)
             except CheckpointError as exc:
                 raise StyleError(str(exc)) from exc
 

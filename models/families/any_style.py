@@ -140,9 +140,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     }
     # Measured in FP32 on a CPU at 1280x720: both variants 1,530.
     bytes_per_pixel = 1700
-    unavailable = {  # noqa: RUF012
-        "network": "one network paints every style picture, and there is no lite one"
-    }
     unavailable_options = {  # noqa: RUF012
         "precision": {"int8": "the any-style network has no products of integers"},
         "kernels": {"norm": f"there is no {VARIANTS['norm'].title} for the any-style network"},
@@ -151,11 +148,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         "layers": "the times of the any-style network are told as a whole"
     }
     kernels_remark = "the any-style network runs on PyTorch's kernels"
-
-    @property
-    def no_lite_reason(self) -> str:
-        """That there is none; shorter than what the control says, for the status line."""
-        return "there is no lite any-style network"
 
     def read(self, path: Path) -> StyleCode:
         """Read the file of a code."""
@@ -170,18 +162,25 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         """Write the file of a code."""
         save_code(path, contents, metadata)
 
+    def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
+        """Whether there is one beside the network of its code, and the style can be read for it."""
+        if not networks.has_lite(load_code(files.weights).network):
+            return False
+        return files.picture is not None
+
     def load(
         self,
         files: StyleFiles,
         networks: SharedNetworks,
-        device: torch.device,
+        *,
+        lite: bool = False,
         progress: Callable[[str], object] = log.debug,
     ) -> LoadedStyle:
-        """Read a code. Where another network paints on this device, its code is made from the style
+        """Read a code. Where another network paints, full or lite, its code is made from the style
         picture, and kept beside the first one."""
         code = load_code(files.weights)
         progress("Reading the network")
-        network = networks.for_code(code.network, device.type)
+        network = networks.for_code(code.network, lite=lite)
         if network is not None and network.digest == code.network:
             return LoadedStyle(network, {CODE: _checked(code, network, files.weights).values})
         belongs = f"its code belongs to the any-style network {code.network[:DIGITS]}"
@@ -189,6 +188,8 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
             raise CheckpointError(f"{belongs}, which is not there, and no other one is")
         digits = network.digest[:DIGITS]
         remark = f"its code was made again from its picture for the network {digits}"
+        if networks.is_there(code.network):
+            remark = ""  # full and lite take a code each
         second = second_path(files.weights, network.digest)
         if second.is_file():
             try:

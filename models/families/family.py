@@ -46,10 +46,12 @@ class StyleFiles:
 
     Attributes:
         weights: What the network loads for this style.
+        lite: What the lite network loads, where that is another file.
         picture: The style picture; None where none was kept.
     """
 
     weights: Path
+    lite: Path | None = None
     picture: Path | None = None
 
 
@@ -73,16 +75,24 @@ class LoadedStyle:
 class SharedNetworks(Protocol):
     """Where networks are found that many styles share."""
 
-    def for_code(self, digest: str, kind: str) -> AnyStyleNetwork | None:
-        """The network that paints a style on a device.
+    def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
+        """The network that paints a style.
 
         Args:
             digest: Of the weights of the network that the style's code belongs to.
-            kind: Of the device, as torch.device.type.
+            lite: Whether the lite network; only where `has_lite`.
 
         Returns:
             None where there is no network.
         """
+        ...
+
+    def has_lite(self, digest: str) -> bool:
+        """Whether a lite network paints the styles of the network with this digest as well."""
+        ...
+
+    def is_there(self, digest: str) -> bool:
+        """Whether there is a file of the network with this digest."""
         ...
 
 
@@ -125,11 +135,6 @@ class NetworkFamily(ABC, Generic[Contents]):
     unavailable_actions: ClassVar[Mapping[str, str]] = {}
     kernels_remark: ClassVar[str] = ""
 
-    @property
-    def no_lite_reason(self) -> str:
-        """Why no style of this family has a lite network; "" where some have one."""
-        return self.unavailable.get("network", "")
-
     def variant(self, kernels: str) -> FamilyVariant:
         """What runs where the config says `kernels`: the fused one where there is none of it."""
         return self.variants.get(kernels, self.variants["fused"])
@@ -157,11 +162,24 @@ class NetworkFamily(ABC, Generic[Contents]):
         """
 
     @abstractmethod
+    def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
+        """Whether a style has a lite network.
+
+        Args:
+            files: Of the style.
+            networks: Where a network is found that the style shares with others.
+
+        Raises:
+            CheckpointError: A file is damaged; one sentence.
+        """
+
+    @abstractmethod
     def load(
         self,
         files: StyleFiles,
         networks: SharedNetworks,
-        device: torch.device,
+        *,
+        lite: bool = False,
         progress: Callable[[str], object] = log.debug,
     ) -> LoadedStyle:
         """Read a style for its network.
@@ -169,7 +187,7 @@ class NetworkFamily(ABC, Generic[Contents]):
         Args:
             files: Of the style.
             networks: Where a network is found that the style shares with others.
-            device: Where it is to run.
+            lite: Whether for the lite network; only where `has_lite`.
             progress: Told what is done, before each step that takes a while; what it raises is
                 passed on.
 

@@ -50,15 +50,22 @@ class FeedForwardFamily(NetworkFamily[State]):
         """Write a checkpoint as safetensors in float16."""
         save_checkpoint(path, contents, metadata)
 
+    def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:  # noqa: ARG002
+        """Whether its pack has weights for one."""
+        return files.lite is not None
+
     def load(
         self,
         files: StyleFiles,
         networks: SharedNetworks,  # noqa: ARG002
-        device: torch.device,  # noqa: ARG002
+        *,
+        lite: bool = False,
         progress: Callable[[str], object] = log.debug,  # noqa: ARG002
     ) -> LoadedStyle:
         """Read the weights; styles share a network if its dimensions are equal."""
-        state = load_checkpoint(files.weights)
+        path = files.lite if lite else files.weights
+        assert path is not None
+        state = load_checkpoint(path)
         return LoadedStyle(network_config(state), state)
 
     def build(self, network: NetworkConfig, kernels: str) -> nn.Module:

@@ -149,7 +149,7 @@ class Player:
     ) -> None:
         self._chance, self._files, self._report = chance, files, report
         self.library = Library(BUILTIN, files.folder / "styles")
-        self.library.networks.give(save_tiny(files.folder / "any_style_network.safetensors"), "cpu")
+        self.library.networks.give(save_tiny(files.folder / "any_style_network.safetensors"))
         self.session = Session(self.library, EngineConfig(device="cpu"))
         path = files.folder / "settings.json"
         self.window = MainWindow(self.session, Settings(), lambda settings: settings.save(path))

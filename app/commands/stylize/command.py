@@ -41,7 +41,6 @@ from app.parameters import given_values
 from app.styles.library import Library
 from kernels.ops.registry import STYLE, prepare
 from models.precision import Precision
-from utils.devices import resolve
 from utils.text import printable
 
 MOST_BATCH = 64
@@ -106,12 +105,8 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="styleforge-") as folder:
         library = Library.default()
         if args.style_image:
-            try:
-                kind = resolve(args.device).type
-            except ValueError as exc:
-                raise StylizeError(str(exc)) from exc
             chosen = include_style_images(
-                library, args.style_image, args.style_network, Path(folder), args.mix, kind
+                library, args.style_image, args.style_network, Path(folder), args.mix
             )
         else:
             chosen = mix_of(args.style or DEFAULTS.style, args.mix)

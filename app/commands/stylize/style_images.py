@@ -89,7 +89,6 @@ def include_style_images(
     network: Path | None,
     folder: Path,
     mix: Sequence[tuple[str, float | None]],
-    kind: str,
 ) -> tuple[Part, ...]:
     """Make the styles of pictures, which belong to this library only.
 
@@ -99,7 +98,6 @@ def include_style_images(
         network: A file of `styleforge train-vit`; None for the one that ships.
         folder: A temporary folder for their packs, to be kept while the engine may read them.
         mix: Further styles, with their shares of the whole; the pictures share what they leave.
-        kind: Of the device that paints, as torch.device.type.
 
     Returns:
         The keys of all styles with shares that add up to 1.
@@ -109,9 +107,7 @@ def include_style_images(
         StylizeError: The shares of `mix` add up to more than 1.
     """
     keys = [
-        library.include_picture(
-            image.path, folder / f"style_image_{number}", network, kind=kind
-        ).key
+        library.include_picture(image.path, folder / f"style_image_{number}", network).key
         for number, image in enumerate(images, 1)
     ]
     whole, *others = mix_of(keys[0], mix)

@@ -61,7 +61,6 @@ class ControlPanel(QScrollArea):
         self._session = session
         self._statuses: tuple[KernelStatus, ...] = ()
         self._automatic_size = ""  # the current automatic size, "288x208"
-        self._no_lite = ""  # why no style of this family has a lite network
         self._listed: tuple[str, ...] = ()  # the styles of the mix when the others were listed
         self._pictures: dict[Path, QPixmap] = {}  # thumbnails of styles of the wheel
         self._family = FEED_FORWARD  # of the styles
@@ -262,8 +261,6 @@ class ControlPanel(QScrollArea):
             if name != "mix_amount":  # that depends on the mix
                 control.setEnabled(not reason)
             control.setToolTip(_capitalized(reason) or PARAMETERS[name].tip)
-        self._no_lite = _capitalized(unavailable.get("network", ""))
-        self.network_remark.show_text(self._no_lite)
         if self._family != self._options_of:
             self._set_family_options()
 
@@ -295,7 +292,7 @@ class ControlPanel(QScrollArea):
 
     def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
-        self.network_remark.show_text(f"{NETWORKS['lite'].title} now" if lite else self._no_lite)
+        self.network_remark.show_text(f"{NETWORKS['lite'].title} now" if lite else "")
         if styled.config.size is not None:
             return
         now = f"{styled.size[0]}x{styled.size[1]}"

@@ -129,12 +129,14 @@ def test_it_is_said_what_runs_and_that_its_kernels_are_pytorchs(engine, styled, 
 
 
 @pytest.mark.parametrize("network_choice", ["lite", "auto"])
-def test_there_is_no_lite_network_and_it_says_so(engine, styled, frame, network_choice):
+def test_a_network_that_was_given_has_no_lite_one_and_it_says_so(
+    engine, styled, frame, network_choice
+):
     config = replace(styled, network=network_choice)
     results = [shown(engine, config, frame) for _ in range(8)]
     assert not any(result.running.lite for result in results)
     if network_choice == "lite":
-        assert "there is no lite any-style network" in str(results[-1].running)
+        assert "Warm has no lite network" in str(results[-1].running)
 
 
 @pytest.mark.parametrize("precision", Precision)
@@ -219,28 +221,26 @@ def test_a_style_of_a_network_that_is_gone_is_made_again_and_says_so(
         file.unlink()
     other = save_tiny(tmp_path / "other.safetensors", 2)
     later = Library(BUILTIN, library.user)
-    later.networks.give(other, "cpu")
+    later.networks.give(other)
     result = shown(Engine(later), styled, frame)
     expected = AnyStyleNetwork.load(other)
     assert expected.digest[:12] in result.running.network
     assert "its code was made again from its picture" in str(result.running)
 
 
-def test_where_a_second_network_paints_its_code_and_its_name_are_shown(
-    library, tmp_path, frame, styled
-):
+def test_the_lite_network_paints_with_a_code_of_its_own(library, tmp_path, frame, styled):
     folder = tmp_path / "builtin" / "any_style"
-    narrow, wide = (
-        save_tiny(folder / SHIPPED[kind], seed) for seed, kind in ((5, "cpu"), (6, "cuda"))
-    )
+    full, lite = (save_tiny(folder / name, seed) for seed, name in enumerate(SHIPPED, 5))
     shipping = Library(tmp_path / "builtin" / "styles", tmp_path / "theirs")
-    style = shipping.install_picture(tmp_path / "cold.png", kind="cuda")
-    assert load_code(style.weights).network == AnyStyleNetwork.load(wide).digest
-    result = shown(Engine(shipping), replace(styled, style=style.key), frame)
-    expected = AnyStyleNetwork.load(narrow)
-    assert expected.digest[:12] in result.running.network
-    assert "its code was made again from its picture" in str(result.running)
-    assert second_path(style.weights, expected.digest).is_file()
+    style = shipping.install_picture(tmp_path / "cold.png")
+    engine = Engine(shipping)
+    for network, file in (("full", full), ("lite", lite), ("auto", full)):
+        result = shown(engine, replace(styled, style=style.key, network=network), frame)
+        expected = AnyStyleNetwork.load(file)
+        assert expected.digest[:12] in result.running.network
+        assert result.running.lite == (network == "lite")
+        assert "made again" not in str(result.running)
+    assert second_path(style.weights, AnyStyleNetwork.load(lite).digest).is_file()
 
 
 def test_an_evicted_style_is_read_again(engine, styled, library, frame):

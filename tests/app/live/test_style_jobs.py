@@ -17,7 +17,7 @@ from tests.helpers.any_style import save_tiny
 
 @pytest.fixture
 def library(tmp_path) -> Library:
-    for seed, name in enumerate(SHIPPED.values()):
+    for seed, name in enumerate(SHIPPED):
         save_tiny(tmp_path / "builtin" / "any_style" / name, seed)
     return Library(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
 
@@ -43,7 +43,7 @@ def test_pictures_become_styles_in_their_order(jobs, library, tmp_path, qtbot):
     jobs.progress.connect(said.append)
     for name in ("red", "teal", "gold"):
         path = picture(tmp_path, name)
-        jobs.install_picture(path, "", "cpu", lambda style: made.append(style.key))
+        jobs.install_picture(path, "", lambda style: made.append(style.key))
     assert jobs.busy
     qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
     assert made == ["red", "teal", "gold"]
@@ -60,7 +60,7 @@ def test_what_fails_is_a_problem_and_the_next_is_done(jobs, library, tmp_path, q
     jobs.problem.connect(lambda problem: problems.append(problem.summary))
     made: list[str] = []
     for path in (bad, picture(tmp_path, "red")):
-        jobs.install_picture(path, "", "cpu", lambda style: made.append(style.key))
+        jobs.install_picture(path, "", lambda style: made.append(style.key))
     qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
     assert made == ["red"]
     [summary] = problems
@@ -70,7 +70,7 @@ def test_what_fails_is_a_problem_and_the_next_is_done(jobs, library, tmp_path, q
 def test_a_style_in_use_is_prepared_before_the_pictures_that_wait(
     jobs, library, tmp_path, qtbot, monkeypatch
 ):
-    style = library.install_picture(picture(tmp_path, "plum"), kind="cuda")
+    style = library.install_picture(picture(tmp_path, "plum"))
     going, install = threading.Event(), library.install_picture
 
     def slow(*args, **how):
@@ -81,21 +81,21 @@ def test_a_style_in_use_is_prepared_before_the_pictures_that_wait(
     ended: list[str] = []
     for name in ("red", "teal"):
         path = picture(tmp_path, name)
-        jobs.install_picture(path, "", "cpu", lambda style: ended.append(style.key))
-    assert jobs.unprepared((style.key,), "cpu") == (style.key,)
-    jobs.prepare((style.key,), "cpu", lambda: ended.append("prepared"), ended.clear)
+        jobs.install_picture(path, "", lambda style: ended.append(style.key))
+    assert jobs.unprepared((style.key,)) == (style.key,)
+    jobs.prepare((style.key,), lambda: ended.append("prepared"), ended.clear)
     going.set()
     qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
     assert ended == ["red", "prepared", "teal"]
-    assert jobs.unprepared((style.key,), "cpu") == ()
+    assert jobs.unprepared((style.key,)) == ()
     jobs.forget(style.key)
-    assert jobs.unprepared((style.key,), "cpu") == (style.key,)
+    assert jobs.unprepared((style.key,)) == (style.key,)
 
 
 def test_networks_of_their_own_need_no_preparing(qtbot, tmp_path):
     pool = Jobs()
     jobs = StyleJobs(Library(BUILTIN, tmp_path / "none"), pool)
-    assert jobs.unprepared(("candy", "unknown"), "cpu") == ()
+    assert jobs.unprepared(("candy", "unknown")) == ()
     assert pool.close()
 
 
@@ -111,11 +111,11 @@ def test_cancel_ends_what_is_done_and_what_waits(jobs, library, tmp_path, qtbot,
     jobs.problem.connect(problems.append)
     made: list[str] = []
     for name in ("red", "teal"):
-        jobs.install_picture(picture(tmp_path, name), "", "cpu", made.append)
+        jobs.install_picture(picture(tmp_path, name), "", made.append)
     jobs.cancel()
     going.set()
     qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
     assert (made, problems, library.styles) == ([], [], ())
-    jobs.install_picture(picture(tmp_path, "gold"), "Sun", "cpu", lambda style: made.append(style))
+    jobs.install_picture(picture(tmp_path, "gold"), "Sun", lambda style: made.append(style))
     qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
     assert [style.title for style in library.styles] == ["Sun"]

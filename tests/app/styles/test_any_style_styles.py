@@ -13,13 +13,17 @@ from app.styles.library import BUILTIN, Library
 from app.styles.pack import StyleError
 from models.checkpoints import CheckpointError
 from models.families.any_style import AnyStyleNetwork
+from models.families.family import StyleFiles
 from models.families.keys import ANY_STYLE, FEED_FORWARD
 from models.families.style_codes import load_code, second_path
+from models.families.table import FAMILIES
 from tests.conftest import picture
 from tests.helpers.any_style import save_tiny
 from utils.files import toml
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
+
+FULL, LITE = SHIPPED
 
 
 @pytest.fixture
@@ -98,7 +102,7 @@ def test_a_network_goes_with_the_last_style_that_needs_it(bare, network, paintin
 
 
 def test_the_network_that_ships_is_used_and_not_copied(bare, painting, tmp_path):
-    shipped = save_tiny(tmp_path / "builtin" / "any_style" / SHIPPED["cpu"])
+    shipped = save_tiny(tmp_path / "builtin" / "any_style" / FULL)
     style = bare.install_picture(painting)
     assert load_code(style.weights).network == AnyStyleNetwork.load(shipped).digest
     bare.install_picture(painting, shutil.copy(shipped, tmp_path / "copy.safetensors"))
@@ -107,10 +111,10 @@ def test_the_network_that_ships_is_used_and_not_copied(bare, painting, tmp_path)
 
 def test_a_code_finds_its_network_beside_the_one_that_ships(bare, network, painting, tmp_path):
     style = bare.install_picture(painting, network)
-    save_tiny(tmp_path / "builtin" / "any_style" / SHIPPED["cpu"], 2)
+    save_tiny(tmp_path / "builtin" / "any_style" / FULL, 2)
     later = Library(tmp_path / "builtin" / "styles", bare.user)
     digest = load_code(style.weights).network
-    found, default = later.networks.find(digest), later.networks.default("cpu")
+    found, default = later.networks.find(digest), later.networks.default()
     assert found is not None
     assert default is not None
     assert found.digest == digest != default.digest
@@ -118,54 +122,61 @@ def test_a_code_finds_its_network_beside_the_one_that_ships(bare, network, paint
 
 @pytest.fixture
 def shipped(tmp_path) -> dict[str, AnyStyleNetwork]:
-    """The two networks that ship, by the kind of device that they are for."""
+    """The two networks that ship, by their files."""
     folder = tmp_path / "builtin" / "any_style"
-    kinds = enumerate(SHIPPED.items(), 5)
     return {
-        kind: AnyStyleNetwork.load(save_tiny(folder / name, seed)) for seed, (kind, name) in kinds
+        name: AnyStyleNetwork.load(save_tiny(folder / name, seed))
+        for seed, name in enumerate(SHIPPED, 5)
     }
 
 
-def test_each_kind_of_device_has_a_network_of_its_own(bare, shipped, painting):
-    for kind, network in shipped.items():
-        assert bare.networks.default(kind) == network
-        style = bare.install_picture(painting, kind=kind)
-        assert load_code(style.weights).network == network.digest
-    assert bare.networks.default("mps") in shipped.values()
+def test_of_the_networks_that_ship_one_is_full_and_one_is_lite(bare, shipped, painting):
+    networks, digests = bare.networks, [network.digest for network in shipped.values()]
+    assert networks.default() == shipped[FULL]
+    style = bare.install_picture(painting)
+    assert load_code(style.weights).network == shipped[FULL].digest
+    for digest in digests:
+        assert networks.has_lite(digest)
+        assert networks.for_code(digest, lite=False) == shipped[FULL]
+        assert networks.for_code(digest, lite=True) == shipped[LITE]
+    assert networks.is_there(digests[1])
+    assert not networks.is_there("0" * 64)
+    assert not networks.has_lite("0" * 64)
 
 
 @pytest.mark.parametrize("only", SHIPPED)
-def test_where_one_network_ships_it_serves_every_device(bare, shipped, painting, only):
-    for kind, name in SHIPPED.items():
-        if kind != only:
-            (bare.user.parents[1] / "builtin" / "any_style" / name).unlink()
-    for kind in SHIPPED:
-        assert bare.networks.default(kind) == shipped[only]
-        assert bare.networks.for_code("0" * 64, kind) == shipped[only]
+def test_where_one_network_ships_it_is_the_full_one(bare, shipped, painting, only):
+    for name in {*SHIPPED} - {only}:
+        (bare.user.parents[1] / "builtin" / "any_style" / name).unlink()
+    assert bare.networks.default() == shipped[only]
+    assert bare.networks.for_code("0" * 64, lite=False) == shipped[only]
+    assert not bare.networks.has_lite(shipped[only].digest)
 
 
-def test_a_style_gets_a_second_code_where_the_other_network_runs(bare, shipped, painting):
-    style = bare.install_picture(painting, kind="cuda")
+def test_a_style_gets_a_second_code_for_the_lite_network(bare, shipped, painting):
+    style = bare.install_picture(painting)
     assert style.picture is not None
-    second = second_path(style.weights, shipped["cpu"].digest)
-    bare.prepare(style.key, "cuda")
+    second = second_path(style.weights, shipped[LITE].digest)
     assert not second.exists()
-    bare.prepare(style.key, "cpu")
-    expected = shipped["cpu"].encode(read_pixels(style.picture))
+    bare.prepare(style.key)
+    expected = shipped[LITE].encode(read_pixels(style.picture))
     np.testing.assert_array_equal(load_code(second).values, expected.values)
-    assert load_code(style.weights).network == shipped["cuda"].digest
-    bare.prepare(bare.install(BUILTIN / "candy").key, "cpu")
+    assert load_code(style.weights).network == shipped[FULL].digest
+    files = StyleFiles(style.weights, picture=style.picture)
+    for lite in (False, True):
+        assert FAMILIES[ANY_STYLE].load(files, bare.networks, lite=lite).remark == ""
+    bare.prepare(bare.install(BUILTIN / "candy").key)
 
 
-def test_a_network_that_was_given_runs_on_every_device(bare, shipped, network, painting):
+def test_a_network_that_was_given_has_no_lite_one(bare, shipped, network, painting):
     style = bare.install_picture(painting, network)
     later = Library(bare.user.parents[1] / "builtin" / "styles", bare.user)
     digest = load_code(style.weights).network
-    for kind in SHIPPED:
-        found = later.networks.for_code(digest, kind)
-        assert found is not None
-        assert found.digest == digest
-        later.prepare(style.key, kind)
+    found = later.networks.for_code(digest, lite=False)
+    assert found is not None
+    assert found.digest == digest
+    assert not later.networks.has_lite(digest)
+    later.prepare(style.key)
     assert len(list(style.weights.parent.glob("*.safetensors"))) == 1
 
 

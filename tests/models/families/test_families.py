@@ -34,8 +34,15 @@ class Networks:
     def __init__(self, *there: AnyStyleNetwork) -> None:
         self._there = there
 
-    def for_code(self, digest: str, kind: str) -> AnyStyleNetwork | None:
-        assert kind == "cpu"
+    def has_lite(self, digest: str) -> bool:
+        return len(self._there) > 1 and self.is_there(digest)
+
+    def is_there(self, digest: str) -> bool:
+        return any(one.digest == digest for one in self._there)
+
+    def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
+        if lite:
+            return self._there[1]
         default = self._there[0] if self._there else None
         return next((one for one in self._there if one.digest == digest), default)
 
@@ -74,7 +81,7 @@ def test_a_style_is_read_built_and_painted_with_every_kernel(weights, network, k
     family, files = FAMILIES[key], weights[key]
     if key == ANY_STYLE:
         save_code(files.weights, network.encode(picture()))
-    found = family.load(files, Networks(network), CPU)
+    found = family.load(files, Networks(network))
     module = family.build(found.network, kernels)
     family.load_into(module, found.state)
     x = torch.rand(1, 3, 24, 33) * 255
@@ -152,12 +159,12 @@ def test_a_code_of_another_network_is_made_again_from_the_kept_picture(network, 
     pixels = picture(90, 70)
     kept = tmp_path / "picture.png"
     write_pixels(kept, pixels)
-    files = StyleFiles(tmp_path / "code.safetensors", kept)
+    files = StyleFiles(tmp_path / "code.safetensors", picture=kept)
     save_code(files.weights, other.encode(pixels))
     family = FAMILIES[ANY_STYLE]
-    assert family.load(files, Networks(network, other), CPU).network == other
-    assert family.load(files, Networks(network, other), CPU).remark == ""
-    again = family.load(files, Networks(network), CPU)
+    assert family.load(files, Networks(network, other)).network == other
+    assert family.load(files, Networks(network, other)).remark == ""
+    again = family.load(files, Networks(network))
     assert again.network == network
     assert torch.equal(again.state["code"], network.encode(pixels).values)
     assert f"made again from its picture for the network {network.digest[:12]}" in again.remark
@@ -165,32 +172,47 @@ def test_a_code_of_another_network_is_made_again_from_the_kept_picture(network, 
 
 def test_a_second_code_is_kept_beside_the_first_and_read_again(network, other, tmp_path):
     pixels = picture(90, 70)
-    files = StyleFiles(tmp_path / "weights.safetensors", tmp_path / "picture.png")
+    files = StyleFiles(tmp_path / "weights.safetensors", picture=tmp_path / "picture.png")
     assert files.picture is not None
     write_pixels(files.picture, pixels)
     save_code(files.weights, other.encode(pixels))
     family, there = FAMILIES[ANY_STYLE], Networks(network)
     said: list[str] = []
-    first = family.load(files, there, CPU, said.append)
+    first = family.load(files, there, progress=said.append)
     assert said == ["Reading the network", "Reading the picture", "Finding its style"]
     assert load_code(files.weights).network == other.digest
     kept = second_path(files.weights, network.digest)
     assert load_code(kept).network == network.digest
     files.picture.unlink()
-    again = family.load(StyleFiles(files.weights), there, CPU)
+    again = family.load(StyleFiles(files.weights), there)
     assert torch.equal(again.state["code"], first.state["code"])
     assert again.remark == first.remark != ""
 
 
+def test_a_style_has_a_lite_network_where_there_is_one_and_its_picture(network, other, tmp_path):
+    family, there = FAMILIES[ANY_STYLE], Networks(network, other)
+    files = StyleFiles(tmp_path / "weights.safetensors", picture=tmp_path / "picture.png")
+    assert files.picture is not None
+    write_pixels(files.picture, picture(90, 70))
+    save_code(files.weights, network.encode(picture(90, 70)))
+    assert family.has_lite(files, there)
+    assert family.load(files, there, lite=True).network == other
+    assert not family.has_lite(files, Networks(network))
+    assert not family.has_lite(StyleFiles(files.weights), there)
+    feed_forward = FAMILIES[FEED_FORWARD]
+    assert not feed_forward.has_lite(files, there)
+    assert feed_forward.has_lite(StyleFiles(files.weights, lite=files.weights), there)
+
+
 def test_a_damaged_second_code_is_made_again(network, other, tmp_path, caplog):
     pixels = picture(90, 70)
-    files = StyleFiles(tmp_path / "weights.safetensors", tmp_path / "picture.png")
+    files = StyleFiles(tmp_path / "weights.safetensors", picture=tmp_path / "picture.png")
     assert files.picture is not None
     write_pixels(files.picture, pixels)
     save_code(files.weights, other.encode(pixels))
     kept = second_path(files.weights, network.digest)
     kept.write_bytes(b"nothing")
-    found = FAMILIES[ANY_STYLE].load(files, Networks(network), CPU)
+    found = FAMILIES[ANY_STYLE].load(files, Networks(network))
     assert torch.equal(found.state["code"], network.encode(pixels).values)
     assert "is made again" in caplog.text
     caplog.clear()
@@ -202,26 +224,24 @@ def test_a_code_without_its_network_says_what_is_missing(network, other, tmp_pat
     save_code(files.weights, StyleCode(torch.zeros(1, 16), other.digest))
     family = FAMILIES[ANY_STYLE]
     with pytest.raises(CheckpointError, match=rf"network {other.digest[:12]}, .*no other one is"):
-        family.load(files, Networks(), CPU)
+        family.load(files, Networks())
     with pytest.raises(CheckpointError, match="its picture, which was not kept"):
-        family.load(files, Networks(network), CPU)
+        family.load(files, Networks(network))
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    damaged = StyleFiles(files.weights, tmp_path / "picture.png")
+    damaged = StyleFiles(files.weights, picture=tmp_path / "picture.png")
     with pytest.raises(CheckpointError, match=r"'picture\.png'"):
-        family.load(damaged, Networks(network), CPU)
+        family.load(damaged, Networks(network))
 
 
 def test_a_code_of_another_length_is_refused(network, tmp_path):
     files = StyleFiles(tmp_path / "code.safetensors")
     save_code(files.weights, StyleCode(torch.zeros(1, 15), network.digest))
     with pytest.raises(CheckpointError, match="15 numbers, and its network takes 16"):
-        FAMILIES[ANY_STYLE].load(files, Networks(network), CPU)
+        FAMILIES[ANY_STYLE].load(files, Networks(network))
 
 
 def test_the_any_style_network_says_what_it_lacks(network):
     family = FAMILIES[ANY_STYLE]
-    assert "no lite" in family.no_lite_reason
-    assert FAMILIES[FEED_FORWARD].no_lite_reason == ""
     assert family.limitations("baseline", CPU, Precision.fp32, network) == ()
     assert family.limitations("fused", CPU, Precision.fp32, network) == (
         "the any-style network runs on PyTorch's kernels",

@@ -95,12 +95,12 @@ MUTANTS = (
         (f"{_STYLE_IMAGES}::test_a_picture_is_painted_in_the_style_of_another",),
     ),
     Mutant(
-        "the lite network can be chosen where there is none",
+        "a control can be used that has no meaning for the family",
         "app/ui/widgets/control_panel.py",
         "control.setEnabled(not reason)",
         "control.setEnabled(True)",
         (
-            "tests/app/ui/window/test_panel.py::test_a_style_of_a_picture_has_no_lite_network_and_the_panel_says_so",
+            "tests/app/ui/window/test_panel.py::test_a_control_without_a_meaning_for_the_family_is_disabled_with_the_reason",
         ),
     ),
 )

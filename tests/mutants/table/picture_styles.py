@@ -14,25 +14,25 @@ _WEIGHTS = "tests/app/engine/test_style_weights.py"
 
 MUTANTS = (
     Mutant(
-        "a CPU gets the network that ships for GPUs",
+        "the lite network that ships paints as the full one",
         "app/styles/any_style_networks.py",
-        "kinds = sorted(SHIPPED, key=lambda other: other != kind)",
-        "kinds = sorted(SHIPPED, key=lambda other: other == kind)",
-        (f"{_PACKS}::test_each_kind_of_device_has_a_network_of_its_own",),
+        "return self._read(pair[-1 if lite else 0])",
+        "return self._read(pair[-1])",
+        (f"{_PACKS}::test_of_the_networks_that_ship_one_is_full_and_one_is_lite",),
     ),
     Mutant(
-        "a style keeps the network of another kind of device",
-        "app/styles/any_style_networks.py",
-        "if any(_digest(path) == digest for path in shipped):\n                    return",
-        "if False:\n                    return",
-        (f"{_PACKS}::test_a_style_gets_a_second_code_where_the_other_network_runs",),
+        "a style whose picture was not kept is said to have a lite network",
+        "models/families/any_style.py",
+        "        return files.picture is not None",
+        "        return True",
+        (f"{_FAMILIES}::test_a_style_has_a_lite_network_where_there_is_one_and_its_picture",),
     ),
     Mutant(
         "a network that was given gives way to one that ships",
         "app/styles/any_style_networks.py",
-        "return self.find(digest) or self.default(kind)",
-        "return self.default(kind)",
-        (f"{_PACKS}::test_a_network_that_was_given_runs_on_every_device",),
+        "return self.find(digest) or self.default()",
+        "return self.default()",
+        (f"{_PACKS}::test_a_network_that_was_given_has_no_lite_one",),
     ),
     Mutant(
         "a second code is made anew each time",
@@ -72,9 +72,9 @@ MUTANTS = (
     Mutant(
         "the engine encodes a style picture while the stream waits",
         "app/live/session.py",
-        "if keys := self.style_jobs.unprepared(config.styles, config.device):",
+        "if keys := self.style_jobs.unprepared(config.styles):",
         "if keys := ():",
-        (f"{_WINDOW}::test_a_style_of_the_other_network_is_prepared_in_the_background",),
+        (f"{_WINDOW}::test_a_style_is_prepared_for_the_lite_network_in_the_background",),
     ),
     Mutant(
         "a style can be made of a picture where no network is installed",

@@ -16,6 +16,7 @@ from app.settings import Settings
 from app.sources import CameraName
 from app.ui.main_window import MainWindow
 from kernels.ops.registry import statuses
+from models.families.any_style import AnyStyleFamily
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from tests.app.ui.window.conftest import press
@@ -327,19 +328,23 @@ def pictures_as_styles(session, tmp_path):
     session.styles_changed.emit()
 
 
-def test_a_style_of_a_picture_has_no_lite_network_and_the_panel_says_so(
-    window, session, pictures_as_styles
+def test_a_control_without_a_meaning_for_the_family_is_disabled_with_the_reason(
+    window, session, pictures_as_styles, monkeypatch
 ):
-    network, strength = (window.panel.controls[name] for name in ("network", "strength"))
-    assert network.isEnabled()
+    monkeypatch.setattr(AnyStyleFamily, "unavailable", {"strokes": "they are all alike"})
+    strokes, strength = (window.panel.controls[name] for name in ("strokes", "strength"))
     session.config = replace(session.config, style="red")
-    assert not network.isEnabled()
-    assert network.toolTip().startswith("One network paints every style picture")
-    assert "no lite one" in window.panel.network_remark.text()
+    assert not strokes.isEnabled()
+    assert strokes.toolTip() == "They are all alike"
     assert strength.isEnabled()
     session.config = replace(session.config, style="mosaic")
-    assert network.isEnabled()
-    assert "lite is faster" in network.toolTip()
+    assert strokes.isEnabled()
+    assert strokes.toolTip().startswith("Width of the strokes")
+
+
+def test_styles_of_pictures_have_the_choice_of_full_and_lite(window, session, pictures_as_styles):
+    session.config = replace(session.config, style="red")
+    assert window.panel.controls["network"].isEnabled()
     assert window.panel.network_remark.text() == ""
 
 

@@ -33,11 +33,13 @@ from tests.helpers.any_style import save_tiny
 from utils.files import toml
 from utils.images.reading import read_pixels
 
+FULL, LITE = SHIPPED
+
 
 @pytest.fixture
 def network(window, session, tmp_path, qtbot) -> Path:
-    """The any-style network for CPUs, installed."""
-    path = save_tiny(tmp_path / "any_style" / SHIPPED["cpu"])
+    """The full any-style network, installed."""
+    path = save_tiny(tmp_path / "any_style" / FULL)
     session.styles_changed.emit()
     qtbot.waitUntil(lambda: not session._jobs._callbacks)  # the window has looked for it
     assert window.styles.pictures.unavailable_reason == ""
@@ -267,18 +269,18 @@ def test_a_long_job_is_told_and_can_be_canceled(
     assert not session.library.user.exists()
 
 
-def test_a_style_of_the_other_network_is_prepared_in_the_background(
+def test_a_style_is_prepared_for_the_lite_network_in_the_background(
     window, session, network, painting, tmp_path, qtbot
 ):
-    save_tiny(tmp_path / "any_style" / SHIPPED["cuda"], 2)
-    style = session.library.install_picture(painting, kind="cuda")
+    style = session.library.install_picture(painting)
+    save_tiny(tmp_path / "any_style" / LITE, 2)
     session.styles_changed.emit()
     said: list[str] = []
     session.style_jobs.progress.connect(said.append)
     window.mixer.choose_style(style.key)
     assert session.engine.config.style == "candy"
     qtbot.waitUntil(lambda: session.engine.config.style == style.key, timeout=10_000)
-    assert "Preparing 'Red Sea' for this device: finding its style" in said
+    assert "Preparing 'Red Sea': finding its style" in said
     assert len(list(style.weights.parent.glob("code-*.safetensors"))) == 1
     said.clear()
     window.mixer.choose_style("candy")
@@ -289,15 +291,15 @@ def test_a_style_of_the_other_network_is_prepared_in_the_background(
 def test_preparing_can_be_canceled_and_the_style_before_stays(
     window, session, network, painting, tmp_path, qtbot, monkeypatch
 ):
-    save_tiny(tmp_path / "any_style" / SHIPPED["cuda"], 2)
-    style = session.library.install_picture(painting, kind="cuda")
+    style = session.library.install_picture(painting)
+    save_tiny(tmp_path / "any_style" / LITE, 2)
     session.styles_changed.emit()
     going = threading.Event()
     prepare = session.library.prepare
 
-    def slow(key, kind, progress):
+    def slow(key, progress):
         assert going.wait(10)
-        prepare(key, kind, progress)
+        prepare(key, progress)
 
     monkeypatch.setattr(session.library, "prepare", slow)
     window.mixer.choose_style(style.key)
