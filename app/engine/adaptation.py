@@ -9,12 +9,13 @@ from typing import NamedTuple
 import torch
 
 from app.engine.config import EngineConfig
-from app.engine.network_selector import LEAST_FPS, NetworkSelector
+from app.engine.network_selector import NetworkSelector
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import AdaptiveResolution, Sizes, long_side, requested_sizes
 from app.frame import Frame
 from app.options import STROKE_SIZE, STROKES
 from models.families.keys import FEED_FORWARD
+from models.families.table import FAMILIES
 from models.precision import Precision
 
 
@@ -155,7 +156,7 @@ class Adaptation:
         key = (variant, lite, config.strokes)
         if key not in self._resolutions:
             # The lite network is used for the frame rate, so its size has to keep it.
-            interval_ms = 1000 / LEAST_FPS if lite else math.inf
+            interval_ms = 1000 / FAMILIES[variant.family].lite_fps if lite else math.inf
             stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
             self._resolutions[key] = AdaptiveResolution(self._budget_ms, interval_ms, stroke_size)
         return self._resolutions[key]

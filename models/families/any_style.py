@@ -140,6 +140,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     }
     # Measured in FP32 on a CPU at 1280x720: both variants 1,530.
     bytes_per_pixel = 1700
+    lite_fps = 8.0  # on two cores of a CPU, 15 would leave 128x72 pixels
     unavailable_options = {  # noqa: RUF012
         "precision": {"int8": "the any-style network has no products of integers"},
         "kernels": {"norm": f"there is no {VARIANTS['norm'].title} for the any-style network"},

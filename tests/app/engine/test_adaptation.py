@@ -10,9 +10,12 @@ import torch
 
 import app.engine.network_selector
 import app.engine.resolution
+from app.engine.adaptation import Adaptation, Variant
+from app.engine.config import EngineConfig
 from app.engine.post.blending import fit_to
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
+from models.families.keys import ANY_STYLE, FEED_FORWARD
 from models.precision import Precision
 from models.transformer_net import TransformerNetBaseline
 from tests.app.engine.conftest import shown
@@ -151,3 +154,20 @@ def test_strokes_change_the_networks_size_and_not_the_results(engine, config, st
     styled = shown(engine, replace(config, strokes=strokes), Frame(picture(320, 240)))
     assert styled.size == size
     assert styled.frame.pixels.shape == (240, 320, 3)
+
+
+@pytest.mark.parametrize(("family", "long_side"), [(FEED_FORWARD, 192), (ANY_STYLE, 256)])
+def test_the_lite_network_of_style_pictures_keeps_a_size_rather_than_15_frames(family, long_side):
+    """With a network that takes 95 ms at 256 px, 60 at 192 and 180 at 384."""
+    adaptation = Adaptation(300.0, lambda _: None)
+    variant = Variant("fused", Precision.fp32, torch.device("cpu"), family)
+    config, frame = EngineConfig(), Frame(np.zeros((512, 512, 3), np.uint8))
+    side = 0
+    for _ in range(6):
+        sizes = adaptation.sizes(variant, config, frame, ProcessMode.LIVE, lite=True)
+        side = sizes.detail[0]
+        adaptation.record(
+            variant, config, ProcessMode.LIVE, sizes,
+            network_ms=95 * (side / 256) ** 1.6, around_ms=0.0, lite=True,
+        )  # fmt: skip
+    assert side == long_side

@@ -35,6 +35,16 @@ MUTANTS = (
         (f"{_PACKS}::test_a_network_that_was_given_has_no_lite_one",),
     ),
     Mutant(
+        "the lite network of style pictures gives up its size for 15 frames a second",
+        "models/families/any_style.py",
+        "    lite_fps = 8.0",
+        "    lite_fps = 15.0",
+        (
+            "tests/app/engine/test_adaptation.py::"
+            "test_the_lite_network_of_style_pictures_keeps_a_size_rather_than_15_frames",
+        ),
+    ),
+    Mutant(
         "a second code is made anew each time",
         "models/families/any_style.py",
         "            save_code(second, again)",
