@@ -7,7 +7,33 @@ from tests.mutants.mutant import Mutant
 _VIT = "tests/models/test_vit_style_transfer.py"
 _VIT_RUN = "tests/models/training/vit/test_run.py"
 
+_INFERENCE = "tests/models/inference"
+
 MUTANTS = (
+    Mutant(
+        "the border of an enlarged picture is repeated, not reflected",
+        "models/inference/enlarging.py",
+        "    phases[:, first, :, 0] = phases[:, 0, :, 0]\n",
+        "",
+        (
+            f"{_INFERENCE}/test_enlarging.py::"
+            "test_it_equals_the_convolution_of_the_enlarged_picture_to_the_last_row[2-4]",
+        ),
+    ),
+    Mutant(
+        "the shift of a layer norm is lost in the layer after it",
+        "models/inference/vit_weights.py",
+        'exact(f"{name}.{bias}") + matrix @ shift',
+        'exact(f"{name}.{bias}")',
+        (f"{_INFERENCE}/test_vit.py::test_a_batch_is_painted_as_its_pictures_are",),
+    ),
+    Mutant(
+        "an any-style network keeps the first code",
+        "models/inference/vit_cache.py",
+        "return key is None or key != known",
+        "return known is None",
+        (f"{_INFERENCE}/test_vit_plan.py::test_a_code_is_set_when_it_has_changed_and_only_then",),
+    ),
     Mutant(
         "a large picture has a key for every token",
         "models/vit_style_transfer.py",
