@@ -29,7 +29,7 @@ from models.families.keys import ANY_STYLE
 from models.families.style_codes import FORMAT as CODE_FORMAT
 from models.families.style_codes import KEY as CODE
 from models.families.style_codes import StyleCode, header_texts, load_code, save_code
-from models.inference.vit_cache import VitCache
+from models.inference.vit.cache import VitCache
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from models.vit_checkpoints import FORMAT as NETWORK_FORMAT

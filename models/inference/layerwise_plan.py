@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.inference import layerwise
-from models.inference.sequential_plan import SequentialPlan
+from models.inference.sequential_plan import PicturePlan
 from models.layers import PublishedNetwork
 from models.precision import compute_dtype
 
@@ -23,7 +23,7 @@ class LoadableNetwork(PublishedNetwork, Protocol):
         ...
 
 
-class LayerwisePlan(SequentialPlan[Tensor]):
+class LayerwisePlan(PicturePlan[Tensor]):
     """`models.inference.layerwise` for pictures of one size, captured in CUDA graphs.
 
     Args:

@@ -45,12 +45,13 @@ class SequentialPlan(GraphPlan, Generic[Left]):
         return tuple(self._steps)
 
     @abstractmethod
-    def _begin(self, x: Tensor) -> Left:
-        """What the first step takes of pictures [N, 3, H, W] of the plan's dtype."""
+    def _input(self, in_bytes: bool) -> Left:
+        """What the first step takes, of `frames` with `in_bytes`, else of `_x`."""
 
     @abstractmethod
-    def _end(self, left: Left) -> Tensor:
-        """The pictures that the last step leaves, [N, 3, H', W'], at least as large."""
+    def _finish(self, left: Left, in_bytes: bool) -> None:
+        """Write what the last step leaves to `pictures` and `ranges` with `in_bytes`, else to
+        `_y`."""
 
     def _free_parts(self) -> None:
         self._left.clear()
@@ -65,18 +66,30 @@ class SequentialPlan(GraphPlan, Generic[Left]):
             for name in steps:
                 left = self._steps[name](left)
             if names[last] == names[-1]:
-                self._output(self._end(left), in_bytes)
+                self._finish(left, in_bytes)
             else:
                 self._left[names[last], in_bytes] = left
 
         return submit
 
+
+class PicturePlan(SequentialPlan[Left]):
+    """Steps that begin and end with pictures [N, 3, H, W]."""
+
+    @abstractmethod
+    def _begin(self, x: Tensor) -> Left:
+        """What the first step takes of pictures [N, 3, H, W] of the plan's dtype."""
+
+    @abstractmethod
+    def _end(self, left: Left) -> Tensor:
+        """The pictures that the last step leaves, [N, 3, H', W'], at least as large."""
+
     def _input(self, in_bytes: bool) -> Left:
         pixels = self.frames if in_bytes else self._x
         return self._begin(pixels.permute(0, 3, 1, 2).to(self.dtype))
 
-    def _output(self, y: Tensor, in_bytes: bool) -> None:
-        """Write what the last layer gave, [N, 3, H', W'], to the picture."""
+    def _finish(self, left: Left, in_bytes: bool) -> None:
+        y = self._end(left)
         height, width = self.shape[1:]
         y = y[..., :height, :width].permute(0, 2, 3, 1)  # [N, H, W, 3]
         if not in_bytes:

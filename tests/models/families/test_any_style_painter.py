@@ -9,7 +9,7 @@ import torch
 
 from kernels.network.graph_plan import PlannedNetwork
 from models.families.any_style import StylePainter
-from tests.models.inference.test_vit import code, network, pixels
+from tests.models.inference.vit.test_executor import code, network, pixels
 
 CPU = torch.device("cpu")
 

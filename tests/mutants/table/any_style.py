@@ -7,12 +7,12 @@ from tests.mutants.mutant import Mutant
 _VIT = "tests/models/test_vit_style_transfer.py"
 _VIT_RUN = "tests/models/training/vit/test_run.py"
 
-_INFERENCE = "tests/models/inference"
+_INFERENCE = "tests/models/inference/vit"
 
 MUTANTS = (
     Mutant(
         "the border of an enlarged picture is repeated, not reflected",
-        "models/inference/enlarging.py",
+        "models/inference/vit/enlarging.py",
         "    phases[:, first, :, 0] = phases[:, 0, :, 0]\n",
         "",
         (
@@ -22,17 +22,17 @@ MUTANTS = (
     ),
     Mutant(
         "the shift of a layer norm is lost in the layer after it",
-        "models/inference/vit_weights.py",
+        "models/inference/vit/weights.py",
         'exact(f"{name}.{bias}") + matrix @ shift',
         'exact(f"{name}.{bias}")',
-        (f"{_INFERENCE}/test_vit.py::test_a_batch_is_painted_as_its_pictures_are",),
+        (f"{_INFERENCE}/test_executor.py::test_a_batch_is_painted_as_its_pictures_are",),
     ),
     Mutant(
         "an any-style network keeps the first code",
-        "models/inference/vit_cache.py",
+        "models/inference/vit/cache.py",
         "return key is None or key != known",
         "return known is None",
-        (f"{_INFERENCE}/test_vit_plan.py::test_a_code_is_set_when_it_has_changed_and_only_then",),
+        (f"{_INFERENCE}/test_plan.py::test_a_code_is_set_when_it_has_changed_and_only_then",),
     ),
     Mutant(
         "a large picture has a key for every token",

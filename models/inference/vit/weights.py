@@ -46,7 +46,7 @@ class VitWeights:
         convolutions: By name, channels last. "conv1" takes pixels 0-255, "position" adds its input,
             "deconv1" to "deconv3" compute the four phases of an enlarged picture, "conv_out" gives
             pixels.
-        bias: [3], of "conv_out".
+        bias: [3], of "conv_out", in float32 or better: near 127.5, FP16 has steps of 0.06.
         norms: Weight and bias [C] of the stem's three norms, in float32 or better.
         blocks: Of the blocks, in order.
         code: Weight [2 S, code_dim] and bias [2 S], in float32 or better, of the layer that makes
@@ -87,7 +87,7 @@ def prepare(
             name: weight.to(dtype).contiguous(memory_format=torch.channels_last)
             for name, weight in _convolutions(exact).items()
         },
-        (exact("decoder.conv_out.conv2d.bias") * SPREAD + CENTER).to(dtype),
+        (exact("decoder.conv_out.conv2d.bias") * SPREAD + CENTER).to(fine),
         tuple(norm(number) for number in range(3)),
         tuple(_block(exact, f"blocks.{n}", dtype) for n in range(config.content_blocks)),
         *_code(exact, config.content_blocks, fine),

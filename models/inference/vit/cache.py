@@ -8,12 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kernels.network import dispatch
+from kernels.network.ends import ends_for
+from kernels.ops.registry import NETWORK, use_native
 from models.inference.cuda import PLANS_KEPT
-from models.inference.vit import VitExecutor
-from models.inference.vit_plan import CODE, VitPlan
-from models.inference.vit_weights import VitWeights, prepare
+from models.inference.vit.executor import VitExecutor
+from models.inference.vit.native_plan import NativeVitPlan, dimensions, end_weights
+from models.inference.vit.parts import VitParts
+from models.inference.vit.plan import CODE, VitPlan
+from models.inference.vit.weights import VitWeights, prepare
 from models.vit_config import VitConfig
 
+AnyPlan = VitPlan | NativeVitPlan
 State = Callable[[], Mapping[str, Tensor]]  # gives the state dict
 
 
@@ -29,7 +35,7 @@ class VitCache:
         self._key: Hashable = None  # dtype and device of the weights
         self._weights: VitWeights | None = None
         self._executor: VitExecutor | None = None
-        self._plans: dict[tuple[int, int, int], VitPlan] = {}
+        self._plans: dict[Hashable, AnyPlan] = {}  # by shape, and whether the ends are native
         self._codes: dict[object, Hashable] = {}  # by executor or plan, the one that is set
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -60,8 +66,10 @@ class VitCache:
         dtype: torch.dtype,
         device: torch.device,
         shape: tuple[int, int, int],
-    ) -> VitPlan:
+    ) -> AnyPlan:
         """Get the plan for one input size, with the code set.
+
+        Where the native network has layers of the ends' shapes and they are loaded, it has these.
 
         Args:
             state: This and the next three arguments are those of `executor`; the device is a CUDA
@@ -72,14 +80,20 @@ class VitCache:
             shape: N, H, W of the pictures.
         """
         weights = self._prepared(state, dtype, device)
-        plan = self._plans.pop(shape, None)
+        network = dimensions(self._config)
+        native = not dispatch.unsupported(network, device, dtype) and use_native(NETWORK)
+        key = shape, native
+        plan = self._plans.pop(key, None)
         # Buffers made in inference mode could not be written to outside of it.
         with torch.inference_mode(False), torch.no_grad():
-            if plan is None:
+            if plan is None and native:
+                ends = ends_for(end_weights(weights), network, shape, dtype, device)
+                plan = NativeVitPlan(VitParts(self._config, weights), ends)
+            elif plan is None:
                 plan = VitPlan(VitExecutor(self._config, weights), shape)
             if self._is_new(plan, code):
                 plan.set_weights({CODE: code})
-        self._plans[shape] = plan  # last in the dict: the first is the least recently used
+        self._plans[key] = plan  # last in the dict: the first is the least recently used
         if len(self._plans) > PLANS_KEPT:
             self._codes.pop(self._plans.pop(next(iter(self._plans))))
         return plan

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.inference.vit import VitExecutor
-from models.inference.vit_weights import prepare
+from models.inference.vit.executor import VitExecutor
+from models.inference.vit.weights import prepare
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
 

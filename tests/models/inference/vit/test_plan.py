@@ -7,12 +7,14 @@ import torch
 from torch import Tensor
 
 from models.inference.frame_pipeline import is_broken
-from models.inference.vit import VitExecutor
-from models.inference.vit_cache import VitCache
-from models.inference.vit_plan import CODE, VitPlan
-from models.inference.vit_weights import prepare
+from models.inference.vit.cache import VitCache
+from models.inference.vit.executor import VitExecutor
+from models.inference.vit.native_plan import NativeVitPlan
+from models.inference.vit.plan import CODE, VitPlan
+from models.inference.vit.weights import prepare
+from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
-from tests.models.inference.test_vit import CPU, SHARED, code, network
+from tests.models.inference.vit.test_executor import CPU, SHARED, code, network
 
 SHAPE = 1, 22, 37  # no multiples of 8
 
@@ -106,11 +108,13 @@ def test_plans_of_the_last_two_sizes_are_kept_and_share_their_weights():
     cache, given, net = VitCache(SHARED), code(), network()
 
     def plan(width: int) -> VitPlan:
-        return cache.plan(net.state_dict, given, torch.float32, CPU, (1, 16, width))
+        found = cache.plan(net.state_dict, given, torch.float32, CPU, (1, 16, width))
+        assert isinstance(found, VitPlan)
+        return found
 
     first, second = plan(16), plan(24)
     assert plan(16) is first
-    assert first._executor._weights is second._executor._weights
+    assert first._executor.weights is second._executor.weights
     plan(32)
     assert plan(24) is not second
     assert len(cache._codes) == 2
@@ -145,3 +149,30 @@ def test_on_a_gpu_graphs_paint_what_the_network_paints_twice_the_same(dtype, nat
         plan.time_layers(False)
         plan.replay()
         assert torch.equal(plan.pictures, first)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(1, 64, 64), (2, 57, 90), (1, 512, 512)])
+@torch.no_grad()
+def test_on_a_gpu_the_native_networks_layers_are_its_ends(dtype, shape, native_kernels):
+    config = VitConfig(32, 2, 48, 1, 2, 16)
+    net, cache, device = network(config), VitCache(config), torch.device("cuda")
+    generator = torch.Generator().manual_seed(0)
+    given = torch.randint(0, 256, (*shape, 3), dtype=torch.uint8, generator=generator)
+    for style in (1, 2):
+        plan = cache.plan(net.state_dict, code(style).cuda(), dtype, device, shape)
+        assert isinstance(plan, NativeVitPlan)
+        plan.frames.copy_(given)
+        plan.replay()
+        first = plan.pictures.clone()
+        wanted = net.stylize(given.permute(0, 3, 1, 2).double(), code(style))
+        error = first.cpu().double() - wanted.permute(0, 2, 3, 1).clamp(0, 255)
+        assert float(error.square().mean()) < (4.0 if dtype is torch.float16 else 150.0)
+        plan.time_layers(True)
+        plan.replay(lambda _layer: None)
+        assert torch.equal(plan.pictures, first)
+        plan.time_layers(False)
+        plan.replay()
+        assert torch.equal(plan.pictures, first)
+        assert not is_broken(plan.ranges)

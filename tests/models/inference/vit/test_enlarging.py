@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.weight_transforms import bilinear_phase_weight
-from models.inference.enlarging import (
+from models.inference.vit.enlarging import (
     interleave_phases,
     margin_weights,
     pad_for_enlarging,

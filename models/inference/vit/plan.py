@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from models.inference.sequential_plan import SequentialPlan
-from models.inference.vit import Activations, VitExecutor
+from models.inference.sequential_plan import PicturePlan
+from models.inference.vit.executor import Activations, VitExecutor
 
 CODE = "code"  # the key of a style's code
 
 
-class VitPlan(SequentialPlan[Activations]):
+class VitPlan(PicturePlan[Activations]):
     """`models.inference.vit` for pictures of one size. A style is written without a new capture.
 
     Args:
