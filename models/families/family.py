@@ -117,7 +117,6 @@ class NetworkFamily(ABC, Generic[Contents]):
             config, the reason as a clause.
         unavailable_options: For the precisions and kernels that it does not have, by the names of
             the control and of the option, likewise.
-        unavailable_actions: For what cannot be done in the window, by the action, likewise.
         kernels_remark: What runs instead of our kernels, as a clause; "" where they run.
     """
 
@@ -132,7 +131,6 @@ class NetworkFamily(ABC, Generic[Contents]):
     bytes_per_pixel: ClassVar[int]
     unavailable: ClassVar[Mapping[str, str]] = {}
     unavailable_options: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    unavailable_actions: ClassVar[Mapping[str, str]] = {}
     kernels_remark: ClassVar[str] = ""
 
     def variant(self, kernels: str) -> FamilyVariant:
