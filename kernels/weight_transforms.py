@@ -21,6 +21,9 @@ _ADDS_IN_PLACE = (
 # Which of three taps on an upsampled row fall on which of two source pixels, by phase.
 _PHASE_TAPS = (((1, 0, 0), (0, 1, 1)), ((1, 1, 0), (0, 0, 1)))
 
+# The same after a bilinear enlargement, which reads three: in quarters.
+_BILINEAR_TAPS = (((3, 1, 0), (1, 3, 3), (0, 0, 1)), ((1, 0, 0), (3, 3, 1), (0, 1, 3)))
+
 
 def convolve(
     x: Tensor,
@@ -79,6 +82,24 @@ def phase_weight(weight: Tensor) -> Tensor:
         o.
     """
     taps = torch.tensor(_PHASE_TAPS, dtype=torch.float64, device=weight.device)
+    merged = torch.einsum("aip,bjq,ocpq->abocij", taps, taps, weight.double())
+    return merged.flatten(0, 2).to(weight.dtype)
+
+
+def bilinear_phase_weight(weight: Tensor) -> Tensor:
+    """The weight of "bilinear x2, then this 3x3 convolution", as one 3x3 convolution before it.
+
+    It has as many multiplications and spares the enlargement. It is exact where the convolution
+    after the enlargement reads no padding; see models.inference.vit.enlarging for the border.
+
+    Args:
+        weight: [O, C, 3, 3].
+
+    Returns:
+        [4 O, C, 3, 3] of the same dtype, merged in FP64; output channel (2a + b) O + o at (i, j) is
+        channel o at (2i + a, 2j + b).
+    """
+    taps = torch.tensor(_BILINEAR_TAPS, dtype=torch.float64, device=weight.device) / 4
     merged = torch.einsum("aip,bjq,ocpq->abocij", taps, taps, weight.double())
     return merged.flatten(0, 2).to(weight.dtype)
 

@@ -18,12 +18,12 @@ def normalize(x: Tensor, dims: tuple[int, ...]) -> Tensor:
 
     Args:
         x: Floating, of any shape.
-        dims: Over which the statistics are taken, in float32.
+        dims: Over which the statistics are taken, in float32 or better.
 
     Returns:
         Of the shape and dtype of `x`.
     """
-    wide = x.float()
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
     variance, mean = torch.var_mean(wide, dims, correction=0, keepdim=True)
     return ((wide - mean) * torch.rsqrt(variance + EPS)).to(x.dtype)
 

@@ -102,7 +102,7 @@ class StyleForgeTransformer(nn.Module):
         Raises:
             ValueError: The shape or the dtype is another one.
         """
-        _check(picture)
+        check_picture(picture)
         return self.style(_padded(picture), key_stride)
 
     def stylize(self, content: Tensor, code: Tensor, key_stride: int | None = None) -> Tensor:
@@ -121,7 +121,7 @@ class StyleForgeTransformer(nn.Module):
         Raises:
             ValueError: A shape or a dtype is another one.
         """
-        _check(content)
+        check_picture(content)
         if code.dim() != 2 or code.shape[1] != self.config.code_dim:
             raise ValueError(f"expected codes [N, {self.config.code_dim}], got {list(code.shape)}")
         if code.shape[0] not in (1, content.shape[0]):
@@ -164,7 +164,8 @@ def _padded(picture: Tensor) -> Tensor:
     return F.pad(picture, (0, -width % PATCH, 0, -height % PATCH), mode="reflect")
 
 
-def _check(picture: Tensor) -> None:
+def check_picture(picture: Tensor) -> None:
+    """Raise ValueError unless pictures are [N, 3, H, W], floating, of at least MIN_SIDE."""
     shape = list(picture.shape)
     if picture.dim() != 4 or shape[1] != 3:
         raise ValueError(f"expected pictures [N, 3, H, W], got {shape}")

@@ -17,14 +17,13 @@ from app.engine.post.blending import Pixels, join_bands
 from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
-from kernels.network.graph_plan import GraphPlan
+from kernels.network.graph_plan import GraphPlan, PlannedNetwork
 from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
 from models.precision import Precision, int8_allowed, tf32_allowed
-from models.transformer_net import TransformerNetFused
 
 NETWORKS_KEPT = 4  # bounds the memory of their buffers
 Size = tuple[int, int]  # width, height
@@ -257,7 +256,7 @@ class Network:
     def plan(self, size: Size, samples: int = 1) -> GraphPlan | None:
         """Get the plan for batches of `samples` pictures of `size`, inside of `computing`; None
         where the network has none."""
-        if not isinstance(self._module, TransformerNetFused):
+        if not isinstance(self._module, PlannedNetwork):
             return None
         return self._module.plan((samples, size[1], size[0]), self.device)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -132,6 +133,15 @@ class GraphPlan(ABC):
             submit()
         self._graphs[part, in_bytes] = graph
         return graph
+
+
+@runtime_checkable
+class PlannedNetwork(Protocol):
+    """A network that runs as plans on some devices."""
+
+    def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
+        """Get the plan for N, H and W of the input on a device; None where it has none."""
+        ...
 
 
 def group_of(layer: str) -> str:

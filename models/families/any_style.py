@@ -1,6 +1,6 @@
 """The any-style network: one network paints every style, and a style is a code.
 
-See models.vit_style_transfer. Its kernels are PyTorch's.
+See models.vit_style_transfer for its definition, and models.inference.vit for what paints.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.checkpoints import CheckpointError, State
 from models.families.family import (
     FamilyVariant,
@@ -34,12 +36,13 @@ from models.families.style_codes import (
     save_code,
     second_path,
 )
+from models.inference.vit.cache import VitCache
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from models.vit_checkpoints import FORMAT as NETWORK_FORMAT
 from models.vit_checkpoints import load_vit
 from models.vit_config import VitConfig, variant_name
-from models.vit_style_transfer import MIN_SIDE, StyleForgeTransformer
+from models.vit_style_transfer import MIN_SIDE, StyleForgeTransformer, check_picture
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
 from utils.text import printable
@@ -105,24 +108,85 @@ class AnyStyleNetwork:
 class StylePainter(nn.Module):
     """The network with the code of one style at a time.
 
+    With gradients disabled, models.inference.vit paints, on a GPU in half precision as CUDA graphs.
+    Not thread-safe.
+
     Args:
         network: The network.
+        fused: Whether that is so; if not, the network paints as it is defined.
 
     Attributes:
-        by_layer: Has no effect: its times are those of the whole network.
+        by_layer: Whether `forward` marks each step instead of each group of steps; may be set.
     """
 
     code: Tensor
 
-    def __init__(self, network: StyleForgeTransformer) -> None:
+    def __init__(self, network: StyleForgeTransformer, *, fused: bool = True) -> None:
         super().__init__()
         self.network = network
         self.register_buffer("code", torch.zeros(1, network.config.code_dim))
         self.by_layer = False
+        self._cache = VitCache(network.config) if fused else None
 
-    def forward(self, x: Tensor, mark: object = None) -> Tensor:  # noqa: ARG002
-        """Paint [N, 3, H, W], 0-255, in the style of the code."""
-        return self.network.stylize(x, self.code)
+    def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
+        """Paint pictures in the style of the code.
+
+        Args:
+            x: [N, 3, H, W], RGB 0-255, as StyleForgeTransformer.stylize takes them.
+            mark: Called with "stem", "blocks" and "decoder" after each, or with `by_layer` with the
+                names of the steps below these; not where the network paints as it is defined.
+        """
+        if self._cache is None or torch.is_grad_enabled():
+            return self.network.stylize(x, self.code)
+        check_picture(x)
+        plan = self.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
+        if plan is not None:
+            return plan(x, mark)
+        executor = self._cache.executor(self._state, self.code, self._dtype(x.device), x.device)
+        return executor(x, mark, by_layer=self.by_layer)
+
+    def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
+        """Get the network for one input size as CUDA graphs, which also accept uint8 pictures.
+
+        Args:
+            shape: N, H and W of the input.
+            device: Where it is to run.
+
+        Returns:
+            The plan; None off CUDA, in FP32 and where gradients are enabled. The plans of the last
+            few sizes are cached.
+        """
+        dtype = self._dtype(device)
+        halves = torch.float16, torch.bfloat16
+        usable = device.type == "cuda" and dtype in halves and not torch.is_grad_enabled()
+        if self._cache is None or not usable:
+            return None
+        plan = self._cache.plan(self._state, self.code, dtype, device, shape)
+        plan.time_layers(self.by_layer)
+        return plan
+
+    def _dtype(self, device: torch.device) -> torch.dtype:
+        """What the network computes in: autocast's where enabled, else that of its weights."""
+        kind = device.type
+        enabled = torch.is_autocast_enabled(kind)
+        return torch.get_autocast_dtype(kind) if enabled else self.code.dtype
+
+    def _state(self) -> dict[str, Tensor]:
+        return self.network.state_dict()
+
+    # Both methods below may replace the tensors of the weights.
+
+    def _apply(self, *args: Any, **kwargs: Any) -> StylePainter:
+        if self._cache is not None:
+            self._cache.forget_weights()
+        # PyTorch: its parameter `fn` has no annotation.
+        return super()._apply(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Load weights as nn.Module does, and have them prepared again."""
+        if self._cache is not None:
+            self._cache.forget_weights()
+        return super().load_state_dict(*args, **kwargs)
 
 
 class AnyStyleFamily(NetworkFamily[StyleCode]):
@@ -136,7 +200,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     formats = (CODE_FORMAT, NETWORK_FORMAT)
     variants = {  # noqa: RUF012  (declared as ClassVar by the base class)
         "baseline": FamilyVariant("Baseline"),
-        "fused": FamilyVariant("PyTorch"),
+        "fused": FamilyVariant("Fused", torch.channels_last, has_plans=True),
     }
     # Measured in FP32 on a CPU at 1280x720: both variants 1,530.
     bytes_per_pixel = 1700
@@ -145,10 +209,9 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         "precision": {"int8": "the any-style network has no products of integers"},
         "kernels": {"norm": f"there is no {VARIANTS['norm'].title} for the any-style network"},
     }
-    unavailable_actions = {  # noqa: RUF012
-        "layers": "the times of the any-style network are told as a whole"
-    }
-    kernels_remark = "the any-style network runs on PyTorch's kernels"
+    kernels_remark = (
+        "the any-style network's blocks and most of its convolutions run on PyTorch's kernels"
+    )
 
     def read(self, path: Path) -> StyleCode:
         """Read the file of a code."""
@@ -221,8 +284,9 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         return LoadedStyle(network, {CODE: again.values}, remark)
 
     def build(self, network: AnyStyleNetwork, kernels: str) -> nn.Module:
-        """Make the network; the baseline has plain layers, everything else the wrappers."""
-        module = StylePainter(network.module(fused=kernels != "baseline"))
+        """Make the network; the baseline paints as it is defined, everything else fused."""
+        fused = kernels != "baseline"
+        module = StylePainter(network.module(fused=fused), fused=fused)
         return module.requires_grad_(False).eval()
 
     def load_into(self, module: nn.Module, state: State) -> None:
@@ -246,8 +310,12 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         precision: Precision,
         network: AnyStyleNetwork,  # noqa: ARG002
     ) -> tuple[str, ...]:
-        """That there are no kernels of ours for it, and none of integers."""
-        said = [self.kernels_remark] if kernels != "baseline" else []
+        """What runs on PyTorch's kernels, what has no CUDA graph, and no products of integers."""
+        said: list[str] = []
+        if kernels != "baseline":
+            said.append(self.kernels_remark)
+            if device.type == "cuda" and precision in (Precision.fp32, Precision.tf32):
+                said.append(f"there is no CUDA graph of it in {precision.title}")
         if kernels not in self.variants:
             said.insert(0, f"there is no {VARIANTS[kernels].title} for it")
         if precision.value.int8 and device.type == "cuda":  # on a CPU the precision itself says so

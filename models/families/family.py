@@ -117,7 +117,6 @@ class NetworkFamily(ABC, Generic[Contents]):
             config, the reason as a clause.
         unavailable_options: For the precisions and kernels that it does not have, by the names of
             the control and of the option, likewise.
-        unavailable_actions: For what cannot be done in the window, by the action, likewise.
         lite_fps: The frames a second that the automatic size of a lite network keeps; of fewer, the
             input is larger.
         kernels_remark: What runs instead of our kernels, as a clause; "" where they run.
@@ -134,7 +133,6 @@ class NetworkFamily(ABC, Generic[Contents]):
     bytes_per_pixel: ClassVar[int]
     unavailable: ClassVar[Mapping[str, str]] = {}
     unavailable_options: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    unavailable_actions: ClassVar[Mapping[str, str]] = {}
     lite_fps: ClassVar[float] = 15.0
     kernels_remark: ClassVar[str] = ""
 

@@ -14,8 +14,7 @@ from app.ui.actions import set_available, tip_of
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.file_dialogs import SAVE_STYLE, FileDialogs
 from app.ui.widgets.style_gallery import MenuEntry
-from models.families.keys import ANY_STYLE, FEED_FORWARD
-from models.families.table import FAMILIES
+from models.families.keys import ANY_STYLE
 
 # By the keys of the actions: the titles in the context menu of a style.
 STYLE_ACTIONS = {
@@ -68,17 +67,13 @@ class StyleMenu:
             yield MenuEntry(title, shortcut, tip_of(name), reason, lambda act=act: act(style))
 
     def show_chosen(self) -> None:
-        """Enable what can be done with the family of the chosen style, or give the reason.
+        """Enable what can be done with the chosen style, or give the reason.
 
         The other actions stay enabled and tell the reason, since their keys are known.
         """
         style = self._find(self._session.config.style)
         reason = "No style is chosen" if style is None else self._reason("train_picture", style)
         set_available(self._actions["train_picture"], tip_of("train_picture"), reason)
-        family = FAMILIES[style.family if style else FEED_FORWARD]
-        for name in {name for each in FAMILIES.values() for name in each.unavailable_actions}:
-            reason = family.unavailable_actions.get(name, "")
-            set_available(self._actions[name], tip_of(name), f"{reason[:1].upper()}{reason[1:]}")
 
     def act(self, name: str) -> None:
         """Do one of STYLE_ACTIONS with the chosen style, or tell why it cannot be done."""

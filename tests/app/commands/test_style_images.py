@@ -54,7 +54,7 @@ def test_a_picture_is_painted_in_the_style_of_another(photo, network, paintings,
     about = read_metadata(out)
     name = f"Any style (custom, {shared.digest[:12]})"
     assert (about["Style"], about["Network"]) == ("Red", name)
-    assert f"({name}, PyTorch, FP32, CPU" in capsys.readouterr().err
+    assert f"({name}, Fused, FP32, CPU" in capsys.readouterr().err
     assert not user_folder().exists()
 
 

@@ -121,11 +121,25 @@ def test_all_styles_of_a_network_share_one_in_memory(engine, styled, frame, monk
 def test_it_is_said_what_runs_and_that_its_kernels_are_pytorchs(engine, styled, network, frame):
     digest = AnyStyleNetwork.load(network).digest[:12]
     result = shown(engine, styled, frame)
-    assert str(result.running).startswith(f"Any style (custom, {digest}), PyTorch, FP32, CPU")
-    assert "the any-style network runs on PyTorch's kernels" in result.running.limitations
+    assert str(result.running).startswith(f"Any style (custom, {digest}), Fused, FP32, CPU")
+    assert (
+        "the any-style network's blocks and most of its convolutions run on PyTorch's kernels"
+        in result.running.limitations
+    )
     about = image_metadata(result)
     assert about["Network"] == f"Any style (custom, {digest})"
-    assert (about["Style"], about["Kernels"]) == ("Warm", "PyTorch")
+    assert (about["Style"], about["Kernels"]) == ("Warm", "Fused")
+
+
+def test_its_time_is_told_by_groups_and_by_steps(engine, styled, frame):
+    groups = shown(engine, styled, frame).timings.groups
+    assert [name for name, _ in groups] == ["stem", "blocks", "decoder"]
+    engine.time_layers(True)
+    steps = shown(engine, replace(styled, strength=0.9), frame).timings.layers
+    assert [name for name, _ in steps][:5] == [
+        *(f"stem/conv{n}" for n in (1, 2, 3, 4)),
+        "blocks/block1",
+    ]
 
 
 @pytest.mark.parametrize("network_choice", ["lite", "auto"])
@@ -152,7 +166,7 @@ def test_the_baseline_of_a_comparison_agrees(engine, styled, frame):
     result = shown(engine, replace(styled, compare=True), frame)
     assert result.comparison is not None
     assert result.comparison.agrees
-    assert result.comparison.fused_title == "PyTorch"
+    assert result.comparison.fused_title == "Fused"
 
 
 @pytest.mark.parametrize(

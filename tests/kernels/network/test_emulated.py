@@ -9,6 +9,7 @@ import math
 from contextlib import nullcontext
 from ctypes import c_void_p
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ from kernels.driver.driver import Driver
 from kernels.jit.libraries import FOLDER, LIBRARIES
 from kernels.network import launchers, sm80
 from kernels.network.calibration import ranges
+from kernels.network.ends import Sm80Ends
 from kernels.network.gpu import Gpu
 from kernels.network.launchers import Network
 from kernels.network.shapes import WITH_KERNELS
@@ -26,6 +28,12 @@ from kernels.network.sm80 import Sm80Plan
 from kernels.network.sm80_int8 import Sm80Int8Plan
 from kernels.self_test.network import _reference, random_weights
 from models.checkpoints import load_checkpoint
+from models.inference.vit.native_plan import NativeVitPlan, dimensions, end_weights
+from models.inference.vit.parts import VitParts
+from models.inference.vit.plan import CODE
+from models.inference.vit.weights import prepare
+from models.vit_config import VitConfig
+from models.vit_style_transfer import StyleForgeTransformer
 from tests.kernels.driver.standins import write_images
 from tests.kernels.network import int8_reference
 from tests.kernels.network.emulated import (
@@ -236,3 +244,37 @@ def test_other_weights_are_followed(plan_of):
     plan.set_weights(weights)
     run(plan, False)
     assert torch.equal(plan._y, before)
+
+
+@pytest.mark.parametrize(("precision", "least"), [("fp16", 50), ("bf16", 31)])
+@torch.inference_mode()
+def test_an_any_style_network_between_these_layers_is_right_to_its_rounding(
+    network, monkeypatch, precision, least
+):
+    gpu = Gpu((8, 0), 166_912, 167_936, 1)
+    monkeypatch.setattr(Gpu, "of", lambda _device: gpu)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=0))
+    config = VitConfig(32, 2, 48, 1, 2, 16)  # with the widths of the native network
+    torch.manual_seed(0)
+    painter = StyleForgeTransformer(config).requires_grad_(False)
+    for parameter in painter.parameters():
+        parameter.add_(0.02 * torch.randn_like(parameter))
+    dtype = PRECISIONS[precision][0]
+    weights = prepare(painter.state_dict(), config, dtype, CPU)
+    ends = Sm80Ends(end_weights(weights), dimensions(config), SHAPE, dtype, CPU, network)
+    plan = NativeVitPlan(VitParts(config, weights), ends)
+    code = torch.randn(2, 1, 16)
+    for style in (0, 1):
+        plan.set_weights({CODE: code[style]})
+        plan.frames.copy_(frames())
+        plan._x.copy_(frames())
+        expected = painter.double().stylize(
+            frames().permute(0, 3, 1, 2).double(), code[style].double()
+        )
+        for in_bytes in (False, True):
+            plan._prepared("", in_bytes)()
+        painted = plan._y.double().permute(0, 3, 1, 2)
+        error = float((painted - expected).square().mean() / expected.square().mean())
+        assert -10 * math.log10(error) > least
+        apart = plan.pictures.double() - plan._y.double().clamp(0, 255)
+        assert float(apart.abs().max()) <= 0.51 if precision == "fp16" else 1.1

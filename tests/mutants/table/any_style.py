@@ -7,7 +7,43 @@ from tests.mutants.mutant import Mutant
 _VIT = "tests/models/test_vit_style_transfer.py"
 _VIT_RUN = "tests/models/training/vit/test_run.py"
 
+_INFERENCE = "tests/models/inference/vit"
+
 MUTANTS = (
+    Mutant(
+        "the border of an enlarged picture is repeated, not reflected",
+        "models/inference/vit/enlarging.py",
+        "    phases[:, first, :, 0] = phases[:, 0, :, 0]\n",
+        "",
+        (
+            f"{_INFERENCE}/test_enlarging.py::"
+            "test_it_equals_the_convolution_of_the_enlarged_picture_to_the_last_row",
+        ),
+    ),
+    Mutant(
+        "the shift of a layer norm is lost in the layer after it",
+        "models/inference/vit/weights.py",
+        'exact(f"{name}.{bias}") + matrix @ shift',
+        'exact(f"{name}.{bias}")',
+        (f"{_INFERENCE}/test_executor.py::test_a_batch_is_painted_as_its_pictures_are",),
+    ),
+    Mutant(
+        "the last layer's norm takes the variance for the sum of squares",
+        "kernels/network/ends.py",
+        "mean, variance * count",
+        "mean, variance",
+        (
+            "tests/kernels/network/test_ends.py::"
+            "test_measured_statistics_are_count_mean_and_squared_deviations",
+        ),
+    ),
+    Mutant(
+        "an any-style network keeps the first code",
+        "models/inference/vit/cache.py",
+        "return key is None or key != known",
+        "return known is None",
+        (f"{_INFERENCE}/test_plan.py::test_a_code_is_set_when_it_has_changed_and_only_then",),
+    ),
     Mutant(
         "a large picture has a key for every token",
         "models/vit_style_transfer.py",

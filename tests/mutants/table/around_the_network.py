@@ -41,7 +41,7 @@ MUTANTS = (
     ),
     Mutant(
         "the range of what layers paint is not that of the picture",
-        "models/inference/layerwise_plan.py",
+        "models/inference/sequential_plan.py",
         "return torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)",
         "return bits",
         (

@@ -1,0 +1,178 @@
+"""The network's own layers for another network: its encoder, a residual block, its last layer.
+
+The any-style network begins, goes on and ends with layers of these shapes; what is between them is
+computed by others, who read and write the buffers here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from ctypes import c_void_p
+
+import torch
+from torch import Tensor
+
+from kernels.network import abi, dispatch
+from kernels.network.launchers import Network
+from kernels.network.plan import EPS, NetworkPlan
+from kernels.network.shapes import Dimensions
+from kernels.network.sm80 import Sm80Plan
+from kernels.network.sm90 import Sm90Plan
+
+MULTIPLE = 8  # of the sides of the padded picture
+STEM, RESIDUAL, LAST = "stem", "residual", "last"  # groups of layers
+# Norms whose scale and shift are set apart from the weights, by their names in the state dict.
+STYLED = "joined", "res1.in1", "res1.in2", "in5"
+
+
+class Ends(NetworkPlan):
+    """The layers between which another network computes. Each leaves its result before its norm.
+
+    Its weights are a published state dict of a network with one residual block, "deconv3" being the
+    last layer, without the norms in STYLED; "joined" is that of the residual block's input. The
+    norms after "conv3" and "res1.conv2" are left to others.
+
+    Attributes:
+        half: [N, H/2, W/2, C], after the second layer.
+        quarter: [N, H/4, W/4, C], after the third.
+        joined: [N, H/4, W/4, C], of which the residual block takes the norm and the ReLU.
+        activated: The same after these, written by the residual block.
+        added: [N, H/4, W/4, C], after the residual block's second layer: what is added to that.
+        large: [N, H, W, C], of which the last layer takes the norm and the ReLU.
+    """
+
+    half: Tensor
+    quarter: Tensor
+    joined: Tensor
+    activated: Tensor
+    added: Tensor
+    large: Tensor
+    _norms: dict[str, abi.NormParams]
+
+    @property
+    def values(self) -> tuple[Tensor, Tensor]:
+        """Where pictures are read and written that are no bytes: [N, H, W, 3] of the dtype."""
+        return self._x, self._y
+
+    def set_styles(self, weights: Mapping[str, Tensor]) -> None:
+        """Set the scales and shifts of the norms in STYLED.
+
+        Args:
+            weights: Under "in5.weight", "in5.bias" and so on, [C] of any floating dtype.
+        """
+        for refill in self._restyle:
+            refill(weights)
+
+    def submit(self, group: str, in_bytes: bool) -> None:
+        """Launch the layers of a group on the current stream; with `in_bytes`, frames are read and
+        pictures written as bytes."""
+        stream = c_void_p(torch.cuda.current_stream().cuda_stream)
+        for layer in self._within(group):
+            for step in self._layers[layer]:
+                step(stream, in_bytes)
+
+    def measure(self, norm: str, x: Tensor) -> None:
+        """Tell a layer the statistics of what it takes the norm of.
+
+        Args:
+            norm: "joined" or "in5".
+            x: [N, H, W, C], `joined` or `large`.
+        """
+        count = x.shape[1] * x.shape[2]
+        to = self._measured[norm]
+        to[..., 0] = count
+        if x.device.type == "cuda":
+            # For each sample, since it is over all of them; in FP32, without a copy in FP32.
+            for sample, row in zip(x, to[:, 0], strict=True):
+                mean, inverse = torch.batch_norm_stats(sample.permute(2, 0, 1)[None], 0.0)
+                row[:, 1], row[:, 2] = mean, inverse.pow(-2) * count
+        else:
+            variance, mean = torch.var_mean(x.float(), (1, 2), correction=0)
+            to[:, 0, :, 1], to[:, 0, :, 2] = mean, variance * count
+
+    def _lay_out(self, network: Dimensions, height: int, width: int) -> None:
+        outer, middle, inner = network.widths
+        size = height, width
+        full = -(-height // MULTIPLE) * MULTIPLE, -(-width // MULTIPLE) * MULTIPLE
+        half, quarter = (full[0] // 2, full[1] // 2), (full[0] // 4, full[1] // 4)
+        self._restyle: list[Callable[[Mapping[str, Tensor]], None]] = []
+        self._measured: dict[str, Tensor] = {}
+        self.half, self.quarter = self._buffer(half, middle), self._buffer(quarter, inner)
+        self.large, self.joined = self._buffer(full, outer), self._buffer(quarter, inner)
+        self.added, between_layers, kept = (self._buffer(quarter, inner) for _ in range(3))
+
+        self._begin(STEM)
+        first = self._buffer(full, outer)
+        self._first(first, size, full)
+        self._layer("conv2", "in1", first, self.half, stride=2)
+        self._layer("conv3", "in2", self.half, self.quarter, stride=2)
+
+        self._begin(RESIDUAL)
+        self._measure_before("joined", inner)
+        self.activated = self._residual_blocks(
+            1, "joined", self.joined, between_layers, self.added, (kept, kept)
+        )
+
+        self._begin(LAST)
+        self._measure_before("in5", outer)
+        self._last("in5", self.large, size)
+
+    def _measure_before(self, norm: str, channels: int) -> None:
+        """Have a norm whose statistics `measure` writes."""
+        self._measured[norm] = merged = self._keep(
+            torch.zeros(self.samples, 1, channels, 4, device=self.device)
+        )
+        weight, bias = (
+            self._filled(f"{norm}.{part}", lambda w: w, (channels,)) for part in ("weight", "bias")
+        )
+        self._norms[norm] = abi.NormParams(
+            merged.data_ptr(), weight.data_ptr(), bias.data_ptr(), 1, EPS
+        )
+
+    def _fill(self, to: Tensor, name: str, pack: Callable[[Tensor], Tensor]) -> None:
+        before = len(self._refill)
+        super()._fill(to, name, pack)
+        if name.rpartition(".")[0] in STYLED:
+            self._restyle += self._refill[before:]
+            del self._refill[before:]
+
+
+class Sm90Ends(Ends, Sm90Plan):
+    """The layers for Hopper; the arguments are those of Sm90Plan."""
+
+
+class Sm80Ends(Ends, Sm80Plan):
+    """The layers for other GPUs; the arguments are those of Sm80Plan."""
+
+
+def ends_for(
+    weights: Mapping[str, Tensor],
+    network: Dimensions,
+    shape: tuple[int, int, int],
+    dtype: torch.dtype,
+    device: torch.device,
+    library: Network | None = None,
+) -> Ends:
+    """Make the fastest layers for a GPU.
+
+    Args:
+        weights: As Ends takes them, on any device.
+        network: Its dimensions, of a network that has kernels, see kernels.network.shapes.
+        shape: N, H, W of the pictures.
+        dtype: Of activations in memory, torch.float16 or torch.bfloat16.
+        device: A CUDA device.
+        library: The network on that GPU; the loaded one by default.
+
+    Raises:
+        ValueError: No backend runs there.
+        BuildError: The library does not match this program.
+    """
+    library = library or dispatch.loaded(device)
+    given = weights, network, shape, dtype, device, library
+    for row in dispatch.available(network, device, dtype, library):
+        if row.name == "sm90":
+            return Sm90Ends(*given)
+        if row.name == "sm75":
+            return Sm80Ends(*given, layers=library.abi.sm75)
+        return Sm80Ends(*given, small=row.name == "sm80-small")
+    raise ValueError(f"no backend of the network runs {dtype} on {device}")

@@ -1,0 +1,1 @@
+"""The any-style network as fused steps and as CUDA graphs."""

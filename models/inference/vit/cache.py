@@ -1,0 +1,121 @@
+"""What runs an any-style network: its executor, and its plans for the last few sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.network import dispatch
+from kernels.network.ends import ends_for
+from kernels.ops.registry import NETWORK, use_native
+from models.inference.cuda import PLANS_KEPT
+from models.inference.vit.executor import VitExecutor
+from models.inference.vit.native_plan import NativeVitPlan, dimensions, end_weights
+from models.inference.vit.parts import VitParts
+from models.inference.vit.plan import CODE, VitPlan
+from models.inference.vit.weights import VitWeights, prepare
+from models.vit_config import VitConfig
+
+AnyPlan = VitPlan | NativeVitPlan
+State = Callable[[], Mapping[str, Tensor]]  # gives the state dict
+
+
+class VitCache:
+    """The executor and the plans of one network. Not thread-safe; with gradients disabled only.
+
+    Args:
+        config: The network's dimensions.
+    """
+
+    def __init__(self, config: VitConfig) -> None:
+        self._config = config
+        self._key: Hashable = None  # dtype and device of the weights
+        self._weights: VitWeights | None = None
+        self._executor: VitExecutor | None = None
+        self._plans: dict[Hashable, AnyPlan] = {}  # by shape, and whether the ends are native
+        self._codes: dict[object, Hashable] = {}  # by executor or plan, the one that is set
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._config,)  # a copy of the network prepares its own
+
+    def executor(
+        self, state: State, code: Tensor, dtype: torch.dtype, device: torch.device
+    ) -> VitExecutor:
+        """Get the executor for these tensors, with the code set.
+
+        Args:
+            state: Gives the network's state dict; called where it is not prepared.
+            code: [1, code_dim].
+            dtype: To compute in.
+            device: Where to compute.
+        """
+        weights = self._prepared(state, dtype, device)
+        if self._executor is None:
+            self._executor = VitExecutor(self._config, weights)
+        if self._is_new(self._executor, code):
+            self._executor.set_code(code)
+        return self._executor
+
+    def plan(
+        self,
+        state: State,
+        code: Tensor,
+        dtype: torch.dtype,
+        device: torch.device,
+        shape: tuple[int, int, int],
+    ) -> AnyPlan:
+        """Get the plan for one input size, with the code set.
+
+        Where the native network has layers of the ends' shapes and they are loaded, it has these.
+
+        Args:
+            state: This and the next three arguments are those of `executor`; the device is a CUDA
+                device.
+            code: [1, code_dim].
+            dtype: To compute in.
+            device: Where to compute.
+            shape: N, H, W of the pictures.
+        """
+        weights = self._prepared(state, dtype, device)
+        network = dimensions(self._config)
+        native = not dispatch.unsupported(network, device, dtype) and use_native(NETWORK)
+        key = shape, native
+        plan = self._plans.pop(key, None)
+        # Buffers made in inference mode could not be written to outside of it.
+        with torch.inference_mode(False), torch.no_grad():
+            if plan is None and native:
+                ends = ends_for(end_weights(weights), network, shape, dtype, device)
+                plan = NativeVitPlan(VitParts(self._config, weights), ends)
+            elif plan is None:
+                plan = VitPlan(VitExecutor(self._config, weights), shape)
+            if self._is_new(plan, code):
+                plan.set_weights({CODE: code})
+        self._plans[key] = plan  # last in the dict: the first is the least recently used
+        if len(self._plans) > PLANS_KEPT:
+            self._codes.pop(self._plans.pop(next(iter(self._plans))))
+        return plan
+
+    def forget_weights(self) -> None:
+        """Prepare the weights again: their tensors may have been replaced."""
+        self._key = self._weights = self._executor = None
+        self._plans.clear()
+        self._codes.clear()
+
+    def _prepared(self, state: State, dtype: torch.dtype, device: torch.device) -> VitWeights:
+        if self._weights is None or self._key != (dtype, device):
+            self.forget_weights()
+            with torch.inference_mode(False), torch.no_grad():
+                self._weights = prepare(state(), self._config, dtype, device)
+            self._key = dtype, device
+        return self._weights
+
+    def _is_new(self, holder: object, code: Tensor) -> bool:
+        """Whether the holder has another code than this; from now on it has this one."""
+        # Tensors made in inference mode have no version counter: changes are not detectable.
+        key = None if code.is_inference() else (code.data_ptr(), code._version)
+        known = self._codes.get(holder)
+        self._codes[holder] = key
+        return key is None or key != known

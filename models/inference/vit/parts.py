@@ -1,0 +1,216 @@
+"""The parts of the any-style network's painter: convolutions, norms and blocks, each fused.
+
+What they compute is exact but for rounding, see models.inference.vit.weights. Activations are
+channels last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops import fused_instance_norm, fused_instance_norm_out
+from kernels.ops.cuda.attention_choice import faster_reason
+from kernels.ops.registry import TRANSFORMER, use_native
+from kernels.ops.transformer.attention import fused_attention
+from kernels.ops.transformer.ffn import fused_ffn_forward, output_projection_forward
+from kernels.weight_transforms import can_write_into, convolve
+from models.inference.buffers import Workspace
+from models.inference.vit.enlarging import (
+    interleave_phases,
+    margin_weights,
+    pad_for_enlarging,
+    padded_size,
+)
+from models.inference.vit.weights import BlockWeights, VitWeights
+from models.optimized_blocks import EPS, mean_tokens
+from models.vit_config import VitConfig
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+class VitParts:
+    """The parts of one network, with one code at a time. Not thread-safe; without gradients only.
+
+    On the CPU, activations are kept in buffers from frame to frame.
+
+    Args:
+        config: The network's dimensions.
+        weights: Its weights, which several may share.
+
+    Attributes:
+        config: As given.
+        weights: As given.
+        dtype: That it computes in.
+        device: Where it computes.
+        factors: What `set_code` writes: the factors of all AdaINs, then their shifts, in float32 or
+            better. It stays where it is, so that a CUDA graph can read it.
+        styles: The same by AdaIN: factor [C] and shift [C].
+    """
+
+    def __init__(self, config: VitConfig, weights: VitWeights) -> None:
+        self.config, self.weights = config, weights
+        last = weights.convolutions["conv_out"]
+        self.dtype, self.device = last.dtype, last.device
+        # Tensors made in inference mode could not be written to outside of it.
+        with torch.inference_mode(False):
+            self._margins = margin_weights(self.device, self.dtype)
+            self.factors = torch.zeros_like(weights.code[1])
+        factors, shifts = (
+            torch.split(half, list(weights.styled)) for half in self.factors.chunk(2)
+        )
+        self.styles = list(zip(factors, shifts, strict=True))
+        self._workspace = Workspace()
+
+    def set_code(self, code: Tensor) -> None:
+        """Paint in the style of this code from now on.
+
+        Args:
+            code: [1, code_dim], on any device.
+        """
+        weight, bias = self.weights.code
+        row = code[0].to(weight.device, weight.dtype)
+        with torch.autocast(self.device.type, enabled=False):
+            self.factors.copy_(torch.addmv(bias, weight, row))
+
+    def run(self, step: Callable[[Given], Made], given: Given) -> Made:
+        """Run a step in the executor's dtype throughout."""
+        kind = self.device.type
+        if not torch.is_autocast_enabled(kind):
+            return step(given)
+        with torch.autocast(kind, enabled=False):
+            return step(given)
+
+    def embedded(self, quarter: Tensor) -> Tensor:
+        """The stem's last convolution and the position: padded [N, C, H/4 + 2, W/4 + 2] to tokens
+        [N, E, H/8, W/8]."""
+        x = self.reflected(self.conv("conv4", quarter, 2), 1)
+        weight = self.weights.convolutions["position"]
+        return F.conv2d(x, weight, groups=weight.shape[0])
+
+    def block(self, number: int, planes: Tensor) -> Tensor:
+        """AdaIN and a transformer block: tokens [N, E, h, w] to the same shape."""
+        weights = self.weights.blocks[number]
+        planes = self.styled("tokens", planes, number, relu=False)
+        size = planes.shape[2], planes.shape[3]
+        x = self._attended(planes.flatten(2).transpose(1, 2), size, weights)  # [N, T, E]
+        hidden = F.layer_norm(x, x.shape[-1:], eps=EPS)
+        x = fused_ffn_forward(hidden, *weights.hidden, weights.output, None, residual=x)
+        return torch.unflatten(x.transpose(1, 2), 2, size)
+
+    def conv(self, name: str, x: Tensor, stride: int = 1) -> Tensor:
+        """Apply a convolution by its name to a padded picture, without a bias."""
+        return self.convolved(x, self.weights.convolutions[name], stride)
+
+    def convolved(self, x: Tensor, weight: Tensor, stride: int = 1) -> Tensor:
+        """Apply a convolution to a padded picture; on the CPU into a buffer, where that works."""
+        n, _, height, width = x.shape
+        out, _, high, wide = weight.shape
+        shape = (n, out, (height - high) // stride + 1, (width - wide) // stride + 1)
+        raw = self._workspace.take("raw", shape, x) if can_write_into(x) else None
+        return convolve(x, weight, None, stride, raw)
+
+    def skip(self, name: str, x: Tensor, *, margin: int = 1) -> Tensor:
+        """Apply a 1x1 convolution to a picture with a margin, which the result does not have.
+
+        What is inside of the margin is not dense, so that it is cut off afterwards.
+        """
+        y = F.conv2d(x, self.weights.convolutions[name])
+        return y[..., margin:-margin, margin:-margin] if margin else y
+
+    def enlarged(
+        self, name: str, x: Tensor, skip: Tensor | None, out: Tensor | None = None
+    ) -> Tensor:
+        """The convolution of the enlarged picture, and another picture.
+
+        Args:
+            name: Of the convolution.
+            x: [N, C, H, W].
+            skip: [N, O, 2 H, 2 W], which is added, or None.
+            out: Of the same shape, channels last, which is overwritten, or None.
+
+        Returns:
+            `out`, or another tensor like it.
+        """
+        n, channels, height, width = x.shape
+        size = (n, channels, *padded_size(height, width))
+        padded = pad_for_enlarging(x, self._margins, self._buffer("padded", size, x))
+        z = self.conv(name, padded).contiguous(memory_format=torch.channels_last)
+        size = (n, z.shape[1] // 4, 2 * height, 2 * width)
+        return interleave_phases(z, skip, self._buffer("joined", size, x) if out is None else out)
+
+    def normed(self, to: str, x: Tensor, number: int, *, pad: int = 0) -> Tensor:
+        """A norm of the stem by its number, ReLU and padding; `to` names a buffer."""
+        return self._norm(to, x, self.weights.norms[number], None, pad=pad)
+
+    def styled(
+        self,
+        to: str,
+        x: Tensor,
+        number: int,
+        *,
+        residual: Tensor | None = None,
+        relu: bool = True,
+        pad: int = 0,
+    ) -> Tensor:
+        """AdaIN by its number, residual, ReLU and padding; `to` names a buffer."""
+        return self._norm(to, x, self.styles[number], residual, relu=relu, pad=pad)
+
+    def _norm(
+        self,
+        to: str,
+        x: Tensor,
+        affine: tuple[Tensor, Tensor],
+        residual: Tensor | None,
+        *,
+        relu: bool = True,
+        pad: int = 0,
+    ) -> Tensor:
+        """Norm, residual, ReLU and padding; into the buffer `to` on the CPU."""
+        arguments = (*affine, residual, EPS, relu, pad, "reflect", False)
+        if self.device.type != "cpu":
+            return fused_instance_norm(x, *arguments)
+        n, channels, height, width = x.shape
+        shape = (n, channels, height + 2 * pad, width + 2 * pad)
+        result = self._buffer(to, shape, x)
+        fused_instance_norm_out(x, *arguments, result)
+        return result
+
+    def _buffer(self, name: str, shape: tuple[int, int, int, int], like: Tensor) -> Tensor:
+        """A kept one on the CPU. On a GPU a CUDA graph keeps its memory, and knows where it is."""
+        if self.device.type == "cpu":
+            return self._workspace.take(name, shape, like)
+        return torch.empty(
+            shape, dtype=like.dtype, device=like.device, memory_format=torch.channels_last
+        )
+
+    def reflected(self, x: Tensor, pad: int) -> Tensor:
+        """Pad by reflection on all sides."""
+        return F.pad(x, (pad,) * 4, mode="reflect")
+
+    def _attended(self, x: Tensor, size: tuple[int, int], weights: BlockWeights) -> Tensor:
+        """x + attention(norm(x)) of tokens [N, T, E]."""
+        n, length, width = x.shape
+        heads = self.config.num_heads
+        normed = F.layer_norm(x, (width,), eps=EPS)
+        weight, bias = weights.qkv
+        stride = self.config.key_stride(*size)
+        if stride == 1:
+            parts = F.linear(normed, weight, bias).chunk(3, -1)
+        else:
+            means = mean_tokens(normed, size, stride)
+            both = F.linear(means, weight[width:], bias[width:])
+            parts = F.linear(normed, weight[:width], bias[:width]), *both.chunk(2, -1)
+        q, k, v = (torch.unflatten(part, 2, (heads, -1)).transpose(1, 2) for part in parts)
+        slower = faster_reason(self.device, self.dtype, width // heads, length)
+        if slower or not use_native(TRANSFORMER):
+            attended = F.scaled_dot_product_attention(q, k, v)
+        else:
+            attended = fused_attention(q, k, v, scale=(width // heads) ** -0.5)[0]
+        merged = attended.transpose(1, 2).reshape(n, length, width)
+        return output_projection_forward(merged, *weights.projection, x)
