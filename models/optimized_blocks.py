@@ -42,7 +42,8 @@ class AdaIN(nn.Module):
     def __init__(self, features: int, code_dim: int) -> None:
         super().__init__()
         self.affine = nn.Linear(code_dim, 2 * features)
-        nn.init.normal_(self.affine.weight, std=0.5 * code_dim**-0.5)
+        if not self.affine.weight.is_meta:  # as of models.vit_convolutions.keep_variance
+            nn.init.normal_(self.affine.weight, std=0.5 * code_dim**-0.5)
         nn.init.zeros_(self.affine.bias)
 
     def forward(self, x: Tensor, code: Tensor) -> Tensor:

@@ -125,7 +125,8 @@ def enlarge(x: Tensor) -> Tensor:
 def keep_variance(layer: nn.Conv2d | nn.Linear) -> None:
     """Draw weights that keep the variance of a signal through a rectifier (He et al. 2015,
     arXiv:1502.01852), and set biases to 0."""
-    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    if not layer.weight.is_meta:  # PyTorch would load its compiler for it, which takes 1.4 s
+        nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from models.checkpoints import CheckpointError
 from models.vit_checkpoints import FORMAT, dequantize, load_vit, quantize, save_vit
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
+from tests.helpers.any_style import save_tiny
 
+ROOT = Path(__file__).resolve().parents[2]
 TINY = VitConfig(32, 2, 48, 1, 1, 16, (8, 12, 16))
 
 
@@ -145,3 +149,15 @@ def test_a_flipped_bit_is_noticed(network, tmp_path):
     path.write_bytes(data)
     with pytest.raises(CheckpointError, match="its weights have another digest"):
         load_vit(path)
+
+
+def test_reading_a_network_does_not_load_pytorchs_compiler(tmp_path):
+    """It takes more than a second, and a picture dropped on the window waits for it."""
+    check = (
+        "import sys; from pathlib import Path; "
+        "from models.families.any_style import AnyStyleNetwork; "
+        f"AnyStyleNetwork.load(Path({str(save_tiny(tmp_path / 'net.safetensors'))!r})).module(); "
+        "sys.exit('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, check=False)
+    assert done.returncode == 0

@@ -86,4 +86,14 @@ MUTANTS = (
         "[]",
         ("tests/app/commands/test_train_vit.py::test_held_out_pictures_are_not_trained_on",),
     ),
+    Mutant(
+        "reading an any-style network loads PyTorch's compiler",
+        "models/vit_convolutions.py",
+        "    if not layer.weight.is_meta:",
+        "    if True:",
+        (
+            "tests/models/test_vit_checkpoints.py::"
+            "test_reading_a_network_does_not_load_pytorchs_compiler",
+        ),
+    ),
 )
