@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.checkpoints import CheckpointError, State
 from models.families.family import (
@@ -30,6 +31,7 @@ from models.families.style_codes import FORMAT as CODE_FORMAT
 from models.families.style_codes import KEY as CODE
 from models.families.style_codes import StyleCode, header_texts, load_code, save_code
 from models.inference.vit.cache import VitCache
+from models.inference.vit.native_plan import dimensions
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from models.vit_checkpoints import FORMAT as NETWORK_FORMAT
@@ -263,14 +265,19 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         kernels: str,
         device: torch.device,
         precision: Precision,
-        network: AnyStyleNetwork,  # noqa: ARG002
+        network: AnyStyleNetwork,
     ) -> tuple[str, ...]:
-        """That convolutions are PyTorch's, what has no CUDA graph, and no products of integers."""
+        """Which convolutions are PyTorch's, what has no CUDA graph, and no products of integers."""
         said: list[str] = []
         if kernels != "baseline":
-            said.append("the any-style network's convolutions run on PyTorch's kernels")
-            if device.type == "cuda" and precision in (Precision.fp32, Precision.tf32):
+            whole = precision in (Precision.fp32, Precision.tf32)
+            if device.type == "cuda" and whole:
                 said.append(f"there is no CUDA graph of it in {precision.title}")
+            half = torch.bfloat16 if precision is Precision.bf16 else torch.float16
+            native = device.type == "cuda" and not whole
+            native = native and not unavailable_reason(dimensions(network.config), device, half)
+            but = ", but for its ends" if native else ""
+            said.append(f"the any-style network's convolutions run on PyTorch's kernels{but}")
         if kernels not in self.variants:
             said.insert(0, f"there is no {VARIANTS[kernels].title} for it")
         if precision.value.int8 and device.type == "cuda":  # on a CPU the precision itself says so

@@ -15,17 +15,13 @@ from torch import Tensor
 
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
 from kernels.ops.cuda.attention_choice import faster_reason
+from kernels.ops.enlarging import fused_enlarging_interleave_out, fused_enlarging_pad_out
+from kernels.ops.enlarging_reference import padded_size
 from kernels.ops.registry import TRANSFORMER, use_native
 from kernels.ops.transformer.attention import fused_attention
 from kernels.ops.transformer.ffn import fused_ffn_forward, output_projection_forward
 from kernels.weight_transforms import can_write_into, convolve
 from models.inference.buffers import Workspace
-from models.inference.vit.enlarging import (
-    interleave_phases,
-    margin_weights,
-    pad_for_enlarging,
-    padded_size,
-)
 from models.inference.vit.weights import BlockWeights, VitWeights
 from models.optimized_blocks import EPS, mean_tokens
 from models.vit_config import VitConfig
@@ -59,7 +55,6 @@ class VitParts:
         self.dtype, self.device = last.dtype, last.device
         # Tensors made in inference mode could not be written to outside of it.
         with torch.inference_mode(False):
-            self._margins = margin_weights(self.device, self.dtype)
             self.factors = torch.zeros_like(weights.code[1])
         factors, shifts = (
             torch.split(half, list(weights.styled)) for half in self.factors.chunk(2)
@@ -139,10 +134,14 @@ class VitParts:
         """
         n, channels, height, width = x.shape
         size = (n, channels, *padded_size(height, width))
-        padded = pad_for_enlarging(x, self._margins, self._buffer("padded", size, x))
+        padded = self._buffer("padded", size, x)
+        fused_enlarging_pad_out(x, padded)
         z = self.conv(name, padded).contiguous(memory_format=torch.channels_last)
-        size = (n, z.shape[1] // 4, 2 * height, 2 * width)
-        return interleave_phases(z, skip, self._buffer("joined", size, x) if out is None else out)
+        if out is None:
+            size = (n, z.shape[1] // 4, 2 * height, 2 * width)
+            out = self._buffer("joined", size, x)
+        fused_enlarging_interleave_out(z, skip, out)
+        return out
 
     def normed(self, to: str, x: Tensor, number: int, *, pad: int = 0) -> Tensor:
         """A norm of the stem by its number, ReLU and padding; `to` names a buffer."""
@@ -190,8 +189,9 @@ class VitParts:
         )
 
     def reflected(self, x: Tensor, pad: int) -> Tensor:
-        """Pad by reflection on all sides."""
-        return F.pad(x, (pad,) * 4, mode="reflect")
+        """Pad by reflection on all sides; channels last."""
+        y = F.pad(x, (pad,) * 4, mode="reflect")
+        return y.contiguous(memory_format=torch.channels_last)
 
     def _attended(self, x: Tensor, size: tuple[int, int], weights: BlockWeights) -> Tensor:
         """x + attention(norm(x)) of tokens [N, T, E]."""

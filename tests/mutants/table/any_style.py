@@ -12,11 +12,11 @@ _INFERENCE = "tests/models/inference/vit"
 MUTANTS = (
     Mutant(
         "the border of an enlarged picture is repeated, not reflected",
-        "models/inference/vit/enlarging.py",
-        "    phases[:, first, :, 0] = phases[:, 0, :, 0]\n",
+        "kernels/ops/enlarging_reference.py",
+        "        write((row, every), phases[:, row, inner, a])\n",
         "",
         (
-            f"{_INFERENCE}/test_enlarging.py::"
+            "tests/kernels/ops/test_enlarging.py::"
             "test_it_equals_the_convolution_of_the_enlarged_picture_to_the_last_row",
         ),
     ),
