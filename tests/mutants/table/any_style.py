@@ -13,7 +13,7 @@ MUTANTS = (
     Mutant(
         "the border of an enlarged picture is repeated, not reflected",
         "kernels/ops/enlarging_reference.py",
-        "        write((row, every), phases[:, row, inner, a])\n",
+        "        write(row, every, phases[:, row, inner, a].flatten(1, 2))\n",
         "",
         (
             "tests/kernels/ops/test_enlarging.py::"
@@ -36,6 +36,13 @@ MUTANTS = (
             "tests/kernels/network/test_ends.py::"
             "test_measured_statistics_are_count_mean_and_squared_deviations",
         ),
+    ),
+    Mutant(
+        "tokens too wide for a warp lose their last channels",
+        "kernels/ops/token_norm.py",
+        " and width <= MOST_ELEMENTS * WARP",
+        "",
+        ("tests/kernels/ops/test_token_norm.py::test_the_kernel_computes_what_the_reference_does",),
     ),
     Mutant(
         "an any-style network keeps the first code",
