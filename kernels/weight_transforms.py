@@ -90,7 +90,7 @@ def bilinear_phase_weight(weight: Tensor) -> Tensor:
     """The weight of "bilinear x2, then this 3x3 convolution", as one 3x3 convolution before it.
 
     It has as many multiplications and spares the enlargement. It is exact where the convolution
-    after the enlargement reads no padding; see models.inference.vit.enlarging for the border.
+    after the enlargement reads no padding; see kernels.ops.enlarging_reference for the border.
 
     Args:
         weight: [O, C, 3, 3].

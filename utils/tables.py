@@ -147,6 +147,42 @@ def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [header, *lines]
 
 
+def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Format the times of the any-style network's painter.
+
+    Args:
+        rows: As in a report of tests.models.inference.vit.measure_painter, one per variant, size
+            and precision. The fastest of PyTorch's layouts counts; what failed has no figure.
+
+    Returns:
+        The header and a line per row, without columns that are empty in all of them.
+    """
+    ways = ("plan", "plan, PyTorch's ends", "eager", "eager in a graph", "compiled in a graph")
+    header = (
+        *("network", "frames", "precision", *(f"{way}, ms" for way in ways)),
+        *("vs eager", "vs compiled", "error", "equal bits"),
+    )
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        times: list[float | None] = []
+        for way in ways:
+            found = [row["ms"].get(name) for name in (way, f"{way}, channels last")]
+            times.append(min((ms for ms in found if ms is not None), default=None))
+        plan, _, eager, _, compiled = times
+        gains = [None if not (ms and plan) else ms / plan for ms in (eager, compiled)]
+        bits = row.get("bit-equal", {}).get("plan")
+        lines.append(
+            (
+                *(row[name] for name in ("variant", "size", "precision")),
+                *("-" if ms is None else _ms(ms) for ms in times),
+                *map(_times, gains),
+                _figure(row.get("error", {}).get("plan")),
+                "-" if bits is None else "yes" if bits else "no",
+            )
+        )
+    return _without_empty_columns((header, *lines))
+
+
 def where(report: Mapping[str, Any]) -> str:
     """Describe the machine, its software and the date of a report in one line."""
     machine, versions = report["machine"], report["versions"]
@@ -166,8 +202,8 @@ def markdown(report: Mapping[str, Any]) -> str:
     """Format a report of any kind.
 
     Args:
-        report: A stored report: of `bench`, `bench --frames`, `quality`, the live path or the
-            window.
+        report: A stored report: of `bench`, `bench --frames`, `quality`, the live path, the
+            window or the any-style network.
 
     Returns:
         A line about the machine, then the tables.
@@ -178,6 +214,8 @@ def markdown(report: Mapping[str, Any]) -> str:
         return f"{where(report)}\n\n{_markdown_table(window_table(report['window']))}\n"
     if "quality" in report:
         return f"{where(report)}\n\n{quality_markdown(report['quality'])}\n"
+    if "any_style" in report:
+        return f"{where(report)}\n\n{_markdown_table(any_style_table(report['any_style']))}\n"
     if "frames" in report:
         return f"{where(report)}\n\n{_markdown_table(frames_table(report['frames']))}\n"
     parts = [where(report)]

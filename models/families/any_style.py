@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.checkpoints import CheckpointError, State
 from models.families.family import (
@@ -37,6 +38,7 @@ from models.families.style_codes import (
     second_path,
 )
 from models.inference.vit.cache import VitCache
+from models.inference.vit.native_plan import dimensions
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from models.vit_checkpoints import FORMAT as NETWORK_FORMAT
@@ -209,9 +211,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         "precision": {"int8": "the any-style network has no products of integers"},
         "kernels": {"norm": f"there is no {VARIANTS['norm'].title} for the any-style network"},
     }
-    kernels_remark = (
-        "the any-style network's blocks and most of its convolutions run on PyTorch's kernels"
-    )
+    kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
     def read(self, path: Path) -> StyleCode:
         """Read the file of a code."""
@@ -308,14 +308,19 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         kernels: str,
         device: torch.device,
         precision: Precision,
-        network: AnyStyleNetwork,  # noqa: ARG002
+        network: AnyStyleNetwork,
     ) -> tuple[str, ...]:
-        """What runs on PyTorch's kernels, what has no CUDA graph, and no products of integers."""
+        """Which convolutions are PyTorch's, what has no CUDA graph, and no products of integers."""
         said: list[str] = []
         if kernels != "baseline":
-            said.append(self.kernels_remark)
-            if device.type == "cuda" and precision in (Precision.fp32, Precision.tf32):
+            whole = precision in (Precision.fp32, Precision.tf32)
+            if device.type == "cuda" and whole:
                 said.append(f"there is no CUDA graph of it in {precision.title}")
+            half = torch.bfloat16 if precision is Precision.bf16 else torch.float16
+            native = device.type == "cuda" and not whole
+            native = native and not unavailable_reason(dimensions(network.config), device, half)
+            but = ", but for its ends" if native else ""
+            said.append(f"{self.kernels_remark}{but}")
         if kernels not in self.variants:
             said.insert(0, f"there is no {VARIANTS[kernels].title} for it")
         if precision.value.int8 and device.type == "cuda":  # on a CPU the precision itself says so

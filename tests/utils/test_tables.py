@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from utils.tables import frames_table, main, markdown, quality_markdown, refreshed, table
+from utils.tables import (
+    any_style_table,
+    frames_table,
+    main,
+    markdown,
+    quality_markdown,
+    refreshed,
+    table,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = {
@@ -77,3 +85,27 @@ def test_a_network_that_direct_optimization_does_not_reach_is_told_so():
         (header,) = (row for row in rows if "from noise" in row)
         (line,) = (row for row in rows if row[0] == "| Scream" and len(row) == len(header))
         assert line[header.index("from noise")] == told
+
+
+def test_the_painter_of_any_style_is_compared_with_the_faster_layout():
+    row = {
+        "variant": "small",
+        "size": "512x512",
+        "precision": "FP16",
+        "ms": {
+            "plan": 1.5,
+            "eager": 6.0,
+            "eager, channels last": 7.0,
+            "compiled in a graph": 3.0,
+        },
+        "error": {"plan": 0.3},
+        "bit-equal": {"plan": True},
+    }
+    header, line = any_style_table([row])
+    told = dict(zip(header, line, strict=True))
+    assert (told["plan, ms"], told["eager, ms"]) == ("1.5", "6")
+    assert (told["vs eager"], told["vs compiled"]) == ("4.00x", "2.00x")
+    assert (told["error"], told["equal bits"]) == ("0.30", "yes")
+    assert "eager in a graph, ms" not in told
+    failed = any_style_table([row, {**row, "ms": {"eager": 6.0}, "error": {}, "bit-equal": {}}])
+    assert failed[2][header.index("vs eager")] == "-"

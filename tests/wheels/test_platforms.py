@@ -19,7 +19,9 @@ from wheels import platforms
 from wheels.platforms import ANY, PLATFORMS, choose, copy_images, selected, tag
 
 CPU = {image_name(LIBRARIES["instance_norm"], target): target for target in TARGETS}
-LIBRARIES_OF_GPUS = "frames", "network", "operations", "transformer"
+LIBRARIES_OF_GPUS = (
+    *("enlarging_cuda", "frames", "network", "operations", "token_norm_cuda", "transformer"),
+)
 CUDA = {"conv2d.sm_80.xz", "network_sm90.sm_90a.xz"} | {
     f"{name}.json" for name in LIBRARIES_OF_GPUS
 }

@@ -104,7 +104,7 @@ class VitExecutor(VitParts):
         height, width = x.shape[-2:]
         if height % PATCH or width % PATCH:
             x = F.pad(x, (0, -width % PATCH, 0, -height % PATCH), mode="reflect")
-        return self.reflected(x, 4).contiguous(memory_format=torch.channels_last)
+        return self.reflected(x, 4)
 
     # Steps
 

@@ -15,17 +15,14 @@ from torch import Tensor
 
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
 from kernels.ops.cuda.attention_choice import faster_reason
+from kernels.ops.enlarging import fused_enlarging_interleave_out, fused_enlarging_pad_out
+from kernels.ops.enlarging_reference import padded_size
 from kernels.ops.registry import TRANSFORMER, use_native
+from kernels.ops.token_norm import fused_token_norm
 from kernels.ops.transformer.attention import fused_attention
-from kernels.ops.transformer.ffn import fused_ffn_forward, output_projection_forward
+from kernels.ops.transformer.ffn import fused_ffn_forward
 from kernels.weight_transforms import can_write_into, convolve
 from models.inference.buffers import Workspace
-from models.inference.vit.enlarging import (
-    interleave_phases,
-    margin_weights,
-    pad_for_enlarging,
-    padded_size,
-)
 from models.inference.vit.weights import BlockWeights, VitWeights
 from models.optimized_blocks import EPS, mean_tokens
 from models.vit_config import VitConfig
@@ -51,6 +48,8 @@ class VitParts:
         factors: What `set_code` writes: the factors of all AdaINs, then their shifts, in float32 or
             better. It stays where it is, so that a CUDA graph can read it.
         styles: The same by AdaIN: factor [C] and shift [C].
+        joins_norms: Whether AdaIN of the tokens of a single picture and the layer norm after it are
+            one operation, on statistics that PyTorch takes; on the CPU our norm is faster.
     """
 
     def __init__(self, config: VitConfig, weights: VitWeights) -> None:
@@ -59,12 +58,12 @@ class VitParts:
         self.dtype, self.device = last.dtype, last.device
         # Tensors made in inference mode could not be written to outside of it.
         with torch.inference_mode(False):
-            self._margins = margin_weights(self.device, self.dtype)
             self.factors = torch.zeros_like(weights.code[1])
         factors, shifts = (
             torch.split(half, list(weights.styled)) for half in self.factors.chunk(2)
         )
         self.styles = list(zip(factors, shifts, strict=True))
+        self.joins_norms = self.device.type != "cpu"
         self._workspace = Workspace()
 
     def set_code(self, code: Tensor) -> None:
@@ -96,12 +95,28 @@ class VitParts:
     def block(self, number: int, planes: Tensor) -> Tensor:
         """AdaIN and a transformer block: tokens [N, E, h, w] to the same shape."""
         weights = self.weights.blocks[number]
-        planes = self.styled("tokens", planes, number, relu=False)
         size = planes.shape[2], planes.shape[3]
-        x = self._attended(planes.flatten(2).transpose(1, 2), size, weights)  # [N, T, E]
-        hidden = F.layer_norm(x, x.shape[-1:], eps=EPS)
-        x = fused_ffn_forward(hidden, *weights.hidden, weights.output, None, residual=x)
+        x, normed = self._styled_tokens(number, planes)
+        attended = F.linear(self._attended(normed, size, weights), weights.projection[0])
+        x, normed = fused_token_norm(attended, bias=weights.projection[1], residual=x, eps=EPS)
+        x = fused_ffn_forward(normed, *weights.hidden, weights.output, None, residual=x)
         return torch.unflatten(x.transpose(1, 2), 2, size)
+
+    def _styled_tokens(self, number: int, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """AdaIN of tokens [N, E, h, w], and its layer norm without parameters: each [N, T, E]."""
+        if not self.joins_norms or len(planes) > 1:
+            planes = self.styled("tokens", planes, number, relu=False)
+            x = planes.flatten(2).transpose(1, 2)
+            return x, F.layer_norm(x, x.shape[-1:], eps=EPS)
+        if planes.device.type == "cuda":  # in FP32, without a copy in FP32
+            mean, inverse = torch.batch_norm_stats(planes, EPS)
+        else:
+            wide = planes.to(torch.promote_types(planes.dtype, torch.float32))
+            variance, mean = torch.var_mean(wide, (0, 2, 3), correction=0)
+            inverse = torch.rsqrt(variance + EPS)
+        tokens = planes.flatten(2).transpose(1, 2)
+        factor, shift = self.styles[number]
+        return fused_token_norm(tokens, mean[None], inverse[None], factor, shift, eps=EPS)
 
     def conv(self, name: str, x: Tensor, stride: int = 1) -> Tensor:
         """Apply a convolution by its name to a padded picture, without a bias."""
@@ -139,10 +154,14 @@ class VitParts:
         """
         n, channels, height, width = x.shape
         size = (n, channels, *padded_size(height, width))
-        padded = pad_for_enlarging(x, self._margins, self._buffer("padded", size, x))
+        padded = self._buffer("padded", size, x)
+        fused_enlarging_pad_out(x, padded)
         z = self.conv(name, padded).contiguous(memory_format=torch.channels_last)
-        size = (n, z.shape[1] // 4, 2 * height, 2 * width)
-        return interleave_phases(z, skip, self._buffer("joined", size, x) if out is None else out)
+        if out is None:
+            size = (n, z.shape[1] // 4, 2 * height, 2 * width)
+            out = self._buffer("joined", size, x)
+        fused_enlarging_interleave_out(z, skip, out)
+        return out
 
     def normed(self, to: str, x: Tensor, number: int, *, pad: int = 0) -> Tensor:
         """A norm of the stem by its number, ReLU and padding; `to` names a buffer."""
@@ -190,14 +209,14 @@ class VitParts:
         )
 
     def reflected(self, x: Tensor, pad: int) -> Tensor:
-        """Pad by reflection on all sides."""
-        return F.pad(x, (pad,) * 4, mode="reflect")
+        """Pad by reflection on all sides; channels last."""
+        y = F.pad(x, (pad,) * 4, mode="reflect")
+        return y.contiguous(memory_format=torch.channels_last)
 
-    def _attended(self, x: Tensor, size: tuple[int, int], weights: BlockWeights) -> Tensor:
-        """x + attention(norm(x)) of tokens [N, T, E]."""
-        n, length, width = x.shape
+    def _attended(self, normed: Tensor, size: tuple[int, int], weights: BlockWeights) -> Tensor:
+        """Attention of tokens [N, T, E], before its projection."""
+        n, length, width = normed.shape
         heads = self.config.num_heads
-        normed = F.layer_norm(x, (width,), eps=EPS)
         weight, bias = weights.qkv
         stride = self.config.key_stride(*size)
         if stride == 1:
@@ -212,5 +231,4 @@ class VitParts:
             attended = F.scaled_dot_product_attention(q, k, v)
         else:
             attended = fused_attention(q, k, v, scale=(width // heads) ** -0.5)[0]
-        merged = attended.transpose(1, 2).reshape(n, length, width)
-        return output_projection_forward(merged, *weights.projection, x)
+        return attended.transpose(1, 2).reshape(n, length, width)

@@ -27,7 +27,7 @@ class BlockWeights:
 
     Attributes:
         qkv: Weight [3 E, E] and bias [3 E] of queries, keys and values.
-        projection: Weight [E, E] and bias [E] of the attention's output.
+        projection: Weight [E, E] of the attention's output, and its bias [E] in float32 or better.
         hidden: Weight [hidden, E] and bias [hidden].
         output: Weight [E, hidden]; its bias is cancelled by the norm that follows the block.
     """
@@ -89,7 +89,7 @@ def prepare(
         },
         (exact("decoder.conv_out.conv2d.bias") * SPREAD + CENTER).to(fine),
         tuple(norm(number) for number in range(3)),
-        tuple(_block(exact, f"blocks.{n}", dtype) for n in range(config.content_blocks)),
+        tuple(_block(exact, f"blocks.{n}", dtype, fine) for n in range(config.content_blocks)),
         *_code(exact, config.content_blocks, fine),
     )
 
@@ -107,7 +107,7 @@ def _convolutions(exact: Exact) -> dict[str, Tensor]:
     return {**made, "position": position}
 
 
-def _block(exact: Exact, name: str, dtype: torch.dtype) -> BlockWeights:
+def _block(exact: Exact, name: str, dtype: torch.dtype, fine: torch.dtype) -> BlockWeights:
     def after_norm(norm: str, weight: str, bias: str) -> tuple[Tensor, Tensor]:
         matrix = exact(f"{name}.{weight}")
         factor, shift = exact(f"{name}.{norm}.weight"), exact(f"{name}.{norm}.bias")
@@ -118,7 +118,7 @@ def _block(exact: Exact, name: str, dtype: torch.dtype) -> BlockWeights:
         after_norm("norm1", "attention.in_proj_weight", "attention.in_proj_bias"),
         (
             exact(f"{name}.attention.out_proj.weight").to(dtype),
-            exact(f"{name}.attention.out_proj.bias").to(dtype),
+            exact(f"{name}.attention.out_proj.bias").to(fine),
         ),
         after_norm("norm2", "ffn.fc1.weight", "ffn.fc1.bias"),
         exact(f"{name}.ffn.fc2.weight").to(dtype),

@@ -123,7 +123,7 @@ def test_it_is_said_what_runs_and_that_its_kernels_are_pytorchs(engine, styled, 
     result = shown(engine, styled, frame)
     assert str(result.running).startswith(f"Any style (custom, {digest}), Fused, FP32, CPU")
     assert (
-        "the any-style network's blocks and most of its convolutions run on PyTorch's kernels"
+        "the any-style network's convolutions run on PyTorch's kernels"
         in result.running.limitations
     )
     about = image_metadata(result)

@@ -19,7 +19,8 @@ def sources(folder: Path, **texts: str) -> Path:
 
 
 def test_what_ships_is_found():
-    assert list(LIBRARIES) == ["instance_norm", "frames", "network", "operations", "transformer"]
+    shared = ["frames", "network", "operations", "token_norm_cuda", "transformer"]
+    assert list(LIBRARIES) == ["instance_norm", "enlarging_cuda", *shared]
     assert all(source.is_file() for library in LIBRARIES.values() for source in library.sources)
 
 

@@ -244,7 +244,12 @@ def test_the_any_style_network_says_what_it_lacks(network):
     family = FAMILIES[ANY_STYLE]
     assert family.limitations("baseline", CPU, Precision.fp32, network) == ()
     assert family.limitations("fused", CPU, Precision.fp32, network) == (
-        "the any-style network's blocks and most of its convolutions run on PyTorch's kernels",
+        "the any-style network's convolutions run on PyTorch's kernels",
+    )
+    on_a_gpu = family.limitations("fused", torch.device("cuda"), Precision.tf32, network)
+    assert on_a_gpu == (
+        "there is no CUDA graph of it in TF32",
+        "the any-style network's convolutions run on PyTorch's kernels",
     )
     assert "Fused norm" in family.limitations("norm", CPU, Precision.fp32, network)[0]
     on_a_gpu = family.limitations("baseline", torch.device("cuda"), Precision.int8, network)

@@ -12,11 +12,11 @@ _INFERENCE = "tests/models/inference/vit"
 MUTANTS = (
     Mutant(
         "the border of an enlarged picture is repeated, not reflected",
-        "models/inference/vit/enlarging.py",
-        "    phases[:, first, :, 0] = phases[:, 0, :, 0]\n",
+        "kernels/ops/enlarging_reference.py",
+        "        write(row, every, phases[:, row, inner, a].flatten(1, 2))\n",
         "",
         (
-            f"{_INFERENCE}/test_enlarging.py::"
+            "tests/kernels/ops/test_enlarging.py::"
             "test_it_equals_the_convolution_of_the_enlarged_picture_to_the_last_row",
         ),
     ),
@@ -36,6 +36,13 @@ MUTANTS = (
             "tests/kernels/network/test_ends.py::"
             "test_measured_statistics_are_count_mean_and_squared_deviations",
         ),
+    ),
+    Mutant(
+        "tokens too wide for a warp lose their last channels",
+        "kernels/ops/token_norm.py",
+        " and width <= MOST_ELEMENTS * WARP",
+        "",
+        ("tests/kernels/ops/test_token_norm.py::test_the_kernel_computes_what_the_reference_does",),
     ),
     Mutant(
         "an any-style network keeps the first code",

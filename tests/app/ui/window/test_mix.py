@@ -174,7 +174,7 @@ def test_what_a_style_of_a_picture_cannot_do_is_disabled_with_the_reason(window,
     assert said == "Fused norm: There is no Fused norm for the any-style network"
     assert panel.kernels.currentText() == "Fused"
     assert panel.kernels_remark.text() == (
-        "The any-style network's blocks and most of its convolutions run on PyTorch's kernels"
+        "The any-style network's convolutions run on PyTorch's kernels"
     )
     window.mixer.choose_style("candy")
     assert state(panel.precision, "INT8")[0]

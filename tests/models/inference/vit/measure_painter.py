@@ -92,7 +92,7 @@ def main() -> None:
     load_kernels()
     sizes = [tuple(map(int, size.split("x"))) for size in given.sizes.split(",")]
     rows: list[dict[str, Any]] = []
-    report = {**report_header(DEVICE), "rows": rows}
+    report = {**report_header(DEVICE), "any_style": rows}
     for name in given.variants.split(","):
         torch.manual_seed(0)
         network = StyleForgeTransformer(VIT_VARIANTS[name]).requires_grad_(False).eval()

@@ -60,6 +60,16 @@ def test_a_batch_is_painted_as_its_pictures_are():
 
 
 @torch.inference_mode()
+def test_joined_norms_paint_the_same_picture():
+    net = network()
+    painter = executor(net)
+    painter.joins_norms = True
+    painter.set_code(code())
+    x = pixels(24, 40)
+    torch.testing.assert_close(painter(x), net.stylize(x, code()), atol=1e-10, rtol=0)
+
+
+@torch.inference_mode()
 def test_another_code_paints_another_style_in_the_same_memory():
     net = network()
     painter = executor(net)

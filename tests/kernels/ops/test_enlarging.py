@@ -7,13 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.ops.enlarging import fused_enlarging_interleave_out, fused_enlarging_pad_out
+from kernels.ops.enlarging_reference import padded_size
 from kernels.weight_transforms import bilinear_phase_weight
-from models.inference.vit.enlarging import (
-    interleave_phases,
-    margin_weights,
-    pad_for_enlarging,
-    padded_size,
-)
 from models.vit_convolutions import EnlargingConv
 
 
@@ -35,11 +31,12 @@ def enlarged(layer: EnlargingConv, x: Tensor, skip: Tensor | None = None) -> Ten
     """The layer without its bias, as one convolution at the size of `x`."""
     n, channels, height, width = x.shape
     padded = empty(n, channels, *padded_size(height, width), dtype=x.dtype)
-    pad_for_enlarging(x, margin_weights(x.device, x.dtype), padded)
+    fused_enlarging_pad_out(x, padded)
     weight = bilinear_phase_weight(layer.conv2d.weight)
     z = F.conv2d(padded, weight).contiguous(memory_format=torch.channels_last)
     out = empty(n, weight.shape[0] // 4, 2 * height, 2 * width, dtype=x.dtype)
-    return interleave_phases(z, skip, out)
+    fused_enlarging_interleave_out(z, skip, out)
+    return out
 
 
 @pytest.mark.parametrize("height", [2, 3, 4, 9])

@@ -1,0 +1,160 @@
+"""Layer norm of tokens together with what makes them: statistics of the picture, bias, residual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.cuda.calls import TYPES
+from kernels.ops.launcher import CudaLauncher
+from kernels.ops.registry import TRANSFORMER, fused
+
+LIBRARY, ON_CPU = "token_norm_cuda", "PyTorch's layer norm"
+THREADS, WARP = 128, 32
+MOST_ELEMENTS = 32  # of a token that a thread holds
+VECTOR = 16  # bytes of a load
+
+
+def _reference(
+    x: Tensor,
+    mean: Tensor | None = None,
+    inverse: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    residual: Tensor | None = None,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor]:
+    _check(x, mean, inverse, weight, bias, residual)
+    y = x.to(torch.promote_types(x.dtype, torch.float32))
+    if mean is not None and inverse is not None:
+        y = (y - mean[:, None]) * inverse[:, None]
+    if weight is not None:
+        y = y * weight
+    if bias is not None:
+        y = y + bias
+    if residual is not None:
+        y = y + residual
+    normed = F.layer_norm(y, y.shape[-1:], eps=eps).to(x.dtype)
+    y = y.to(x.dtype)
+    return (y.clone() if y is x else y).contiguous(), normed.contiguous()
+
+
+def _check(
+    x: Tensor,
+    mean: Tensor | None,
+    inverse: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    residual: Tensor | None,
+) -> None:
+    if x.dim() != 3 or not x.is_floating_point():
+        raise ValueError(f"token norm: x is [N, T, E], floating, got {list(x.shape)}")
+    samples, _, width = x.shape
+    if (mean is None) != (inverse is None):
+        raise ValueError("token norm: mean and inverse deviation are given together")
+    given = {"mean": mean, "inverse": inverse, "weight": weight, "bias": bias}
+    for name, values in given.items():
+        wanted = (samples, width) if name in ("mean", "inverse") else (width,)
+        if values is not None and values.shape != wanted:
+            raise ValueError(f"token norm: {name} is {list(wanted)}, got {list(values.shape)}")
+    if residual is not None and (residual.shape != x.shape or residual.dtype != x.dtype):
+        raise ValueError(f"token norm: the residual is {x.dtype} {list(x.shape)}")
+
+
+def _launch(
+    launch: CudaLauncher,
+    x: Tensor,
+    mean: Tensor | None = None,
+    inverse: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    residual: Tensor | None = None,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor]:
+    _check(x, mean, inverse, weight, bias, residual)
+    _, tokens, width = x.shape
+    fits = width % (VECTOR // x.element_size()) == 0 and width <= MOST_ELEMENTS * WARP
+    if x.dtype not in TYPES or not fits or not x.numel():
+        return _reference(x, mean, inverse, weight, bias, residual, eps)
+    x, residual = _aligned(x), None if residual is None else _aligned(residual)
+    y, normed = torch.empty_like(x), torch.empty_like(x)
+    parameters = [
+        None if each is None else each.to(torch.float32).contiguous()
+        for each in (mean, inverse, weight, bias)
+    ]
+    rows = x.shape[0] * tokens
+    blocks = -(-rows // (THREADS // WARP))
+    numbers = TYPES[x.dtype], rows, tokens, width, float(eps)
+    launch("styleforge_token_norm", blocks, THREADS, x, residual, *parameters, y, normed, *numbers)
+    return y, normed
+
+
+def _aligned(x: Tensor) -> Tensor:
+    """Dense, beginning at a multiple of 16 bytes."""
+    x = x.contiguous()
+    return x.clone() if x.data_ptr() % VECTOR else x
+
+
+def _samples() -> Iterator[tuple[Any, ...]]:
+    """Tokens that fill a warp's vectors or not, too wide and odd ones, few arguments and all."""
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator)
+
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for n, tokens, width in ((2, 3, 8), (1, 37, 384), (2, 9, 1024), (1, 5, 1032), (1, 3, 7)):
+            x, residual = (normal(n, tokens, width).to(dtype) for _ in range(2))
+            mean, inverse = normal(n, width), normal(n, width).abs() + 0.5
+            weight, bias = normal(width), normal(width)
+            yield x, None, None, None, None, None, 1e-5
+            yield x, mean, inverse, weight, bias, None, 1e-5
+            yield x, None, None, None, bias, residual, 1e-5
+            yield x, mean, inverse, weight, bias, residual, 1e-3
+
+
+@fused(
+    "",
+    reference=_reference,
+    samples=_samples,
+    on_cpu=ON_CPU,
+    cuda=LIBRARY,
+    launch_cuda=_launch,
+    tolerance_scale=4,
+    family=TRANSFORMER,
+)
+def fused_token_norm(
+    x: Tensor,
+    mean: Tensor | None = None,
+    inverse: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    residual: Tensor | None = None,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor]:
+    """y = (x - mean) * inverse * weight + bias + residual, and layer_norm(y) without parameters.
+
+    With statistics of the picture, y is what AdaIN makes of tokens; with a bias and a residual,
+    what follows a product of matrices in a pre-norm block. The layer norm's statistics are taken in
+    FP32 (FP64 for FP64), of y before it is rounded.
+
+    Args:
+        x: [N, T, E] of any strides and floating dtype.
+        mean: [N, E] of any floating dtype, as all that follow but the residual; or None.
+        inverse: [N, E], the reciprocal of the standard deviation; with `mean`, or None.
+        weight: [E] or None.
+        bias: [E] or None.
+        residual: [N, T, E] of x's dtype, or None.
+        eps: Added to the variance of a token.
+
+    Returns:
+        y and its norm, [N, T, E] of x's dtype, contiguous.
+
+    Raises:
+        ValueError: A shape or a dtype does not fit.
+    """
+    ...

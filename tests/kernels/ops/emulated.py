@@ -1,0 +1,105 @@
+"""Kernels of single operations on the CPU, compiled for the host over the network's emulator.h.
+
+An operation's launch function is given a Launcher in place of a CudaLauncher, and CPU tensors.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from ctypes import Structure, byref, c_char_p, c_double, c_int, c_longlong, c_void_p
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch import Tensor
+
+from kernels.jit import toolchain
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import FOLDER
+from tests.kernels.driver import stubs
+
+EMULATOR = Path(__file__).parents[1] / "network"
+MAIN = """\
+#include "emulator.h"
+#include "{source}"
+{kernels}"""
+KERNEL = """
+struct {name}_arguments {{
+{fields}
+}};
+static void run_{name}({name}_arguments a) {{ {name}({arguments}); }}
+extern "C" const char* emulated_{name}(const void* arguments, int x, int y, int z, int threads) {{
+    const int grid[3] = {{x, y, z}};
+    emulator::launch(run_{name}, arguments, grid, threads, 0, false, false);
+    return emulator::failure.c_str();
+}}
+"""
+DECLARED = re.compile(
+    r'extern\s+"C"\s+__global__\s+void\s+__launch_bounds__\(\d+\)\s+(\w+)\(([^)]*)\)'
+)
+
+
+class Launcher:
+    """In place of a CudaLauncher.
+
+    Attributes:
+        launched: The name and the arguments of each launch.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        self.launched: list[tuple[str, tuple[Any, ...]]] = []
+
+    def __call__(
+        self, kernel: str, blocks: int | tuple[int, int, int], threads: int, *arguments: Any
+    ) -> None:
+        self.launched.append((kernel, arguments))
+        values = [_as_c(value) for value in arguments]
+
+        class Arguments(Structure):
+            _fields_ = [(f"a{number}", type(value)) for number, value in enumerate(values)]
+
+        grid = (blocks, 1, 1) if isinstance(blocks, int) else blocks
+        run = getattr(self._library, f"emulated_{kernel}")
+        run.restype = c_char_p
+        failure = run(byref(Arguments(*values)), *map(c_int, (*grid, threads))).decode()
+        assert not failure, f"{kernel}: {failure}"
+
+
+def built_or_skipped(folder: Path, source: str) -> ctypes.CDLL:
+    """Compile a source of `kernels/`; without a compiler or CUDA's headers, the test is skipped."""
+    text = (FOLDER / source).read_text("utf-8")
+    kernels = [_wrapped(name, arguments) for name, arguments in DECLARED.findall(text)]
+    assert kernels
+    main, built = folder / "main.cpp", folder / "emulated.so"
+    main.write_text(MAIN.format(source=source, kernels="".join(kernels)))
+    try:
+        compiler = toolchain.toolchain().compiler
+    except BuildError as error:
+        pytest.skip(str(error))
+    flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
+    folders = [f"-I{path}" for path in (FOLDER, EMULATOR, *stubs.headers())]
+    command = [compiler, *flags, *folders, "-o", str(built), str(main)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return ctypes.CDLL(str(built))
+
+
+def _wrapped(name: str, declared: str) -> str:
+    """A kernel as one that takes a struct."""
+    types = [argument.strip().rpartition(" ")[0] for argument in declared.split(",")]
+    names = [f"a{number}" for number in range(len(types))]
+    fields = "\n".join(f"    {kind} {name};" for kind, name in zip(types, names, strict=True))
+    arguments = ", ".join(f"a.{name}" for name in names)
+    return KERNEL.format(name=name, fields=fields, arguments=arguments)
+
+
+def _as_c(value: Any) -> Any:
+    """As CudaLauncher passes it."""
+    if value is None or isinstance(value, Tensor):
+        return c_void_p(None if value is None else value.data_ptr())
+    if isinstance(value, bool):
+        return c_int(value)
+    return c_longlong(value) if isinstance(value, int) else c_double(value)
