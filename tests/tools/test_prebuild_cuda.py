@@ -124,4 +124,4 @@ def test_a_gpu_whose_image_is_left_out_runs_another(source):
 def test_every_library_of_cuda_sources_is_compiled(tmp_path, compiled, monkeypatch):
     monkeypatch.setattr(cuda, "LIBRARIES", LIBRARIES)
     cuda.build(tmp_path)
-    assert compiled == ["frames", "network", "operations", "transformer"]
+    assert compiled == ["frames", "library", "network", "operations", "transformer"]
