@@ -112,10 +112,8 @@ def fused(
         ValueError: There is something to launch, but no library to launch from, or only one of
             `save` and `backward`, or a name is taken.
     """
-    if (launch_cpu is not None and not library) or (launch_cuda is not None and not cuda):
-        raise ValueError("an operation with a launch names the library that it launches from")
-    if (save is None) != (backward is None) or (statistics and backward is None):
-        raise ValueError("an operation with a backward says what it saves, and the other way round")
+    launches = (launch_cpu, library), (launch_cuda, cuda)
+    _check_options(launches, save, backward, statistics)
 
     def register(signature: Callable[P, R]) -> Callable[P, R]:
         name = signature.__name__
@@ -144,6 +142,7 @@ def fused(
         _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
         whole: Callable[..., tuple[Any, ...]] = complete or _in_order(signature)
+        written = autograd.places_of(overload, mutates)
 
         @functools.wraps(signature)
         def operation(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -152,7 +151,10 @@ def fused(
                 if device is not None:
                     kernel = on_cpu_tensors if device < 0 else on_cuda_tensors
                     if kernel is not None:
-                        return kernel(*args, **kwargs)
+                        result = kernel(*args, **kwargs)
+                        if written:  # by the dispatcher, autograd's kernel would count this
+                            autograd.count_writes(args, written)
+                        return result
             return overload(*args, **kwargs)
 
         @functools.wraps(signature)
@@ -193,6 +195,18 @@ def fused(
         return OPS[name].operation
 
     return register
+
+
+def _check_options(
+    launches: Iterable[tuple[object, str]],
+    save: Save | None,
+    backward: Backward | None,
+    statistics: int,
+) -> None:
+    if any(launch is not None and not library for launch, library in launches):
+        raise ValueError("an operation with a launch names the library that it launches from")
+    if (save is None) != (backward is None) or (statistics and backward is None):
+        raise ValueError("an operation with a backward says what it saves, and the other way round")
 
 
 def _check_names(*names: str) -> None:
