@@ -3,9 +3,10 @@
 `kf.ops.*` run everywhere: as native kernels where these are built, otherwise as PyTorch reference
 implementations, with one warning. `kf.kernels.<group>.*` are the native kernels alone, and raise
 KernelUnavailable with the reason where they cannot run. `kf.prepare()` builds the kernels, once per
-machine; the first call of an operation loads them. `kf.statuses(device)` gives the status of each
-operation on a device. `kf.CUDA_AVAILABLE` is whether PyTorch sees a GPU, `kf.EXTENSION_LOADED`
-whether every native kernel for the CPU is in use.
+machine; the first call of an operation loads them. `kf.status()` tells, and prints, what runs
+natively here, what does not, and why; `kf.statuses(device)` the same of one device.
+`kf.CUDA_AVAILABLE` is whether PyTorch sees a GPU, `kf.EXTENSION_LOADED` whether every native kernel
+for the CPU is in use; both are found out when they are asked for.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ import torch
 
 from kernel_fusion import kernels as kernels
 from kernel_fusion import ops as ops
+from kernel_fusion.report import Status as Status
+from kernel_fusion.report import all_loaded
+from kernel_fusion.report import status as status
 from kernels.ops.registry import KernelStatus as KernelStatus
 from kernels.ops.registry import KernelUnavailable as KernelUnavailable
 from kernels.ops.registry import NativeKernelWarning as NativeKernelWarning
@@ -31,5 +35,5 @@ def __getattr__(name: str) -> Any:
     if name == "CUDA_AVAILABLE":
         return torch.cuda.is_available()
     if name == "EXTENSION_LOADED":
-        return all(status.ready or status.by_choice for status in statuses("cpu"))
+        return all_loaded(statuses("cpu"))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,18 +1,23 @@
-"""The native kernels by group, without a fallback: where one cannot run, it raises
-KernelUnavailable."""
+"""The native kernels without a fallback: where one cannot run, it raises KernelUnavailable.
+
+By group, `kf.kernels.elementwise.add_relu`; a few, such as `fused_gelu_dropout`, are here as well.
+"""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from typing import Any
 
-from kernels.ops.native import GROUPS
+from kernels.ops.native import GROUPS, flat, flat_names
 
 
-def __getattr__(name: str) -> SimpleNamespace:
+def __getattr__(name: str) -> Any:
     if name in GROUPS:
         return GROUPS[name]
+    kernel = flat(name)
+    if kernel is not None:
+        return kernel
     raise AttributeError(f"module {__name__!r} has no group of kernels {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(GROUPS)
+    return sorted({*GROUPS, *flat_names()})

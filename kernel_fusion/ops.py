@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from kernels import ops
-from kernels.ops.registry import OPS
+from kernels.ops.registry import ALIASES, OPS, named
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    if name in OPS:
+    if named(name) is not None:
         globals()[name] = getattr(ops, name)  # found without this function the next time
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no operation {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(OPS)
+    return sorted({*OPS, *ALIASES})

@@ -12,7 +12,7 @@ from typing import Any
 
 from arrange import CHECKOUT, IMAGES, PACKAGE, WEIGHTS, arrange, copy_texts
 from packing import pack_styles
-from platforms import ANY, choose, copy_images, tag
+from platforms import ANY, FOR_ANY_MODEL, choose, copy_images, tag
 from setuptools import build_meta
 
 Settings = Mapping[str, Any] | None
@@ -66,7 +66,9 @@ def build(
         target = Path(folder)
         arrange(target, moved)
         pack_styles(target / PACKAGE / "assets" / "styles")
-        copy_images(platform, IMAGES, target / PACKAGE / IMAGES.relative_to(CHECKOUT))
+        left_out = FOR_ANY_MODEL if "app" in moved else ()
+        held = target / PACKAGE / IMAGES.relative_to(CHECKOUT)
+        copy_images(platform, IMAGES, held, left_out)
         script = {} if platform == ANY else {"setup.py": SETUP.format(tag=tag(platform))}
         _write({**project, **script}, target)
         with contextlib.chdir(target):

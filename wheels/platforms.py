@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import shutil
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 MANIFEST = "manifest.json"
 ANY = "any"  # the wheel without images
+# The first words of the images that the wheel `kernel-fusion` alone holds: the program runs none of
+# their operations, and its wheel has no room for them.
+FOR_ANY_MODEL = ("elementwise", "library")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +85,15 @@ def tag(key: str) -> str:
     return ANY if key == ANY else PLATFORMS[key].tag
 
 
-def selected(key: str, folder: Path) -> dict[str, str]:
+def selected(key: str, folder: Path, left_out: Collection[str] = ()) -> dict[str, str]:
     """The images that the wheel `key` holds: the sha256 of each, by its name.
 
     Empty where the folder has none for its processors, even if there are some for its GPUs.
+
+    Args:
+        key: Of the wheel.
+        folder: Where the images are.
+        left_out: The first words of the names of images that are not for it.
 
     Raises:
         ValueError: The manifest is damaged.
@@ -92,8 +102,9 @@ def selected(key: str, folder: Path) -> dict[str, str]:
     if key == ANY or not path.exists():
         return {}
     try:
-        made = dict(json.loads(path.read_text("utf-8"))["images"])
-    except (ValueError, KeyError, TypeError) as error:
+        listed: dict[str, str] = json.loads(path.read_text("utf-8"))["images"]
+        made = {name: sha for name, sha in listed.items() if _first_word(name) not in left_out}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"the manifest of images {path} is damaged: {error}") from error
     wanted = PLATFORMS[key]
     # A CPU image is called <library>-<digest>-<target>, see kernels/jit/prebuilt.py; an image for
@@ -103,15 +114,20 @@ def selected(key: str, folder: Path) -> dict[str, str]:
     return {name: sha256 for name, sha256 in made.items() if name in cpu | gpu} if cpu else {}
 
 
-def copy_images(key: str, folder: Path, target: Path) -> None:
+def _first_word(image: str) -> str:
+    """Of its name: the library on a CPU, the source, or the library of a list of images."""
+    return re.split(r"[-.]", image, maxsplit=1)[0]
+
+
+def copy_images(key: str, folder: Path, target: Path, left_out: Collection[str] = ()) -> None:
     """Put the images of the wheel `key`, and a manifest of these, into the new folder `target`.
 
-    Nothing is made where the wheel holds no image.
+    Nothing is made where the wheel holds no image. The arguments are those of `selected`.
 
     Raises:
         ValueError: The manifest is damaged, or lists an image that the folder lacks.
     """
-    images = selected(key, folder)
+    images = selected(key, folder, left_out)
     if not images:
         return
     target.mkdir()

@@ -262,14 +262,16 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
         )
         return
     yield Finding(OK, f"imported from {imported}")
-    from kernels.ops.registry import prepare, statuses
+    from kernels.ops.registry import STYLE, TRANSFORMER, prepare, statuses
 
+    families = STYLE, TRANSFORMER  # what the program is made of
     if build:
         with Console(stderr=True).status("Preparing the native kernels ..."):
-            prepare()
+            for family in families:
+                prepare(family=family)
     yield from _libraries()
     for device in dict.fromkeys((torch.device("cpu"), resolve("auto"))):
-        for status in statuses(device):
+        for status in (row for family in families for row in statuses(device, family)):
             why = f" ({status.reason})" if status.reason else ""
             says = f"{status.name} on {device.type} runs on {status.runs}{why}"
             yield Finding(OK if status.ready or status.by_choice else NOTE, says)

@@ -10,18 +10,19 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
-from kernels.ops.registry import OPS
+from kernels.ops.registry import ALIASES, OPS, named
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    if name in OPS:
-        globals()[name] = OPS[name].operation  # found without this function the next time
-        return OPS[name].operation
+    op = named(name)
+    if op is not None:
+        globals()[name] = op.operation  # found without this function the next time
+        return op.operation
     raise AttributeError(f"module {__name__!r} has no operation {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *OPS})
+    return sorted({*globals(), *OPS, *ALIASES})

@@ -80,16 +80,27 @@ def inference_only(
         below: Runs it.
         mutates: The arguments that are written to.
     """
-    order = {argument.name: at for at, argument in enumerate(overload._schema.arguments)}
-    places = [order[argument] for argument in mutates]
+    places = places_of(overload, mutates)
 
     def autograd(keys: Any, *args: Any) -> None:
-        if torch.is_grad_enabled() and _any_requires_grad(*args):
+        if torch.is_grad_enabled() and _any_requires_grad(*tensors_of(args)):
             raise RuntimeError(f"{name} writes into its arguments and has no gradient")
         below(keys, *args)
-        torch.autograd.graph.increment_version([args[at] for at in places])
+        count_writes(args, places)
 
     return autograd
+
+
+def places_of(overload: Any, names: Sequence[str]) -> list[int]:
+    """The numbers of the arguments of an operation that have these names."""
+    order = {argument.name: at for at, argument in enumerate(overload._schema.arguments)}
+    return [order[name] for name in names]
+
+
+def count_writes(args: Sequence[Any], places: Sequence[int]) -> None:
+    """Have autograd refuse a gradient that needs what these arguments held before."""
+    written = [args[at] for at in places]
+    torch.autograd.graph.increment_version(list(tensors_of(written)))
 
 
 def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Below:
@@ -110,7 +121,7 @@ def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Be
             ctx.mark_non_differentiable(
                 *(x for x in _as_tuple(results) if not x.is_floating_point())
             )
-            return results
+            return _followed(results)
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
@@ -156,7 +167,7 @@ def saved(overload: Any, below: Below, save: Save, backward: Backward, statistic
             ctx.save_for_backward(*save(args, outputs))
             ctx.packing = packing
             ctx.mark_non_differentiable(*outputs[len(outputs) - statistics :])
-            return results
+            return _followed(results)
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
@@ -173,11 +184,13 @@ def _recording(overload: Any, below: Below, function: Any) -> Below:
     """Runs `function` where a gradient is needed, and the operation alone elsewhere."""
     # The dispatcher passes no trailing arguments that have their default.
     defaults = tuple(argument.default_value for argument in overload._schema.arguments)
+    returns_list = [str(each.type) for each in overload._schema.returns] == ["List[Tensor]"]
 
     def autograd(keys: Any, *args: Any) -> Any:
         if torch.is_grad_enabled() and _any_requires_grad(*args):
             packing, tensors = packed((*args, *defaults[len(args) :]))
-            return function.apply(keys, packing, *tensors)
+            found = function.apply(keys, packing, *tensors)
+            return list(found) if returns_list else found
         return below(keys, *args)
 
     return autograd
@@ -270,6 +283,11 @@ def tensors_of(args: Sequence[Any]) -> Iterator[Tensor]:
 
 def _take(each: Iterator[Any], count: int) -> list[Any]:
     return [next(each) for _ in range(count)]
+
+
+def _followed(results: Any) -> Any:
+    """Results as autograd follows them: of a list it would see no tensor."""
+    return tuple(cast("list[Tensor]", results)) if isinstance(results, list) else results
 
 
 def _as_tuple(results: Any) -> tuple[Tensor, ...]:

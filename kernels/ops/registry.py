@@ -21,7 +21,9 @@ from kernels.ops import autograd
 from kernels.ops.autograd import Backward, Save, tensors_of
 from kernels.ops.direct import device_of_plain
 from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu, current_device
+from kernels.ops.table import ALIASES as ALIASES
 from kernels.ops.table import FRAMES as FRAMES
+from kernels.ops.table import LIBRARY as LIBRARY
 from kernels.ops.table import NAMESPACE as NAMESPACE
 from kernels.ops.table import NETWORK as NETWORK
 from kernels.ops.table import OPERATIONS as OPERATIONS
@@ -32,6 +34,7 @@ from kernels.ops.table import KernelStatus as KernelStatus
 from kernels.ops.table import KernelUnavailable as KernelUnavailable
 from kernels.ops.table import NativeKernelWarning as NativeKernelWarning
 from kernels.ops.table import Op as Op
+from kernels.ops.table import named as named
 from kernels.ops.table import prepare as prepare
 from kernels.ops.table import status_of, warn
 from kernels.ops.table import statuses as statuses
@@ -61,6 +64,10 @@ def fused(
     statistics: int = 0,
     derived: tuple[str, ...] = (),
     refuses: Callable[..., str] | None = None,
+    aliases: tuple[str, ...] = (),
+    is_flat: bool = False,
+    cuda_dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16),
+    complete: Callable[P, tuple[Any, ...]] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -82,7 +89,7 @@ def fused(
         launch_cuda: Runs the operation on a GPU, in the same way, by what the library `cuda` has,
             with that GPU as the current one.
         tolerance_scale: Multiplies what the self-test allows for rounding.
-        family: STYLE or TRANSFORMER, see Op.
+        family: STYLE, TRANSFORMER or LIBRARY, see Op.
         save: With `backward`: from the arguments and the results, the tensors that are kept for it.
             Random numbers that forward drew are among them as the state that they were drawn from,
             an argument of the operation, so that backward draws the same.
@@ -92,20 +99,25 @@ def fused(
             these have one. Without it, the reference is run again and differentiated.
         statistics: How many of the last results only serve `backward` and have no gradient.
         derived: Arguments that follow from the others, see Op. The reference does not read them.
-        refuses: Called with the arguments by name; says why its kernel on a GPU cannot run with
-            them, so that where it is asked for by name PyTorch's do not run in silence.
+        refuses: Called with the arguments by name; says why its kernel cannot run with them, so
+            that where it is asked for by name PyTorch's do not run in silence.
+        aliases: Other names that the operation is found by, in Python alone.
+        is_flat: Whether it is found in `kernel_fusion.kernels` as well as in its group there.
+        cuda_dtypes: Of the first tensor, what its kernel on a GPU takes.
+        complete: Called with what the function is called with; gives all arguments in order, with
+            the random state drawn that a caller left out. The dispatcher sees no random number, so
+            that a call can be repeated.
 
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
-            `save` and `backward`.
+            `save` and `backward`, or a name is taken.
     """
-    if (launch_cpu is not None and not library) or (launch_cuda is not None and not cuda):
-        raise ValueError("an operation with a launch names the library that it launches from")
-    if (save is None) != (backward is None) or (statistics and backward is None):
-        raise ValueError("an operation with a backward says what it saves, and the other way round")
+    launches = (launch_cpu, library), (launch_cuda, cuda)
+    _check_options(launches, save, backward, statistics)
 
     def register(signature: Callable[P, R]) -> Callable[P, R]:
         name = signature.__name__
+        _check_names(name, *aliases)
         qualified = f"{NAMESPACE}::{name}"
         schema = torch.library.infer_schema(signature, mutates_args=mutates)  # pyright: ignore[reportUnknownMemberType]
         torch.library.define(qualified, schema)
@@ -129,6 +141,9 @@ def fused(
             recording = autograd.recomputed(overload, below, reference)
         _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
+        whole: Callable[..., tuple[Any, ...]] = complete or _in_order(signature)
+        written = autograd.places_of(overload, mutates)
+
         @functools.wraps(signature)
         def operation(*args: P.args, **kwargs: P.kwargs) -> R:
             if not kwargs and args:
@@ -136,14 +151,22 @@ def fused(
                 if device is not None:
                     kernel = on_cpu_tensors if device < 0 else on_cuda_tensors
                     if kernel is not None:
-                        return kernel(*args, **kwargs)
+                        result = kernel(*args, **kwargs)
+                        if written:  # by the dispatcher, autograd's kernel would count this
+                            autograd.count_writes(args, written)
+                        return result
             return overload(*args, **kwargs)
+
+        @functools.wraps(signature)
+        def completed(*args: P.args, **kwargs: P.kwargs) -> R:
+            run: Any = operation
+            return run(*whole(*args, **kwargs))
 
         arguments = inspect.signature(signature)
 
         @functools.wraps(signature)
         def native(*args: P.args, **kwargs: P.kwargs) -> R:
-            bound = arguments.bind(*args, **kwargs)
+            bound = arguments.bind(*whole(*args, **kwargs))
             _demand_native(OPS[name], bound.arguments)
             return overload(*bound.args, **bound.kwargs)
 
@@ -151,7 +174,7 @@ def fused(
             group=signature.__module__.rpartition(".")[2],
             name=name,
             library=library,
-            operation=operation,
+            operation=operation if complete is None else completed,
             native=native,
             reference=reference,
             samples=samples,
@@ -164,10 +187,44 @@ def fused(
             has_own_backward=backward is not None,
             derived=derived,
             refuses=refuses,
+            aliases=aliases,
+            is_flat=is_flat,
+            cuda_dtypes=cuda_dtypes,
         )
-        return operation
+        ALIASES.update(dict.fromkeys(aliases, name))
+        return OPS[name].operation
 
     return register
+
+
+def _check_options(
+    launches: Iterable[tuple[object, str]],
+    save: Save | None,
+    backward: Backward | None,
+    statistics: int,
+) -> None:
+    if any(launch is not None and not library for launch, library in launches):
+        raise ValueError("an operation with a launch names the library that it launches from")
+    if (save is None) != (backward is None) or (statistics and backward is None):
+        raise ValueError("an operation with a backward says what it saves, and the other way round")
+
+
+def _check_names(*names: str) -> None:
+    for name in names:
+        if named(name) is not None:
+            raise ValueError(f"an operation is named {name} already")
+
+
+def _in_order(signature: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+    """What gives all arguments of a call in order, with those that have their default."""
+    arguments = inspect.signature(signature)
+
+    def in_order(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        bound = arguments.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args
+
+    return in_order
 
 
 def _launched_on_cpu(
@@ -236,12 +293,12 @@ def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
     status = status_of(op, device)
     if not status.ready:
         raise KernelUnavailable(f"{op.name}: {status.reason}")
-    if device != "cuda":
-        return
-    if tensors[0].dtype not in (torch.float32, torch.float16, torch.bfloat16):
+    if device == "cuda" and tensors[0].dtype not in op.cuda_dtypes:
         raise KernelUnavailable(f"{op.name}: no native CUDA kernel in {tensors[0].dtype}")
     if op.refuses is not None and (reason := op.refuses(**arguments)):
         raise KernelUnavailable(f"{op.name}: {reason}")
+    if device != "cuda" or op.family == LIBRARY:
+        return
     if any(x.numel() >= 1 << 31 for x in tensors):
         raise KernelUnavailable(f"{op.name}: the native CUDA kernels take 2^31 elements at most")
     if any(argument.name == "own_kernel" for argument in op.overload._schema.arguments):

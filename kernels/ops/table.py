@@ -20,6 +20,7 @@ FRAMES = "frames"  # that of what surrounds the network there, see kernels.frame
 OPERATIONS = "operations"  # that of its single operations there
 STYLE = "style"  # the family of operations that the style networks are made of
 TRANSFORMER = "transformer"  # the family, and its library on a GPU, of those of transformers
+LIBRARY = "library"  # the family, and its library on a GPU, of the operations for any model
 PREPARE = 'python -c "import kernel_fusion; kernel_fusion.prepare()"'
 NATIVE = "the native kernel"
 REFERENCE = "its PyTorch reference"
@@ -50,13 +51,15 @@ class Op:
         on_cpu: What runs on the CPU, where that is PyTorch's or made of other operations.
         tolerance_scale: Of the self-test's tolerance; 1 is that of a norm.
         launched_on: The types of device that it has a kernel of its own for.
-        family: The kind of network that it is for: STYLE or TRANSFORMER.
+        family: The kind of network that it is for: STYLE, TRANSFORMER or, for any, LIBRARY.
         has_own_backward: Whether its gradient is computed from what forward saved, and not by
             running the reference again.
         derived: Arguments that follow from the others, as what a backward is given of its forward:
             the derivatives by the others include what they change.
-        refuses: Says of arguments on a GPU why its kernel there cannot run with them; empty if it
-            can.
+        refuses: Says of arguments why its kernel cannot run with them; empty if it can.
+        aliases: Other names of the same operation.
+        is_flat: Whether `kernel_fusion.kernels` has it, by all its names, beside its group.
+        cuda_dtypes: Of the first tensor, what its kernel on a GPU takes.
     """
 
     group: str
@@ -75,6 +78,14 @@ class Op:
     has_own_backward: bool = False
     derived: tuple[str, ...] = ()
     refuses: Callable[..., str] | None = None
+    aliases: tuple[str, ...] = ()
+    is_flat: bool = False
+    cuda_dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that it is called."""
+        return (self.name, *self.aliases)
 
     @property
     def is_composite(self) -> bool:
@@ -115,6 +126,12 @@ class KernelStatus:
 
 
 OPS: dict[str, Op] = {}
+ALIASES: dict[str, str] = {}  # the names of operations by the other names that these have
+
+
+def named(name: str) -> Op | None:
+    """The operation that has this name, or this alias; None if there is none."""
+    return OPS.get(ALIASES.get(name, name))
 
 
 def statuses(
@@ -124,7 +141,7 @@ def statuses(
 
     Args:
         device: A device or its name; the index does not matter.
-        family: "style" or "transformer": of these operations alone; all of them by default.
+        family: "style", "transformer" or "library": of these operations alone; of all by default.
 
     Returns:
         A row for each operation. On CUDA the operations of style networks are followed by the
@@ -148,8 +165,9 @@ def prepare(
     only when something that can change the outcome has changed, or with `force`.
 
     Args:
-        names: Of operations; all of them, the network and what surrounds it, by default.
-        family: "style" or "transformer": without names, only what belongs to these.
+        names: Of operations, or their aliases; by default all of them, the network and what
+            surrounds it.
+        family: "style", "transformer" or "library": without names, only what belongs to these.
         force: Try what failed before again.
 
     Returns:
@@ -159,7 +177,7 @@ def prepare(
     Raises:
         KeyError: There is no such operation.
     """
-    chosen = _of_family(family) if names is None else [OPS[name] for name in names]
+    chosen = _of_family(family) if names is None else list(map(_op, names))
     for library in dict.fromkeys(op.library for op in chosen if op.library):
         build.load(library, force=force)
     found = [status_of(op, "cpu") for op in chosen]
@@ -172,6 +190,10 @@ def prepare(
             build.load(library, force=force)
             found.append(_status_on_gpu(library))
     return tuple(found)
+
+
+def _op(name: str) -> Op:
+    return OPS[ALIASES.get(name, name)]
 
 
 def _of_family(family: str | None) -> list[Op]:

@@ -11,18 +11,25 @@ import pytest
 from kernels.driver import images
 from kernels.jit.libraries import LIBRARIES
 from kernels.jit.prebuilt import IMAGES, MANIFEST, image_name
+from kernels.ops.registry import LIBRARY, OPS
 from tools import build_wheels
 from tools.build_wheels import WheelError
 from tools.prebuild.__main__ import write_manifest
 from tools.prebuild.cpu import TARGETS
 from wheels import platforms
-from wheels.platforms import ANY, PLATFORMS, choose, copy_images, selected, tag
+from wheels.platforms import ANY, FOR_ANY_MODEL, PLATFORMS, choose, copy_images, selected, tag
 
-CPU = {image_name(LIBRARIES["instance_norm"], target): target for target in TARGETS}
+CPU = {
+    image_name(library, target): target
+    for library in LIBRARIES.values()
+    if library.cpu
+    for target in TARGETS
+}
 LIBRARIES_OF_GPUS = (
-    *("enlarging_cuda", "frames", "network", "operations", "token_norm_cuda", "transformer"),
+    *("enlarging_cuda", "frames", "library", "network"),
+    *("operations", "token_norm_cuda", "transformer"),
 )
-CUDA = {"conv2d.sm_80.xz", "network_sm90.sm_90a.xz"} | {
+CUDA = {"conv2d.sm_80.xz", "elementwise.sm_80.xz", "network_sm90.sm_90a.xz"} | {
     f"{name}.json" for name in LIBRARIES_OF_GPUS
 }
 LISTS = {
@@ -67,6 +74,34 @@ def test_a_wheel_holds_its_images_and_lists_no_others(key, folder, tmp_path):
     assert manifest["images"].keys() == held - {MANIFEST}
 
 
+@pytest.mark.parametrize("key", PLATFORMS)
+def test_the_programs_wheel_holds_no_image_of_operations_for_any_model(key, folder, tmp_path):
+    copy_images(key, folder, tmp_path / "program", FOR_ANY_MODEL)
+    copy_images(key, folder, tmp_path / "library")
+    program, library = (
+        {path.name for path in (tmp_path / wheel).iterdir()} for wheel in ("program", "library")
+    )
+    alone = library - program
+    on_cpu = {name for name in alone if "-" in name}
+    assert on_cpu == {name for name in library if name.startswith("elementwise-")}
+    assert on_cpu
+    on_gpu = set() if key == "macos-arm64" else {"elementwise.sm_80.xz", "library.json"}
+    assert alone - on_cpu == on_gpu
+    assert "conv2d.sm_80.xz" in program or key == "macos-arm64"
+
+
+def test_what_the_programs_wheel_leaves_out_is_what_the_family_runs_on():
+    rows = [op for op in OPS.values() if op.family == LIBRARY]
+    assert rows
+    on_cpu = {op.library for op in rows}
+    on_gpu = {op.cuda for op in rows}
+    sources = {Path(source).stem for name in on_gpu for source in LIBRARIES[name].cuda}
+    described = {f"{name}_abi" for name in on_gpu}  # which has no image
+    assert set(FOR_ANY_MODEL) == on_cpu | on_gpu | (sources - described)
+    others = [op for op in OPS.values() if op.family != LIBRARY]
+    assert not {name for op in others for name in (op.library, op.cuda)} & set(FOR_ANY_MODEL)
+
+
 def test_without_images_this_machines_wheel_is_for_any(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(platforms, "this_platform", lambda: "linux-arm64")
     assert choose(None, folder) == "linux-arm64"
@@ -102,7 +137,7 @@ def test_images_of_other_sources_than_todays_are_refused(folder):
     with pytest.raises(WheelError, match=r"network\.json is of other sources: run `make prebuild`"):
         build_wheels.check_images("linux-x86_64", folder)
     write_manifest(folder, [path for path in folder.iterdir() if "macos" not in path.name])
-    with pytest.raises(WheelError, match=r"lacks instance_norm-\w+-macos-arm64\.dylib"):
+    with pytest.raises(WheelError, match=r"lacks \w+-\w+-macos-arm64\.dylib"):
         build_wheels.check_images("macos-arm64", folder)
 
 

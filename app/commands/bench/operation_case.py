@@ -18,11 +18,13 @@ class Case:
         operation: its name.
         shape: its shape in words.
         precision: "FP32" (TF32 off), "TF32" or "FP16".
-        layout: "NCHW" or "NHWC".
+        layout: "NCHW", "NHWC", or in words.
         pytorch: PyTorch's implementation.
         ours: our implementation; with True, always our own kernel.
         reference: the result in float64.
         unavailable_reason: why our own kernel is not the default; empty if it is.
+        same_numbers: PyTorch's result of the random numbers that `reference` has, where `pytorch`
+            draws others.
     """
 
     operation: str
@@ -33,6 +35,7 @@ class Case:
     ours: Callable[[bool], Tensor]  # with True, always our own kernel
     reference: Way
     unavailable_reason: Callable[[], str] = str  # why our own kernel is not the default
+    same_numbers: Way | None = None
 
     @property
     def measures_compiled(self) -> bool:

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from app.commands.bench import transformer_cases
+from app.commands.bench import elementwise_cases, transformer_cases
 from app.commands.bench.operation_case import Case, Way
 from app.provenance import report_header
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
@@ -35,7 +35,7 @@ EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH, OWN_GRAPH = WAYS = (
     "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph", "own kernel, graph",
 )  # fmt: skip
 
-# Operations whose cases are written out below or in transformer_cases. The other two of instance
+# Operations whose cases are written out below or in files of their own. The other two of instance
 # norm run the same kernels on a GPU, and backwards are not measured alone. Any other is measured on
 # the samples of its row.
 WRITTEN_OUT = (
@@ -43,6 +43,7 @@ WRITTEN_OUT = (
     "fused_conv_reflection_pad_forward", "fused_conv_instancenorm_forward",
     "fused_residual_block_forward",
     *transformer_cases.OPERATIONS,
+    *elementwise_cases.OPERATIONS,
 )  # fmt: skip
 PRECISIONS = {torch.float32: "FP32", torch.float16: "FP16", torch.bfloat16: "BF16"}
 
@@ -51,7 +52,8 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     """Measure every case.
 
     Args:
-        device: a GPU, or the CPU, on which only the operations of transformers are measured.
+        device: a GPU, or the CPU, on which only the operations of transformers and those for any
+            model are measured.
         runs: timed runs of each implementation; the implementations take turns.
         compiled: also measure PyTorch's layers through torch.compile, on a GPU.
 
@@ -66,7 +68,7 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
         on_gpu = device.type == "cuda"
         current = torch.cuda.device(device) if on_gpu else nullcontext()
         with current, torch.inference_mode():
-            for case in _cases(device) if on_gpu else transformer_cases.cases(device):
+            for case in _cases(device) if on_gpu else _cases_on_cpu(device):
                 torch.backends.cudnn.allow_tf32 = case.precision == "TF32"
                 compiles = on_gpu and compiled and case.measures_compiled
                 rows.append(_measure(case, device, runs, compiles))
@@ -92,11 +94,8 @@ def sampled_cases(device: torch.device) -> Iterator[Case]:
 
 def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
     x = next(value for value in sample if isinstance(value, Tensor))
-    given = [value.to(device) if isinstance(value, Tensor) else value for value in sample]
-    exact = [
-        value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
-        for value in given
-    ]
+    given = [_each(value, lambda x: x.to(device)) for value in sample]
+    exact = [_each(value, lambda x: x.double() if x.is_floating_point() else x) for value in given]
     return Case(
         op.name,
         "x".join(map(str, x.shape)),
@@ -106,6 +105,13 @@ def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
         lambda _: _first(op.overload, given),
         partial(_first, op.reference, exact),
     )
+
+
+def _each(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """An argument with its tensor, or each of its tensors, changed."""
+    if isinstance(value, list):
+        return [_each(each, change) for each in value]
+    return change(value) if isinstance(value, Tensor) else value
 
 
 def _first(run: Callable[..., Any], given: list[Any]) -> Tensor:
@@ -137,7 +143,7 @@ def table_rows(found: dict[str, Any]) -> list[tuple[str, ...]]:
 def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     exact = case.reference()
     largest = float(exact.abs().max())
-    ours = partial(case.ours, False)
+    ours, theirs = partial(case.ours, False), case.same_numbers or case.pytorch
     ways = {EAGER: case.pytorch, OURS: ours}
     if compiled:
         torch._dynamo.reset()
@@ -172,7 +178,7 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
             if way in us
         },
         "error": float((ours().double() - exact).abs().max()) / largest,
-        "their_error": float((case.pytorch().double() - exact).abs().max()) / largest,
+        "their_error": float((theirs().double() - exact).abs().max()) / largest,
     }
 
 
@@ -216,7 +222,13 @@ def _cases(device: torch.device) -> Iterator[Case]:
             yield _unit(given, "128-64 3x3 after x2 of 128x128", 1, 2, precision, layout)
             yield _block(device, 128, 128, precision, layout)
     yield from transformer_cases.cases(device)
+    yield from elementwise_cases.cases(device)
     yield from sampled_cases(device)
+
+
+def _cases_on_cpu(device: torch.device) -> Iterator[Case]:
+    yield from transformer_cases.cases(device)
+    yield from elementwise_cases.cases(device)
 
 
 def _random(device: torch.device, precision: str, layout: str, *shape: int) -> Tensor:

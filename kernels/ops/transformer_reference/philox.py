@@ -69,3 +69,21 @@ def _philox(counter: list[Tensor], key: list[Tensor]) -> list[Tensor]:
         )
         first, second = (first + 0x9E3779B9) & _WORD, (second + 0xBB67AE85) & _WORD
     return [a, b, c, d]
+
+
+def kept_elements(state: Tensor, count: int, dropout: float) -> Tensor:
+    """Which elements of a tensor are kept: element i has word i % 4 of the counter i / 4.
+
+    Args:
+        state: int64 [2], as `draw_state` returned it.
+        count: How many elements, numbered row by row.
+        dropout: The probability that one is dropped.
+
+    Returns:
+        bool [count].
+    """
+    number = torch.arange((count + 3) // 4, device=state.device)
+    counter = [number & _WORD, number >> 32, torch.zeros_like(number)]
+    counter.append((state[1] & _WORD).expand_as(number))
+    words = _philox(counter, [state[0] & _WORD, state[0] >> 32 & _WORD])
+    return torch.stack(words, 1).flatten()[:count] >= dropped_numbers(dropout)

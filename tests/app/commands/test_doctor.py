@@ -18,7 +18,7 @@ from app.commands import doctor
 from app.unused_gpu import mending_command
 from kernels.jit import build
 from kernels.jit.libraries import LIBRARIES
-from kernels.ops.registry import OPS
+from kernels.ops.registry import LIBRARY, OPS
 from utils import system
 from utils.system import Missing
 
@@ -56,9 +56,13 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
 
 def test_every_operation_says_what_it_runs_on_and_why(native_kernels):
     told = says(doctor.run_check(lambda: doctor.check_kernels(build=True)))
-    for status in native_kernels:
+    of_the_program = [s for s in native_kernels if OPS[s.name].family != LIBRARY]
+    assert of_the_program
+    for status in of_the_program:
         assert f"{status.name} on cpu runs on {status.runs}" in told
         assert status.reason in told
+    assert len(of_the_program) < len(native_kernels)
+    assert "add_relu" not in told, "operations for any model are none of the program's"
 
 
 def test_a_kernel_that_cannot_run_is_a_note_with_its_reason(native_kernels, monkeypatch):

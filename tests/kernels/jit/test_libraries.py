@@ -19,8 +19,8 @@ def sources(folder: Path, **texts: str) -> Path:
 
 
 def test_what_ships_is_found():
-    shared = ["frames", "network", "operations", "token_norm_cuda", "transformer"]
-    assert list(LIBRARIES) == ["instance_norm", "enlarging_cuda", *shared]
+    on_gpu = ["enlarging_cuda", "frames", "library", "network", "operations", "token_norm_cuda"]
+    assert list(LIBRARIES) == ["elementwise", "instance_norm", *on_gpu, "transformer"]
     assert all(source.is_file() for library in LIBRARIES.values() for source in library.sources)
 
 

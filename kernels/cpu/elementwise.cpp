@@ -1,0 +1,169 @@
+// Elementwise operations on the CPU: one pass over memory for an operation, and one for its
+// gradients.
+//
+// Elements are taken in blocks that stay in the first cache. A tensor that lies as the result does
+// is read where it is; another, or one of 16 bits, is brought into a buffer first. Arithmetic is in
+// FP32. Every element is computed alike in whatever block it lies, so that the number of threads
+// changes no bit.
+#include <cstdint>
+#include <cstring>
+
+#include "../include/cpu/dtypes.h"
+#include "../include/cpu/export.h"
+#include "../include/cpu/half_rows.h"
+#include "../include/cpu/parallel.h"
+#include "../include/cpu/vector_math.h"
+#include "../include/elementwise/call.h"
+#include "../include/elementwise/functors.h"
+#include "../include/elementwise/philox.h"
+
+namespace {
+
+using namespace styleforge;
+using namespace styleforge::elementwise;
+
+constexpr int64_t kBlock = 512;               // elements at a time
+constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
+
+template <typename T>
+inline void widen(float* to, const T* from, int64_t step, int64_t count) {
+    if (step == 1) {
+        widen_row(to, from, count);
+    } else if (step == 0) {
+        const float value = static_cast<float>(from[0]);
+        for (int64_t i = 0; i < count; ++i) to[i] = value;
+    } else {
+        for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * step]);
+    }
+}
+
+// Elements `at` to `at + count` of an input: where they lie, if they lie there one after another in
+// FP32, else brought into `buffer`.
+template <typename T>
+const float* gather(const StyleforgeElements& p, int input, int64_t at, int64_t count,
+                    float* buffer) {
+    const T* from = static_cast<const T*>(p.inputs[input]);
+    const auto& strides = p.strides[input];
+    int64_t place[8], rest = at, offset = 0;
+    for (int d = 0; d < p.dims; ++d) {
+        place[d] = d + 1 < p.dims ? rest % p.sizes[d] : rest;
+        if (d + 1 < p.dims) rest /= p.sizes[d];
+        offset += place[d] * strides[d];
+    }
+    if constexpr (sizeof(T) == sizeof(float))
+        if (strides[0] == 1 && place[0] + count <= p.sizes[0])
+            return reinterpret_cast<const float*>(from + offset);
+    for (int64_t done = 0;;) {
+        const int64_t left = p.sizes[0] - place[0], run = left < count - done ? left : count - done;
+        widen(buffer + done, from + offset, strides[0], run);
+        done += run;
+        if (done == count) return buffer;
+        offset -= place[0] * strides[0];
+        place[0] = 0;
+        for (int d = 1; d < p.dims; ++d) {
+            offset += strides[d];
+            if (++place[d] < p.sizes[d]) break;
+            offset -= place[d] * strides[d];
+            place[d] = 0;
+        }
+    }
+}
+
+// 0 for the elements that dropout drops, and for the others what it multiplies by; `at` is a
+// multiple of 4.
+void draw(const StyleforgeElements& p, int64_t at, int64_t count, float* factors) {
+    const float kept = static_cast<float>(p.kept_scale);
+    if (p.state == nullptr) {
+        for (int64_t i = 0; i < count; ++i) factors[i] = 1.f;
+        return;
+    }
+    const int64_t fours = (count + 3) / 4;
+    const uint64_t first = static_cast<uint64_t>(at / 4);
+    const long long state[2] = {p.state[0], p.state[1]};
+    for (int64_t i = 0; i < fours; ++i) {
+        Word words[4];
+        philox(first + static_cast<uint64_t>(i), state, words);
+        for (int k = 0; k < 4; ++k) factors[4 * i + k] = words[k] >= p.dropped ? kept : 0.f;
+    }
+}
+
+template <typename Op>
+void forward(const float* x, const float* y, const float* z, float* out, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        const float in[kMostInputs] = {x[i], y[i], z[i]};
+        out[i] = Op::template forward<VectorMath>(in);
+    }
+}
+
+template <typename Op>
+void backward(const float* grad, const float* x, const float* y, const float* z, float* first,
+              float* second, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        const float in[kMostInputs] = {x[i], y[i], z[i]};
+        float out[kMostGradients] = {0.f, 0.f};
+        Op::template backward<VectorMath>(grad[i], in, out);
+        first[i] = out[0];
+        if constexpr (Op::kGradients > 1) second[i] = out[1];
+    }
+}
+
+template <typename Op, typename T>
+void run_block(const StyleforgeElements& p, int64_t at, int64_t count) {
+    constexpr bool kDirect = sizeof(T) == sizeof(float);
+    alignas(64) float buffers[4][kBlock], made[2][kBlock], factors[kBlock];
+    const float* in[4];
+    const int given = Op::kInputs + (p.backward ? 1 : 0);
+    for (int i = 0; i < given; ++i) in[i] = gather<T>(p, i, at, count, buffers[i]);
+    const float* const* own = in + (p.backward ? 1 : 0);
+    if (Op::kDrops) draw(p, at, count, factors);
+    const float* x = own[0];
+    const float* y = Op::kDrops ? factors : Op::kInputs > 1 ? own[1] : x;
+    const float* z = Op::kInputs > 2 ? own[2] : x;
+    float* out[2];
+    for (int i = 0; i < 2; ++i) {
+        T* const whole = static_cast<T*>(p.outputs[i]);
+        out[i] = made[i];
+        if constexpr (kDirect)
+            if (whole != nullptr) out[i] = reinterpret_cast<float*>(whole + at);
+    }
+    if (p.backward)
+        backward<Op>(in[0], x, y, z, out[0], out[1], count);
+    else
+        forward<Op>(x, y, z, out[0], count);
+    if constexpr (!kDirect)
+        for (int i = 0; i < 2; ++i)
+            if (p.outputs[i] != nullptr) narrow_row(static_cast<T*>(p.outputs[i]) + at, out[i], count);
+}
+
+template <typename Op, typename T>
+void run(const StyleforgeElements& p, int64_t threads) {
+    const int64_t blocks = (p.count + kBlock - 1) / kBlock;
+    parallel_for(blocks, p.count < kSerialElements ? 1 : threads, [&](int64_t begin, int64_t end) {
+        for (int64_t block = begin; block < end; ++block) {
+            const int64_t at = block * kBlock, left = p.count - at;
+            run_block<Op, T>(p, at, left < kBlock ? left : kBlock);
+        }
+    });
+}
+
+template <typename Op>
+int run_type(const StyleforgeElements& p, int64_t threads) {
+    if (p.type == 0) return run<Op, float>(p, threads), 0;
+    if (p.type == 1) return run<Op, Half>(p, threads), 0;
+    if (p.type == 2) return run<Op, BFloat16>(p, threads), 0;
+    return 1;
+}
+
+using Run = int (*)(const StyleforgeElements&, int64_t);
+
+#define RUN(name, Functor) run_type<Functor>,
+constexpr Run kFunctions[] = {STYLEFORGE_ELEMENTWISE(RUN)};
+
+}  // namespace
+
+// Runs `call` on at most `threads` threads. 1 if there is no such function, or none of its type.
+STYLEFORGE_EXPORT int styleforge_elementwise(long long threads, const StyleforgeElements* call) {
+    constexpr int kCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
+    if (call->function < 0 || call->function >= kCount) return 1;
+    return kFunctions[call->function](*call, threads);
+}

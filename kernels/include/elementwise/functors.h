@@ -1,0 +1,240 @@
+// The elementwise operations, a functor each: what it computes of an element, and its gradients.
+// CUDA's kernels and the CPU's loops are made of the same ones, each with mathematics of its own.
+#pragma once
+
+#ifdef __CUDACC__
+#define STYLEFORGE_ELEMENT __device__ __forceinline__
+#else
+#define STYLEFORGE_ELEMENT inline
+#endif
+
+namespace styleforge {
+namespace elementwise {
+
+constexpr int kMostInputs = 3, kMostGradients = 2;
+
+// Every functor has `kInputs`, the tensors that it reads; `kGradients`, the different gradients of
+// these, where inputs that are added share one; and `kDrops`, whether the framework hands it the
+// factor of dropout as its second input. `M` has exp, tanh and erf for the number type A.
+
+template <typename A>
+STYLEFORGE_ELEMENT A relu(A v) {
+    return v < A(0) ? A(0) : v;  // NaN stays
+}
+
+// `grad` where relu's result is positive. As in PyTorch, NaN lets it through.
+template <typename A>
+STYLEFORGE_ELEMENT A relu_gradient(A grad, A v) {
+    return v <= A(0) ? A(0) : grad;
+}
+
+template <typename M, typename A>
+STYLEFORGE_ELEMENT A sigmoid(A v) {
+    return A(1) / (A(1) + M::exp(-v));
+}
+
+// x Phi(x).
+template <typename M, typename A>
+STYLEFORGE_ELEMENT A gelu(A v) {
+    return A(0.5) * v * (A(1) + M::erf(v * A(0.70710678118654752440)));
+}
+
+template <typename M, typename A>
+STYLEFORGE_ELEMENT A gelu_slope(A v) {
+    const A below = A(0.5) * (A(1) + M::erf(v * A(0.70710678118654752440)));
+    return below + v * A(0.39894228040143267794) * M::exp(A(-0.5) * v * v);
+}
+
+// The approximation by tanh (Hendrycks and Gimpel, 2016).
+template <typename M, typename A>
+STYLEFORGE_ELEMENT A tanh_of_gelu(A v) {
+    return M::tanh(A(0.79788456080286535588) * (v + A(0.044715) * v * v * v));
+}
+
+template <typename M, typename A>
+STYLEFORGE_ELEMENT A gelu_tanh(A v) {
+    return A(0.5) * v * (A(1) + tanh_of_gelu<M>(v));
+}
+
+template <typename M, typename A>
+STYLEFORGE_ELEMENT A gelu_tanh_slope(A v) {
+    const A t = tanh_of_gelu<M>(v);
+    const A inner = A(0.79788456080286535588) * (A(1) + A(3 * 0.044715) * v * v);
+    return A(0.5) * (A(1) + t) + A(0.5) * v * (A(1) - t * t) * inner;
+}
+
+// tanh(softplus(v)) = n / (n + 2) with n = e^v (e^v + 2). From 20 on it is 1 in FP32 and FP64.
+template <typename M, typename A>
+STYLEFORGE_ELEMENT A tanh_of_softplus(A v) {
+    const A w = M::exp(v > A(20) ? A(20) : v), n = w * (w + A(2));
+    return n / (n + A(2));
+}
+
+struct AddRelu {
+    static constexpr int kInputs = 2, kGradients = 1;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return relu(in[0] + in[1]);
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        out[0] = relu_gradient(grad, in[0] + in[1]);
+    }
+};
+
+struct MultiplyRelu {
+    static constexpr int kInputs = 2, kGradients = 2;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return relu(in[0] * in[1]);
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        const A inner = relu_gradient(grad, in[0] * in[1]);
+        out[0] = inner * in[1];
+        out[1] = inner * in[0];
+    }
+};
+
+struct AddSigmoid {
+    static constexpr int kInputs = 2, kGradients = 1;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return sigmoid<M>(in[0] + in[1]);
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        const A s = sigmoid<M>(in[0] + in[1]);
+        out[0] = grad * s * (A(1) - s);
+    }
+};
+
+struct MulTanh {
+    static constexpr int kInputs = 2, kGradients = 2;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return M::tanh(in[0] * in[1]);
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        const A t = M::tanh(in[0] * in[1]), inner = grad * (A(1) - t * t);
+        out[0] = inner * in[1];
+        out[1] = inner * in[0];
+    }
+};
+
+struct BiasGelu {
+    static constexpr int kInputs = 2, kGradients = 1;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return gelu<M>(in[0] + in[1]);
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        out[0] = grad * gelu_slope<M>(in[0] + in[1]);
+    }
+};
+
+struct BiasGeluTanh {
+    static constexpr int kInputs = 2, kGradients = 1;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return gelu_tanh<M>(in[0] + in[1]);
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        out[0] = grad * gelu_tanh_slope<M>(in[0] + in[1]);
+    }
+};
+
+struct GeluDropout {
+    static constexpr int kInputs = 1, kGradients = 1;
+    static constexpr bool kDrops = true;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return gelu<M>(in[0]) * in[1];
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        out[0] = grad * in[1] * gelu_slope<M>(in[0]);
+    }
+};
+
+struct SwishMultiply {
+    static constexpr int kInputs = 2, kGradients = 2;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return in[0] * sigmoid<M>(in[0]) * in[1];
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        const A s = sigmoid<M>(in[0]);
+        out[0] = grad * in[1] * (s + in[0] * s * (A(1) - s));
+        out[1] = grad * in[0] * s;
+    }
+};
+
+struct MishScale {
+    static constexpr int kInputs = 2, kGradients = 2;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return in[0] * tanh_of_softplus<M>(in[0]) * in[1];
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        const A t = tanh_of_softplus<M>(in[0]), s = sigmoid<M>(in[0]);
+        out[0] = grad * in[1] * (t + in[0] * (A(1) - t * t) * s);
+        out[1] = grad * in[0] * t;
+    }
+};
+
+// The inputs are x, bias and alpha.
+struct PreluBias {
+    static constexpr int kInputs = 3, kGradients = 2;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        const A v = in[0] + in[1];
+        return v > A(0) ? v : v * in[2];
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        const A v = in[0] + in[1];
+        out[0] = v > A(0) ? grad : grad * in[2];
+        out[1] = v > A(0) ? A(0) : grad * v;
+    }
+};
+
+}  // namespace elementwise
+}  // namespace styleforge
+
+// Every functor by its name in Python, in the order of kernels/ops/library/functions.py.
+#define STYLEFORGE_ELEMENTWISE(use) \
+    use(add_relu, AddRelu)          \
+    use(multiply_relu, MultiplyRelu) \
+    use(add_sigmoid, AddSigmoid)    \
+    use(mul_tanh, MulTanh)          \
+    use(bias_gelu, BiasGelu)        \
+    use(bias_gelu_tanh, BiasGeluTanh) \
+    use(gelu_dropout, GeluDropout)  \
+    use(swish_multiply, SwishMultiply) \
+    use(mish_scale, MishScale)      \
+    use(prelu_bias, PreluBias)

@@ -1,0 +1,65 @@
+// Describes the kernels of operations for any model to Python as JSON: the layout of the structs
+// that they are called with, threads, and the kernels as C++ names them. It is plain C++, which a
+// C++ compiler compiles with CUDA's headers.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <string>
+
+#include "include/common/describe.h"
+#include "include/elementwise/functors.h"
+#include "include/library.h"
+
+namespace styleforge {
+namespace {
+
+std::string structs() {
+    using E = StyleforgeElements;
+    return object({{"StyleforgeElements",
+                    layout(sizeof(E),
+                           {OFFSET(E, inputs), OFFSET(E, outputs), OFFSET(E, state),
+                            OFFSET(E, count), OFFSET(E, sizes), OFFSET(E, strides),
+                            OFFSET(E, kept_scale), OFFSET(E, dropped), OFFSET(E, dims),
+                            OFFSET(E, function), OFFSET(E, backward), OFFSET(E, type),
+                            OFFSET(E, wide)})}});
+}
+
+// As many elements at a time as 16 bytes have, or one.
+std::string by_width(const char* functor, const char* type, size_t size, const char* backward) {
+    const std::string name = "styleforge::elementwise::elementwise_pass";
+    const std::string of = std::string("styleforge::elementwise::") + functor;
+    return object({{"vector", kernel(name, {of, type, backward, number(16 / size)})},
+                   {"scalar", kernel(name, {of, type, backward, "1"})}});
+}
+
+std::string by_direction(const char* functor, const char* type, size_t size) {
+    return object({{"forward", by_width(functor, type, size, "false")},
+                   {"backward", by_width(functor, type, size, "true")}});
+}
+
+#define FUNCTION(name, Functor) {#name, by_direction(#Functor, type, size)},
+std::string by_function(const char* type, size_t size) {
+    return object({STYLEFORGE_ELEMENTWISE(FUNCTION)});
+}
+
+std::string elementwise_passes() {
+    return object(
+        {{"source", quoted("elementwise.cu")},
+         {"target", quoted("75")},
+         {"threads", number(kElementThreads)},
+         {"kernels", object({{"float32", by_function("float", sizeof(float))},
+                             {"float16", by_function("__half", sizeof(__half))},
+                             {"bfloat16", by_function("__nv_bfloat16", sizeof(__nv_bfloat16))},
+                             {"float64", by_function("double", sizeof(double))}})}});
+}
+
+}  // namespace
+}  // namespace styleforge
+
+// The description, valid as long as the library is loaded.
+extern "C" const char* styleforge_library_abi() {
+    using namespace styleforge;
+    static const std::string text =
+        object({{"structs", structs()}, {"elementwise", elementwise_passes()}});
+    return text.c_str();
+}

@@ -1,0 +1,89 @@
+"""The launchers of the kernels of operations for any model, over the CUDA driver."""
+
+from __future__ import annotations
+
+from ctypes import c_void_p
+from pathlib import Path
+
+from kernels.driver.driver import Driver
+from kernels.driver.images import ImageList
+from kernels.driver.layouts import check
+from kernels.driver.library import DriverLibrary
+from kernels.driver.prebuilt import register
+from kernels.ops.elements.functions import FUNCTIONS
+from kernels.ops.elements.layout import StyleforgeElements, Walk
+from kernels.ops.registry import LIBRARY
+
+STRUCTURES = {"StyleforgeElements": StyleforgeElements}
+_BLOCKS = 8  # of a pass, for each multiprocessor
+_NAMES = tuple(FUNCTIONS)
+_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+
+
+class LibraryKernels:
+    """The kernels for any model on one GPU.
+
+    Structs are passed themselves. A launcher returns an error as a number, a CUresult, 0 for
+    success. None of them allocates.
+
+    Args:
+        images: The list of the folder.
+        folder: Where the images are.
+        capability: Of the GPU.
+        device: The driver's number of the GPU.
+        driver: What loads and launches.
+
+    Raises:
+        BuildError: No image runs on the GPU, or the library's structs differ.
+    """
+
+    def __init__(
+        self,
+        images: ImageList,
+        folder: Path,
+        capability: tuple[int, int],
+        device: int,
+        driver: Driver,
+    ) -> None:
+        check(images.description["structs"], STRUCTURES, "kernels/ops/elements/layout.py")
+        self._told = images.description
+        self._library = DriverLibrary(images, folder, capability, device, driver)
+
+    def elements(
+        self,
+        p: StyleforgeElements,
+        walk: Walk,
+        dtype: str,
+        multiprocessors: int,
+        stream: c_void_p | int | None,
+    ) -> int:
+        """A pass of an elementwise function.
+
+        Args:
+            p: What it is called with.
+            walk: What `p` was described by.
+            dtype: "float32", "float16", "bfloat16" or "float64".
+            multiprocessors: Of the GPU.
+            stream: A CUstream.
+        """
+        told = self._told["elementwise"]
+        width = 16 // _BYTES[dtype]
+        addresses = 0
+        for number in range(len(walk.strides)):
+            if walk.strides[number][0]:
+                addresses |= p.inputs[number] or 0
+        for address in p.outputs:
+            addresses |= address or 0
+        fits = not addresses % 16 and walk.fits(width)
+        of_function = told["kernels"][dtype][_NAMES[p.function]]
+        kernel = of_function["backward" if p.backward else "forward"]
+        threads: int = told["threads"]
+        groups = -(-p.count // (width if fits else 1))
+        launch = self._library.kernel(
+            told["source"], kernel["vector" if fits else "scalar"], threads
+        )
+        blocks = max(1, min(-(-groups // threads), _BLOCKS * multiprocessors))
+        return launch((blocks, 1, 1), stream, p)
+
+
+register(LIBRARY, LibraryKernels)

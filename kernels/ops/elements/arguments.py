@@ -1,0 +1,105 @@
+"""Which arguments elementwise operations take, and what their result is like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from kernels.ops.elements.functions import FUNCTIONS, TYPES
+
+
+def check(function: str, inputs: Sequence[Tensor]) -> torch.Size:
+    """The shape of the result.
+
+    Raises:
+        ValueError: A tensor is of another dtype than floating ones, on another device than the
+            first, or of a shape that does not broadcast.
+    """
+    row = FUNCTIONS[function]
+    shape, first = inputs[0].shape, inputs[0]
+    for name, x in zip(row.inputs, inputs, strict=True):
+        if x.dtype not in TYPES:
+            raise ValueError(
+                f"{function}: {name} is a tensor of {x.dtype}; expected float16, bfloat16, float32 "
+                "or float64"
+            )
+        if x.device != first.device:
+            raise ValueError(
+                f"{function}: {name} is on {x.device}; expected {first.device}, where "
+                f"{row.inputs[0]} is"
+            )
+        try:
+            shape = broadcast(shape, x.shape)
+        except RuntimeError as error:
+            raise ValueError(
+                f"{function}: {name} has the shape {list(x.shape)}; expected one that broadcasts "
+                f"with {list(shape)}"
+            ) from error
+    return shape
+
+
+def broadcast(first: torch.Size, second: torch.Size) -> torch.Size:
+    """The shape that two shapes are broadcast to.
+
+    Raises:
+        RuntimeError: They do not broadcast.
+    """
+    return torch.broadcast_shapes(first, second)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def check_dropout(p: float, state: Tensor | None, active: bool) -> None:
+    """Check the arguments of dropout.
+
+    Raises:
+        ValueError: `p` is no probability, or the state of the random numbers is not one.
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"gelu_dropout: p is {p}; expected a probability from 0 to 1")
+    if active and state is None:
+        raise ValueError(
+            "gelu_dropout: state is None; expected int64 [2] where elements are dropped"
+        )
+    if state is not None and (state.dtype != torch.int64 or state.shape != (2,)):
+        raise ValueError(
+            f"gelu_dropout: state is {state.dtype} {list(state.shape)}; expected int64 [2]"
+        )
+
+
+def result_type(inputs: Sequence[Tensor]) -> torch.dtype:
+    """As PyTorch promotes: a tensor without dimensions does not widen one that has some."""
+    deciding = [x.dtype for x in inputs if x.dim()] or [x.dtype for x in inputs]
+    found = deciding[0]
+    for dtype in deciding[1:]:
+        found = torch.promote_types(found, dtype)
+    return found
+
+
+def new_result(function: str, inputs: Sequence[Tensor], shape: torch.Size) -> Tensor:
+    """An empty result: laid out as the first input where that has its shape, else contiguous."""
+    first, dtype = inputs[0], result_type(inputs)
+    if first.shape == shape and not FUNCTIONS[function].drops:
+        return torch.empty_like(first, dtype=dtype)
+    return first.new_empty(shape, dtype=dtype)
+
+
+def channel_weights(alpha: Tensor, dims: int, channels: int) -> Tensor:
+    """The weights of a PReLU as they broadcast: one for all, or one for each channel.
+
+    Args:
+        alpha: One element, or [channels].
+        dims: Of what it is multiplied with.
+        channels: The size of dimension 1 there; 1 where that does not exist.
+
+    Raises:
+        ValueError: It has another shape.
+    """
+    if alpha.numel() == 1 and alpha.dim() <= 1:
+        return alpha.reshape(())
+    if alpha.shape != (channels,):
+        raise ValueError(
+            f"prelu_bias: alpha has the shape {list(alpha.shape)}; expected one element, or "
+            f"[{channels}], one for each channel"
+        )
+    return alpha.view(channels, *(1,) * (dims - 2))

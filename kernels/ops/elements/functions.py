@@ -1,0 +1,49 @@
+"""The table of elementwise functions: what each reads, and which of its inputs share a gradient."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+# As StyleforgeElements numbers them.
+TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2, torch.float64: 3}
+
+
+class Function(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        name: As the functors' table in include/elementwise/functors.h has it, in the same order.
+        inputs: What messages call the tensors, in the order that kernels read them.
+        gradients: By different gradient, the numbers of the inputs that it is of: inputs that are
+            added share one.
+        drops: Whether it has dropout, whose elements are numbered row by row.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    gradients: tuple[tuple[int, ...], ...]
+    drops: bool = False
+
+    @property
+    def number(self) -> int:
+        """In the functors' table."""
+        return tuple(FUNCTIONS).index(self.name)
+
+
+FUNCTIONS = {
+    row.name: row
+    for row in (
+        Function("add_relu", ("x", "y"), ((0, 1),)),
+        Function("multiply_relu", ("x", "y"), ((0,), (1,))),
+        Function("add_sigmoid", ("x", "y"), ((0, 1),)),
+        Function("mul_tanh", ("x", "y"), ((0,), (1,))),
+        Function("bias_gelu", ("x", "bias"), ((0, 1),)),
+        Function("bias_gelu_tanh", ("x", "bias"), ((0, 1),)),
+        Function("gelu_dropout", ("x",), ((0,),), drops=True),
+        Function("swish_multiply", ("x", "gate"), ((0,), (1,))),
+        Function("mish_scale", ("x", "scale"), ((0,), (1,))),
+        Function("prelu_bias", ("x", "bias", "alpha"), ((0, 1), (2,))),
+    )
+}

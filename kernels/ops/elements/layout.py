@@ -1,0 +1,120 @@
+"""How the tensors of an elementwise pass lie, with dimensions joined where they lie together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import Structure, c_double, c_int, c_longlong, c_uint, c_void_p
+from typing import NamedTuple
+
+from torch import Size, Tensor
+
+MOST_DIMS = 8
+MOST_NARROW = 2**31 - 1  # elements, and offsets, that 32 bits count
+
+
+class StyleforgeElements(Structure):
+    """Mirror of StyleforgeElements in include/elementwise/call.h."""
+
+    _fields_ = [
+        ("inputs", c_void_p * 4),
+        ("outputs", c_void_p * 2),
+        ("state", c_void_p),
+        ("count", c_longlong),
+        ("sizes", c_longlong * MOST_DIMS),
+        ("strides", (c_longlong * MOST_DIMS) * 4),
+        ("kept_scale", c_double),
+        ("dropped", c_uint),
+        *((name, c_int) for name in ("dims", "function", "backward", "type", "wide")),
+    ]
+
+
+class Walk(NamedTuple):
+    """The order in which a pass walks its tensors: that of the result's memory.
+
+    Attributes:
+        elements: Of the result.
+        sizes: Of the dimensions, the innermost first; at least one.
+        strides: By input, along these, in elements; 0 where it is broadcast.
+    """
+
+    elements: int
+    sizes: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether an index or an offset takes more than 32 bits."""
+        reach = (
+            sum((size - 1) * stride for size, stride in zip(self.sizes, strides, strict=True))
+            for strides in self.strides
+        )
+        return max(self.elements, *reach) > MOST_NARROW
+
+    def fits(self, width: int) -> bool:
+        """Whether vectors of `width` elements never leave a row, and lie at multiples of them."""
+        return (
+            (len(self.sizes) == 1 or self.sizes[0] % width == 0)
+            and all(strides[0] in (0, 1) for strides in self.strides)
+            and not any(
+                stride % width for strides in self.strides if strides[0] for stride in strides[1:]
+            )
+        )
+
+
+def walk(
+    shape: Sequence[int], result: Sequence[int], inputs: Sequence[tuple[Size, Sequence[int]]]
+) -> Walk:
+    """Join the dimensions that lie together in every tensor.
+
+    Args:
+        shape: Of the result.
+        result: Its strides; it is dense.
+        inputs: The shape and the strides of each, which broadcast to `shape`.
+    """
+    count = 1
+    for size in shape:
+        count *= size
+    spread = [_spread(len(shape), *each) for each in inputs]
+    order = sorted((d for d, size in enumerate(shape) if size != 1), key=lambda d: (result[d], -d))
+    sizes: list[int] = []
+    strides: list[list[int]] = [[] for _ in inputs]
+    for d in order:
+        if sizes and all(
+            of[d] == joined[-1] * sizes[-1] for of, joined in zip(spread, strides, strict=True)
+        ):
+            sizes[-1] *= shape[d]
+            continue
+        sizes.append(shape[d])
+        for of, joined in zip(spread, strides, strict=True):
+            joined.append(of[d])
+    if not sizes:
+        return Walk(count, (count,), tuple((0,) for _ in inputs))
+    return Walk(count, tuple(sizes), tuple(map(tuple, strides)))
+
+
+def _spread(dims: int, shape: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """The strides of a tensor along the dimensions that it is broadcast to."""
+    own = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
+    return [0] * (dims - len(own)) + own
+
+
+def described(found: Walk, function: int, kind: int, backward: bool) -> StyleforgeElements:
+    """The struct of a pass, without addresses."""
+    p = StyleforgeElements(
+        count=found.elements,
+        dims=len(found.sizes),
+        function=function,
+        backward=backward,
+        type=kind,
+        wide=found.is_wide,
+        kept_scale=1.0,
+    )
+    p.sizes[: len(found.sizes)] = found.sizes
+    for number, strides in enumerate(found.strides):
+        p.strides[number][: len(strides)] = strides
+    return p
+
+
+def traits(x: Tensor) -> tuple[object, ...]:
+    """What of a tensor a walk depends on."""
+    return x.dtype, x.shape, x.stride()

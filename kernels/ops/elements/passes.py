@@ -1,0 +1,150 @@
+"""A pass over the tensors of an elementwise function: prepared once for tensors that lie alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from kernels.ops.elements.arguments import check, new_result, result_type
+from kernels.ops.elements.functions import FUNCTIONS, TYPES
+from kernels.ops.elements.layout import MOST_DIMS, StyleforgeElements, Walk, described, traits, walk
+from kernels.ops.elements.reference import check_backward, dropout_scale
+from kernels.ops.launcher import Calls
+from kernels.ops.transformer_reference.philox import dropped_numbers
+
+
+class Pass(NamedTuple):
+    """What follows from how the tensors of a call lie.
+
+    Attributes:
+        struct: What kernels are called with, without addresses.
+        walk: The order of elements.
+        shape: Of the results.
+        strides: Of the results.
+        dtype: Of the results, and of what kernels read.
+        copies: Whether the inputs lie in more dimensions than kernels walk.
+    """
+
+    struct: StyleforgeElements
+    walk: Walk
+    shape: torch.Size
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+    copies: bool
+
+
+# Runs a pass whose addresses are set.
+Submit = Callable[[Pass, StyleforgeElements], None]
+
+
+def forward(
+    calls: Calls,
+    submit: Submit,
+    function: str,
+    inputs: Sequence[Tensor],
+    p: float = 0.0,
+    state: Tensor | None = None,
+) -> Tensor:
+    """As `reference.forward`, by a kernel.
+
+    Args:
+        calls: Remembers how calls were prepared.
+        submit: Runs the pass.
+        function: The name.
+        inputs: On one device.
+        p: The probability that an element is dropped.
+        state: Of the random numbers of dropout; None drops nothing.
+    """
+    key = (function, *map(_key, inputs))
+    prepared: Pass | None = calls.calls.get(key)
+    if prepared is None:
+        shape = check(function, inputs)
+        prepared = calls.keep(key, _prepared(function, inputs, inputs, shape, backward=False))
+    out = _run(submit, prepared, inputs, (True,), p, state)
+    return out[0]
+
+
+def backward(
+    calls: Calls,
+    submit: Submit,
+    grad: Tensor,
+    inputs: Sequence[Tensor],
+    function: str,
+    wanted: Sequence[bool],
+    p: float = 0.0,
+    state: Tensor | None = None,
+) -> list[Tensor]:
+    """As `reference.backward`, by a kernel; the arguments are those of `forward` there and here."""
+    key = ("backward", function, len(wanted), *map(_key, (grad, *inputs)))
+    prepared: Pass | None = calls.calls.get(key)
+    if prepared is None:
+        shape = check_backward(grad, inputs, function, wanted)
+        given = (grad, *inputs)
+        prepared = calls.keep(key, _prepared(function, inputs, given, shape, backward=True))
+    if not any(wanted):
+        return []
+    return _run(submit, prepared, (grad, *inputs), wanted, p, state)
+
+
+def _key(x: Tensor) -> tuple[object, ...]:
+    return (*traits(x), x.get_device())
+
+
+def _prepared(
+    function: str,
+    inputs: Sequence[Tensor],
+    given: Sequence[Tensor],
+    shape: torch.Size,
+    *,
+    backward: bool,
+) -> Pass:
+    result = new_result(function, [_without_memory(x) for x in inputs], shape)
+    strides, dtype = result.stride(), result_type(inputs)
+    row = FUNCTIONS[function]
+    cast = [_without_memory(x).to(dtype) for x in given]
+    found = walk(shape, strides, [(x.shape, x.stride()) for x in cast])
+    copies = len(found.sizes) > MOST_DIMS
+    if copies:
+        found = walk(shape, strides, [(shape, strides) for _ in given])
+    struct = described(found, row.number, TYPES[dtype], backward)
+    return Pass(struct, found, shape, strides, dtype, copies)
+
+
+def _without_memory(x: Tensor) -> Tensor:
+    # Tensor.to("meta") would keep no stride of 0.
+    return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
+
+
+def _run(
+    submit: Submit,
+    prepared: Pass,
+    given: Sequence[Tensor],
+    wanted: Sequence[bool],
+    p: float,
+    state: Tensor | None,
+) -> list[Tensor]:
+    shape, strides, dtype = prepared.shape, prepared.strides, prepared.dtype
+    made = [given[0].new_empty_strided(shape, strides, dtype=dtype) for want in wanted if want]
+    if not prepared.walk.elements:
+        return made
+    read = [x if x.dtype == dtype else x.to(dtype) for x in given]
+    if prepared.copies:
+        read = [_dense(x, prepared) for x in read]
+    struct = StyleforgeElements.from_buffer_copy(prepared.struct)
+    for number, x in enumerate(read):
+        struct.inputs[number] = x.data_ptr()
+    each = iter(made)
+    for number, want in enumerate(wanted):
+        struct.outputs[number] = next(each).data_ptr() if want else None
+    if state is not None:
+        struct.state = state.data_ptr()
+        struct.dropped, struct.kept_scale = dropped_numbers(p), dropout_scale(p)
+    submit(prepared, struct)
+    return made
+
+
+def _dense(x: Tensor, prepared: Pass) -> Tensor:
+    return x.new_empty_strided(prepared.shape, prepared.strides).copy_(x)

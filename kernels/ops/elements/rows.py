@@ -1,0 +1,155 @@
+"""Registers elementwise operations: what every row of the group has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ParamSpec, Protocol, cast
+
+import torch
+from torch import Tensor
+
+from kernels.ops.autograd import Gradient, Kept
+from kernels.ops.cuda import elementwise as on_cuda
+from kernels.ops.elements import cpu as on_cpu
+from kernels.ops.elements import reference
+from kernels.ops.elements.functions import FUNCTIONS, TYPES
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
+from kernels.ops.registry import LIBRARY, NAMESPACE, fused
+
+P = ParamSpec("P")
+
+
+class Run(Protocol):
+    """Computes a function of the table, in PyTorch or by a kernel."""
+
+    def __call__(
+        self, function: str, inputs: Sequence[Tensor], p: float = 0.0, state: Tensor | None = None
+    ) -> Tensor:
+        """As `reference.forward`."""
+        ...
+
+
+def _same(*inputs: Tensor) -> Sequence[Tensor]:
+    return inputs
+
+
+def _never(_arguments: Sequence[Any]) -> float:
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How the arguments of an operation are a function of the table.
+
+    Attributes:
+        forward: The operation: called with what computes functions, and its arguments.
+        function: Of all arguments, None in place of tensors, the function's name.
+        places: By input of the function, the number of the argument that it is.
+        dropped: Of the arguments, the probability that an element is dropped.
+        adapted: The inputs as the function reads them.
+    """
+
+    forward: Callable[..., Tensor]
+    function: Callable[[Sequence[Any]], str]
+    places: tuple[int, ...]
+    dropped: Callable[[Sequence[Any]], float] = _never
+    adapted: Callable[..., Sequence[Tensor]] = _same
+
+    def save(self, arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
+        """What is kept for backward: the inputs, and the state of dropout."""
+        drops = FUNCTIONS[self.function(arguments)].drops
+        return [*(arguments[at] for at in self.places), arguments[-1] if drops else None]
+
+    def backward(self, kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+        """The gradients of all arguments, by one pass and the sums over broadcast dimensions."""
+        *given, state = kept.tensors
+        name, inputs = self.function(kept.options), self.adapted(*given)
+        needs = [kept.needs[at] for at in self.places]
+        row = FUNCTIONS[name]
+        wanted = [any(needs[each] for each in of) for of in row.gradients]
+        p = self.dropped(kept.options)
+        operation = getattr(torch.ops, NAMESPACE).elementwise_backward
+        found = iter(operation(grad, list(inputs), name, wanted, p, state if p > 0 else None))
+        gradients: list[Gradient] = [None] * len(kept.options)
+        for of, want in zip(row.gradients, wanted, strict=True):
+            whole: Tensor | None = next(found) if want else None
+            for number in of:
+                if whole is not None and needs[number]:
+                    own = whole.sum_to_size(inputs[number].shape)
+                    x = given[number]
+                    gradients[self.places[number]] = own.reshape(x.shape).to(x.dtype)
+        return gradients
+
+
+def two(function: str) -> Spelling:
+    """That of an operation whose arguments are the two inputs of a function."""
+
+    def forward(run: Run, x: Tensor, y: Tensor) -> Tensor:
+        return run(function, (x, y))
+
+    return Spelling(forward, lambda _: function, (0, 1))
+
+
+def elementwise(
+    spelling: Spelling,
+    *,
+    samples: Callable[[], Iterable[tuple[Any, ...]]],
+    aliases: tuple[str, ...] = (),
+    is_flat: bool = False,
+    tolerance_scale: float = 1.0,
+    complete: Callable[..., tuple[Any, ...]] | None = None,
+) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
+    """Register the decorated signature as an elementwise operation.
+
+    Args:
+        spelling: How its arguments are a function of the table.
+        samples: As that of `fused`, like what follows.
+        aliases: Other names.
+        is_flat: Whether it is also found outside of its group.
+        tolerance_scale: Of the self-test.
+        complete: Draws the random state that a caller left out.
+    """
+
+    def means(*args: Any, **kwargs: Any) -> Tensor:
+        return spelling.forward(reference.forward, *args, **kwargs)
+
+    def launch_cpu(launch: CpuLauncher, *args: Any, **kwargs: Any) -> Tensor:
+        def run(
+            function: str, inputs: Sequence[Tensor], p: float = 0.0, state: Tensor | None = None
+        ) -> Tensor:
+            return on_cpu.forward(launch, function, inputs, p, state)
+
+        return spelling.forward(run, *args, **kwargs)
+
+    def launch_cuda(launch: CudaLauncher, *args: Any, **kwargs: Any) -> Tensor:
+        def run(
+            function: str, inputs: Sequence[Tensor], p: float = 0.0, state: Tensor | None = None
+        ) -> Tensor:
+            return on_cuda.forward(launch, function, inputs, p, state)
+
+        return spelling.forward(run, *args, **kwargs)
+
+    register = fused(
+        on_cpu.LIBRARY_ON_CPU,
+        reference=means,
+        samples=samples,
+        launch_cpu=launch_cpu,
+        launch_cuda=launch_cuda,
+        cuda=LIBRARY,
+        family=LIBRARY,
+        cuda_dtypes=tuple(TYPES),
+        tolerance_scale=tolerance_scale,
+        save=spelling.save,
+        backward=spelling.backward,
+        refuses=_refuses,
+        aliases=aliases,
+        is_flat=is_flat,
+        complete=complete,
+    )
+    return cast("Callable[[Callable[P, Tensor]], Callable[P, Tensor]]", register)
+
+
+def _refuses(**arguments: Any) -> str:
+    found = [x for x in arguments.values() if isinstance(x, Tensor) and x.dtype in TYPES]
+    return on_cpu.refuses(found) if found else ""

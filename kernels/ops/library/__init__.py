@@ -1,0 +1,8 @@
+"""The operations for any model, by group; a family of their own.
+
+Nothing of the style networks loads their libraries, and the program does not list them.
+"""
+
+from __future__ import annotations
+
+from kernels.ops.library import elementwise as elementwise

@@ -1,0 +1,314 @@
+"""The elementwise operations: two to four of PyTorch's in one pass over memory.
+
+Tensors broadcast as PyTorch's do and may have any strides. The result has the dtype that PyTorch
+promotes to; FP16 and BF16 are computed in FP32 and rounded once. It is laid out as the first tensor
+where that has its shape, and contiguous elsewhere. Gradients are computed in one pass for all
+tensors; those of tensors that were broadcast are then summed by PyTorch, in a fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from kernels.ops.cuda import elementwise as on_cuda
+from kernels.ops.elements import cpu as on_cpu
+from kernels.ops.elements import reference, samples
+from kernels.ops.elements.arguments import channel_weights, check_dropout
+from kernels.ops.elements.functions import TYPES
+from kernels.ops.elements.rows import Run, Spelling, elementwise, two
+from kernels.ops.registry import LIBRARY, fused
+from kernels.ops.transformer_reference.philox import draw_state
+
+APPROXIMATE = {"none": "bias_gelu", "tanh": "bias_gelu_tanh"}
+
+
+def _gelu(approximate: str) -> str:
+    if approximate not in APPROXIMATE:
+        raise ValueError(f"bias_gelu: approximate is '{approximate}'; expected 'none' or 'tanh'")
+    return APPROXIMATE[approximate]
+
+
+def _bias_gelu(run: Run, x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
+    return run(_gelu(approximate), (x, bias))
+
+
+def _gelu_dropout(
+    run: Run, x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
+) -> Tensor:
+    active = training and p > 0
+    check_dropout(p, state, active)
+    return run("gelu_dropout", (x,), p, state if active else None)
+
+
+def _dropped(arguments: Sequence[Any]) -> float:
+    """The probability that an element was dropped."""
+    _, p, training, _ = arguments
+    return p if training else 0.0
+
+
+def _draw(
+    x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
+) -> tuple[Any, ...]:
+    """The arguments of gelu_dropout, with a state where elements are dropped."""
+    if state is None and training and p > 0:
+        state = draw_state(x.device)
+    return x, p, training, state
+
+
+def _broadcast(x: Tensor, bias: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The tensors of prelu_bias, alpha as it broadcasts."""
+    dims, channels = max(x.dim(), bias.dim()), 1
+    if dims >= 2:
+        sizes = [each.shape[1 - dims] if each.dim() >= dims - 1 else 1 for each in (x, bias)]
+        channels = sizes[0] if sizes[0] != 1 else sizes[1]
+    return x, bias, channel_weights(alpha, dims, channels)
+
+
+def _prelu_bias(run: Run, x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
+    return run("prelu_bias", _broadcast(x, bias, alpha))
+
+
+def _refuses_backward(**arguments: Any) -> str:
+    return on_cpu.refuses(arguments["inputs"])
+
+
+@elementwise(
+    two("add_relu"),
+    samples=samples.pairs,
+    aliases=("elementwise_add_relu",),
+)
+def add_relu(x: Tensor, y: Tensor) -> Tensor:
+    """relu(x + y).
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        y: A shape that broadcasts with x's.
+
+    Returns:
+        The broadcast shape; values from 0. NaN stays NaN.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@elementwise(
+    two("multiply_relu"),
+    samples=samples.pairs,
+)
+def multiply_relu(x: Tensor, y: Tensor) -> Tensor:
+    """relu(x y).
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        y: A shape that broadcasts with x's.
+
+    Returns:
+        The broadcast shape; values from 0. NaN stays NaN.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@elementwise(
+    two("add_sigmoid"),
+    samples=samples.pairs,
+)
+def add_sigmoid(x: Tensor, y: Tensor) -> Tensor:
+    """sigmoid(x + y).
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        y: A shape that broadcasts with x's.
+
+    Returns:
+        The broadcast shape; values from 0 to 1.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@elementwise(
+    two("mul_tanh"),
+    samples=samples.pairs,
+    aliases=("elementwise_mul_tanh",),
+)
+def mul_tanh(x: Tensor, y: Tensor) -> Tensor:
+    """tanh(x y).
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        y: A shape that broadcasts with x's.
+
+    Returns:
+        The broadcast shape; values from -1 to 1.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@elementwise(
+    Spelling(_bias_gelu, lambda arguments: _gelu(arguments[2]), (0, 1)),
+    samples=samples.with_gelu,
+    aliases=("fused_bias_gelu",),
+    tolerance_scale=2,
+)
+def bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
+    """gelu(x + bias).
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        bias: A shape that broadcasts with x's, such as [features].
+        approximate: "none" for the exact GELU, "tanh" for its approximation (Hendrycks and Gimpel,
+            2016).
+
+    Returns:
+        The broadcast shape.
+
+    Raises:
+        ValueError: A shape, a dtype, a device or `approximate` does not fit.
+    """
+    ...
+
+
+@elementwise(
+    Spelling(_gelu_dropout, lambda _: "gelu_dropout", (0,), _dropped),
+    samples=samples.with_dropout,
+    aliases=("fused_gelu_dropout",),
+    is_flat=True,
+    tolerance_scale=2,
+    complete=_draw,
+)
+def gelu_dropout(
+    x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
+) -> Tensor:
+    """dropout(gelu(x)), with the exact GELU.
+
+    What is dropped follows from a state that is drawn from PyTorch's generator of the device, so
+    that `torch.manual_seed` decides it; backward drops the same elements. No mask is kept.
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        p: The probability that an element becomes 0, from 0 to 1; the others are multiplied by
+            1 / (1 - p).
+        training: Whether anything is dropped.
+        state: int64 [2] on x's device, a seed and an offset: the same state drops the same
+            elements. Drawn where it is None.
+
+    Returns:
+        Of x's shape, contiguous.
+
+    Raises:
+        ValueError: A dtype, `p` or `state` does not fit.
+    """
+    ...
+
+
+@elementwise(
+    two("swish_multiply"),
+    samples=samples.pairs,
+)
+def swish_multiply(x: Tensor, gate: Tensor) -> Tensor:
+    """silu(x) gate, the middle of a gated feed-forward network (Shazeer, 2020).
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        gate: A shape that broadcasts with x's.
+
+    Returns:
+        The broadcast shape.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@elementwise(
+    two("mish_scale"),
+    samples=samples.pairs,
+)
+def mish_scale(x: Tensor, scale: Tensor) -> Tensor:
+    """mish(x) scale, where mish(x) = x tanh(softplus(x)) (Misra, 2019).
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        scale: A shape that broadcasts with x's.
+
+    Returns:
+        The broadcast shape.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@elementwise(
+    Spelling(_prelu_bias, lambda _: "prelu_bias", (0, 2, 1), adapted=_broadcast),
+    samples=samples.with_prelu,
+)
+def prelu_bias(x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
+    """prelu(x + bias): a sum that is negative is multiplied by alpha (He et al., 2015).
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        alpha: One element, or [C] for dimension 1 of the sum, as torch.nn.PReLU has it.
+        bias: A shape that broadcasts with x's; [C, 1, 1] for the channels of [N, C, H, W].
+
+    Returns:
+        The broadcast shape of x and bias.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@fused(
+    on_cpu.LIBRARY_ON_CPU,
+    reference=reference.backward,
+    samples=samples.of_backward,
+    launch_cpu=on_cpu.backward,
+    launch_cuda=on_cuda.backward,
+    cuda=LIBRARY,
+    family=LIBRARY,
+    tolerance_scale=4,
+    cuda_dtypes=tuple(TYPES),
+    refuses=_refuses_backward,
+)
+def elementwise_backward(
+    grad: Tensor,
+    inputs: list[Tensor],
+    function: str,
+    wanted: list[bool],
+    p: float = 0.0,
+    state: Tensor | None = None,
+) -> list[Tensor]:
+    """The gradients of an elementwise operation, before they are summed over broadcast dimensions.
+
+    Args:
+        grad: The gradient of the result, of its shape.
+        inputs: The tensors of the operation; of prelu_bias x, bias and alpha as it broadcasts.
+        function: The operation's name; "bias_gelu_tanh" for the approximation.
+        wanted: By different gradient, whether it is computed: tensors that are added share one.
+        p: The probability that an element was dropped.
+        state: Of the random numbers of dropout, or None.
+
+    Returns:
+        The gradients that are wanted, each of the result's shape and dtype.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    ...

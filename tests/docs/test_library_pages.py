@@ -1,0 +1,36 @@
+"""The pages on operations for any model: their examples run, and they name every operation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import kernel_fusion as kf
+from kernels.ops.registry import LIBRARY, OPS, prepare
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+GROUPS = sorted({op.group for op in OPS.values() if op.family == LIBRARY})
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_examples_of_a_page_run_one_after_another(group, capsys):
+    found = prepare(family=LIBRARY)
+    if any("no C++ compiler" in status.reason for status in found):
+        pytest.skip(found[0].reason)
+    text = (DOCS / f"{group}.md").read_text("utf-8")
+    examples = EXAMPLE.findall(text)
+    names: dict[str, object] = {}
+    for number, example in enumerate(examples):
+        exec(compile(example, f"{group}.md, example {number + 1}", "exec"), names)
+    assert "EXTENSION_LOADED" in capsys.readouterr().out
+    shown = "\n".join(examples)
+    for op in OPS.values():
+        if op.group != group or op.name.endswith("_backward"):
+            continue
+        assert f"kf.ops.{op.name}(" in shown, "an example of each operation"
+        (row,) = (line for line in text.splitlines() if line.startswith(f"| `{op.name}("))
+        assert all(f"`{alias}`" in row for alias in op.aliases)
+        assert all(hasattr(kf.ops, alias) for alias in op.aliases)

@@ -1,0 +1,372 @@
+"""What holds for every elementwise operation of the table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+import kernel_fusion as kf
+from kernels.ops.elements import reference
+from kernels.ops.registry import LIBRARY, OPS, Op, prepare
+from kernels.ops.transformer_reference.philox import kept_elements
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+STATE = torch.tensor([5 << 33, 7])
+
+
+class Eager(NamedTuple):
+    """An operation as its user would write it: options, and PyTorch's calls."""
+
+    options: tuple[Any, ...]
+    run: Callable[..., Tensor]
+
+
+def dropped(x: Tensor, p: float, _training: bool, state: Tensor) -> Tensor:
+    kept = kept_elements(state, x.numel(), p).view(x.shape)
+    return F.gelu(x) * kept / (1 - p)
+
+
+def prelu(x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
+    return F.prelu(x + bias, alpha)
+
+
+EAGER = {
+    "add_relu": Eager((), lambda x, y: torch.relu(x + y)),
+    "multiply_relu": Eager((), lambda x, y: torch.relu(x * y)),
+    "add_sigmoid": Eager((), lambda x, y: torch.sigmoid(x + y)),
+    "mul_tanh": Eager((), lambda x, y: torch.tanh(x * y)),
+    "bias_gelu": Eager((), lambda x, y: F.gelu(x + y)),
+    "gelu_dropout": Eager((0.4, True, STATE), dropped),
+    "swish_multiply": Eager((), lambda x, y: F.silu(x) * y),
+    "mish_scale": Eager((), lambda x, y: F.mish(x) * y),
+    "prelu_bias": Eager((), prelu),
+}
+ROWS = [op for op in OPS.values() if op.family == LIBRARY and op.name != "elementwise_backward"]
+NAMES = pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
+ON = pytest.mark.parametrize("device", DEVICES)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    found = prepare(family=LIBRARY)
+    for status in found:
+        if "no C++ compiler" in status.reason:
+            pytest.skip(status.reason)
+        assert status.ready, status
+
+
+def normal(seed: int, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+LAYOUTS: dict[str, Callable[[], tuple[Tensor, Tensor]]] = {
+    "contiguous": lambda: (normal(0, 33, 40), normal(1, 33, 40)),
+    "large": lambda: (normal(0, 200, 301), normal(1, 200, 301)),
+    "transposed": lambda: (normal(0, 40, 33).t(), normal(1, 33, 40)),
+    "sliced": lambda: (normal(0, 33, 80)[:, 1::2], normal(1, 66, 40)[::2]),
+    "row": lambda: (normal(0, 33, 40), normal(1, 40)),
+    "column": lambda: (normal(0, 33, 40), normal(1, 33, 1)),
+    "outer": lambda: (normal(0, 33, 1), normal(1, 1, 40)),
+    "expanded": lambda: (normal(0, 33, 1).expand(33, 40), normal(1, 40)),
+    "channels last": lambda: (
+        normal(0, 2, 4, 5, 6).to(memory_format=torch.channels_last),
+        normal(1, 4, 1, 1),
+    ),
+    "empty": lambda: (normal(0, 0, 4), normal(1, 4)),
+    "one element": lambda: (normal(0, 1, 1), normal(1, 1)),
+    "no dimension": lambda: (normal(0), normal(1)),
+    "many dimensions": lambda: (normal(0, *(2,) * 10).transpose(0, 9), normal(1, *(1, 2) * 5)),
+}
+
+
+def given(op: Op, layout: str, device: str, dtype: torch.dtype) -> list[Any]:
+    x, y = (each.to(device, dtype) for each in LAYOUTS[layout]())
+    if op.name == "gelu_dropout":
+        return [x, 0.4, True, STATE.to(device)]
+    if op.name == "prelu_bias":
+        return [x, torch.tensor([0.2], device=device, dtype=dtype), y]
+    return [x, y]
+
+
+def wide(arguments: list[Any]) -> list[Any]:
+    return [x.double() if isinstance(x, Tensor) and x.is_floating_point() else x for x in arguments]
+
+
+def apart(found: Tensor, exact: Tensor) -> float:
+    """The largest difference, relative to the largest value."""
+    if not exact.numel():
+        return 0.0
+    largest = float(exact.abs().max())
+    return float((found.double() - exact).abs().max()) / (largest or 1.0)
+
+
+def test_every_operation_has_its_eager_form_here():
+    assert {op.name for op in ROWS} == set(EAGER)
+
+
+@ON
+@NAMES
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_it_is_what_pytorch_computes(op, layout, device, dtype):
+    arguments = given(op, layout, device, dtype)
+    exact = EAGER[op.name].run(*wide(arguments))
+    ours, theirs = op.operation(*arguments), EAGER[op.name].run(*arguments)
+    assert ours.shape == theirs.shape
+    assert ours.dtype == dtype
+    assert ours.stride() == op.reference(*arguments).stride()
+    if dtype in (torch.float16, torch.bfloat16):
+        unit = torch.finfo(dtype).eps
+        assert apart(ours, exact) <= max(2 * apart(theirs, exact), unit)
+    else:
+        assert apart(ours, theirs.double()) <= (1e-6 if dtype == torch.float32 else 1e-14)
+
+
+@ON
+@NAMES
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("layout", ["contiguous", "row", "column", "outer", "channels last"])
+def test_its_gradients_are_pytorchs(op, layout, device, dtype):
+    def gradients(run: Callable[..., Tensor], arguments: list[Any]) -> tuple[Tensor, ...]:
+        leaves = [
+            x.detach().clone().requires_grad_()
+            for x in arguments
+            if isinstance(x, Tensor) and x.is_floating_point()
+        ]
+        each = iter(leaves)
+        same = [
+            next(each) if isinstance(x, Tensor) and x.is_floating_point() else x for x in arguments
+        ]
+        y = run(*same)
+        grad = normal(9, *y.shape).to(device, y.dtype)
+        return torch.autograd.grad(y, leaves, grad)
+
+    arguments = given(op, layout, device, dtype)
+    exact = gradients(EAGER[op.name].run, wide(arguments))
+    ours = gradients(op.operation, arguments)
+    theirs = gradients(EAGER[op.name].run, arguments)
+    unit = torch.finfo(dtype).eps
+    for mine, eager, right in zip(ours, theirs, exact, strict=True):
+        assert mine.dtype == dtype
+        assert apart(mine, right) <= max(2 * apart(eager, right), 4 * unit)
+
+
+@ON
+@NAMES
+def test_its_gradients_are_bit_equal_in_two_runs(op, device):
+    def run() -> list[Tensor]:
+        arguments = given(op, "row", device, torch.float32)
+        leaves = [x for x in arguments if isinstance(x, Tensor) and x.is_floating_point()]
+        for x in leaves:
+            x.requires_grad_()
+        y = op.operation(*arguments)
+        return [y.detach(), *torch.autograd.grad(y.square().sum(), leaves)]
+
+    first = run()
+    assert all(all(map(torch.equal, run(), first)) for _ in range(3))
+
+
+@NAMES
+def test_the_number_of_threads_changes_no_bit(op):
+    arguments = given(op, "large", "cpu", torch.float32)
+    before = torch.get_num_threads()
+    try:
+        found = []
+        for threads in (1, 2, 5):
+            torch.set_num_threads(threads)
+            found.append(op.operation(*arguments))
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
+
+
+@ON
+@NAMES
+def test_its_second_derivative_is_right(op, device):
+    arguments = given(op, "outer", device, torch.float64)
+    leaves = [x for x in arguments if isinstance(x, Tensor) and x.is_floating_point()]
+    for at, x in enumerate(leaves):
+        leaves[at] = x[:3].detach().clone().requires_grad_()
+
+    def run(*tensors: Tensor) -> Tensor:
+        each = iter(tensors)
+        return op.operation(
+            *(
+                next(each) if isinstance(x, Tensor) and x.is_floating_point() else x
+                for x in arguments
+            )
+        )
+
+    assert torch.autograd.gradgradcheck(run, leaves, atol=1e-4, fast_mode=True)
+
+
+@ON
+@NAMES
+def test_nan_stays_and_large_values_saturate_as_pytorchs(op, device):
+    special = torch.tensor([math.nan, 0.0, -0.0, 20.5, -20.5, 100.0, -100.0], device=device)
+    other = torch.ones_like(special) / 2
+    arguments = given(op, "contiguous", device, torch.float32)
+    arguments[0] = special
+    if op.name == "prelu_bias":
+        arguments[2] = other
+    elif op.name != "gelu_dropout":
+        arguments[1] = other
+    ours, theirs = op.operation(*arguments), EAGER[op.name].run(*arguments)
+    assert torch.equal(ours.isnan(), theirs.isnan())
+    torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-6, equal_nan=True)
+
+
+@ON
+@NAMES
+def test_autocast_leaves_it_to_the_dtypes_that_come(op, device):
+    arguments = given(op, "row", device, torch.float32)
+    arguments[0] = arguments[0].to(torch.bfloat16)
+    with torch.autocast(device, torch.bfloat16):
+        found = op.operation(*arguments)
+    alone = op.name == "gelu_dropout"
+    assert found.dtype == (torch.bfloat16 if alone else torch.float32)
+    assert torch.equal(found, op.operation(*arguments))
+
+
+@pytest.mark.slow
+@ON
+@NAMES
+def test_it_compiles_into_one_graph_with_its_gradient(op, device):
+    def run(*arguments: Any) -> Tensor:
+        return op.operation(*arguments) * 2
+
+    arguments = given(op, "row", device, torch.float32)
+    arguments[0].requires_grad_()
+    torch._dynamo.reset()
+    compiled = torch.compile(run, fullgraph=True, backend="aot_eager")
+    y = compiled(*arguments)
+    assert torch.equal(y, run(*arguments))
+    (grad,) = torch.autograd.grad(y.sum(), arguments[:1])
+    (expected,) = torch.autograd.grad(run(*arguments).sum(), arguments[:1])
+    assert torch.equal(grad, expected)
+
+
+@pytest.mark.gpu
+@NAMES
+def test_a_cuda_graph_replays_it(op):
+    arguments = given(op, "row", "cuda", torch.float32)
+    op.operation(*arguments)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = op.operation(*arguments)
+    arguments[0].copy_(normal(7, *arguments[0].shape))
+    graph.replay()
+    assert torch.equal(y, op.operation(*arguments))
+
+
+@NAMES
+def test_what_does_not_fit_is_named(op):
+    arguments = given(op, "row", "cpu", torch.float32)
+    last = {"gelu_dropout": "x", "prelu_bias": "bias"}.get(op.name)
+    name = last or list(op.overload._schema.arguments)[1].name
+    at = [argument.name for argument in op.overload._schema.arguments].index(name)
+
+    def changed(value: Any) -> list[Any]:
+        return [*arguments[:at], value, *arguments[at + 1 :]]
+
+    with pytest.raises(ValueError, match=rf"{op.name}: {name} is a tensor of torch\.int64; exp"):
+        op.operation(*changed(torch.zeros(40, dtype=torch.int64)))
+    if at:
+        with pytest.raises(ValueError, match=rf"{op.name}: {name} has the shape \[7\]; expected"):
+            op.operation(*changed(torch.zeros(7)))
+        with pytest.raises(ValueError, match=rf"{op.name}: {name} is on meta; expected cpu"):
+            op.reference(*changed(torch.zeros(40, device="meta")))
+
+
+def test_options_that_do_not_fit_are_named():
+    x = torch.zeros(2, 3, 4)
+    with pytest.raises(ValueError, match="bias_gelu: approximate is 'erf'; expected 'none' or"):
+        kf.ops.bias_gelu(x, x, "erf")
+    with pytest.raises(ValueError, match=r"gelu_dropout: p is 1\.5; expected a probability"):
+        kf.ops.gelu_dropout(x, 1.5)
+    with pytest.raises(ValueError, match=r"state is torch\.float32 \[3\]; expected int64 \[2\]"):
+        kf.ops.gelu_dropout(x, 0.5, True, torch.zeros(3))
+    with pytest.raises(ValueError, match="state is None; expected int64"):
+        OPS["gelu_dropout"].overload(x, 0.5, True, None)
+    with pytest.raises(ValueError, match=r"alpha has the shape \[4\]; expected one element, or"):
+        kf.ops.prelu_bias(x, torch.zeros(4), x)
+    backward = OPS["elementwise_backward"].operation
+    with pytest.raises(ValueError, match="function is 'add'; expected add_relu, "):
+        backward(x, [x, x], "add", [True])
+    with pytest.raises(ValueError, match="inputs has 1 tensors; expected 2"):
+        backward(x, [x], "add_relu", [True])
+    with pytest.raises(ValueError, match="wanted has 2 values; expected 1"):
+        backward(x, [x, x], "add_relu", [True, True])
+    with pytest.raises(ValueError, match=r"grad has the shape \[3\]; expected \[2, 3, 4\]"):
+        backward(torch.zeros(3), [x, x], "add_relu", [True])
+
+
+@ON
+def test_dropout_follows_the_seed_and_drops_as_often_as_asked(device):
+    x = torch.full((1000, 100), 3.0, device=device)
+    torch.manual_seed(1)
+    first, second = kf.ops.gelu_dropout(x, 0.3), kf.ops.gelu_dropout(x, 0.3)
+    torch.manual_seed(1)
+    assert torch.equal(kf.ops.gelu_dropout(x, 0.3), first)
+    assert not torch.equal(first, second)
+    assert float((first == 0).double().mean()) == pytest.approx(0.3, abs=0.01)
+    kept = first[first != 0]
+    torch.testing.assert_close(kept, F.gelu(x).flatten()[: kept.numel()] / 0.7)
+    assert torch.equal(kf.ops.gelu_dropout(x, 0.3, False), kf.ops.gelu_dropout(x, 0.0))
+    assert not kf.ops.gelu_dropout(x, 1.0).any()
+
+
+@ON
+def test_backward_drops_what_forward_dropped(device):
+    x = torch.full((40, 50), 2.0, device=device, requires_grad=True)
+    y = kf.ops.gelu_dropout(x, 0.5)
+    (grad,) = torch.autograd.grad(y.sum(), x)
+    assert torch.equal(grad != 0, y != 0)
+
+
+@ON
+def test_prelu_has_a_weight_for_each_channel(device):
+    x, bias = normal(0, 2, 3, 5, 4).to(device), normal(1, 3, 1, 1).to(device)
+    alpha = torch.tensor([0.1, 0.2, 0.3], device=device)
+    torch.testing.assert_close(kf.ops.prelu_bias(x, alpha, bias), F.prelu(x + bias, alpha))
+
+
+def test_the_tanh_approximation_is_pytorchs():
+    x, bias = normal(0, 5, 8), normal(1, 8)
+    torch.testing.assert_close(
+        kf.ops.bias_gelu(x, bias, "tanh"), F.gelu(x + bias, approximate="tanh")
+    )
+
+
+def test_aliases_are_the_operations_themselves():
+    assert kf.ops.elementwise_add_relu is kf.ops.add_relu
+    assert kf.ops.elementwise_mul_tanh is kf.ops.mul_tanh
+    assert kf.ops.fused_bias_gelu is kf.ops.bias_gelu
+    assert kf.ops.fused_gelu_dropout is kf.ops.gelu_dropout
+    assert kf.kernels.fused_gelu_dropout is kf.kernels.elementwise.gelu_dropout
+    assert kf.kernels.elementwise.fused_bias_gelu is OPS["bias_gelu"].native
+
+
+@NAMES
+def test_a_kernel_by_name_never_runs_pytorchs_in_silence(op):
+    arguments = given(op, "row", "cpu", torch.float32)
+    assert torch.equal(op.native(*arguments), op.operation(*arguments))
+    with pytest.raises(kf.KernelUnavailable, match=r"no native CPU kernel in torch\.float64"):
+        op.native(*given(op, "row", "cpu", torch.float64))
+
+
+def test_an_index_beyond_32_bits_reaches_its_element_on_the_cpu():
+    # Only the pages of the six elements are ever touched.
+    x = torch.empty(2**31 + 64, dtype=torch.float16).as_strided((2, 3), (2**31, 7))
+    x.copy_(normal(0, 2, 3))
+    y = normal(1, 2, 3).half()
+    assert torch.equal(kf.ops.add_relu(x, y), reference.forward("add_relu", (x, y)))
