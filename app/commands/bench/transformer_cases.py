@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
@@ -16,14 +16,19 @@ from kernels.ops import (
     fused_attention_v1,
     fused_attention_v2_forward,
     fused_attention_v3_forward,
+    fused_enlarging_interleave_out,
+    fused_enlarging_pad_out,
     fused_ffn_forward,
+    fused_token_norm,
     output_projection_forward,
 )
+from kernels.ops.enlarging_reference import interleave_reference, pad_reference, padded_size
 
 OPERATIONS = (
     "fused_attention", "fused_attention_backward", "fused_attention_v1",
     "fused_attention_v2_forward", "fused_attention_v3_forward", "fused_ffn_forward",
-    "output_projection_forward",
+    "output_projection_forward", "fused_token_norm", "fused_enlarging_pad_out",
+    "fused_enlarging_interleave_out",
 )  # fmt: skip
 WIDTH, HEADS, HIDDEN = 512, 8, 2048
 LADDER = {
@@ -48,6 +53,9 @@ def cases(device: torch.device) -> Iterator[Case]:
             yield _attention(device, precision, 4096, size)
         for length in (1024, 4096):
             yield from _layers(device, precision, length)
+        for channels, side in ((512, 64), (128, 256)):
+            yield _margin(device, precision, channels, side)
+            yield _phases(device, precision, channels, side)
 
 
 def _layers(device: torch.device, precision: str, length: int) -> Iterator[Case]:
@@ -56,6 +64,7 @@ def _layers(device: torch.device, precision: str, length: int) -> Iterator[Case]
     yield _module(device, precision, length)
     yield _ffn(device, precision, length)
     yield _projection(device, precision, length)
+    yield _token_norm(device, precision, length)
 
 
 def _normal(device: torch.device, precision: str, *shape: int, scale: float = 1.0) -> Tensor:
@@ -169,4 +178,60 @@ def _projection(device: torch.device, precision: str, length: int) -> Case:
         partial(layers, *given),
         lambda _: output_projection_forward(*given),
         lambda: layers(*_wide(*given)),
+    )  # fmt: skip
+
+
+def _token_norm(device: torch.device, precision: str, length: int) -> Case:
+    """A bias, a residual and the layer norm of their sum."""
+    x, residual = (_normal(device, precision, 1, length, WIDTH) for _ in range(2))
+    bias = _normal(device, precision, WIDTH).float()
+
+    def layers(x: Tensor, bias: Tensor, residual: Tensor) -> Tensor:
+        return F.layer_norm(x + bias.to(x.dtype) + residual, (WIDTH,))
+
+    return Case(
+        "token norm, residual", f"{length}x{WIDTH}", precision, "NLE",
+        lambda: layers(x, bias, residual),
+        lambda _: fused_token_norm(x, bias=bias, residual=residual)[1],
+        lambda: layers(*_wide(x, bias, residual)),
+    )  # fmt: skip
+
+
+def _planes(device: torch.device, precision: str, *shape: int) -> Tensor:
+    return _normal(device, precision, *shape).contiguous(memory_format=torch.channels_last)
+
+
+def _margin(device: torch.device, precision: str, channels: int, side: int) -> Case:
+    """In front of an enlarging convolution; PyTorch's copies are the reference."""
+    x = _planes(device, precision, 1, channels, side, side)
+    out = _planes(device, precision, 1, channels, *padded_size(side, side))
+
+    def written(run: Callable[[Tensor, Tensor], None], x: Tensor, out: Tensor) -> Tensor:
+        run(x, out)
+        return out
+
+    return Case(
+        "margin before enlarging", f"{channels}x{side}x{side}", precision, "NHWC",
+        partial(written, pad_reference, x, out),
+        lambda _: written(fused_enlarging_pad_out, x, out),
+        lambda: written(pad_reference, x.double(), out.double()),
+    )  # fmt: skip
+
+
+def _phases(device: torch.device, precision: str, channels: int, side: int) -> Case:
+    """Behind it, with a picture that is added; `channels` are those of its result."""
+    z = _planes(device, precision, 1, channels, side + 6, side + 6)
+    skip = _planes(device, precision, 1, channels // 4, 2 * side, 2 * side)
+    out = torch.zeros_like(skip)
+
+    def written(run: Callable[[Tensor, Tensor, Tensor], None], *given: Tensor) -> Tensor:
+        z, skip, out = given
+        run(z, skip, out)
+        return out
+
+    return Case(
+        "phases after enlarging", f"{channels}x{side}x{side}", precision, "NHWC",
+        partial(written, interleave_reference, z, skip, out),
+        lambda _: written(fused_enlarging_interleave_out, z, skip, out),
+        lambda: written(interleave_reference, *_wide(z, skip, out)),
     )  # fmt: skip

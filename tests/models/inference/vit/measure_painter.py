@@ -17,6 +17,7 @@ A way that fails is told by its error, and the others go on.
 from __future__ import annotations
 
 import argparse
+import copy
 import itertools
 import json
 import statistics
@@ -98,11 +99,14 @@ def main() -> None:
         network = StyleForgeTransformer(VIT_VARIANTS[name]).requires_grad_(False).eval()
         code = torch.randn(1, network.config.code_dim)
         for width, height in sizes:
+            with torch.no_grad():
+                frames = _picture(width, height)
+                exact = _exact(network, code, frames) if (width, height) == CHECKED else None
             for precision in given.precisions.split(","):
                 row = {"variant": name, "size": f"{width}x{height}", "precision": precision}
                 with torch.no_grad():
                     found = _measured(
-                        *(network, code, (width, height), PRECISIONS[precision]),
+                        *(network, code, frames, exact, PRECISIONS[precision]),
                         compiled=not given.no_compile,
                     )
                 rows.append({**row, **found})
@@ -111,30 +115,33 @@ def main() -> None:
                     given.json.write_text(json.dumps(report, indent=1) + "\n")
 
 
+def _picture(width: int, height: int) -> Tensor:
+    """A smooth picture with noise, [1, H, W, 3] uint8."""
+    generator = torch.Generator().manual_seed(1)
+    small = torch.randint(0, 256, (1, 3, height // 8, width // 8), generator=generator)
+    large = torch.nn.functional.interpolate(small.float(), (height, width), mode="bicubic")
+    noisy = large + 8 * torch.randn(large.shape, generator=generator)
+    return noisy.clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1).contiguous()
+
+
+def _exact(network: StyleForgeTransformer, code: Tensor, frames: Tensor) -> Tensor:
+    """What the network is defined to paint, in float64 on the CPU, [1, H, W, 3], 0-255."""
+    exact = copy.deepcopy(network).double()
+    y = exact.stylize(frames.permute(0, 3, 1, 2).double(), code.double())
+    return y.permute(0, 2, 3, 1).clamp(0, 255)
+
+
 def _measured(
     network: StyleForgeTransformer,
     code: Tensor,
-    size: tuple[int, int],
+    frames: Tensor,
+    exact: Tensor | None,
     dtype: torch.dtype,
     *,
     compiled: bool,
 ) -> dict[str, Any]:
     """The figures of one variant, size and precision."""
-    width, height = size
-    frame = torch.randint(
-        0, 256, (1, height // 8, width // 8, 3), generator=torch.Generator().manual_seed(1)
-    )
-    # Smooth, with noise: a picture.
-    large = torch.nn.functional.interpolate(
-        frame.permute(0, 3, 1, 2).float(), (height, width), mode="bicubic"
-    )
-    noise = torch.randn(large.shape, generator=torch.Generator().manual_seed(2)) * 8
-    frames = (large + noise).clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1).contiguous()
-    exact = None
-    if size == CHECKED:
-        exact = network.double().stylize(frames.permute(0, 3, 1, 2).double(), code.double())
-        exact = exact.permute(0, 2, 3, 1).clamp(0, 255)
-        network.float()
+    _, height, width, _ = frames.shape
     found: dict[str, Any] = {"ms": {}, "us": {}, "error": {}, "bit-equal": {}, "failed": {}}
 
     def attempt(name: str, measure: Callable[[], None]) -> None:
