@@ -230,15 +230,20 @@ def check_compiler() -> Iterator[Finding]:
 
 
 def _libraries_to_compile() -> list[str]:
-    """The libraries for this machine's devices that only a compiler can bring into use."""
+    """The program's libraries for this machine that only a compiler can bring into use."""
     from kernels.jit import build, prebuilt
     from kernels.jit.errors import BuildError, Unsupported
     from kernels.jit.libraries import LIBRARIES
+    from kernels.ops.registry import LIBRARY, OPS
 
+    for_any_model = [op for op in OPS.values() if op.family == LIBRARY]
+    others = {name for op in for_any_model for name in (op.library, op.cuda)}
     found = []
     for library in LIBRARIES.values():
         of_this_machine = library.cpu or torch.cuda.is_available()
-        if not of_this_machine or build.reason(library.name) in ("", build.NOT_TESTED):
+        if library.name in others or not of_this_machine:
+            continue
+        if build.reason(library.name) in ("", build.NOT_TESTED):
             continue
         try:
             prebuilt.find(library)
