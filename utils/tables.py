@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.files.atomic import atomic_write
+from utils.quality_tables import figure, quality_markdown, without_empty_columns
 from utils.text import printable
 
 BLOCK = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
@@ -31,43 +32,6 @@ COLUMNS = (
     "peak MB",
 )
 
-TRAINED = ("full", "lite")  # the networks of a style; any other is one for every style
-
-# Explanations of columns, each given if one of its columns is in the tables.
-LEGENDS = (
-    (
-        {"full", "lite"},
-        "*Full*, *lite* and *L-BFGS* are values of the training objective, computed on results "
-        "clamped to 0-255 and rounded; lower is better. *L-BFGS* optimizes the pixels of the "
-        "photograph directly for the given number of iterations. *Full there* is the full network "
-        "on the photographs that were optimized this way. *Equals* is the number of iterations "
-        "after which L-BFGS reaches the objective of the full network, and *from noise* is the "
-        "same with white noise as the initial image, as in Johnson et al.",
-    ),
-    (
-        {"clipped", "frame"},
-        "*Clipped* is the fraction of pixels with a channel at 0 or 255. *Frame* is how much "
-        "brighter the outermost 4 pixels are than the next ones, on a scale of 255, minus the same "
-        "difference in the photograph.",
-    ),
-    ({"FP16 dB", "BF16 dB"}, "*FP16 dB* and *BF16 dB* are the lowest PSNR relative to FP32."),
-    (
-        {"still", "panned"},
-        "*Still* and *panned* are flicker with a static and a panning camera: the mean "
-        "motion-compensated difference of consecutive results, divided by that of the noisy input "
-        "frames.",
-    ),
-    (
-        {"style term, full"},
-        "*Style term* is the relative style loss of the style's own training, of the result as the "
-        "network gives it; the other networks never saw the style.",
-    ),
-    (
-        {"still, without", "panned, without"},
-        "*Without* is the same style trained without the stability loss.",
-    ),
-)
-
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Format the rows of `bench`.
@@ -79,7 +43,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
         The header and a line per row that was run, without columns that are empty in all of them.
     """
     lines = [_cells(row) for row in rows if not row.get("not_run")]
-    return _without_empty_columns((COLUMNS, *lines))
+    return without_empty_columns((COLUMNS, *lines))
 
 
 def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -176,11 +140,11 @@ def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
                 *(row[name] for name in ("variant", "size", "precision")),
                 *("-" if ms is None else _ms(ms) for ms in times),
                 *map(_times, gains),
-                _figure(row.get("error", {}).get("plan")),
+                figure(row.get("error", {}).get("plan")),
                 "-" if bits is None else "yes" if bits else "no",
             )
         )
-    return _without_empty_columns((header, *lines))
+    return without_empty_columns((header, *lines))
 
 
 def where(report: Mapping[str, Any]) -> str:
@@ -275,157 +239,6 @@ def _live(live: Mapping[str, Any]) -> str:
         lines.append((label, " and ".join(f"{rate:.1f} fps" for rate in rates.values())))
     rows = [("", "measured"), ("---", "---:"), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def quality_markdown(quality: Mapping[str, Any]) -> str:
-    """Format the metrics of styles.
-
-    Args:
-        quality: The section of that name in a stored report of `quality`.
-
-    Returns:
-        How they were measured, a table of objectives, borders and precisions, one of flicker, and
-        one that compares any-style networks with the trained ones, if some were measured.
-    """
-    names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
-    frames, direct = quality["flicker"], quality["direct"]
-    count = len(quality["photographs"])
-    smallest = min(max(photograph["original"]) for photograph in quality["photographs"])
-    enlarged = f", enlarged from {smallest}" if smallest < quality["size"] else ""
-    noun = "photograph" if count == 1 else "photographs"
-    conditions = [f"{count} {noun} with a long side of {quality['size']} px{enlarged}: {names}"]
-    if direct["photographs"] not in (0, count):
-        conditions.append(f"L-BFGS on the first {direct['photographs']}")
-    if frames["photographs"]:
-        conditions.append(
-            f"flicker on the first {frames['photographs']}, {frames['frames']} frames with noise "
-            f"of sigma {frames['sigma']:g} on a scale of 255"
-        )
-    styles = quality["styles"]
-    tables = [
-        _without_empty_columns(lines)
-        for lines in (
-            _objective_lines(styles, direct),
-            _flicker_lines(styles),
-            _any_style_lines(styles),
-        )
-    ]
-    columns = {name for header, *_ in tables for name in header}
-    legend = " ".join(text for explained, text in LEGENDS if explained & columns)
-    parts = [f"{'; '.join(conditions)}.", legend]
-    for header, *lines in tables:
-        if len(header) > 1:
-            rule = ["---", *["---:"] * (len(header) - 1)]
-            parts.append("\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines)))
-    parts += [
-        f"Not run: {style['title']}, {row['network']}, {row['precision']}: {row['not_run']}."
-        for style in styles
-        for row in style["networks"]
-        if row.get("not_run")
-    ]
-    return "\n\n".join(parts)
-
-
-def _objective_lines(
-    styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]
-) -> list[list[str]]:
-    """The header and a line per style: objectives, clipped pixels, the border, and PSNR."""
-    iterations, some = direct["iterations"], direct["photographs"]
-    steps = [f"L-BFGS {count}" for count in iterations]
-    header = [
-        "style", "full", "lite", "full there", *steps, "equals", "from noise", "clipped", "frame",
-        "FP16 dB", "BF16 dB",
-    ]  # fmt: skip
-    lines = [header]
-    for style in styles:
-        full, lite = (_row(style, network, "FP32") for network in ("full", "lite"))
-        reached = {row["iterations"]: row["objective"] for row in style.get("direct", [])}
-        lines.append(
-            [
-                style["title"],
-                _figure(full.get("seen")),
-                _figure(lite.get("seen")),
-                _figure(_mean([one["seen"] for one in full.get("each", [])[:some]])),
-                *(_figure(reached.get(count)) for count in iterations),
-                *(_count(full, name, iterations) for name in ("equals", "equals_from_noise")),
-                "-" if "clipped" not in full else f"{full['clipped']:.1%}",
-                "-" if "step" not in full else f"{full['step']:+.1f}",
-                *(
-                    _figure(_row(style, "full", title).get("psnr_min"), 1)
-                    for title in ("FP16", "BF16")
-                ),
-            ]
-        )
-    return lines
-
-
-def _any_style_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The header and a line per style: the style term and the flicker of the trained network and of
-    any-style networks beside it; the header alone if there are none."""
-    found = {row["network"]: None for style in styles for row in style["networks"]}
-    others = [name for name in found if name not in TRAINED]
-    header = ["style"]
-    if not others:
-        return [header]
-    networks = [name for name in found if name == "full"] + others
-    figures = {"style": "style term", "still": "still", "panned": "panned"}
-    header += [f"{said}, {name}" for said in figures.values() for name in networks]
-    lines = [header]
-    for style in styles:
-        rows = [_row(style, name, "FP32") for name in networks]
-        lines.append([style["title"], *(_figure(row.get(key)) for key in figures for row in rows)])
-    means = [
-        _figure(_mean([row[key] for row in rows if row.get(key) is not None]))
-        for key in figures
-        for rows in ([_row(style, name, "FP32") for style in styles] for name in networks)
-    ]
-    return [*lines, ["mean", *means]]
-
-
-def _count(row: Mapping[str, Any], name: str, iterations: Sequence[int]) -> str:
-    """The number of iterations after which L-BFGS reaches the objective of a network."""
-    beyond = name in row and row[name] is None and iterations
-    return f"over {iterations[-1]}" if beyond else _figure(row.get(name), 0)
-
-
-def _flicker_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The header and a line per style: its flicker, and that of the same style trained without
-    the stability loss."""
-    lines = [["style"]]
-    for name in ("still", "panned"):
-        lines[0] += [f"{name}, without", name, "ratio", f"{name}, lite"]
-    for style in styles:
-        full, lite = (_row(style, network, "FP32") for network in ("full", "lite"))
-        line = [style["title"]]
-        for name in ("still", "panned"):
-            before, after = style.get("without", {}).get(name), full.get(name)
-            ratio = after / before if before and after is not None else None
-            line += [_figure(value) for value in (before, after, ratio, lite.get(name))]
-        lines.append(line)
-    return lines
-
-
-def _row(style: Mapping[str, Any], network: str, precision: str) -> Mapping[str, Any]:
-    """Find the row of a network at a precision; empty if it was not measured."""
-    for row in style["networks"]:
-        if (row["network"], row["precision"]) == (network, precision):
-            return row
-    return {}
-
-
-def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Drop the columns that are "-" in every row."""
-    header, *rows = lines
-    kept = [n for n in range(len(header)) if any(row[n] != "-" for row in rows)]
-    return [tuple(line[n] for n in kept) for line in (header, *rows)]
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
-
-
-def _figure(value: float | None, digits: int = 2) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def refreshed(text: str, folder: Path) -> str:

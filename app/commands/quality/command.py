@@ -48,7 +48,8 @@ from utils.devices import resolve
 from utils.files.writable import write_error
 from utils.images.opening import ImageError
 from utils.images.writing import SAVED
-from utils.tables import quality_markdown, where
+from utils.quality_tables import quality_markdown
+from utils.tables import where
 from utils.text import printable
 
 CONTACT_CELL, STYLE_CELL, MIX_CELL = 256, 448, 384  # pixels: size of a picture on a sheet
