@@ -1,0 +1,22 @@
+"""The cases of a parametrized test, for a test that depends on all of them having run.
+
+Where tests are spread over processes, each of these sees only a part of a module's cases.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+def cases(test: Callable[..., object]) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of each case of a test that `pytest.mark.parametrize` decorates."""
+    tables: list[list[dict[str, Any]]] = []
+    for mark in getattr(test, "pytestmark", []):
+        names, values = mark.args[:2]
+        listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        rows = [value if len(listed) > 1 else (value,) for value in values]
+        tables.append([dict(zip(listed, row, strict=True)) for row in rows])
+    for parts in itertools.product(*tables):
+        yield {name: value for part in parts for name, value in part.items()}

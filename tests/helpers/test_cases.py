@@ -1,0 +1,21 @@
+"""The cases of a test are what pytest would run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.cases import cases
+
+
+@pytest.mark.parametrize("x", ["a", "b"])
+@pytest.mark.parametrize(("y", "z"), [(1, 2), (3, 4)])
+def decorated(x, y, z):
+    """Not collected, for its name."""
+
+
+def test_the_cases_are_all_combinations():
+    expected = [{"x": x, "y": y, "z": y + 1} for x in "ab" for y in (1, 3)]
+    found = list(cases(decorated))
+    assert len(found) == len(expected)
+    assert all(case in found for case in expected)
+    assert list(cases(lambda: None)) == [{}]
