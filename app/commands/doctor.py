@@ -35,6 +35,7 @@ from utils.system import WINDOW, has_display, missing, sentence
 
 # `kernels` is imported by what uses it: another package of that name is a finding, not a crash.
 if TYPE_CHECKING:
+    from kernels.jit.libraries import Library as NativeLibrary
     from kernels.time_model.cards import Card
 
 ROOT = Path(__file__).parents[2]
@@ -229,21 +230,25 @@ def check_compiler() -> Iterator[Finding]:
             yield Finding(NOTE, f"{', '.join(cuda)} cannot be compiled: {exc}")
 
 
-def _libraries_to_compile() -> list[str]:
-    """The program's libraries for this machine that only a compiler can bring into use."""
-    from kernels.jit import build, prebuilt
-    from kernels.jit.errors import BuildError, Unsupported
+def _libraries_of_the_program() -> list[NativeLibrary]:
+    """All libraries but those of operations for any model, of which its wheel has no images."""
     from kernels.jit.libraries import LIBRARIES
     from kernels.ops.registry import LIBRARY, OPS
 
     for_any_model = [op for op in OPS.values() if op.family == LIBRARY]
     others = {name for op in for_any_model for name in (op.library, op.cuda)}
+    return [library for name, library in LIBRARIES.items() if name not in others]
+
+
+def _libraries_to_compile() -> list[str]:
+    """The program's libraries for this machine that only a compiler can bring into use."""
+    from kernels.jit import build, prebuilt
+    from kernels.jit.errors import BuildError, Unsupported
+
     found = []
-    for library in LIBRARIES.values():
+    for library in _libraries_of_the_program():
         of_this_machine = library.cpu or torch.cuda.is_available()
-        if library.name in others or not of_this_machine:
-            continue
-        if build.reason(library.name) in ("", build.NOT_TESTED):
+        if not of_this_machine or build.reason(library.name) in ("", build.NOT_TESTED):
             continue
         try:
             prebuilt.find(library)
@@ -287,9 +292,8 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
 def _libraries() -> Iterator[Finding]:
     """Where each library that is in use comes from, and why there is no image of one."""
     from kernels.jit import build, prebuilt
-    from kernels.jit.libraries import LIBRARIES
 
-    for library in LIBRARIES.values():
+    for library in _libraries_of_the_program():
         if origin := build.origin(library.name):
             yield Finding(OK, f"library {library.name}: {origin}")
         if library.cpu:

@@ -225,6 +225,7 @@ def test_the_installed_program_runs_its_image_where_there_is_no_compiler(
     kernels = [finding["says"] for finding in report["Kernels"]]
     assert kernels[0] == f"imported from {place.packages / 'styleforge' / 'kernels'}"
     assert f"library {NORM}: image {prebuilt.targets()[0]}" in kernels
+    assert not any("library elementwise" in says for says in kernels)
     for status in native_kernels:
         says = f"{status.name} on cpu runs on {status.runs}"
         of_the_program = OPS[status.name].family != LIBRARY
