@@ -1,7 +1,8 @@
 """The CUDA driver by ctypes: the functions that load and launch, and sentences for its errors.
 
 The driver comes with the GPU, so that nothing of CUDA's toolkit, its runtime or PyTorch's ABI is
-needed. Calls work on the context that PyTorch made current on the calling thread.
+needed. Calls work on the context that PyTorch made current on the calling thread; where it has not
+done so yet, as on a thread of autograd that begins with one of our kernels, `make_current` does.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38  # bytes
 CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2
 CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4
 CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6
+
+CUDA_ERROR_INVALID_CONTEXT = 201  # what a launch returns where no context is current
 
 # Of the driver's errors, those that a file or a machine can cause, in words.
 ERRORS = {
@@ -110,6 +113,19 @@ class Driver:
             return getattr(self._driver, name)
         except AttributeError as error:
             raise BuildError(f"the NVIDIA driver has no {name}") from error
+
+    def make_current(self, device: int) -> int:
+        """Make the context that PyTorch uses of a GPU current on the calling thread.
+
+        Args:
+            device: The driver's number of the GPU.
+
+        Returns:
+            A CUresult, 0 for success.
+        """
+        context = c_void_p()  # the primary one, which stays retained until the process ends
+        error: int = self._driver.cuDevicePrimaryCtxRetain(byref(context), device)
+        return error or self._driver.cuCtxSetCurrent(context)
 
     def attribute(self, attribute: int, device: int) -> int:
         """A figure that the driver tells of a GPU.

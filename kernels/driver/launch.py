@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 from collections.abc import Callable
 from ctypes import addressof, byref, c_uint, c_void_p
@@ -12,6 +13,7 @@ from kernels.driver.driver import (
     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
     CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+    CUDA_ERROR_INVALID_CONTEXT,
     Driver,
     LaunchAttribute,
     LaunchConfig,
@@ -34,6 +36,7 @@ class Kernel:
         cooperative: Whether its blocks wait for one another: they then run all at once, and a grid
             of more than the GPU can run so is an error.
         arguments: How many it takes.
+        device: The driver's number of the GPU.
     """
 
     __slots__ = (
@@ -42,6 +45,7 @@ class Kernel:
         "_kernel",
         "_launch",
         "_lock",
+        "_make_current",
         "_parameters",
         "_reference",
     )
@@ -57,8 +61,10 @@ class Kernel:
         cluster: int = 1,
         cooperative: bool = False,
         arguments: int = 1,
+        device: int = 0,
     ) -> None:
         self._launch: Callable[..., int] = driver.launch
+        self._make_current = functools.partial(driver.make_current, device)
         self._kernel = kernel
         values = (
             [(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, _value(1))] if overlap else []
@@ -97,7 +103,12 @@ class Kernel:
             config.stream = stream
             for at, argument in enumerate(arguments):
                 parameters[at] = addressof(argument)
-            return self._launch(self._reference, self._kernel, parameters, None)
+            error = self._launch(self._reference, self._kernel, parameters, None)
+            if error == CUDA_ERROR_INVALID_CONTEXT:
+                error = self._make_current() or self._launch(
+                    self._reference, self._kernel, parameters, None
+                )
+            return error
 
     def bound(
         self, grid: tuple[int, int, int], arguments: tuple[Any, ...]
@@ -115,11 +126,15 @@ class Kernel:
         config.grid_x, config.grid_y, config.grid_z = grid
         parameters = (c_void_p * len(arguments))(*map(addressof, arguments))
         launch, reference, kernel = self._launch, byref(config), self._kernel
+        make_current = self._make_current
         kept = arguments, self._attributes  # the structs hold addresses alone
 
         def launch_on(stream: c_void_p | int | None, _kept: object = kept) -> int:
             config.stream = stream
-            return launch(reference, kernel, parameters, None)
+            error = launch(reference, kernel, parameters, None)
+            if error == CUDA_ERROR_INVALID_CONTEXT:
+                error = make_current() or launch(reference, kernel, parameters, None)
+            return error
 
         return launch_on
 

@@ -130,6 +130,7 @@ class DriverLibrary:
                     cluster=cluster,
                     cooperative=cooperative,
                     arguments=arguments,
+                    device=self._device,
                 )
             return kernel
 

@@ -13,6 +13,9 @@ static struct {
 } kernels[MOST_KERNELS];
 static size_t kernel_count;
 
+int stub_without_context = 0;  // for the tests to set: launches want a context first
+static __thread CUcontext current;
+
 CUresult cuDriverGetVersion(int* version) {
     *version = stub_version;
     return CUDA_SUCCESS;
@@ -79,12 +82,24 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
     return CUDA_SUCCESS;
 }
 
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    if (device) return CUDA_ERROR_INVALID_DEVICE;
+    *context = (CUcontext)1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+    current = context;
+    return CUDA_SUCCESS;
+}
+
 // The carveout that a kernel prefers, in percent; 0 where nobody asked.
 int stub_carveout(CUkernel kernel) { return kernels[(size_t)kernel - 1].carveout; }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void** args,
                           void** extra) {
     const size_t i = (size_t)kernel - 1;
+    if (stub_without_context && !current) return CUDA_ERROR_INVALID_CONTEXT;
     if (i >= kernel_count || extra) return CUDA_ERROR_INVALID_VALUE;
     const unsigned sizes[] = {config->gridDimX,  config->gridDimY,  config->gridDimZ,
                               config->blockDimX, config->blockDimY, config->blockDimZ,

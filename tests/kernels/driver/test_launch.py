@@ -56,6 +56,22 @@ def test_a_cluster_of_one_block_is_none(driver, found, stub):
     assert launched(stub)[0][6] == ""
 
 
+@pytest.mark.parametrize("bound", [False, True])
+@pytest.mark.parametrize(("device", "told"), [(0, 0), (1, 101)])
+def test_a_thread_without_a_context_gets_that_of_the_gpu(device, told, bound, driver, found, stub):
+    """A thread of autograd has none before PyTorch's first call on it."""
+    kernel = Kernel(driver, found, 32, 0, device=device)
+    without = c_int.in_dll(stub, "stub_without_context")
+    without.value = 1
+    launch = kernel.bound((1, 1, 1), (Params(),)) if bound else None
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(2):
+            call = launch or (lambda stream: kernel((1, 1, 1), stream, Params()))
+            assert pool.submit(call, None).result() == told
+    without.value = 0
+    assert len(launched(stub)) == (0 if told else 2)
+
+
 def test_threads_do_not_mix_their_launches(driver, found, stub):
     """A call of the driver releases the interpreter's lock, and the kernel keeps one config."""
     c_int.in_dll(stub, "stub_parameter_bytes").value = ctypes.sizeof(Params)
