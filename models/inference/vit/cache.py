@@ -36,7 +36,9 @@ class VitCache:
         self._weights: VitWeights | None = None
         self._executor: VitExecutor | None = None
         self._plans: dict[Hashable, AnyPlan] = {}  # by shape, and whether the ends are native
-        self._codes: dict[object, Hashable] = {}  # by executor or plan, the one that is set
+        # By executor or plan, the code that is set, with its version. An address would not do: it
+        # is given away again when a code is no longer needed.
+        self._codes: dict[object, tuple[Tensor, int]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._config,)  # a copy of the network prepares its own
@@ -95,7 +97,7 @@ class VitCache:
                 plan.set_weights({CODE: code})
         self._plans[key] = plan  # last in the dict: the first is the least recently used
         if len(self._plans) > PLANS_KEPT:
-            self._codes.pop(self._plans.pop(next(iter(self._plans))))
+            self._codes.pop(self._plans.pop(next(iter(self._plans))), None)
         return plan
 
     def forget_weights(self) -> None:
@@ -114,8 +116,9 @@ class VitCache:
 
     def _is_new(self, holder: object, code: Tensor) -> bool:
         """Whether the holder has another code than this; from now on it has this one."""
-        # Tensors made in inference mode have no version counter: changes are not detectable.
-        key = None if code.is_inference() else (code.data_ptr(), code._version)
+        if code.is_inference():  # without a version: changes are not detectable
+            self._codes.pop(holder, None)
+            return True
         known = self._codes.get(holder)
-        self._codes[holder] = key
-        return key is None or key != known
+        self._codes[holder] = code, code._version
+        return known is None or known[0] is not code or known[1] != code._version

@@ -14,7 +14,7 @@ from models.inference.vit.plan import CODE, VitPlan
 from models.inference.vit.weights import prepare
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
-from tests.models.inference.vit.test_executor import CPU, SHARED, code, network
+from tests.models.inference.vit.test_executor import CPU, SHARED, code, network, pixels
 
 SHAPE = 1, 22, 37  # no multiples of 8
 
@@ -100,6 +100,17 @@ def test_a_code_is_set_when_it_has_changed_and_only_then(monkeypatch):
     given.copy_(code(2))
     assert cache.executor(net.state_dict, given, torch.float64, CPU) is painter
     assert count == 2
+
+
+@torch.no_grad()
+def test_another_code_in_the_same_memory_is_a_new_code():
+    """An allocator gives memory away again, and a new tensor has the version of an old one."""
+    net, cache, x = network(), VitCache(SHARED), pixels(24, 40)
+    memory = code(1).numpy()
+    for seed in (1, 2):
+        memory[:] = code(seed).numpy()
+        painter = cache.executor(net.state_dict, torch.from_numpy(memory), torch.float64, CPU)
+        torch.testing.assert_close(painter(x), net.stylize(x, code(seed)), atol=1e-9, rtol=0)
 
 
 @pytest.mark.usefixtures("eager")
