@@ -39,7 +39,7 @@ class VitConfig:
     content_blocks: int = 6
     code_dim: int = 256
     widths: tuple[int, int, int] = (32, 64, 128)
-    max_keys: int = 4096
+    max_keys: int = 1024
 
     def __post_init__(self) -> None:
         sizes = (self.embed_dim, self.num_heads, self.hidden_dim, self.code_dim, *self.widths)
