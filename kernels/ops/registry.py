@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
@@ -34,6 +34,7 @@ from kernels.ops.table import KernelStatus as KernelStatus
 from kernels.ops.table import KernelUnavailable as KernelUnavailable
 from kernels.ops.table import NativeKernelWarning as NativeKernelWarning
 from kernels.ops.table import Op as Op
+from kernels.ops.table import Timed as Timed
 from kernels.ops.table import named as named
 from kernels.ops.table import prepare as prepare
 from kernels.ops.table import status_of, warn
@@ -69,6 +70,7 @@ def fused(
     cuda_dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16),
     complete: Callable[P, tuple[Any, ...]] | None = None,
     finish: Callable[[Sequence[Any], R], Any] | None = None,
+    timed: Mapping[str, Timed] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -111,6 +113,7 @@ def fused(
         finish: Called with all arguments in order and the results; gives what the function returns.
             It writes what PyTorch's own operations can write, such as running statistics, so that
             the operation itself writes nothing and has gradients.
+        timed: By the name of an operation, how it is timed, see Op.
 
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
@@ -196,6 +199,7 @@ def fused(
             aliases=aliases,
             is_flat=is_flat,
             cuda_dtypes=cuda_dtypes,
+            timed=(timed or {}).get(name),
         )
         ALIASES.update(dict.fromkeys(aliases, name))
         return OPS[name].operation

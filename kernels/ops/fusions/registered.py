@@ -15,6 +15,7 @@ from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.fusions import row_kernels, rows
 from kernels.ops.fusions.arguments import refuses
 from kernels.ops.fusions.rows import Norm
+from kernels.ops.fusions.timed import TIMED
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
 
 ON_CPU, ON_CUDA = "fusion", "fusion_cuda"
@@ -118,6 +119,7 @@ def row_norm(
         refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH),
         aliases=aliases,
         is_flat=is_flat,
+        timed=TIMED,
         complete=with_list(functools.partial(spell, None), "normalized_shape"),
     )
     return cast("Callable[[Callable[P, R]], Callable[P, R]]", register)

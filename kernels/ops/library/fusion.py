@@ -20,6 +20,7 @@ from kernels.ops.fusions.arguments import refuses
 from kernels.ops.fusions.channels import Kernels
 from kernels.ops.fusions.registered import ON_CPU, ON_CUDA, launched, refuses_rows, row_norm
 from kernels.ops.fusions.rows import Norm
+from kernels.ops.fusions.timed import TIMED
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
 
 Run = Callable[..., tuple[Tensor, Tensor]]  # as rows.reference
@@ -304,6 +305,7 @@ def _refuses(**arguments: Any) -> str:
     statistics=2,
     refuses=_refuses,
     finish=_update,
+    timed=TIMED,
 )
 def batch_norm_relu(
     x: Tensor,

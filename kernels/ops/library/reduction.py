@@ -16,6 +16,7 @@ from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.fusions import reductions, samples
 from kernels.ops.fusions.arguments import refuses
 from kernels.ops.fusions.registered import launched, with_list
+from kernels.ops.fusions.timed import TIMED
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
 
 ON_CPU, ON_CUDA = "reduction", "reduction_cuda"
@@ -53,6 +54,7 @@ def _reduction(name: str, alias: str) -> Any:
         backward=backward,
         refuses=_refuses,
         aliases=(alias,),
+        timed=TIMED,
         complete=with_list(functools.partial(_spelled, None), "dim"),
     )
 
