@@ -26,42 +26,21 @@ def normal(seed: int, *shape: int) -> Tensor:
 X, ROW, IMAGE = (33, 136), (136,), (5, 4, 9, 8)
 
 
-def norm_and(activation: Callable[[Tensor], Tensor], x: Tensor, *rest: Any) -> Tensor:
-    return activation(F.layer_norm(x, *rest))
-
-
-def rms_gelu(x: Tensor, shape: list[int], weight: Tensor, eps: float) -> Tensor:
-    return F.gelu(F.rms_norm(x, shape, weight, eps))
-
-
-def add_norm(
-    x: Tensor,
-    residual: Tensor,
-    shape: list[int],
-    weight: Tensor,
-    bias: Tensor,
-    eps: float,
-    kind: str,
-) -> tuple[Tensor, Tensor]:
-    total = x + residual
-    if kind == "rms":
-        return total, F.rms_norm(total, shape, weight, eps) + bias
-    return total, F.layer_norm(total, shape, weight, bias, eps)
-
-
-def batch_norm_relu(
-    x: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *rest: Any
-) -> Tensor:
-    mean, var, weight, bias = (each.to(x.dtype) for each in (mean, var, weight, bias))
-    return F.relu(F.batch_norm(x, mean, var, weight, bias, *rest))
-
-
 class Case(NamedTuple):
-    """A call, and what its user would write with PyTorch's operations."""
+    """A call of an operation."""
 
     op: str
     given: Callable[[], list[Any]]
-    eager: Callable[..., Any]
+
+    @property
+    def row(self) -> Op:
+        return OPS[self.op]
+
+    def eager(self, *given: Any) -> Any:
+        """What its user would write with PyTorch's operations."""
+        timed = self.row.timed
+        assert timed is not None
+        return timed.eager(*given)
 
 
 def rows() -> list[Any]:
@@ -81,24 +60,18 @@ def with_residual(kind: str) -> list[Any]:
 
 last = partial(Tensor.to, memory_format=torch.channels_last)
 CASES = {
-    "layer norm, ReLU": Case("layer_norm_relu", rows, partial(norm_and, F.relu)),
-    "layer norm, GELU": Case("layer_norm_gelu", rows, partial(norm_and, F.gelu)),
-    "RMS norm, GELU": Case("rms_norm_gelu", lambda: [*rows()[:3], 1e-6], rms_gelu),
-    "sum and layer norm": Case("add_norm", lambda: with_residual("layer"), add_norm),
-    "sum and RMS norm": Case("add_norm", lambda: with_residual("rms"), add_norm),
-    "batch norm": Case("batch_norm_relu", lambda: channels(True), batch_norm_relu),
-    "batch norm, last": Case("batch_norm_relu", lambda: channels(True, last), batch_norm_relu),
-    "kept statistics": Case("batch_norm_relu", lambda: channels(False), batch_norm_relu),
-    "squares of rows": Case(
-        "sum_squared", lambda: [normal(0, *X), [1]], lambda x, dim: x.square().sum(dim)
-    ),
-    "squares of columns": Case(
-        "sum_squared", lambda: [normal(0, *X), [0]], lambda x, dim: x.square().sum(dim)
-    ),
-    "magnitudes": Case("mean_abs", lambda: [normal(0, *X), None], lambda x, _: x.abs().mean()),
-    "magnitudes between": Case(
-        "mean_abs", lambda: [normal(0, *IMAGE), [1, 2]], lambda x, dim: x.abs().mean(dim)
-    ),
+    "layer norm, ReLU": Case("layer_norm_relu", rows),
+    "layer norm, GELU": Case("layer_norm_gelu", rows),
+    "RMS norm, GELU": Case("rms_norm_gelu", lambda: [*rows()[:3], 1e-6]),
+    "sum and layer norm": Case("add_norm", lambda: with_residual("layer")),
+    "sum and RMS norm": Case("add_norm", lambda: with_residual("rms")),
+    "batch norm": Case("batch_norm_relu", lambda: channels(True)),
+    "batch norm, last": Case("batch_norm_relu", lambda: channels(True, last)),
+    "kept statistics": Case("batch_norm_relu", lambda: channels(False)),
+    "squares of rows": Case("sum_squared", lambda: [normal(0, *X), [1]]),
+    "squares of columns": Case("sum_squared", lambda: [normal(0, *X), [0]]),
+    "magnitudes": Case("mean_abs", lambda: [normal(0, *X), None]),
+    "magnitudes between": Case("mean_abs", lambda: [normal(0, *IMAGE), [1, 2]]),
 }
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 ON = pytest.mark.parametrize("device", DEVICES)
@@ -116,10 +89,6 @@ def built() -> None:
 def moved(given: list[Any], device: str, dtype: torch.dtype) -> list[Any]:
     """Statistics of a batch norm stay in FP32 where others have 16 bits."""
     return [x.to(device, dtype) if isinstance(x, Tensor) else x for x in given]
-
-
-def row(case: Case) -> Op:
-    return OPS[case.op]
 
 
 def results(found: Any) -> tuple[Tensor, ...]:
@@ -159,7 +128,7 @@ def test_every_operation_is_in_the_table():
 def test_results_and_gradients_are_pytorchs(case, device, dtype):
     given = moved(case.given(), device, dtype)
     exact = moved(given, device, torch.float64)
-    run = row(case).operation
+    run = case.row.operation
     outputs = [
         results(way(*moved(args, device, args[0].dtype)))
         for way, args in ((case.eager, exact), (run, given), (case.eager, given))
@@ -181,7 +150,7 @@ def test_results_and_gradients_are_pytorchs(case, device, dtype):
 def test_second_derivatives_are_right(case, device):
     given = moved(case.given(), device, torch.float64)
     given[0] = given[0][:2, ..., :2] if case.op in ("sum_squared", "mean_abs") else given[0]
-    run = row(case).operation
+    run = case.row.operation
     leaves = followed(case, given)
 
     def of(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -202,8 +171,8 @@ def test_the_number_of_threads_changes_no_bit(case):
             given = case.given()
             found.append(
                 [
-                    *results(row(case).operation(*given)),
-                    *gradients(case, row(case).operation, given),
+                    *results(case.row.operation(*given)),
+                    *gradients(case, case.row.operation, given),
                 ]
             )
     finally:
@@ -232,7 +201,7 @@ def test_running_statistics_move_as_pytorchs(device):
 def test_it_compiles_into_one_graph_with_its_gradient(case, device):
     given = moved(case.given(), device, torch.float32)
     torch._dynamo.reset()
-    operation = row(case).operation
+    operation = case.row.operation
     compiled = torch.compile(lambda *args: operation(*args), fullgraph=True, backend="aot_eager")
     copies = [[x.clone() if isinstance(x, Tensor) else x for x in given] for _ in range(2)]
     found, expected = (
@@ -251,7 +220,7 @@ def test_it_compiles_into_one_graph_with_its_gradient(case, device):
 @EVERY
 def test_a_cuda_graph_replays_it(case):
     given = moved(case.given(), "cuda", torch.float32)
-    operation = row(case).operation
+    operation = case.row.operation
     operation(*given)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
@@ -266,29 +235,29 @@ def test_a_cuda_graph_replays_it(case):
 def test_autocast_leaves_it_to_the_dtypes_that_come(case):
     given = moved(case.given(), "cpu", torch.float32)
     with torch.autocast("cpu", torch.bfloat16):
-        found = results(row(case).operation(*given))
+        found = results(case.row.operation(*given))
     assert all(y.dtype == torch.float32 for y in found)
 
 
 @EVERY
 def test_a_kernel_by_name_never_runs_pytorchs_in_silence(case):
     given = case.given()
-    found = results(row(case).native(*given))
-    assert all(map(torch.equal, found, results(row(case).operation(*case.given()))))
+    found = results(case.row.native(*given))
+    assert all(map(torch.equal, found, results(case.row.operation(*case.given()))))
     with pytest.raises(kf.KernelUnavailable, match=r"no native CPU kernel in torch\.float64"):
-        row(case).native(*moved(given, "cpu", torch.float64))
+        case.row.native(*moved(given, "cpu", torch.float64))
 
 
 @EVERY
 def test_what_does_not_fit_is_named(case):
-    run, given = row(case).operation, case.given()
+    run, given = case.row.operation, case.given()
     with pytest.raises(ValueError, match=rf"{case.op}: x is a tensor of torch\.int64; expected fl"):
         run(given[0].long(), *given[1:])
     if case.op in ("sum_squared", "mean_abs"):
         with pytest.raises(ValueError, match=rf"{case.op}: dim is \[7\]; expected different dim"):
             run(given[0], 7)
         return
-    at = 3 if case.op == "add_norm" else 2 if "x" not in row(case).name[:1] else 1
+    at = 3 if case.op == "add_norm" else 2 if "x" not in case.row.name[:1] else 1
     with pytest.raises(ValueError, match=rf"{case.op}: \w+ has the shape \[7\]; expected \["):
         run(*given[:at], torch.zeros(7), *given[at + 1 :])
     with pytest.raises(ValueError, match=rf"{case.op}: \w+ is on meta; expected cpu, where x is"):
