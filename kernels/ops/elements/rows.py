@@ -14,6 +14,7 @@ from kernels.ops.cuda import elementwise as on_cuda
 from kernels.ops.elements import cpu as on_cpu
 from kernels.ops.elements import reference
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
+from kernels.ops.elements.timed import TIMED
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
 
@@ -145,6 +146,7 @@ def elementwise(
         refuses=_refuses,
         aliases=aliases,
         is_flat=is_flat,
+        timed=TIMED,
         complete=complete,
     )
     return cast("Callable[[Callable[P, Tensor]], Callable[P, Tensor]]", register)

@@ -11,6 +11,7 @@ from tests.mutants.table import (
     files,
     frame_rates,
     kernels,
+    library,
     live,
     packaging,
     picture_styles,
@@ -34,4 +35,5 @@ MUTANTS = (
     *any_style.MUTANTS,
     *families.MUTANTS,
     *picture_styles.MUTANTS,
+    *library.MUTANTS,
 )
