@@ -68,6 +68,7 @@ def fused(
     is_flat: bool = False,
     cuda_dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16),
     complete: Callable[P, tuple[Any, ...]] | None = None,
+    gives_first: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -107,6 +108,8 @@ def fused(
         complete: Called with what the function is called with; gives all arguments in order, with
             the random state drawn that a caller left out. The dispatcher sees no random number, so
             that a call can be repeated.
+        gives_first: Whether a caller of the function gets the first result alone: the others only
+            serve `backward`.
 
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
@@ -160,7 +163,10 @@ def fused(
         @functools.wraps(signature)
         def completed(*args: P.args, **kwargs: P.kwargs) -> R:
             run: Any = operation
-            return run(*whole(*args, **kwargs))
+            return shown(run(*whole(*args, **kwargs)))
+
+        def shown(results: Any) -> Any:
+            return results[0] if gives_first else results
 
         arguments = inspect.signature(signature)
 
@@ -168,13 +174,13 @@ def fused(
         def native(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = arguments.bind(*whole(*args, **kwargs))
             _demand_native(OPS[name], bound.arguments)
-            return overload(*bound.args, **bound.kwargs)
+            return shown(overload(*bound.args, **bound.kwargs))
 
         OPS[name] = Op(
             group=signature.__module__.rpartition(".")[2],
             name=name,
             library=library,
-            operation=operation if complete is None else completed,
+            operation=completed if complete is not None or gives_first else operation,
             native=native,
             reference=reference,
             samples=samples,

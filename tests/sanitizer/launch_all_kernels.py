@@ -20,7 +20,6 @@ from functools import partial
 from unittest.mock import patch
 
 import torch
-from torch import Tensor
 
 from kernels.frames.launchers import frame_kernels
 from kernels.network import dispatch, sm80, sm90
@@ -29,6 +28,7 @@ from kernels.network.dispatch import BACKENDS, available, plan_for
 from kernels.network.plan import NetworkPlan
 from kernels.network.shapes import WITH_KERNELS
 from kernels.ops.registry import OPS, prepare
+from kernels.self_test.compile_worker import _on
 from kernels.self_test.frames import self_test
 from kernels.self_test.network import random_weights
 
@@ -43,7 +43,7 @@ def operations() -> int:
         if not op.cuda:
             continue
         for arguments in op.samples():
-            on_gpu = [x.cuda() if isinstance(x, Tensor) else x for x in arguments]
+            on_gpu = _on("cuda", arguments)
             for tf32 in (False, True):
                 torch.backends.cudnn.allow_tf32 = tf32
                 op.overload(*on_gpu)

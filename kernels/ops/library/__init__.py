@@ -6,3 +6,5 @@ Nothing of the style networks loads their libraries, and the program does not li
 from __future__ import annotations
 
 from kernels.ops.library import elementwise as elementwise
+from kernels.ops.library import loss as loss
+from kernels.ops.library import optim as optim
