@@ -67,17 +67,14 @@ float log_sum(const T* x, const float* weight, int64_t classes, bool smooths, fl
             sum *= std::exp(shift - most);
             shift = most;
         }
-        // VectorMath::exp has no 0, and is not for infinite arguments.
-        const float base = shift == -INFINITY ? 0.f : shift;
-        sum += sum_of(count, [&](int64_t i) {
-            return v[i] == -INFINITY ? 0.f : VectorMath::exp(v[i] - base);
-        });
+        const float base = shift == -INFINITY ? 0.f : shift;  // of -infinity, exp is at most 1e-38
+        sum += sum_of(count, [&](int64_t i) { return VectorMath::exp(v[i] - base); });
         if (!smooths) continue;
         const float* w = weight + at;
         *linear += weight ? sum_of(count, [&](int64_t i) { return w[i] * v[i]; })
                           : sum_of(count, [&](int64_t i) { return v[i]; });
     }
-    return sum == 0.f ? NAN : shift + std::log(sum);
+    return shift + std::log(sum);
 }
 
 template <typename T>

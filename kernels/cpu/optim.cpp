@@ -27,15 +27,16 @@ struct Computed<double> {
     using Type = double;
 };
 
-// Calls `use(rows, count)` for blocks of a chunk, with a row of each list in FP32 or FP64, and stores
+// Calls `use(rows, count)` for a chunk, or for blocks of it that are converted, with a row of each list in FP32 or FP64, and stores
 // the lists of kWritten as it left them.
 template <typename T, int kLists, int kWritten, typename F>
 void each_block(const StyleforgeTensors& t, int tensor, int64_t begin, int64_t end, const F& use) {
     using A = typename Computed<T>::Type;
     constexpr bool kDirect = sizeof(T) == sizeof(A);
-    alignas(64) A buffers[kLists][kBlock];
-    for (int64_t at = begin; at < end; at += kBlock) {
-        const int64_t count = end - at < kBlock ? end - at : kBlock;
+    constexpr int64_t kStep = kDirect ? int64_t{kChunk} : kBlock;
+    alignas(64) A buffers[kLists][kDirect ? 1 : kBlock];
+    for (int64_t at = begin; at < end; at += kStep) {
+        const int64_t count = end - at < kStep ? end - at : kStep;
         A* rows[kLists];
         for (int list = 0; list < kLists; ++list) {
             T* const from = static_cast<T*>(t.at[list][tensor]) + at;
