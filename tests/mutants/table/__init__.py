@@ -12,6 +12,7 @@ from tests.mutants.table import (
     frame_rates,
     kernels,
     live,
+    losses_and_optimizers,
     packaging,
     picture_styles,
     training,
@@ -34,4 +35,5 @@ MUTANTS = (
     *any_style.MUTANTS,
     *families.MUTANTS,
     *picture_styles.MUTANTS,
+    *losses_and_optimizers.MUTANTS,
 )
