@@ -300,8 +300,10 @@ def clip_grad_norm(
 
 
 def _by_device(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
-    found: dict[torch.device, list[Tensor]] = {}
-    for x in tensors:
+    given, found = list(tensors), dict[torch.device, list[Tensor]]()
+    if len({x.device for x in given}) == 1:
+        return [given]
+    for x in given:
         found.setdefault(x.device, []).append(x)
     return list(found.values())
 

@@ -60,11 +60,12 @@ def _cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
     weight: Tensor | None = None,
+    dtype: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     given = Labels(labels, weight, ignore_index, label_smoothing)
     rows.check("cross_entropy", logits, given, reduction)
     found = rows.computed(submit, logits, given)
-    loss, divisor = rows.reduced(found.losses, given, reduction, logits.dtype)
+    loss, divisor = rows.reduced(found.losses, given, reduction, dtype or logits.dtype)
     return loss, found.lse, divisor
 
 
@@ -102,12 +103,13 @@ def _linear_cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
     chunk_size: int = 0,
+    dtype: torch.dtype | None = None,
     wanted: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     head, given = Head(hidden, weight, bias), Labels(labels, None, ignore_index, label_smoothing)
     linear.check(head, given, reduction, chunk_size)
     found = linear.by_chunks(submit, head, given, None, wanted, chunk_size)
-    loss, _ = rows.reduced(found.losses, given, reduction, hidden.dtype)
+    loss, _ = rows.reduced(found.losses, given, reduction, dtype or hidden.dtype)
     return loss, found.hidden, found.weight, found.bias
 
 
@@ -136,19 +138,40 @@ def _linear_cross_entropy_backward(
 def _save_cross_entropy(
     arguments: Sequence[Any], results: Sequence[Tensor]
 ) -> Sequence[Tensor | None]:
-    logits, labels, *_, weight = arguments
+    logits, labels, _, _, _, weight, _ = arguments
     return logits, labels, weight, *results[1:]
 
 
 def _gradient_of_cross_entropy(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     logits, labels, weight, lse, divisor = kept.tensors
-    _, _, ignore_index, _, smoothing, _ = kept.options
+    ignore_index, _, smoothing = kept.options[2:5]
     if kept.needs[5]:
         raise RuntimeError("cross_entropy: weight has no gradient; expected one that needs none")
     found = cross_entropy_backward(
         grad, logits, labels, lse, divisor, ignore_index, smoothing, weight
     )
-    return found, None, None, None, None, None
+    return found, None, None, None, None, None, None
+
+
+def _autocast_to(x: Tensor) -> torch.dtype | None:
+    """What autocast multiplies in where x is; None without it."""
+    kind = x.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+
+
+def _complete_logits(
+    logits: Tensor,
+    labels: Tensor,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+    weight: Tensor | None = None,
+    dtype: torch.dtype | None = None,
+) -> tuple[Any, ...]:
+    """The arguments of cross_entropy: under autocast a loss is FP32, as PyTorch's is."""
+    if dtype is None and _autocast_to(logits) is not None:
+        dtype = rows.wide(logits.dtype)
+    return logits, labels, ignore_index, reduction, label_smoothing, weight, dtype
 
 
 def _complete_head(
@@ -160,15 +183,24 @@ def _complete_head(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
     chunk_size: int = 0,
+    dtype: torch.dtype | None = None,
     wanted: int = 0,
 ) -> tuple[Any, ...]:
-    """The arguments of linear_cross_entropy, with the gradients that forward computes."""
+    """The arguments of linear_cross_entropy, with the gradients that forward computes.
+
+    Under autocast it multiplies in the dtype of that, and its loss is FP32.
+    """
+    cast = _autocast_to(hidden)
+    if cast is not None:
+        hidden, weight = hidden.to(cast), weight.to(cast)
+        bias = None if bias is None else bias.to(cast)
+        dtype = dtype or torch.float32
     if torch.is_grad_enabled() and reduction != "none":
         each = ((HIDDEN, hidden), (WEIGHT, weight), (BIAS, bias))
         wanted = sum(bit for bit, x in each if x is not None and x.requires_grad)
     return (
         *(hidden, weight, labels, bias, ignore_index),
-        *(reduction, label_smoothing, chunk_size, wanted),
+        *(reduction, label_smoothing, chunk_size, dtype, wanted),
     )
 
 
@@ -178,7 +210,7 @@ def _save_head(arguments: Sequence[Any], results: Sequence[Tensor]) -> Sequence[
 
 def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     hidden, weight, labels, bias, *made = kept.tensors
-    ignore_index, reduction, smoothing, chunk_size, known = kept.options[4:]
+    ignore_index, reduction, smoothing, chunk_size, _, known = kept.options[4:]
     needs = kept.needs[0], kept.needs[1], kept.needs[3]
     wanted = sum(bit for bit, need in zip((HIDDEN, WEIGHT, BIAS), needs, strict=True) if need)
     grads = grad.to(rows.wide(hidden.dtype))
@@ -193,7 +225,7 @@ def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     else:
         made = [(x * grads).to(x.dtype) if need else x for x, need in zip(made, needs, strict=True)]
     of = [x if need else None for x, need in zip(made, needs, strict=True)]
-    return of[0], of[1], None, of[2], None, None, None, None, None
+    return of[0], of[1], None, of[2], *[None] * 6
 
 
 def _gradients_of_squares(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
@@ -211,6 +243,7 @@ def _gradients_of_squares(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     save=_save_cross_entropy,
     backward=_gradient_of_cross_entropy,
     statistics=2,
+    complete=_complete_logits,
     gives_first=True,
     tolerance_scale=4,
 )
@@ -221,6 +254,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
     weight: Tensor | None = None,
+    dtype: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The cross-entropy of logits with labels, without a matrix of probabilities.
 
@@ -237,9 +271,10 @@ def cross_entropy(
         label_smoothing: How much of the target is spread over all classes (Szegedy et al., 2016),
             from 0 to 1.
         weight: [classes], by class what its loss is multiplied by, or None. It has no gradient.
+        dtype: Of the loss; by default that of the logits, and FP32 under autocast.
 
     Returns:
-        The loss, of the logits' dtype: [], or [...] without a reduction. The operation itself gives
+        The loss: [], or [...] without a reduction. The operation itself gives
         for backward also the logarithms of the sums of exponentials, and what a mean divided by.
 
     Raises:
@@ -309,6 +344,7 @@ def linear_cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
     chunk_size: int = 0,
+    dtype: torch.dtype | None = None,
     wanted: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """cross_entropy(linear(hidden, weight, bias), labels), some rows at a time.
@@ -328,11 +364,12 @@ def linear_cross_entropy(
         reduction: "mean", "sum" or "none".
         label_smoothing: From 0 to 1.
         chunk_size: Rows at a time; 0 for an eighth of them, of no more than 2^27 logits.
+        dtype: Of the loss; by default that of hidden, and FP32 under autocast.
         wanted: The gradients that forward computes, found out by the function: 1 for hidden, 2 for
             weight and 4 for bias, added.
 
     Returns:
-        The loss, of hidden's dtype. The operation itself also gives the gradients of the sum of
+        The loss. The operation itself also gives the gradients of the sum of
         losses by hidden, weight and bias, without elements where they are not wanted.
 
     Raises:

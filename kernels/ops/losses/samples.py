@@ -27,21 +27,21 @@ def _labels(classes: int, *shape: int) -> Tensor:
 
 def of_logits() -> Iterator[tuple[Any, ...]]:
     """Rows that fill no vector, many classes, strides, each reduction, smoothing and weights."""
-    yield _normal(0, 3, 4), _labels(4, 3), IGNORED, "mean", 0.1, None
+    yield _normal(0, 3, 4), _labels(4, 3), IGNORED, "mean", 0.1, None, None
     for dtype in DTYPES:
         for shape in ((5, 7), (3, 1000), (2, 3, 33)):
             x, labels = 3 * _normal(1, *shape), _labels(shape[-1], *shape[:-1])
             weight = _normal(2, shape[-1]).abs()
             for reduction in REDUCTIONS:
-                yield x.to(dtype), labels, IGNORED, reduction, 0.0, None
-            yield x.to(dtype), labels, IGNORED, "mean", 0.2, weight
+                yield x.to(dtype), labels, IGNORED, reduction, 0.0, None, None
+            yield x.to(dtype), labels, IGNORED, "mean", 0.2, weight, torch.float32
         shifted = _normal(3, 2, 5, 17).to(dtype)[:, :-1]
-        yield shifted, _labels(17, 2, 4).clamp(0), 3, "sum", 0.1, None
+        yield shifted, _labels(17, 2, 4).clamp(0), 3, "sum", 0.1, None, None
 
 
 def of_backward() -> Iterator[tuple[Any, ...]]:
     """The same, with what forward found."""
-    for logits, labels, ignore_index, reduction, smoothing, weight in of_logits():
+    for logits, labels, ignore_index, reduction, smoothing, weight, _ in of_logits():
         given = Labels(labels, weight, ignore_index, smoothing)
         rows = in_pytorch(logits, given, None, False)
         loss, divisor = reduced(rows.losses, given, reduction, logits.dtype)
@@ -56,14 +56,14 @@ def of_heads() -> Iterator[tuple[Any, ...]]:
             hidden = _normal(0, rows, 4).to(dtype)
             weight, bias = _normal(1, classes, 4).to(dtype), _normal(2, classes).to(dtype)
             labels = _labels(classes, rows)
+            yield hidden, weight, labels, bias, IGNORED, "mean", 0.1, chunk, torch.float32, 7
             for reduction in REDUCTIONS:
-                yield hidden, weight, labels, None, IGNORED, reduction, 0.0, chunk, 0
-            yield hidden, weight, labels, bias, IGNORED, "mean", 0.1, chunk, 7
+                yield hidden, weight, labels, None, IGNORED, reduction, 0.0, chunk, None, 0
 
 
 def of_heads_backward() -> Iterator[tuple[Any, ...]]:
     """The same, with a gradient of the loss of each row, or one of all."""
-    for hidden, weight, labels, bias, ignore_index, _, smoothing, chunk, _ in of_heads():
+    for hidden, weight, labels, bias, ignore_index, _, smoothing, chunk, *_ in of_heads():
         wanted = 3 if bias is None else 7
         for grads in (_normal(5, 1), _normal(5, hidden.shape[0])):
             yield grads, hidden, weight, labels, bias, ignore_index, smoothing, chunk, wanted

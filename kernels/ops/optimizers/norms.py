@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.ops.optimizers.tensors import Submit, check, launches, lie_alike
+from kernels.ops.optimizers.tensors import Submit, apart, check, launches, lie_alike
 
 _linalg: Any = torch.linalg  # PyTorch gives its functions no type
 _vector_norm: Callable[..., Tensor] = _linalg.vector_norm
@@ -46,13 +46,12 @@ def clip(submit: Submit | None, tensors: list[Tensor], norm: Tensor, max_norm: f
             f"clip_grads_with_norm: total_norm is {norm.dtype} {list(norm.shape)} on "
             f"{norm.device}; expected one floating element on {tensors[0].device}"
         )
-    apart: Sequence[int] = range(len(tensors))
+    others: Sequence[int] = range(len(tensors))
     if submit is not None:
-        apart = [at for at, x in enumerate(tensors) if not lie_alike(x)]
-        exact = norm.double()
-        for launch, chunks in launches([tensors], left_out=frozenset(apart)):
+        others, exact = apart([tensors]), norm.double()
+        for launch, chunks in launches([tensors], left_out=others):
             submit("styleforge_clip", launch, chunks, exact, float(max_norm))
-    factor = (max_norm / (norm.double() + 1e-6)).clamp(max=1) if apart else norm
-    for at in apart:
+    factor = (max_norm / (norm.double() + 1e-6)).clamp(max=1) if others else norm
+    for at in others:
         x = tensors[at]
         x.mul_(factor.to(torch.promote_types(x.dtype, torch.float32)))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from kernels.ops.optimizers.tensors import StyleforgeUpdate, Submit, check, launches, lie_alike
+from kernels.ops.optimizers.tensors import StyleforgeUpdate, Submit, apart, check, launches
 
 # Of the number of a tensor, what becomes of the tensors that are written.
 Formula = Callable[[int], Sequence[Tensor]]
@@ -119,16 +119,14 @@ def _step(
     written: Sequence[Sequence[Tensor]],
 ) -> None:
     """A step by a kernel of the tensors that lie alike, and by the formula of the others."""
-    apart: Sequence[int] = range(len(lists[0]))
+    others: Sequence[int] = range(len(lists[0]))
     if submit is not None:
         p.grad_scale = None if grad_scale is None else grad_scale.data_ptr()
         p.found_inf = None if found_inf is None else found_inf.data_ptr()
-        apart = [
-            at for at, tensors in enumerate(zip(*lists, strict=True)) if not lie_alike(*tensors)
-        ]
-        for tensors, chunks in launches(lists, steps, frozenset(apart)):
+        others = apart(lists)
+        for tensors, chunks in launches(lists, steps, others):
             submit(kernel, tensors, chunks, p, None)
-    for at in apart:
+    for at in others:
         for of, new in zip(written, formula(at), strict=True):
             old = of[at]
             old.copy_(new if found_inf is None else torch.where(found_inf != 0, old, new))
@@ -148,7 +146,11 @@ def _check_numbers(
 ) -> None:
     """Check that what kernels read from memory is an FP32 element where the parameters are."""
     for what, given in numbers.items():
-        for x in [given] if isinstance(given, Tensor) else given or ():
+        tensors = [given] if isinstance(given, Tensor) else given or ()
+        traits = {(x.dtype, x.numel(), x.device) for x in tensors}
+        if traits <= {(torch.float32, 1, params[0].device)}:
+            continue
+        for x in tensors:
             if x.dtype != torch.float32 or x.numel() != 1 or x.device != params[0].device:
                 raise ValueError(
                     f"{name}: {what} is {x.dtype} {list(x.shape)} on {x.device}; expected one "

@@ -255,6 +255,22 @@ def test_the_number_of_threads_changes_no_bit(name):
     assert torch.equal(found[0], found[2])
 
 
+@ON
+def test_under_autocast_a_loss_is_fp32_and_a_layer_is_multiplied_in_its_dtype(device):
+    hidden, weight = normal(0, 9, 16).to(device), normal(1, 40, 16).to(device)
+    labels = labels_of(40, 9).to(device)
+    with torch.autocast(device, torch.bfloat16):
+        ours = with_gradients(kf.ops.linear_cross_entropy, hidden, weight, labels)
+        theirs = with_gradients(lambda h, w: eager(F.linear(h, w), labels), hidden, weight)
+        loss = kf.ops.cross_entropy(F.linear(hidden, weight), labels)
+    assert_as_good(
+        ours, theirs, with_gradients(eager_linear, *wide([hidden, weight, labels, None]))
+    )
+    assert loss.dtype == torch.float32
+    half = hidden.half() @ weight.half().t()
+    assert kf.ops.cross_entropy(half, labels, dtype=torch.float32).dtype == torch.float32
+
+
 def test_what_does_not_fit_is_named():
     x, labels = torch.zeros(3, 4), torch.zeros(3, dtype=torch.int64)
     weight, mse = torch.zeros(4, 4), kf.ops.mse_loss
