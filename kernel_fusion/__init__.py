@@ -5,6 +5,7 @@ implementations, with one warning. `kf.kernels.<group>.*` are the native kernels
 KernelUnavailable with the reason where they cannot run. `kf.prepare()` builds the kernels, once per
 machine; the first call of an operation loads them. `kf.status()` tells, and prints, what runs
 natively here, what does not, and why; `kf.statuses(device)` the same of one device.
+`kf.optim` has optimizers that are made of them.
 `kf.CUDA_AVAILABLE` is whether PyTorch sees a GPU, `kf.EXTENSION_LOADED` whether every native kernel
 for the CPU is in use; both are found out when they are asked for.
 """
@@ -17,6 +18,7 @@ import torch
 
 from kernel_fusion import kernels as kernels
 from kernel_fusion import ops as ops
+from kernel_fusion import optim as optim
 from kernel_fusion.report import Status as Status
 from kernel_fusion.report import all_loaded
 from kernel_fusion.report import status as status

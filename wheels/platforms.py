@@ -23,6 +23,7 @@ ANY = "any"  # the wheel without images
 FOR_ANY_MODEL = (
     *("elementwise", "library"),
     *("fusion", "fusion_cuda", "reduction", "reduction_cuda"),
+    *("loss", "loss_cuda", "optim", "optim_cuda"),
 )
 
 

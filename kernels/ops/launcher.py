@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Hashable
-from ctypes import c_double, c_int, c_longlong, c_void_p
+from ctypes import Structure, c_double, c_int, c_longlong, c_void_p
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from utils.cuda_streams import raw_stream
 MOST_CALLS = 4096  # that a launcher remembers
 _NUMBERS = frozenset({int, float, bool, type(None)})
 T = TypeVar("T")
-Argument = Tensor | float | None  # or an int or a bool, which are numbers to Python
+Argument = Tensor | float | Structure | None  # or an int or a bool, numbers to Python
 
 
 class Calls:
@@ -166,8 +166,9 @@ class CudaLauncher(Calls):
             blocks: How many along x, or along x, y and z; with none, nothing is launched.
             threads: Of a block.
             arguments: A tensor is passed as the address of its first element (`T*`), None as a null
-                pointer, a bool as `int`, an int as `long long`, a float as `double`. The kernel has
-                to declare these types: the driver copies as many bytes as it declares.
+                pointer, a bool as `int`, an int as `long long`, a float as `double`, a struct as it
+                is. The kernel has to declare these types: the driver copies as many bytes as it
+                declares.
 
         Raises:
             AttributeError: The library has no such kernel.
@@ -207,4 +208,6 @@ def _c_type(value: Argument) -> type[Any]:
 
 
 def _as_c(value: Argument) -> Any:
+    if isinstance(value, Structure):
+        return value
     return _c_type(value)(value.data_ptr() if isinstance(value, Tensor) else value)

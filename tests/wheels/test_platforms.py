@@ -82,8 +82,9 @@ def test_the_programs_wheel_holds_no_image_of_operations_for_any_model(key, fold
     on_cpu = {name for name in alone if "-" in name}
     assert on_cpu == {name for name in library if name.partition("-")[0] in FOR_ANY_MODEL}
     assert on_cpu
-    if key != "macos-arm64":
-        assert alone - on_cpu >= {"elementwise.sm_80.xz", "library.json", "fusion_cuda.json"}
+    on_gpu = {name for name in CUDA if name.partition(".")[0] in FOR_ANY_MODEL}
+    on_gpu = set() if key == "macos-arm64" else on_gpu
+    assert alone - on_cpu == on_gpu
     assert "conv2d.sm_80.xz" in program or key == "macos-arm64"
 
 
@@ -152,7 +153,7 @@ def test_images_for_linux_need_no_newer_glibc_than_the_wheel_names():
     found = list(IMAGES.glob("*-linux-*.so"))
     if not found:
         pytest.skip("there are no images here; `make prebuild` makes them")
-    for path in found:
-        versions = re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())
-        assert versions
-        assert max(map(int, versions)) <= 17, path.name
+    needed = {path.name: re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes()) for path in found}
+    assert any(needed.values())  # some call nothing of the C library
+    for name, versions in needed.items():
+        assert max(map(int, versions), default=0) <= 17, name

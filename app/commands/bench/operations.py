@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from app.commands.bench import elementwise_cases, transformer_cases
+from app.commands.bench import elementwise_cases, loss_cases, transformer_cases
 from app.commands.bench.operation_case import Case, Way
 from app.provenance import report_header
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
@@ -26,6 +26,7 @@ from kernels.ops import (
     fused_conv_reflection_pad_forward,
     fused_residual_block_forward,
 )
+from kernels.ops.autograd import tensors_of
 from kernels.ops.convolution import unavailable_reason
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
 from utils.benchmark import interleave
@@ -44,6 +45,7 @@ WRITTEN_OUT = (
     "fused_residual_block_forward",
     *transformer_cases.OPERATIONS,
     *elementwise_cases.OPERATIONS,
+    *loss_cases.OPERATIONS,
 )  # fmt: skip
 PRECISIONS = {torch.float32: "FP32", torch.float16: "FP16", torch.bfloat16: "BF16"}
 
@@ -93,7 +95,8 @@ def sampled_cases(device: torch.device) -> Iterator[Case]:
 
 
 def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
-    x = next(value for value in sample if isinstance(value, Tensor))
+    floating = [value for value in tensors_of(sample) if value.is_floating_point()]
+    x = min(floating, key=lambda value: value.itemsize)  # FP32 may be among half precision
     given = [_each(value, lambda x: x.to(device)) for value in sample]
     exact = [_each(value, lambda x: x.double() if x.is_floating_point() else x) for value in given]
     return Case(
@@ -223,12 +226,14 @@ def _cases(device: torch.device) -> Iterator[Case]:
             yield _block(device, 128, 128, precision, layout)
     yield from transformer_cases.cases(device)
     yield from elementwise_cases.cases(device)
+    yield from loss_cases.cases(device)
     yield from sampled_cases(device)
 
 
 def _cases_on_cpu(device: torch.device) -> Iterator[Case]:
     yield from transformer_cases.cases(device)
     yield from elementwise_cases.cases(device)
+    yield from loss_cases.cases(device)
 
 
 def _random(device: torch.device, precision: str, layout: str, *shape: int) -> Tensor:

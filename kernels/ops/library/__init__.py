@@ -8,3 +8,5 @@ from __future__ import annotations
 from kernels.ops.library import elementwise as elementwise
 from kernels.ops.library import fusion as fusion
 from kernels.ops.library import reduction as reduction
+from kernels.ops.library import loss as loss
+from kernels.ops.library import optim as optim

@@ -98,6 +98,8 @@ def _wrapped(name: str, declared: str) -> str:
 
 def _as_c(value: Any) -> Any:
     """As CudaLauncher passes it."""
+    if isinstance(value, Structure):
+        return value
     if value is None or isinstance(value, Tensor):
         return c_void_p(None if value is None else value.data_ptr())
     if isinstance(value, bool):

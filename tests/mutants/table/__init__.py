@@ -13,6 +13,7 @@ from tests.mutants.table import (
     kernels,
     library,
     live,
+    losses_and_optimizers,
     packaging,
     picture_styles,
     training,
@@ -36,4 +37,5 @@ MUTANTS = (
     *families.MUTANTS,
     *picture_styles.MUTANTS,
     *library.MUTANTS,
+    *losses_and_optimizers.MUTANTS,
 )

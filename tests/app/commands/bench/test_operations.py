@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
 from app.cli import main
-from app.commands.bench import elementwise_cases, transformer_cases
+from app.commands.bench import elementwise_cases, loss_cases, transformer_cases
 from app.commands.bench import operations as bench_operations
 from app.commands.bench.operations import GRAPH, OURS, OURS_GRAPH, OWN_GRAPH, sampled_cases
 from app.commands.bench.operations import _cases as cases
 from app.commands.bench.operations import _measure as measure
-from kernels.ops.registry import LIBRARY, OPS, TRANSFORMER
+from kernels.ops.registry import OPS, TRANSFORMER
 
 STORED = Path(__file__).parents[4] / "benchmarks" / "operations.json"
 
@@ -97,9 +98,23 @@ def test_the_operations_for_any_model_are_what_their_cases_say(monkeypatch):
             torch.testing.assert_close(theirs.double(), exact, atol=near, rtol=near)
 
 
+def test_losses_and_norms_are_what_their_cases_say(monkeypatch):
+    monkeypatch.setattr(loss_cases, "SIDE", 24)
+    monkeypatch.setattr(loss_cases, "ON_CPU", (9, 40, 8))
+    named = {op.name for op in OPS.values() if op.group in ("loss", "optim")}
+    assert named == set(loss_cases.OPERATIONS)
+    with torch.inference_mode():
+        for case in loss_cases.cases(torch.device("cpu")):
+            exact, near = case.reference(), {"FP32": 1e-5, "BF16": 0.1}[case.precision]
+            for way in (partial(case.ours, False), case.pytorch):
+                torch.testing.assert_close(way().double(), exact, atol=near, rtol=near)
+
+
 def test_without_a_gpu_two_families_of_operations_are_measured(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(elementwise_cases, "SIDE", 24)
     monkeypatch.setattr(transformer_cases, "ON_CPU", 16)
+    monkeypatch.setattr(loss_cases, "SIDE", 24)
+    monkeypatch.setattr(loss_cases, "ON_CPU", (9, 40, 8))
     monkeypatch.setattr(bench_operations, "CALLS", 1)
     stored = tmp_path / "operations.json"
     flags = ["--operations", "--device", "cpu", "--runs", "1", "--json", str(stored)]

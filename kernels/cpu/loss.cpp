@@ -1,0 +1,173 @@
+// Losses on the CPU: cross-entropy of rows of logits by an online softmax, its gradient, and the sum
+// of squared differences.
+//
+// A row is taken in blocks that stay in the first cache, and every sum has a fixed order, so that the
+// number of threads changes no bit. Arithmetic is in FP32.
+#include <cmath>
+#include <cstdint>
+
+#include "../include/cpu/dtypes.h"
+#include "../include/cpu/export.h"
+#include "../include/cpu/half_rows.h"
+#include "../include/cpu/parallel.h"
+#include "../include/cpu/vector_math.h"
+#include "../include/loss/rows.h"
+
+namespace {
+
+using namespace styleforge;
+
+constexpr int64_t kBlock = 512;      // elements at a time
+constexpr int kLanes = 16;           // of a sum
+constexpr int64_t kPart = 1 << 16;   // elements of a part of the squared error
+constexpr int64_t kSerial = 1 << 14;  // elements, below which waking a thread takes longer
+
+// Elements in FP32: where they lie, or brought into `buffer`.
+template <typename T>
+inline const float* widened(const T* from, int64_t count, float* buffer) {
+    if constexpr (sizeof(T) == sizeof(float)) return reinterpret_cast<const float*>(from);
+    widen_row(buffer, from, count);
+    return buffer;
+}
+
+// The sum of what `term(i)` gives, by lanes.
+template <typename F>
+inline float sum_of(int64_t count, const F& term) {
+    float lanes[kLanes] = {}, sum = 0.f;
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes)
+        for (int k = 0; k < kLanes; ++k) lanes[k] += term(i + k);
+    for (int k = 0; k < kLanes; ++k) sum += lanes[k];
+    for (; i < count; ++i) sum += term(i);
+    return sum;
+}
+
+inline float largest_of(const float* x, int64_t count) {
+    float lanes[kLanes], most = -INFINITY;
+    for (int k = 0; k < kLanes; ++k) lanes[k] = -INFINITY;
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes)
+        for (int k = 0; k < kLanes; ++k) lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
+    for (int k = 0; k < kLanes; ++k) most = lanes[k] > most ? lanes[k] : most;
+    for (; i < count; ++i) most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+// The logarithm of the sum of exponentials, and the sum of the weighted logits where they are smoothed.
+template <typename T>
+float log_sum(const T* x, const float* weight, int64_t classes, bool smooths, float* linear) {
+    alignas(64) float buffer[kBlock];
+    float shift = -INFINITY, sum = 0.f;
+    *linear = 0.f;
+    for (int64_t at = 0; at < classes; at += kBlock) {
+        const int64_t count = classes - at < kBlock ? classes - at : kBlock;
+        const float* v = widened(x + at, count, buffer);
+        const float most = largest_of(v, count);
+        if (most > shift) {
+            sum *= std::exp(shift - most);
+            shift = most;
+        }
+        const float base = shift == -INFINITY ? 0.f : shift;  // of -infinity, exp is at most 1e-38
+        sum += sum_of(count, [&](int64_t i) { return VectorMath::exp(v[i] - base); });
+        if (!smooths) continue;
+        const float* w = weight + at;
+        *linear += weight ? sum_of(count, [&](int64_t i) { return w[i] * v[i]; })
+                          : sum_of(count, [&](int64_t i) { return v[i]; });
+    }
+    return shift + std::log(sum);
+}
+
+template <typename T>
+void run_row(const StyleforgeRows& p, int64_t row, float all_weights) {
+    const T* x = static_cast<const T*>(p.logits) + row / p.inner * p.outer_stride +
+                 row % p.inner * p.inner_stride;
+    const float* weight = static_cast<const float*>(p.weight);
+    float* const lse = static_cast<float*>(p.lse) + row;
+    const int64_t label = p.labels[row], classes = p.classes;
+    const bool valid = label != p.ignore_index, inside = label >= 0 && label < classes;
+    const float smoothing = static_cast<float>(p.smoothing);
+    const float each = smoothing / static_cast<float>(classes);
+    const float hit = !inside ? NAN : (1.f - smoothing) * (weight ? weight[label] : 1.f);
+    if (!p.known) {
+        float linear;
+        *lse = log_sum(x, weight, classes, smoothing != 0.f, &linear);
+        float loss = inside ? hit * (*lse - static_cast<float>(x[label])) : NAN;
+        if (smoothing != 0.f) loss += each * (all_weights * *lse - linear);
+        static_cast<float*>(p.losses)[row] = valid ? loss : 0.f;
+    }
+    if (p.gradient == nullptr) return;
+    T* const gradient = static_cast<T*>(p.gradient) + row * classes;
+    const float factor = p.grads ? static_cast<const float*>(p.grads)[row * p.grad_step] : 1.f;
+    const float of_softmax = factor * (hit + each * all_weights), flat = factor * each;
+    const float base = *lse;
+    alignas(64) float buffer[kBlock], made[kBlock];
+    for (int64_t at = 0; at < classes; at += kBlock) {
+        const int64_t count = classes - at < kBlock ? classes - at : kBlock;
+        const float* v = widened(x + at, count, buffer);
+        float* const to = sizeof(T) == sizeof(float) ? reinterpret_cast<float*>(gradient + at) : made;
+        if (!valid)
+            for (int64_t i = 0; i < count; ++i) to[i] = 0.f;
+        else
+            for (int64_t i = 0; i < count; ++i) to[i] = of_softmax * VectorMath::exp(v[i] - base);
+        if (valid && smoothing != 0.f) {
+            if (weight)
+                for (int64_t i = 0; i < count; ++i) to[i] -= flat * weight[at + i];
+            else
+                for (int64_t i = 0; i < count; ++i) to[i] -= flat;
+        }
+        if (valid && label >= at && label < at + count) to[label - at] -= factor * hit;
+        if (sizeof(T) != sizeof(float)) narrow_row(gradient + at, to, count);
+    }
+}
+
+template <typename T>
+int run_rows(const StyleforgeRows& p, int64_t threads) {
+    float all_weights = static_cast<float>(p.classes);
+    if (p.weight && p.smoothing != 0) {
+        const float* weight = static_cast<const float*>(p.weight);
+        all_weights = sum_of(p.classes, [&](int64_t i) { return weight[i]; });
+    }
+    parallel_for(p.rows, p.rows * p.classes < kSerial ? 1 : threads, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) run_row<T>(p, row, all_weights);
+    });
+    return 0;
+}
+
+template <typename T>
+int squared_error(int64_t threads, const void* x, const void* y, float* parts, int64_t count) {
+    const int64_t number = (count + kPart - 1) / kPart;
+    parallel_for(number, threads, [&](int64_t begin, int64_t end) {
+        alignas(64) float one[kBlock], other[kBlock];
+        for (int64_t part = begin; part < end; ++part) {
+            const int64_t last = (part + 1) * kPart < count ? (part + 1) * kPart : count;
+            float sum = 0.f;
+            for (int64_t at = part * kPart; at < last; at += kBlock) {
+                const int64_t size = last - at < kBlock ? last - at : kBlock;
+                const float* a = widened(static_cast<const T*>(x) + at, size, one);
+                const float* b = widened(static_cast<const T*>(y) + at, size, other);
+                sum += sum_of(size, [&](int64_t i) { return (a[i] - b[i]) * (a[i] - b[i]); });
+            }
+            parts[part] = sum;
+        }
+    });
+    return 0;
+}
+
+}  // namespace
+
+// Runs `call` on at most `threads` threads; 1 if its type is FP64.
+STYLEFORGE_EXPORT int styleforge_cross_entropy(long long threads, const StyleforgeRows* call) {
+    if (call->type == 0) return run_rows<float>(*call, threads);
+    if (call->type == 1) return run_rows<Half>(*call, threads);
+    if (call->type == 2) return run_rows<BFloat16>(*call, threads);
+    return 1;
+}
+
+// parts: by 65536 elements, the sum of (x - y)^2. 1 if the type is FP64.
+STYLEFORGE_EXPORT int styleforge_squared_error(long long threads, const void* x, const void* y,
+                                               float* parts, long long type, long long count) {
+    if (type == 0) return squared_error<float>(threads, x, y, parts, count);
+    if (type == 1) return squared_error<Half>(threads, x, y, parts, count);
+    if (type == 2) return squared_error<BFloat16>(threads, x, y, parts, count);
+    return 1;
+}

@@ -1,0 +1,102 @@
+// What a launch over many tensors is called with, on a GPU and on the CPU, and what an update does
+// to an element. kernels/ops/optimizers/tensors.py has the mirror of the structs.
+#pragma once
+
+#include <math.h>
+
+#ifdef __CUDACC__
+#define STYLEFORGE_UPDATE __device__ __forceinline__
+#else
+#define STYLEFORGE_UPDATE inline
+#endif
+
+constexpr int kMostTensors = 64, kMostLists = 4, kChunk = 4096;
+
+// A kernel takes 4 KB of arguments from every driver that images are for.
+typedef struct {
+    void* at[kMostLists][kMostTensors];  // by list, where its tensors begin; these lie alike
+    const float* steps[kMostTensors];    // how often each is updated with this one, or null
+    long long counts[kMostTensors];      // elements
+    unsigned first[kMostTensors];        // chunk of kChunk elements that the tensor begins with
+    int types[kMostTensors];             // 0 for FP32, 1 for FP16, 2 for BF16, 3 for FP64
+    int tensors;
+} StyleforgeTensors;
+
+// Numbers of an update; those of the other optimizer are 0.
+typedef struct {
+    const float* grad_scale;  // what gradients are divided by, or null
+    const float* found_inf;   // where it is not 0 nothing is updated, or null
+    double lr, weight_decay;
+    double beta1, beta2, log_beta1, log_beta2, eps;  // Adam
+    double momentum, dampening;                      // SGD
+    int maximize;
+    int decoupled;  // Adam: whether weights decay apart from the gradient
+    int nesterov;   // SGD
+} StyleforgeUpdate;
+
+namespace styleforge {
+namespace optim {
+
+// An update is made for a tensor, and then applied to its elements: `values` has one of each list.
+// The bits of kWritten are the lists that it changes. A is FP32, or FP64 for FP64.
+
+// Adam (Kingma and Ba, 2015), AdamW (Loshchilov and Hutter, 2019). Lists: parameters, gradients,
+// the averages of gradients and of their squares.
+template <typename A>
+struct Adam {
+    enum { kLists = 4, kWritten = 1 | 4 | 8 };
+    A gain, kept, decay, beta1, rest1, beta2, rest2, rate, correction, eps;
+
+    STYLEFORGE_UPDATE Adam(const StyleforgeUpdate& p, const float* step) {
+        const A scale = p.grad_scale ? A(*p.grad_scale) : A(1), lr = A(p.lr), steps = A(*step);
+        gain = (p.maximize ? A(-1) : A(1)) / scale;
+        kept = p.decoupled ? A(1 - p.lr * p.weight_decay) : A(1);
+        decay = p.decoupled ? A(0) : A(p.weight_decay);
+        beta1 = A(p.beta1), rest1 = A(1 - p.beta1), beta2 = A(p.beta2), rest2 = A(1 - p.beta2);
+        // beta^step - 1, in which nothing cancels for small steps.
+        rate = lr / expm1(A(p.log_beta1) * steps);
+        correction = A(1) / sqrt(-expm1(A(p.log_beta2) * steps)), eps = A(p.eps);
+    }
+
+    STYLEFORGE_UPDATE void operator()(A (&v)[4]) const {
+        const A grad = v[1] * gain + decay * v[0];
+        v[2] = beta1 * v[2] + rest1 * grad;
+        v[3] = beta2 * v[3] + rest2 * grad * grad;
+        v[0] = kept * v[0] + rate * v[2] / (sqrt(v[3]) * correction + eps);
+    }
+};
+
+// Lists: parameters, gradients and, with momentum, what is left of the gradients before.
+template <typename A, bool kMomentum>
+struct Sgd {
+    enum { kLists = kMomentum ? 3 : 2, kWritten = kMomentum ? 1 | 4 : 1 };
+    A gain, decay, lr, momentum, fresh;
+    bool nesterov;
+
+    STYLEFORGE_UPDATE Sgd(const StyleforgeUpdate& p, const float*) {
+        const A scale = p.grad_scale ? A(*p.grad_scale) : A(1);
+        gain = (p.maximize ? A(-1) : A(1)) / scale, decay = A(p.weight_decay), lr = A(p.lr);
+        momentum = A(p.momentum), fresh = A(1 - p.dampening), nesterov = p.nesterov != 0;
+    }
+
+    STYLEFORGE_UPDATE void operator()(A (&v)[kLists]) const {
+        A grad = v[1] * gain + decay * v[0];
+        if constexpr (kMomentum) {
+            v[2] = momentum * v[2] + fresh * grad;
+            grad = nesterov ? grad + momentum * v[2] : v[2];
+        }
+        v[0] -= lr * grad;
+    }
+};
+
+// A part of a norm with another element: by `kind` 1 the sum of absolute values, by 2 that of squares,
+// by 0 the largest absolute value, or NaN.
+template <typename A>
+STYLEFORGE_UPDATE A joined(A part, A value, long long kind) {
+    const A size = value < A(0) ? -value : value;
+    if (kind == 2) return part + value * value;
+    return kind == 1 ? part + size : size > part || size != size ? size : part;
+}
+
+}  // namespace optim
+}  // namespace styleforge

@@ -1,0 +1,156 @@
+"""Cross-entropy of a linear layer, some rows at a time, so that all logits are never in memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.elements.functions import TYPES
+from kernels.ops.losses.rows import Labels, Submit, check_reduction, computed, wide
+
+MOST_LOGITS = 1 << 27  # at a time: 256 MB in half precision
+FEWEST_ROWS = 256  # at a time, where these fit: fewer would keep a GPU's products waiting
+PARTS = 8
+HIDDEN, WEIGHT, BIAS = 1, 2, 4  # in what is wanted
+
+
+class Head(NamedTuple):
+    """What makes logits.
+
+    Attributes:
+        hidden: [..., features].
+        weight: [classes, features].
+        bias: [classes] or None.
+    """
+
+    hidden: Tensor
+    weight: Tensor
+    bias: Tensor | None
+
+
+class Found(NamedTuple):
+    """What is computed of all rows.
+
+    Attributes:
+        losses: [rows].
+        hidden: The gradient of it, as those that follow of the sum of losses; no element where it
+            is not wanted.
+        weight: The gradient.
+        bias: The gradient.
+    """
+
+    losses: Tensor
+    hidden: Tensor
+    weight: Tensor
+    bias: Tensor
+
+
+def check(head: Head, given: Labels, reduction: str, chunk_size: int) -> None:
+    """Check the arguments.
+
+    Raises:
+        ValueError: One of them does not fit.
+    """
+    hidden, weight, bias = head
+    name = "linear_cross_entropy"
+    if hidden.dtype not in TYPES or not hidden.dim():
+        raise ValueError(
+            f"{name}: hidden is {hidden.dtype} {list(hidden.shape)}; expected float16, bfloat16, "
+            "float32 or float64 [..., features]"
+        )
+    if weight.dim() != 2 or weight.shape[1] != hidden.shape[-1] or not weight.shape[0]:
+        raise ValueError(
+            f"{name}: weight has the shape {list(weight.shape)}; expected [classes, "
+            f"{hidden.shape[-1]}]"
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ValueError(
+            f"{name}: bias has the shape {list(bias.shape)}; expected {[weight.shape[0]]}"
+        )
+    if given.labels.dtype != torch.int64 or given.labels.shape != hidden.shape[:-1]:
+        raise ValueError(
+            f"{name}: labels is {given.labels.dtype} {list(given.labels.shape)}; expected int64 "
+            f"{list(hidden.shape[:-1])}"
+        )
+    for what, x in (("weight", weight), ("bias", bias), ("labels", given.labels)):
+        if x is not None and x.device != hidden.device:
+            raise ValueError(
+                f"{name}: {what} is on {x.device}; expected {hidden.device}, where hidden is"
+            )
+        if x is not None and x.is_floating_point() and x.dtype != hidden.dtype:
+            raise ValueError(
+                f"{name}: {what} is a tensor of {x.dtype}; expected {hidden.dtype}, as hidden"
+            )
+    check_reduction(name, reduction)
+    if not 0 <= given.smoothing <= 1:
+        raise ValueError(
+            f"{name}: label_smoothing is {given.smoothing}; expected a number from 0 to 1"
+        )
+    if chunk_size < 0:
+        raise ValueError(f"{name}: chunk_size is {chunk_size}; expected rows, or 0")
+
+
+def rows_at_a_time(rows: int, classes: int) -> int:
+    """An eighth of them, but not few, and no more than MOST_LOGITS make."""
+    return max(1, min(max(-(-rows // PARTS), FEWEST_ROWS), MOST_LOGITS // classes))
+
+
+def by_chunks(
+    submit: Submit | None,
+    head: Head,
+    given: Labels,
+    grads: Tensor | None,
+    wanted: int,
+    chunk_size: int,
+) -> Found:
+    """The losses, and the gradients that are wanted.
+
+    A chunk of logits is a product of PyTorch's; its losses and its gradient, in its place, are one
+    call of our kernel, and two products more turn that into the gradients of the head. Gradients of
+    weight and bias are summed in a fixed order.
+
+    Args:
+        submit: Runs the kernel; None for PyTorch's operations.
+        head: What makes logits.
+        given: Of the rows.
+        grads: [rows] or [1], what gradients are multiplied by; None for 1.
+        wanted: The sum of HIDDEN, WEIGHT and BIAS.
+        chunk_size: Rows at a time; 0 lets `rows_at_a_time` choose.
+    """
+    hidden, weight, bias = head.hidden.reshape(-1, head.hidden.shape[-1]), head.weight, head.bias
+    labels, rows = given.labels.reshape(-1), hidden.shape[0]
+    accumulated = wide(hidden.dtype)
+    losses = hidden.new_empty(rows, dtype=accumulated)
+    of_hidden = hidden.new_zeros(hidden.shape if wanted & HIDDEN else 0)
+    of_weight = weight.new_zeros(weight.shape if wanted & WEIGHT else 0)
+    of_bias = weight.new_zeros(weight.shape[0] if wanted & BIAS else 0, dtype=accumulated)
+    step = chunk_size or rows_at_a_time(rows, weight.shape[0])
+    for at in range(0, rows, step):
+        part = slice(at, at + step)
+        logits = F.linear(hidden[part], weight, bias)
+        factors = grads if grads is None or grads.numel() == 1 else grads[part]
+        found = computed(
+            submit,
+            logits,
+            given._replace(labels=labels[part]),
+            factors,
+            into=logits if wanted else None,
+        )
+        losses[part] = found.losses
+        if found.gradient is None:
+            continue
+        if wanted & HIDDEN:
+            of_hidden[part] = found.gradient @ weight
+        if wanted & WEIGHT:
+            of_weight.addmm_(found.gradient.t(), hidden[part])
+        if wanted & BIAS:
+            of_bias += found.gradient.sum(0, dtype=accumulated)
+    return Found(
+        losses,
+        of_hidden.view(head.hidden.shape) if wanted & HIDDEN else of_hidden,
+        of_weight,
+        of_bias.to(hidden.dtype),
+    )

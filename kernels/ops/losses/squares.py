@@ -1,0 +1,73 @@
+"""The sum of squared differences, by parts whose number does not depend on the threads."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.elements.functions import TYPES
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
+from kernels.ops.losses.rows import MOST_THREADS, check_reduction, wide
+
+PART = 1 << 16  # elements, of a part on the CPU
+MOST_BLOCKS = 1024
+NUMBERS = {"none": 0, "mean": 1, "sum": 2}  # as PyTorch's operators have them
+
+
+def check(x: Tensor, target: Tensor, reduction: str) -> None:
+    """Check the arguments.
+
+    Raises:
+        ValueError: One of them does not fit.
+    """
+    if x.dtype not in TYPES:
+        raise ValueError(
+            f"mse_loss: x is a tensor of {x.dtype}; expected float16, bfloat16, float32 or float64"
+        )
+    if (target.dtype, target.shape) != (x.dtype, x.shape):
+        raise ValueError(
+            f"mse_loss: target is {target.dtype} {list(target.shape)}; expected {x.dtype} "
+            f"{list(x.shape)}, as x"
+        )
+    if target.device != x.device:
+        raise ValueError(f"mse_loss: target is on {target.device}; expected {x.device}, where x is")
+    check_reduction("mse_loss", reduction)
+
+
+def in_pytorch(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """What the loss is."""
+    check(x, target, reduction)
+    if reduction == "none":
+        return F.mse_loss(x, target, reduction="none")
+    squares = (x.to(wide(x.dtype)) - target.to(wide(x.dtype))).square()
+    return (squares.mean() if reduction == "mean" else squares.sum()).to(x.dtype)
+
+
+def on_cpu(launch: CpuLauncher, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """By cpu/loss.cpp; FP64, and what is not reduced, by PyTorch."""
+    check(x, target, reduction)
+    if reduction == "none" or x.dtype == torch.float64 or not x.numel():
+        return in_pytorch(x, target, reduction)
+    x, target = x.contiguous(), target.contiguous()
+    parts = torch.empty(-(-x.numel() // PART), dtype=torch.float32)
+    launch("styleforge_squared_error", x, target, parts, TYPES[x.dtype], x.numel())
+    return _joined(parts, x, reduction)
+
+
+def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """By loss.cu; what is not reduced, by PyTorch's one kernel."""
+    check(x, target, reduction)
+    if reduction == "none" or not x.numel():
+        return in_pytorch(x, target, reduction)
+    x, target = x.contiguous(), target.contiguous()
+    blocks = min(MOST_BLOCKS, -(-x.numel() * x.element_size() // (16 * MOST_THREADS)))
+    parts = x.new_empty(blocks, dtype=wide(x.dtype))
+    kind = TYPES[x.dtype]
+    launch("styleforge_squared_error", blocks, MOST_THREADS, x, target, parts, kind, x.numel())
+    return _joined(parts, x, reduction)
+
+
+def _joined(parts: Tensor, x: Tensor, reduction: str) -> Tensor:
+    found = parts.sum()
+    return (found / x.numel() if reduction == "mean" else found).to(x.dtype)

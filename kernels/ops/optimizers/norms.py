@@ -1,0 +1,57 @@
+"""The norm of many tensors taken as one vector, and their clipping, in PyTorch and by launches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.optimizers.tensors import Submit, apart, check, launches, lie_alike
+
+_linalg: Any = torch.linalg  # PyTorch gives its functions no type
+_vector_norm: Callable[..., Tensor] = _linalg.vector_norm
+KINDS = {1.0: 1, 2.0: 2, math.inf: 0}  # of norms, as kernels number them
+
+
+def total_norm(submit: Submit | None, tensors: list[Tensor], norm_type: float = 2.0) -> Tensor:
+    """The norm; without `submit`, and of other types than 1, 2 and infinity, by PyTorch."""
+    check("total_norm", tensors=tensors)
+    is_fp64 = any(x.dtype == torch.float64 for x in tensors)
+    dtype = torch.float64 if is_fp64 else torch.float32
+    if not norm_type > 0:
+        raise ValueError(f"total_norm: norm_type is {norm_type}; expected a number above 0")
+    if submit is None or norm_type not in KINDS:
+        zero = tensors[0].new_zeros(1, dtype=torch.float64)  # the norm where there is no element
+        whole = torch.cat([zero, *(x.double().flatten() for x in tensors)])
+        return _vector_norm(whole, norm_type).to(dtype)
+    kind, read = KINDS[norm_type], [x if lie_alike(x) else x.contiguous() for x in tensors]
+    each = list(launches([read]))
+    parts = tensors[0].new_zeros(max(1, sum(chunks for _, chunks in each)), dtype=torch.float64)
+    first = 0
+    for launch, chunks in each:
+        submit("styleforge_norm_parts", launch, chunks, parts[first:], kind)
+        first += chunks
+    found = parts.amax() if kind == 0 else parts.sum()
+    return (found.sqrt() if kind == 2 else found).to(dtype)
+
+
+def clip(submit: Submit | None, tensors: list[Tensor], norm: Tensor, max_norm: float) -> None:
+    """Multiply by max_norm / (norm + 1e-6) where that is below 1; without `submit` by PyTorch."""
+    check("clip_grads_with_norm", tensors=tensors)
+    if norm.numel() != 1 or not norm.is_floating_point() or norm.device != tensors[0].device:
+        raise ValueError(
+            f"clip_grads_with_norm: total_norm is {norm.dtype} {list(norm.shape)} on "
+            f"{norm.device}; expected one floating element on {tensors[0].device}"
+        )
+    others: Sequence[int] = range(len(tensors))
+    if submit is not None:
+        others, exact = apart([tensors]), norm.double()
+        for launch, chunks in launches([tensors], left_out=others):
+            submit("styleforge_clip", launch, chunks, exact, float(max_norm))
+    factor = (max_norm / (norm.double() + 1e-6)).clamp(max=1) if others else norm
+    for at in others:
+        x = tensors[at]
+        x.mul_(factor.to(torch.promote_types(x.dtype, torch.float32)))

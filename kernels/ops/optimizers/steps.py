@@ -1,0 +1,158 @@
+"""Steps of Adam and SGD on lists of tensors, in PyTorch and by one launch for many tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from kernels.ops.optimizers.tensors import StyleforgeUpdate, Submit, apart, check, launches
+
+# Of the number of a tensor, what becomes of the tensors that are written.
+Formula = Callable[[int], Sequence[Tensor]]
+
+
+def adam(
+    submit: Submit | None,
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled: bool,
+    maximize: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of Adam, or of AdamW where the decay is decoupled; without `submit` by PyTorch."""
+    check("adam_step", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs)
+    _check_numbers("adam_step", params, steps=steps, grad_scale=grad_scale, found_inf=found_inf)
+    if len(steps) != len(params):
+        raise ValueError(f"adam_step: steps has {len(steps)} tensors; expected {len(params)}")
+    lists = [params, grads, exp_avgs, exp_avg_sqs]
+    p = StyleforgeUpdate(
+        lr=lr,
+        weight_decay=weight_decay,
+        beta1=beta1,
+        beta2=beta2,
+        log_beta1=math.log(beta1) if beta1 else -math.inf,
+        log_beta2=math.log(beta2) if beta2 else -math.inf,
+        eps=eps,
+        maximize=maximize,
+        decoupled=decoupled,
+    )
+
+    def formula(number: int) -> Sequence[Tensor]:
+        x, grad, mean, square = (_wide(each[number]) for each in lists)
+        step, grad = steps[number].to(x.dtype), _scaled(grad, maximize, grad_scale)
+        grad = grad if decoupled else grad + weight_decay * x
+        kept = 1 - lr * weight_decay if decoupled else 1.0
+        mean = beta1 * mean + (1 - beta1) * grad
+        square = beta2 * square + (1 - beta2) * grad * grad
+        rate = lr / torch.expm1(step * p.log_beta1)
+        correction = torch.rsqrt(-torch.expm1(step * p.log_beta2))
+        return kept * x + rate * mean / (square.sqrt() * correction + eps), mean, square
+
+    written = [params, exp_avgs, exp_avg_sqs]
+    _step(submit, "styleforge_adam", p, lists, steps, grad_scale, found_inf, formula, written)
+
+
+def sgd(
+    submit: Submit | None,
+    params: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffers: list[Tensor],
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of SGD, with momentum where there are buffers; without `submit` by PyTorch."""
+    lists = [params, grads]
+    check("sgd_step", params=params, grads=grads)
+    _check_numbers("sgd_step", params, grad_scale=grad_scale, found_inf=found_inf)
+    if momentum_buffers:
+        check("sgd_step", params=params, momentum_buffers=momentum_buffers)
+        lists.append(momentum_buffers)
+    p = StyleforgeUpdate(
+        lr=lr,
+        weight_decay=weight_decay,
+        momentum=momentum,
+        dampening=dampening,
+        maximize=maximize,
+        nesterov=nesterov,
+    )
+
+    def formula(number: int) -> Sequence[Tensor]:
+        x, grad, *buffer = (_wide(each[number]) for each in lists)
+        grad = _scaled(grad, maximize, grad_scale) + weight_decay * x
+        if buffer:
+            buffer = [momentum * buffer[0] + (1 - dampening) * grad]
+            grad = grad + momentum * buffer[0] if nesterov else buffer[0]
+        return x - lr * grad, *buffer
+
+    kernel = "styleforge_sgd_momentum" if momentum_buffers else "styleforge_sgd"
+    written = [params, *lists[2:]]
+    _step(submit, kernel, p, lists, [], grad_scale, found_inf, formula, written)
+
+
+def _step(
+    submit: Submit | None,
+    kernel: str,
+    p: StyleforgeUpdate,
+    lists: Sequence[list[Tensor]],
+    steps: Sequence[Tensor],
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
+    formula: Formula,
+    written: Sequence[Sequence[Tensor]],
+) -> None:
+    """A step by a kernel of the tensors that lie alike, and by the formula of the others."""
+    others: Sequence[int] = range(len(lists[0]))
+    if submit is not None:
+        p.grad_scale = None if grad_scale is None else grad_scale.data_ptr()
+        p.found_inf = None if found_inf is None else found_inf.data_ptr()
+        others = apart(lists)
+        for tensors, chunks in launches(lists, steps, others):
+            submit(kernel, tensors, chunks, p, None)
+    for at in others:
+        for of, new in zip(written, formula(at), strict=True):
+            old = of[at]
+            old.copy_(new if found_inf is None else torch.where(found_inf != 0, old, new))
+
+
+def _wide(x: Tensor) -> Tensor:
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def _scaled(grad: Tensor, maximize: bool, grad_scale: Tensor | None) -> Tensor:
+    grad = -grad if maximize else grad
+    return grad if grad_scale is None else grad / grad_scale.to(grad.dtype)
+
+
+def _check_numbers(
+    name: str, params: Sequence[Tensor], **numbers: Sequence[Tensor] | Tensor | None
+) -> None:
+    """Check that what kernels read from memory is an FP32 element where the parameters are."""
+    for what, given in numbers.items():
+        tensors = [given] if isinstance(given, Tensor) else given or ()
+        traits = {(x.dtype, x.numel(), x.device) for x in tensors}
+        if traits <= {(torch.float32, 1, params[0].device)}:
+            continue
+        for x in tensors:
+            if x.dtype != torch.float32 or x.numel() != 1 or x.device != params[0].device:
+                raise ValueError(
+                    f"{name}: {what} is {x.dtype} {list(x.shape)} on {x.device}; expected one "
+                    f"element of torch.float32 on {params[0].device}"
+                )

@@ -1,0 +1,181 @@
+"""Many tensors as one launch takes them: where they begin, of what type, and in which chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from ctypes import Structure, byref, c_double, c_int, c_longlong, c_uint, c_void_p
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.elements.functions import TYPES
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
+
+MOST_TENSORS = 64  # of a launch
+_is_contiguous: Callable[[Tensor], bool] = Tensor.is_contiguous
+CHUNK = 4096  # elements, of a block
+THREADS = 256
+
+
+class StyleforgeTensors(Structure):
+    """Mirror of StyleforgeTensors in include/optim/tensors.h."""
+
+    _fields_ = [
+        ("at", (c_void_p * MOST_TENSORS) * 4),
+        ("steps", c_void_p * MOST_TENSORS),
+        ("counts", c_longlong * MOST_TENSORS),
+        ("first", c_uint * MOST_TENSORS),
+        ("types", c_int * MOST_TENSORS),
+        ("tensors", c_int),
+    ]
+
+
+class StyleforgeUpdate(Structure):
+    """Mirror of StyleforgeUpdate in include/optim/tensors.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("grad_scale", "found_inf")),
+        *(
+            (name, c_double)
+            for name in (
+                *("lr", "weight_decay", "beta1", "beta2", "log_beta1", "log_beta2", "eps"),
+                *("momentum", "dampening"),
+            )
+        ),
+        *((name, c_int) for name in ("maximize", "decoupled", "nesterov")),
+    ]
+
+
+# Runs a kernel over tensors that have so many chunks, with what it takes besides.
+Submit = Callable[[str, StyleforgeTensors, int, Structure | Tensor, int | float | None], None]
+
+
+def on_cpu(launch: CpuLauncher) -> Submit:
+    """Runs cpu/optim.cpp."""
+
+    def submit(
+        name: str,
+        tensors: StyleforgeTensors,
+        _chunks: int,
+        first: Structure | Tensor,
+        second: int | float | None,
+    ) -> None:
+        given = byref(first) if isinstance(first, Structure) else first.data_ptr()
+        types: list[type[Any]] = [c_longlong, c_void_p, c_void_p]
+        if second is not None:
+            types.append(c_double if isinstance(second, float) else c_longlong)
+        run = launch.function(name, *types)
+        run(
+            torch.get_num_threads(),
+            byref(tensors),
+            given,
+            *(() if second is None else (second,)),
+        )
+
+    return submit
+
+
+def on_cuda(launch: CudaLauncher) -> Submit:
+    """Runs optim.cu."""
+
+    def submit(
+        name: str,
+        tensors: StyleforgeTensors,
+        chunks: int,
+        first: Structure | Tensor,
+        second: int | float | None,
+    ) -> None:
+        launch(name, chunks, THREADS, tensors, first, *(() if second is None else (second,)))
+
+    return submit
+
+
+def launches(
+    lists: Sequence[Sequence[Tensor]],
+    steps: Sequence[Tensor] = (),
+    left_out: Container[int] = (),
+) -> Iterator[tuple[StyleforgeTensors, int]]:
+    """The launches that the tensors of some lists take, with the chunks of each.
+
+    Args:
+        lists: Of one length; the tensors of one number lie alike and are dense.
+        steps: For each number an FP32 element on the device, or none.
+        left_out: The numbers of tensors that are not taken.
+    """
+    counts = [x.numel() for x in lists[0]]
+    numbers = [at for at, count in enumerate(counts) if count and at not in left_out]
+    for at in range(0, len(numbers), MOST_TENSORS):
+        part = numbers[at : at + MOST_TENSORS]
+        ends = [*accumulate(-(-counts[number] // CHUNK) for number in part)]
+        p, taken = StyleforgeTensors(tensors=len(part)), slice(len(part))
+        p.counts[taken] = [counts[number] for number in part]
+        p.first[taken] = [0, *ends[:-1]]
+        p.types[taken] = [TYPES[lists[0][number].dtype] for number in part]
+        for place, tensors in enumerate(lists):
+            p.at[place][taken] = [tensors[number].data_ptr() for number in part]
+        if steps:
+            p.steps[taken] = [steps[number].data_ptr() for number in part]
+        yield p, ends[-1]
+
+
+def check(name: str, **lists: Sequence[Tensor]) -> None:
+    """Check that lists have tensors of one shape and dtype at each place, all on one device.
+
+    Raises:
+        ValueError: One of them does not fit.
+    """
+    (first, of), *others = lists.items()
+    if _fits(list(lists.values())):
+        return
+    for number, x in enumerate(of):
+        if x.dtype not in TYPES:
+            raise ValueError(
+                f"{name}: {first}[{number}] is a tensor of {x.dtype}; expected float16, bfloat16, "
+                "float32 or float64"
+            )
+        if x.device != of[0].device:
+            raise ValueError(
+                f"{name}: {first}[{number}] is on {x.device}; expected {of[0].device}, where "
+                f"{first}[0] is"
+            )
+    for other, tensors in others:
+        if len(tensors) != len(of):
+            raise ValueError(f"{name}: {other} has {len(tensors)} tensors; expected {len(of)}")
+        for number, (x, y) in enumerate(zip(of, tensors, strict=True)):
+            if (y.shape, y.dtype, y.device) != (x.shape, x.dtype, x.device):
+                raise ValueError(
+                    f"{name}: {other}[{number}] is {y.dtype} {list(y.shape)} on {y.device}; "
+                    f"expected {x.dtype} {list(x.shape)} on {x.device}, as {first}[{number}]"
+                )
+
+
+def _fits(lists: Sequence[Sequence[Tensor]]) -> bool:
+    """What `check` looks for, in as little time as may be: a step has hundreds of tensors."""
+    shapes, *other_shapes = ([x.shape for x in of] for of in lists)
+    dtypes, *other_dtypes = ([x.dtype for x in of] for of in lists)
+    return (
+        all(each == shapes for each in other_shapes)
+        and all(each == dtypes for each in other_dtypes)
+        and set(dtypes) <= TYPES.keys()
+        and len({x.device for of in lists for x in of}) < 2
+    )
+
+
+def apart(lists: Sequence[Sequence[Tensor]]) -> list[int]:
+    """The numbers of the tensors that do not lie alike in all lists, which no kernel takes."""
+    if all(all(map(_is_contiguous, tensors)) for tensors in lists):
+        return []
+    return [at for at, tensors in enumerate(zip(*lists, strict=True)) if not lie_alike(*tensors)]
+
+
+def lie_alike(*tensors: Tensor) -> bool:
+    """Whether tensors of one shape are dense and have their elements in one order."""
+    first = tensors[0]
+    if all(x.is_contiguous() for x in tensors):
+        return True
+    if any(x.stride() != first.stride() for x in tensors):
+        return False
+    order = sorted(range(first.dim()), key=first.stride, reverse=True)
+    return first.permute(order).is_contiguous()

@@ -1,0 +1,147 @@
+// Updates of many tensors by one launch: Adam, SGD, the norm of all gradients and their clipping. A
+// block has a chunk of one tensor, of any type; FP16 and BF16 are computed in FP32, FP64 in FP64.
+#include "include/elementwise/pass.cuh"
+#include "include/optim/tensors.h"
+
+namespace styleforge {
+namespace optim {
+
+using elementwise::Computed;
+
+constexpr int kThreads = 256;
+
+// Calls `use(i, values)` for the elements of a chunk, with those of each list in FP32 or FP64, and
+// stores the lists of kWritten as it left them.
+template <typename T, int kLists, int kWritten, typename F>
+__device__ __forceinline__ void each_element(const StyleforgeTensors& t, int tensor,
+                                             long long begin, long long end, const F& use) {
+    using A = typename Computed<T>::Type;
+    constexpr int kCount = kVectorSize<T>;
+    T* lists[kLists];
+    size_t addresses = 0;
+#pragma unroll
+    for (int list = 0; list < kLists; ++list) {
+        lists[list] = static_cast<T*>(t.at[list][tensor]);
+        addresses |= reinterpret_cast<size_t>(lists[list]);
+    }
+    const auto run = [&](auto width, long long i) {
+        constexpr int kWidth = sizeof(width);
+        using Vector = AlignedVector<T, kWidth>;
+        Vector vectors[kLists];
+#pragma unroll
+        for (int list = 0; list < kLists; ++list)
+            vectors[list] = *reinterpret_cast<const Vector*>(lists[list] + i);
+#pragma unroll
+        for (int k = 0; k < kWidth; ++k) {
+            A values[kLists];
+#pragma unroll
+            for (int list = 0; list < kLists; ++list)
+                values[list] = Computed<T>::from(vectors[list].element[k]);
+            use(values);
+#pragma unroll
+            for (int list = 0; list < kLists; ++list)
+                vectors[list].element[k] = Computed<T>::to(values[list]);
+        }
+#pragma unroll
+        for (int list = 0; list < kLists; ++list)
+            if (kWritten >> list & 1) *reinterpret_cast<Vector*>(lists[list] + i) = vectors[list];
+    };
+    struct Wide {
+        char bytes[kCount];
+    };
+    const long long whole = addresses % 16 == 0 ? begin + (end - begin) / kCount * kCount : begin;
+    for (long long i = begin + threadIdx.x * kCount; i < whole; i += kThreads * kCount)
+        run(Wide{}, i);
+    for (long long i = whole + threadIdx.x; i < end; i += kThreads) run(char{}, i);
+}
+
+// Calls `run(element, tensor, begin, end)` with the chunk of this block.
+template <typename F>
+__device__ __forceinline__ void chunk_of(const StyleforgeTensors& t, const F& run) {
+    int tensor = 0, above = t.tensors;  // the last tensor that does not begin behind the chunk
+    while (above - tensor > 1) {
+        const int middle = (tensor + above) / 2;
+        (t.first[middle] <= blockIdx.x ? tensor : above) = middle;
+    }
+    const long long begin = 1ll * (blockIdx.x - t.first[tensor]) * kChunk;
+    const long long left = t.counts[tensor] - begin, end = begin + (left < kChunk ? left : kChunk);
+    if (t.types[tensor] == kHalf)
+        run(__half{}, tensor, begin, end);
+    else if (t.types[tensor] == kBFloat16)
+        run(__nv_bfloat16{}, tensor, begin, end);
+    else if (t.types[tensor] == kFloat)
+        run(0.f, tensor, begin, end);
+    else
+        run(0., tensor, begin, end);
+}
+
+template <template <typename> class Op>
+__device__ __forceinline__ void update(const StyleforgeTensors& t, const StyleforgeUpdate& p) {
+    if (p.found_inf != nullptr && *p.found_inf != 0) return;
+    chunk_of(t, [&](auto element, int tensor, long long begin, long long end) {
+        using T = decltype(element);
+        using O = Op<typename Computed<T>::Type>;
+        const O op(p, t.steps[tensor]);
+        each_element<T, O::kLists, O::kWritten>(t, tensor, begin, end, op);
+    });
+}
+
+template <typename A>
+using WithMomentum = Sgd<A, true>;
+template <typename A>
+using WithoutMomentum = Sgd<A, false>;
+
+}  // namespace optim
+}  // namespace styleforge
+
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_adam(const StyleforgeTensors t, const StyleforgeUpdate p) {
+    styleforge::optim::update<styleforge::optim::Adam>(t, p);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_sgd(const StyleforgeTensors t, const StyleforgeUpdate p) {
+    styleforge::optim::update<styleforge::optim::WithoutMomentum>(t, p);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_sgd_momentum(const StyleforgeTensors t, const StyleforgeUpdate p) {
+    styleforge::optim::update<styleforge::optim::WithMomentum>(t, p);
+}
+
+// parts[chunk]: of its elements the sum of absolute values, of squares, or the largest absolute
+// value, by `kind` 1, 2 and 0. Its order is fixed.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_norm_parts(const StyleforgeTensors t, double* parts, long long kind) {
+    using namespace styleforge;
+    using namespace styleforge::optim;
+    chunk_of(t, [&](auto element, int tensor, long long begin, long long end) {
+        using T = decltype(element);
+        using A = typename Computed<T>::Type;
+        __shared__ A found[kThreads];
+        A part = A(0);
+        each_element<T, 1, 0>(t, tensor, begin, end, [&](A(&v)[1]) { part = joined(part, v[0], kind); });
+        found[threadIdx.x] = part;
+        for (unsigned half = kThreads / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (threadIdx.x >= half) continue;
+            const A one = found[threadIdx.x], other = found[threadIdx.x + half];
+            found[threadIdx.x] = kind != 0 ? one + other : joined(one, other, 0);
+        }
+        if (threadIdx.x == 0) parts[blockIdx.x] = static_cast<double>(found[0]);
+    });
+}
+
+// Multiplies by most / (norm + 1e-6) where that is below 1, and touches nothing elsewhere.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_clip(const StyleforgeTensors t, const double* norm, double most) {
+    using namespace styleforge;
+    using namespace styleforge::optim;
+    const double factor = most / (*norm + 1e-6);
+    if (factor >= 1) return;  // NaN goes on
+    chunk_of(t, [&](auto element, int tensor, long long begin, long long end) {
+        using T = decltype(element);
+        using A = typename Computed<T>::Type;
+        each_element<T, 1, 1>(t, tensor, begin, end, [&](A(&v)[1]) { v[0] *= static_cast<A>(factor); });
+    });
+}

@@ -1,0 +1,53 @@
+"""Mutants of losses and optimizers for any model."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+LOSS = "tests/kernels/ops/library/test_loss.py"
+OPTIM = "tests/kernels/ops/library/test_optim.py"
+
+MUTANTS = (
+    Mutant(
+        "all logits of a linear layer are in memory at once",
+        "kernels/ops/losses/linear.py",
+        "step = chunk_size or rows_at_a_time(rows, weight.shape[0])",
+        "step = max(rows, 1)",
+        (f"{LOSS}::test_all_logits_are_never_in_memory",),
+    ),
+    Mutant(
+        "a second derivative of a linear cross-entropy takes its gradient for a constant",
+        "kernels/ops/library/loss.py",
+        ' or reduction == "none" or torch.is_grad_enabled():',
+        ' or reduction == "none":',
+        (f"{LOSS}::test_second_derivatives_are_right",),
+    ),
+    Mutant(
+        "a mean of losses counts the rows that are ignored",
+        "kernels/ops/losses/rows.py",
+        "        return valid.sum().to(dtype)",
+        "        return torch.ones_like(valid).sum().to(dtype)",
+        (f"{LOSS}::test_cross_entropy_and_its_gradient_are_pytorchs",),
+    ),
+    Mutant(
+        "a step that overflows is counted",
+        "kernel_fusion/optim.py",
+        "            _torch._foreach_sub_(steps, [found_inf] * len(steps))",
+        "            pass",
+        (f"{OPTIM}::test_a_scaler_skips_the_step_that_overflows",),
+    ),
+    Mutant(
+        "the first gradient of a momentum is dampened",
+        "kernel_fusion/optim.py",
+        '        if not group["dampening"]:',
+        "        if True:",
+        (f"{OPTIM}::test_steps_are_pytorchs",),
+    ),
+    Mutant(
+        "tensors of another layout are updated as if they lay alike",
+        "kernels/ops/optimizers/tensors.py",
+        "    if any(x.stride() != first.stride() for x in tensors):",
+        "    if False:",
+        (f"{OPTIM}::test_what_has_no_kernel_is_refused_or_computed_by_pytorch",),
+    ),
+)
