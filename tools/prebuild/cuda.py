@@ -52,6 +52,8 @@ LEFT_OUT = {
     "enlarging.cu": ("sm_86", "sm_100", "sm_120"),
     "token_norm.cu": ("sm_86", "sm_100", "sm_120"),
     "elementwise.cu": _ON_PTX,
+    "attention_parts.cu": _ON_PTX,
+    "model_inputs.cu": _ON_PTX,
 }
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
 TOOLS = FOLDER.parent / "build" / "prebuild-tools"
