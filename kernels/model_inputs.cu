@@ -37,20 +37,22 @@ __device__ __forceinline__ void embed(const T* table, const T* position, T* out,
 }
 
 // The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
-// interpolate(antialias=True) has them; with `support` 1, as without.
+// interpolate(antialias=True) has them, or without that. Places are exact, in units of half an output
+// pixel; sizes are below 2^15.
 struct Taps {
     int first, count;
-    float center, inverse;
+    float offset, inverse;
 
-    __device__ __forceinline__ Taps(int at, float scale, float support, int size) {
-        const float middle = scale * (at + 0.5f);
-        first = max(static_cast<int>(middle - support + 0.5f), 0);
-        count = min(static_cast<int>(middle + support + 0.5f), size) - first;
-        center = middle - 0.5f;
-        inverse = 1 / support;
+    __device__ __forceinline__ Taps(int at, int in, int out, int antialias) {
+        const unsigned unit = 2 * out, middle = (2 * at + 1) * in;
+        const unsigned reach = antialias && in > out ? 2 * in : unit;
+        first = middle + out > reach ? (middle + out - reach) / unit : 0;
+        count = min(static_cast<int>((middle + out + reach) / unit), in) - first;
+        offset = static_cast<float>(static_cast<int>(unit * first + out - middle)) / unit;
+        inverse = static_cast<float>(unit) / reach;
     }
     __device__ __forceinline__ float weight(int tap) const {
-        return fmaxf(1 - fabsf((first + tap - center) * inverse), 0.f);
+        return fmaxf(1 - fabsf((tap + offset) * inverse), 0.f);
     }
 };
 
@@ -131,10 +133,8 @@ extern "C" __global__ void __launch_bounds__(256)
     const int row = pixel / static_cast<int>(width);
     int column = pixel - row * static_cast<int>(width);
     if (box[4]) column = static_cast<int>(width) - 1 - column;
-    const float of_rows = static_cast<float>(box[2]) / height;
-    const float of_columns = static_cast<float>(box[3]) / width;
-    const Taps down(row, of_rows, antialias ? fmaxf(of_rows, 1.f) : 1.f, box[2]);
-    const Taps across(column, of_columns, antialias ? fmaxf(of_columns, 1.f) : 1.f, box[3]);
+    const Taps down(row, box[2], static_cast<int>(height), antialias);
+    const Taps across(column, box[3], static_cast<int>(width), antialias);
     float sum[3] = {}, total = 0;
     for (int i = 0; i < down.count; ++i) {
         const float of_row = down.weight(i);

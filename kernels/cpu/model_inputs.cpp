@@ -19,27 +19,26 @@ constexpr int64_t kBlock = 1024;  // windows at a time
 enum Reduction { kSum = 0, kMean = 1, kMax = 2, kMin = 3 };
 
 // The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
-// interpolate(antialias=True) has them; with `support` 1, as without.
+// interpolate(antialias=True) has them, or without that. Places are exact, in units of half an output
+// pixel.
 struct Taps {
     int64_t first, count;
-    float center, inverse;
+    float offset, inverse;
 
-    Taps(int64_t at, float scale, float support, int64_t size) {
-        const float middle = scale * (static_cast<float>(at) + 0.5f);
-        const auto begin = static_cast<int64_t>(middle - support + 0.5f);
-        const auto end = static_cast<int64_t>(middle + support + 0.5f);
-        first = begin > 0 ? begin : 0;
-        count = (end < size ? end : size) - first;
-        center = middle - 0.5f;
-        inverse = 1 / support;
+    Taps(int64_t at, int64_t in, int64_t out, bool antialias) {
+        const int64_t unit = 2 * out, middle = (2 * at + 1) * in;
+        const int64_t reach = antialias && in > out ? 2 * in : unit;
+        const int64_t end = (middle + out + reach) / unit;
+        first = middle + out > reach ? (middle + out - reach) / unit : 0;
+        count = (end < in ? end : in) - first;
+        offset = static_cast<float>(unit * first + out - middle) / static_cast<float>(unit);
+        inverse = static_cast<float>(unit) / static_cast<float>(reach);
     }
     float weight(int64_t tap) const {
-        const float w = 1 - std::fabs((static_cast<float>(first + tap) - center) * inverse);
+        const float w = 1 - std::fabs((static_cast<float>(tap) + offset) * inverse);
         return w > 0 ? w : 0;
     }
 };
-
-inline float support_of(float scale, int antialias) { return antialias && scale > 1 ? scale : 1; }
 
 struct Picture {
     const unsigned char* pixels;  // the box's first
@@ -51,9 +50,7 @@ struct Picture {
 // A row of a picture: planes of `width`, before the color matrix, into `made`; `line` has 3 numbers
 // for each pixel of a row of the box.
 void resample_row(const Picture& p, int64_t row, float* line, float* made) {
-    const float of_rows = static_cast<float>(p.box_height) / static_cast<float>(p.height);
-    const float of_columns = static_cast<float>(p.box_width) / static_cast<float>(p.width);
-    const Taps down(row, of_rows, support_of(of_rows, p.antialias), p.box_height);
+    const Taps down(row, p.box_height, p.height, p.antialias);
     const int64_t numbers = 3 * p.box_width;
     float total = 0;
     for (int64_t i = 0; i < numbers; ++i) line[i] = 0;
@@ -65,7 +62,7 @@ void resample_row(const Picture& p, int64_t row, float* line, float* made) {
     }
     for (int64_t at = 0; at < p.width; ++at) {
         const int64_t column = p.mirrored ? p.width - 1 - at : at;
-        const Taps across(column, of_columns, support_of(of_columns, p.antialias), p.box_width);
+        const Taps across(column, p.box_width, p.width, p.antialias);
         float sums[3] = {}, weights = 0;
         for (int64_t tap = 0; tap < across.count; ++tap) {
             const float weight = across.weight(tap);

@@ -14,7 +14,7 @@ from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
-_THREADS = 256
+_THREADS, _MOST_SIDE = 256, 32767  # pixels, whose places a GPU counts in 32 bits
 _RED, _GREEN, _BLUE = 0.299, 0.587, 0.114  # the luma of ITU-R BT.601
 _U, _V = 0.492, 0.877  # of its differences of color, in whose plane a hue is an angle
 
@@ -155,16 +155,12 @@ def launch_cpu(launch: CpuLauncher, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def launch_cuda(launch: CudaLauncher, *args: Any, **kwargs: Any) -> Tensor:
-    """`image_to_tensor` by the CUDA kernel; FP64 by PyTorch."""
+    """`image_to_tensor` by the CUDA kernel; FP64 and what is too large by PyTorch."""
 
     def convert(pixels: int, *arguments: Argument) -> None:
-        if pixels > MOST:
-            raise ValueError(
-                f"image_to_tensor: size makes {pixels} pixels; expected {MOST} at most on a GPU"
-            )
         launch("styleforge_image_to_tensor", -(-pixels // _THREADS), _THREADS, *arguments)
 
-    return _run(convert, *args, **kwargs)
+    return _run(convert, *args, most_side=_MOST_SIDE, **kwargs)
 
 
 def _run(
@@ -178,8 +174,11 @@ def _run(
     color: list[float] | None = None,
     antialias: bool = True,
     channels_last: bool = False,
+    most_side: int = MOST,
 ) -> Tensor:
-    if mean.dtype not in TYPES:
+    sides = [*images.shape[1:3], *(size or ())]
+    pixels = images.shape[0] * math.prod(sides[-2:])
+    if mean.dtype not in TYPES or max(sides, default=0) > most_side or pixels > MOST:
         return reference(images, mean, std, size, boxes, mirrored, color, antialias, channels_last)
     options = _options(images, mean, std, size, boxes, mirrored, color)
     count, (height, width), device = images.shape[0], options.size, images.device
