@@ -135,20 +135,25 @@ extern "C" __global__ void __launch_bounds__(256)
     if (box[4]) column = static_cast<int>(width) - 1 - column;
     const Taps down(row, box[2], static_cast<int>(height), antialias);
     const Taps across(column, box[3], static_cast<int>(width), antialias);
-    float sum[3] = {}, total = 0;
+    float sum[3] = {}, of_rows = 0, of_columns = 0;
     for (int i = 0; i < down.count; ++i) {
-        const float of_row = down.weight(i);
+        float line[3] = {};
+        of_columns = 0;
         const unsigned char* from =
             images +
             ((image * in_height + box[0] + down.first + i) * in_width + box[1] + across.first) * 3;
         for (int j = 0; j < across.count; ++j, from += 3) {
-            const float weight = of_row * across.weight(j);
-            total += weight;
+            const float weight = across.weight(j);
+            of_columns += weight;
 #pragma unroll
-            for (int c = 0; c < 3; ++c) sum[c] += weight * from[c];
+            for (int c = 0; c < 3; ++c) line[c] += weight * from[c];
         }
+        const float weight = down.weight(i);
+        of_rows += weight;
+#pragma unroll
+        for (int c = 0; c < 3; ++c) sum[c] += weight * line[c];
     }
-    const float unit = 1 / (255 * total);
+    const float unit = 1 / (255 * of_rows * of_columns);
     const float* const color = colors + image * 12;
     float made[3];
 #pragma unroll

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from ctypes import c_void_p
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from unittest.mock import patch
 
 import torch
@@ -43,12 +44,18 @@ def operations() -> int:
         if not op.cuda:
             continue
         for arguments in op.samples():
-            on_gpu = [x.cuda() if isinstance(x, Tensor) else x for x in arguments]
+            on_gpu = [_on_gpu(x) for x in arguments]
             for tf32 in (False, True):
                 torch.backends.cudnn.allow_tf32 = tf32
                 op.overload(*on_gpu)
                 count += 1
     return count
+
+
+def _on_gpu(x: Any) -> Any:
+    if isinstance(x, list):
+        return [_on_gpu(each) for each in x]
+    return x.cuda() if isinstance(x, Tensor) else x
 
 
 def plans() -> Iterator[NetworkPlan]:

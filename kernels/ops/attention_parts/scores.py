@@ -52,7 +52,8 @@ def reference(
 ) -> Tensor:
     """`attention_score`."""
     check(q, k, mask)
-    return weights_of(torch.matmul(q, k.transpose(-1, -2)), _scale(q, scale), mask)
+    scores = torch.matmul(q, k.transpose(-1, -2))
+    return weights_of(scores, _scale(q, scale), mask).to(q.dtype)
 
 
 def weights_of(scores: Tensor, scale: float, mask: Tensor | None) -> Tensor:
@@ -135,9 +136,10 @@ def _run(
 ) -> Tensor:
     """The product, and `softmax(rows, arguments...)` in place."""
     check(q, k, mask)
-    scores = torch.matmul(q, k.transpose(-1, -2))
+    scores = q.new_empty((*q.shape[:-1], k.shape[-2]))
     if q.dtype not in TYPES or not scores.numel():
-        return weights_of(scores, _scale(q, scale), mask)
+        return reference(q, k, scale, mask)
+    torch.matmul(q, k.transpose(-1, -2), out=scores)  # autocast leaves `out` its dtype
     kind, strides = 0, (0, 0, 0, 0)
     *leading, queries, keys = scores.shape
     heads = leading[-1] if leading else 1

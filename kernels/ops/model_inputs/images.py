@@ -41,7 +41,8 @@ def reference(
     empty = images.new_empty((0, 3, *options.size), dtype=wide)
     pictures = torch.cat([empty, *made]).div(255)
     colors = torch.tensor(options.colors, dtype=wide, device=images.device).view(-1, 3, 4)
-    colored = torch.einsum("nij,njhw->nihw", colors[..., :3], pictures) + colors[..., 3:, None]
+    products = colors[..., :3, None, None] * pictures[:, None]
+    colored = products.sum(2) + colors[..., 3:, None]
     normal = (colored.clamp(0, 1) - mean.to(wide)[:, None, None]) / std.to(wide)[:, None, None]
     layout = torch.channels_last if channels_last else torch.contiguous_format
     # One picture or one pixel fits both layouts; a result has the strides of a new tensor.

@@ -180,6 +180,18 @@ def test_it_compiles_into_one_graph_with_its_gradient(case):
 
 
 @ON
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_autocast_leaves_scores_to_the_dtype_that_comes(dtype, device):
+    q, k, mask = (x.to(device, dtype).requires_grad_() for x in (Q, K, MASK))
+    with torch.autocast(device, torch.bfloat16):
+        weights = kf.ops.attention_score(q, k, 0.3, mask)
+    assert torch.equal(weights, kf.ops.attention_score(q, k, 0.3, mask))
+    assert weights.dtype == dtype
+    with torch.autocast(device, torch.bfloat16), torch.no_grad():
+        assert torch.equal(kf.ops.attention_score(q, k, 0.3, mask), weights)
+
+
+@ON
 def test_a_query_without_a_visible_key_gets_zeros_and_no_gradient(device):
     q, k = (x.to(device).requires_grad_() for x in (normal(0, 3, 8), normal(1, 5, 8)))
     for mask in (torch.ones(3, 5, dtype=torch.bool), torch.zeros(3, 5)):

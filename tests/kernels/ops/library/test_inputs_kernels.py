@@ -57,6 +57,14 @@ def test_pictures_are_those_of_the_reference(launch):
         assert_close(images.launch_cuda(launch, *sample), images.reference(*sample))
 
 
+@pytest.mark.parametrize("size", [[12, 17], [80, 61], [1, 1]])
+def test_a_large_picture_loses_no_digits(launch, size):
+    given = torch.randint(256, (1, 90, 200, 3), generator=torch.Generator().manual_seed(0)).byte()
+    found = images.launch_cuda(launch, given, torch.zeros(3), torch.ones(3), size)
+    exact = images.reference(given, torch.zeros(3).double(), torch.ones(3).double(), size)
+    torch.testing.assert_close(found.double(), exact, atol=5e-7, rtol=5e-7)
+
+
 def test_windows_and_their_gradients_are_those_of_the_reference(launch):
     for sample in windows.samples():
         assert_close(windows.launch_cuda(launch, *sample), windows.reference(*sample))
