@@ -24,6 +24,7 @@ FOR_ANY_MODEL = (
     *("elementwise", "library"),
     *("fusion", "fusion_cuda", "reduction", "reduction_cuda"),
     *("loss", "loss_cuda", "optim", "optim_cuda"),
+    *("attention_parts", "attention_parts_cuda", "model_inputs", "model_inputs_cuda"),
 )
 
 

@@ -71,6 +71,7 @@ def fused(
     complete: Callable[P, tuple[Any, ...]] | None = None,
     finish: Callable[[Sequence[Any], R], Any] | None = None,
     timed: Mapping[str, Timed] | None = None,
+    composed: Callable[P, R] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -114,6 +115,9 @@ def fused(
             It writes what PyTorch's own operations can write, such as running statistics, so that
             the operation itself writes nothing and has gradients.
         timed: By the name of an operation, how it is timed, see Op.
+        composed: In place of kernels and gradients: the operation made of PyTorch's and others of
+            the table, whose gradients it has. Where gradients are wanted and where a compiler looks
+            on, these are what is seen. `library` and `cuda` are those of the others.
 
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
@@ -128,7 +132,8 @@ def fused(
         qualified = f"{NAMESPACE}::{name}"
         schema = torch.library.infer_schema(signature, mutates_args=mutates)  # pyright: ignore[reportUnknownMemberType]
         torch.library.define(qualified, schema)
-        torch.library.impl(qualified, "CompositeExplicitAutograd")(reference)
+        gradients = "Explicit" if composed is None else "Implicit"
+        torch.library.impl(qualified, f"Composite{gradients}Autograd")(composed or reference)
         if cpu is not None:
             torch.library.impl(qualified, "CPU")(cpu)
         on_cpu_tensors = on_cuda_tensors = None
@@ -146,7 +151,8 @@ def fused(
             recording = autograd.saved(overload, below, save, backward, statistics)
         else:
             recording = autograd.recomputed(overload, below, reference)
-        _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
+        if composed is None:
+            _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
         whole: Callable[..., tuple[Any, ...]] = complete or _in_order(signature)
         finished: Callable[..., Any] = finish or _as_it_is
@@ -191,7 +197,8 @@ def fused(
             cuda=cuda,
             on_cpu=on_cpu,
             tolerance_scale=tolerance_scale,
-            launched_on=("cpu",) * (launch_cpu is not None) + ("cuda",) * (launch_cuda is not None),
+            launched_on=("cpu",) * (launch_cpu is not None)
+            + ("cuda",) * (launch_cuda is not None or (composed is not None and cuda != "")),
             family=family,
             has_own_backward=backward is not None,
             derived=derived,

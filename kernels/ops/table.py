@@ -63,7 +63,8 @@ class Op:
         samples: Arguments for the self-test of a fresh build, for `bench` and for the tests.
         mutates: The arguments that are written to.
         cuda: Its library on a GPU; without one, the reference runs there.
-        on_cpu: What runs on the CPU, where that is PyTorch's or made of other operations.
+        on_cpu: What runs on the CPU, where that is PyTorch's or made of other operations; without
+            a library for GPUs, there too.
         tolerance_scale: Of the self-test's tolerance; 1 is that of a norm.
         launched_on: The types of device that it has a kernel of its own for.
         family: The kind of network that it is for: STYLE, TRANSFORMER or, for any, LIBRARY.
@@ -262,10 +263,11 @@ def status_of(op: Op, device: str) -> KernelStatus:
     """What an operation runs on devices of a type, by what is loaded."""
     library = op.library_on(device)
     reason = build.reason(library) if library else ""
-    if device == "cpu" and op.on_cpu:
+    if op.on_cpu and (device == "cpu" or (device == "cuda" and not op.cuda)):
         runs = op.on_cpu.format(norm="the reference norm" if reason else "the native norm")
         what = "convolution" if op.family == STYLE else "kernel"
-        why = reason or f"no native {what} for the CPU: PyTorch's is faster there"
+        where = "CPU" if device == "cpu" else "GPU"
+        why = reason or f"no native {what} for the {where}: PyTorch's is faster there"
         return KernelStatus(op.name, False, why, runs, by_choice=not reason)
     if not library:
         kind = "CUDA" if device == "cuda" else device

@@ -12,25 +12,31 @@ from kernels.ops.registry import LIBRARY, OPS, prepare
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-GROUPS = sorted({op.group for op in OPS.values() if op.family == LIBRARY})
+PAGES = {
+    page.stem: text
+    for page in sorted(DOCS.glob("*.md"))
+    if 'kf.prepare(family="library")' in (text := page.read_text("utf-8"))
+}
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_the_examples_of_a_page_run_one_after_another(group, capsys):
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_of_a_page_run_one_after_another(page, capsys):
     found = prepare(family=LIBRARY)
     if any("no C++ compiler" in status.reason for status in found):
         pytest.skip(found[0].reason)
-    text = (DOCS / f"{group}.md").read_text("utf-8")
-    examples = EXAMPLE.findall(text)
     names: dict[str, object] = {}
-    for number, example in enumerate(examples):
-        exec(compile(example, f"{group}.md, example {number + 1}", "exec"), names)
+    for number, example in enumerate(EXAMPLE.findall(PAGES[page])):
+        exec(compile(example, f"{page}.md, example {number + 1}", "exec"), names)
     assert "EXTENSION_LOADED" in capsys.readouterr().out
-    shown = "\n".join(examples)
+
+
+def test_every_operation_is_on_a_page_with_an_example_and_all_its_names():
     for op in OPS.values():
-        if op.group != group or op.name.endswith("_backward"):
+        if op.family != LIBRARY or op.name.endswith("_backward"):
             continue
+        (page,) = (text for text in PAGES.values() if f"| `{op.name}(" in text)
+        shown = "\n".join(EXAMPLE.findall(page))
         assert f"kf.ops.{op.name}(" in shown, "an example of each operation"
-        (row,) = (line for line in text.splitlines() if line.startswith(f"| `{op.name}("))
+        (row,) = (line for line in page.splitlines() if line.startswith(f"| `{op.name}("))
         assert all(f"`{alias}`" in row for alias in op.aliases)
         assert all(hasattr(kf.ops, alias) for alias in op.aliases)

@@ -56,6 +56,8 @@ LEFT_OUT = {
     "reduction.cu": _ON_PTX,
     "loss.cu": _ON_PTX,
     "optim.cu": _ON_PTX,
+    "attention_parts.cu": _ON_PTX,
+    "model_inputs.cu": _ON_PTX,
 }
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
 TOOLS = FOLDER.parent / "build" / "prebuild-tools"

@@ -223,6 +223,20 @@ struct PreluBias {
     }
 };
 
+struct AttentionDropout {
+    static constexpr int kInputs = 1, kGradients = 1;
+    static constexpr bool kDrops = true;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return in[0] * in[1];
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        out[0] = grad * in[1];
+    }
+};
+
 }  // namespace elementwise
 }  // namespace styleforge
 
@@ -237,4 +251,5 @@ struct PreluBias {
     use(gelu_dropout, GeluDropout)  \
     use(swish_multiply, SwishMultiply) \
     use(mish_scale, MishScale)      \
-    use(prelu_bias, PreluBias)
+    use(prelu_bias, PreluBias)      \
+    use(attention_dropout, AttentionDropout)

@@ -49,21 +49,21 @@ def broadcast(first: torch.Size, second: torch.Size) -> torch.Size:
     return torch.broadcast_shapes(first, second)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
-def check_dropout(p: float, state: Tensor | None, active: bool) -> None:
+def check_dropout(function: str, p: float, state: Tensor | None, active: bool) -> None:
     """Check the arguments of dropout.
 
     Raises:
         ValueError: `p` is no probability, or the state of the random numbers is not one.
     """
     if not 0 <= p <= 1:
-        raise ValueError(f"gelu_dropout: p is {p}; expected a probability from 0 to 1")
+        raise ValueError(f"{function}: p is {p}; expected a probability from 0 to 1")
     if active and state is None:
         raise ValueError(
-            "gelu_dropout: state is None; expected int64 [2] where elements are dropped"
+            f"{function}: state is None; expected int64 [2] where elements are dropped"
         )
     if state is not None and (state.dtype != torch.int64 or state.shape != (2,)):
         raise ValueError(
-            f"gelu_dropout: state is {state.dtype} {list(state.shape)}; expected int64 [2]"
+            f"{function}: state is {state.dtype} {list(state.shape)}; expected int64 [2]"
         )
 
 

@@ -45,5 +45,6 @@ FUNCTIONS = {
         Function("swish_multiply", ("x", "gate"), ((0,), (1,))),
         Function("mish_scale", ("x", "scale"), ((0,), (1,))),
         Function("prelu_bias", ("x", "bias", "alpha"), ((0, 1), (2,))),
+        Function("attention_dropout", ("scores",), ((0,),), drops=True),
     )
 }

@@ -188,6 +188,7 @@ _FORWARD: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "gelu_dropout": lambda x, factors: F.gelu(x) * factors,
     "swish_multiply": lambda x, gate: F.silu(x) * gate,
     "mish_scale": lambda x, scale: F.mish(x) * scale,
+    "attention_dropout": lambda scores, factors: scores * factors,
 }
 _BACKWARD: dict[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, ...]]] = {
     "add_relu": lambda grad, x, y: (_relu_gradient(grad, x + y),),
@@ -199,4 +200,5 @@ _BACKWARD: dict[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, ...]]] = {
     "gelu_dropout": lambda grad, x, factors: (grad * factors * _gelu_slope(x),),
     "swish_multiply": _swish_gradients,
     "mish_scale": _mish_gradients,
+    "attention_dropout": lambda grad, _, factors: (grad * factors,),
 }

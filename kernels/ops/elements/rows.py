@@ -13,10 +13,12 @@ from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.cuda import elementwise as on_cuda
 from kernels.ops.elements import cpu as on_cpu
 from kernels.ops.elements import reference
+from kernels.ops.elements.arguments import check_dropout
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
 from kernels.ops.elements.timed import TIMED
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
+from kernels.ops.transformer_reference.philox import draw_state
 
 P = ParamSpec("P")
 
@@ -90,6 +92,30 @@ def two(function: str) -> Spelling:
         return run(function, (x, y))
 
     return Spelling(forward, lambda _: function, (0, 1))
+
+
+def dropping(function: str) -> Spelling:
+    """That of an operation with dropout: its arguments are x, p, training and a state."""
+
+    def forward(
+        run: Run, x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
+    ) -> Tensor:
+        active = training and p > 0
+        check_dropout(function, p, state, active)
+        return run(function, (x,), p, state if active else None)
+
+    def dropped(arguments: Sequence[Any]) -> float:
+        _, p, training, _ = arguments
+        return p if training else 0.0
+
+    return Spelling(forward, lambda _: function, (0,), dropped)
+
+
+def drawn(x: Tensor, p: float, training: bool, state: Tensor | None) -> tuple[Any, ...]:
+    """The arguments of an operation with dropout, with a state where elements are dropped."""
+    if state is None and training and p > 0:
+        state = draw_state(x.device)
+    return x, p, training, state
 
 
 def elementwise(

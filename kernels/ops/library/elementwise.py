@@ -8,7 +8,6 @@ tensors; those of tensors that were broadcast are then summed by PyTorch, in a f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
@@ -16,11 +15,10 @@ from torch import Tensor
 from kernels.ops.cuda import elementwise as on_cuda
 from kernels.ops.elements import cpu as on_cpu
 from kernels.ops.elements import reference, samples
-from kernels.ops.elements.arguments import channel_weights, check_dropout
+from kernels.ops.elements.arguments import channel_weights
 from kernels.ops.elements.functions import TYPES
-from kernels.ops.elements.rows import Run, Spelling, elementwise, two
+from kernels.ops.elements.rows import Run, Spelling, drawn, dropping, elementwise, two
 from kernels.ops.registry import LIBRARY, fused
-from kernels.ops.transformer_reference.philox import draw_state
 
 APPROXIMATE = {"none": "bias_gelu", "tanh": "bias_gelu_tanh"}
 
@@ -35,27 +33,10 @@ def _bias_gelu(run: Run, x: Tensor, bias: Tensor, approximate: str = "none") -> 
     return run(_gelu(approximate), (x, bias))
 
 
-def _gelu_dropout(
-    run: Run, x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
-) -> Tensor:
-    active = training and p > 0
-    check_dropout(p, state, active)
-    return run("gelu_dropout", (x,), p, state if active else None)
-
-
-def _dropped(arguments: Sequence[Any]) -> float:
-    """The probability that an element was dropped."""
-    _, p, training, _ = arguments
-    return p if training else 0.0
-
-
 def _draw(
     x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
 ) -> tuple[Any, ...]:
-    """The arguments of gelu_dropout, with a state where elements are dropped."""
-    if state is None and training and p > 0:
-        state = draw_state(x.device)
-    return x, p, training, state
+    return drawn(x, p, training, state)
 
 
 def _broadcast(x: Tensor, bias: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -182,7 +163,7 @@ def bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
 
 
 @elementwise(
-    Spelling(_gelu_dropout, lambda _: "gelu_dropout", (0,), _dropped),
+    dropping("gelu_dropout"),
     samples=samples.with_dropout,
     aliases=("fused_gelu_dropout",),
     is_flat=True,

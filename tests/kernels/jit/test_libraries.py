@@ -21,10 +21,13 @@ def sources(folder: Path, **texts: str) -> Path:
 def test_what_ships_is_found():
     on_cpu = [name for name, each in LIBRARIES.items() if each.cpu]
     on_gpu = [name for name, each in LIBRARIES.items() if each.cuda]
-    assert on_cpu == ["elementwise", "fusion", "instance_norm", "loss", "optim", "reduction"]
+    assert on_cpu == [
+        *("attention_parts", "elementwise", "fusion", "instance_norm"),
+        *("loss", "model_inputs", "optim", "reduction"),
+    ]
     assert {"library", "network", "operations", "transformer"} < set(on_gpu)
-    assert {"enlarging_cuda", "fusion_cuda", "loss_cuda", "optim_cuda"} < set(on_gpu)
-    assert {"reduction_cuda", "token_norm_cuda"} < set(on_gpu)
+    assert {"attention_parts_cuda", "enlarging_cuda", "fusion_cuda", "loss_cuda"} < set(on_gpu)
+    assert {"model_inputs_cuda", "optim_cuda", "reduction_cuda", "token_norm_cuda"} < set(on_gpu)
     assert all(source.is_file() for library in LIBRARIES.values() for source in library.sources)
 
 

@@ -1,0 +1,173 @@
+// What surrounds the products of attention on the CPU: the softmax of scores with scale and mask, its
+// gradient, and rotary position embeddings. Arithmetic is in FP32; a row is one thread's, so that
+// the number of threads changes no bit.
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+
+#include "../include/cpu/buffer.h"
+#include "../include/cpu/export.h"
+#include "../include/cpu/of_type.h"
+#include "../include/cpu/parallel.h"
+#include "../include/cpu/vector_math.h"
+
+namespace {
+
+using namespace styleforge;
+
+constexpr int64_t kLanes = 16;  // partial results of a row, which fit vector registers
+
+// What `join` makes of all `term(i)`, in an order that depends on the count alone.
+template <typename Join, typename Term>
+inline float joined(int64_t count, float start, const Join& join, const Term& term) {
+    float lanes[kLanes];
+    for (float& lane : lanes) lane = start;
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes)
+        for (int64_t k = 0; k < kLanes; ++k) lanes[k] = join(lanes[k], term(i + k));
+    for (; i < count; ++i) lanes[i % kLanes] = join(lanes[i % kLanes], term(i));
+    for (int64_t half = kLanes / 2; half > 0; half /= 2)
+        for (int64_t k = 0; k < half; ++k) lanes[k] = join(lanes[k], lanes[k + half]);
+    return lanes[0];
+}
+
+inline float larger(float a, float b) { return a > b ? a : b; }
+inline float sum(float a, float b) { return a + b; }
+
+// A row in FP32: where it lies, or in `buffer`, which `put` brings back.
+inline float* in_fp32(float* row, float*, int64_t) { return row; }
+template <typename T>
+inline float* in_fp32(const T* row, float* buffer, int64_t count) {
+    widen_row(buffer, row, count);
+    return buffer;
+}
+inline const float* in_fp32(const float* row, float*, int64_t) { return row; }
+inline void put(float* to, const float* made, int64_t count) {
+    if (to == made) return;
+    for (int64_t i = 0; i < count; ++i) to[i] = made[i];
+}
+template <typename T>
+inline void put(T* to, const float* made, int64_t count) {
+    narrow_row(to, made, count);
+}
+
+template <typename T>
+void softmax_row(float* row, const T* added, const unsigned char* visible, int64_t step,
+                 int64_t width, float scale) {
+    constexpr float kHidden = -INFINITY;
+    if (visible != nullptr)
+        for (int64_t i = 0; i < width; ++i) row[i] = visible[i * step] ? row[i] * scale : kHidden;
+    else if (added != nullptr)
+        for (int64_t i = 0; i < width; ++i)
+            row[i] = row[i] * scale + static_cast<float>(added[i * step]);
+    else
+        for (int64_t i = 0; i < width; ++i) row[i] *= scale;
+    const float largest = joined(width, kHidden, larger, [&](int64_t i) { return row[i]; });
+    const float origin = largest == kHidden ? 0.f : largest;
+    for (int64_t i = 0; i < width; ++i) {
+        const float from_largest = row[i] - origin;
+        // VectorMath's exp never reaches 0, which the weight of a hidden key has to be.
+        row[i] = from_largest < -87.f ? 0.f : VectorMath::exp(from_largest);
+        if (from_largest != from_largest) row[i] = from_largest;  // NaN stays
+    }
+    const float total = joined(width, 0.f, sum, [&](int64_t i) { return row[i]; });
+    const float inverse = total == 0.f ? 0.f : 1.f / total;
+    for (int64_t i = 0; i < width; ++i) row[i] *= inverse;
+}
+
+// Calls `use(row, buffer)` for every row, on `threads` threads, with `size` numbers for each of
+// these. 1 where there was no memory.
+template <typename Use>
+int each_row(int64_t rows, int64_t size, int64_t threads, const Use& use) {
+    std::atomic<int> failed{0};
+    parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
+        Buffer<float> buffer(size);
+        if (!buffer) {
+            failed = 1;
+            return;
+        }
+        for (int64_t row = begin; row < end; ++row) use(row, &buffer[0]);
+    });
+    return failed;
+}
+
+}  // namespace
+
+// scores = softmax(scores * scale + mask) in place, of [planes, heads, queries, width]; `kind` is 0
+// without a mask, 1 for bools that are true for visible keys, 2 for numbers of the scores' type.
+// Strides are those of the mask.
+STYLEFORGE_EXPORT int styleforge_softmax(long long threads, void* scores, const void* mask,
+                                         long long type, long long kind, long long width,
+                                         long long queries, long long heads, long long of_plane,
+                                         long long of_head, long long of_query, long long of_key,
+                                         double scale, long long rows) {
+    return of_type(type, [&](auto element) {
+        using T = decltype(element);
+        return each_row(rows, width, threads, [&](int64_t row, float* buffer) {
+            const int64_t head = row / queries;
+            const int64_t first =
+                head / heads * of_plane + head % heads * of_head + row % queries * of_query;
+            T* const of_row = static_cast<T*>(scores) + row * width;
+            float* const values = in_fp32(of_row, buffer, width);
+            softmax_row(values, kind == 2 ? static_cast<const T*>(mask) + first : nullptr,
+                        kind == 1 ? static_cast<const unsigned char*>(mask) + first : nullptr,
+                        of_key, width, static_cast<float>(scale));
+            put(of_row, values, width);
+        });
+    });
+}
+
+// out = weights * (grad - the sum of grad * weights), row by row.
+STYLEFORGE_EXPORT int styleforge_softmax_gradient(long long threads, const void* grad,
+                                                  const void* weights, void* out, long long type,
+                                                  long long width, long long rows) {
+    return of_type(type, [&](auto element) {
+        using T = decltype(element);
+        return each_row(rows, 3 * width, threads, [&](int64_t row, float* buffer) {
+            const float* const g =
+                in_fp32(static_cast<const T*>(grad) + row * width, buffer, width);
+            const float* const w =
+                in_fp32(static_cast<const T*>(weights) + row * width, buffer + width, width);
+            const float total = joined(width, 0.f, sum, [&](int64_t i) { return g[i] * w[i]; });
+            float* const made = buffer + 2 * width;
+            for (int64_t i = 0; i < width; ++i) made[i] = w[i] * (g[i] - total);
+            put(static_cast<T*>(out) + row * width, made, width);
+        });
+    });
+}
+
+// y: [samples, heads, length, 2 pairs], contiguous; x of these strides; cosine and sine: [length,
+// pairs], of every sample its own where `of_tables` is not 0.
+STYLEFORGE_EXPORT int styleforge_rope(long long threads, const void* x, const float* cosine,
+                                      const float* sine, void* y, long long type,
+                                      long long pairs, long long length, long long heads,
+                                      long long of_sample, long long of_head,
+                                      long long of_position, long long of_tables,
+                                      int interleaved, int back, long long rows) {
+    return of_type(type, [&](auto element) {
+        using T = decltype(element);
+        return each_row(rows, 4 * pairs, threads, [&](int64_t row, float* buffer) {
+            const int64_t position = row % length, plane = row / length, sample = plane / heads;
+            const T* const from = static_cast<const T*>(x) + sample * of_sample +
+                                  plane % heads * of_head + position * of_position;
+            const float* const v = in_fp32(from, buffer, 2 * pairs);
+            float* const made = buffer + 2 * pairs;
+            const int64_t table = sample * of_tables + position * pairs;
+            const float *const c = cosine + table, *const s = sine + table;
+            const float sign = back ? -1.f : 1.f;
+            if (interleaved)
+                for (int64_t i = 0; i < pairs; ++i) {
+                    const float angle = sign * s[i];
+                    made[2 * i] = v[2 * i] * c[i] - v[2 * i + 1] * angle;
+                    made[2 * i + 1] = v[2 * i + 1] * c[i] + v[2 * i] * angle;
+                }
+            else
+                for (int64_t i = 0; i < pairs; ++i) {
+                    const float angle = sign * s[i];
+                    made[i] = v[i] * c[i] - v[i + pairs] * angle;
+                    made[i + pairs] = v[i + pairs] * c[i] + v[i] * angle;
+                }
+            put(static_cast<T*>(y) + row * 2 * pairs, made, 2 * pairs);
+        });
+    });
+}

@@ -1,0 +1,277 @@
+// What turns data into the input of a model, on the CPU: embeddings of tokens with positions,
+// pictures as normalized tensors, and windows over series with their gradient. Arithmetic is in
+// FP32, and the number of threads changes no bit.
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+
+#include "../include/cpu/buffer.h"
+#include "../include/cpu/export.h"
+#include "../include/cpu/of_type.h"
+#include "../include/cpu/parallel.h"
+
+namespace {
+
+using namespace styleforge;
+
+constexpr int64_t kBlock = 1024;  // windows at a time
+
+enum Reduction { kSum = 0, kMean = 1, kMax = 2, kMin = 3 };
+
+// The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
+// interpolate(antialias=True) has them, or without that. Places are exact, in units of half an output
+// pixel.
+struct Taps {
+    int64_t first, count;
+    float offset, inverse;
+
+    Taps(int64_t at, int64_t in, int64_t out, bool antialias) {
+        const int64_t unit = 2 * out, middle = (2 * at + 1) * in;
+        const int64_t reach = antialias && in > out ? 2 * in : unit;
+        const int64_t end = (middle + out + reach) / unit;
+        first = middle + out > reach ? (middle + out - reach) / unit : 0;
+        count = (end < in ? end : in) - first;
+        offset = static_cast<float>(unit * first + out - middle) / static_cast<float>(unit);
+        inverse = static_cast<float>(unit) / static_cast<float>(reach);
+    }
+    float weight(int64_t tap) const {
+        const float w = 1 - std::fabs((static_cast<float>(tap) + offset) * inverse);
+        return w > 0 ? w : 0;
+    }
+};
+
+struct Picture {
+    const unsigned char* pixels;  // the box's first
+    int64_t row_bytes, box_height, box_width, height, width;
+    bool mirrored, antialias;
+    const float *color, *normal;
+};
+
+// A row of a picture: planes of `width`, before the color matrix, into `made`; `line` has 3 numbers
+// for each pixel of a row of the box.
+void resample_row(const Picture& p, int64_t row, float* line, float* made) {
+    const Taps down(row, p.box_height, p.height, p.antialias);
+    const int64_t numbers = 3 * p.box_width;
+    float total = 0;
+    for (int64_t i = 0; i < numbers; ++i) line[i] = 0;
+    for (int64_t tap = 0; tap < down.count; ++tap) {
+        const float weight = down.weight(tap);
+        const unsigned char* const from = p.pixels + (down.first + tap) * p.row_bytes;
+        total += weight;
+        for (int64_t i = 0; i < numbers; ++i) line[i] += weight * static_cast<float>(from[i]);
+    }
+    for (int64_t at = 0; at < p.width; ++at) {
+        const int64_t column = p.mirrored ? p.width - 1 - at : at;
+        const Taps across(column, p.box_width, p.width, p.antialias);
+        float sums[3] = {}, weights = 0;
+        for (int64_t tap = 0; tap < across.count; ++tap) {
+            const float weight = across.weight(tap);
+            weights += weight;
+            for (int64_t c = 0; c < 3; ++c) sums[c] += weight * line[3 * (across.first + tap) + c];
+        }
+        const float unit = 1 / (255 * total * weights);
+        for (int64_t c = 0; c < 3; ++c) made[c * p.width + at] = sums[c] * unit;
+    }
+}
+
+// Applies the color matrix and the normalization to planes of `width`.
+void colored(const Picture& p, float* planes) {
+    float *const r = planes, *const g = planes + p.width, *const b = planes + 2 * p.width;
+    const float *const m = p.color, *const n = p.normal;
+    const auto normalized = [&](float value, int64_t c) {
+        value = value > 0 ? value : 0;
+        return ((value < 1 ? value : 1) - n[c]) * n[3 + c];
+    };
+    for (int64_t i = 0; i < p.width; ++i) {
+        const float red = r[i], green = g[i], blue = b[i];
+        r[i] = normalized(m[0] * red + m[1] * green + m[2] * blue + m[3], 0);
+        g[i] = normalized(m[4] * red + m[5] * green + m[6] * blue + m[7], 1);
+        b[i] = normalized(m[8] * red + m[9] * green + m[10] * blue + m[11], 2);
+    }
+}
+
+inline float join(int64_t reduction, float a, float b) {
+    if (reduction == kMax) return b > a || b != b ? b : a;
+    if (reduction == kMin) return b < a || b != b ? b : a;
+    return a + b;
+}
+
+// `count` windows, of which the first begins at x; the sums of a position of all windows are taken
+// at once, so that compilers make vector instructions of them.
+template <int64_t kReduction, typename T>
+void reduce_windows(const T* x, int64_t count, int64_t size, int64_t step, float* made) {
+    for (int64_t w = 0; w < count; ++w) made[w] = static_cast<float>(x[w * step]);
+    for (int64_t k = 1; k < size; ++k) {
+        const T* const from = x + k;
+        if (step == 1)
+            for (int64_t w = 0; w < count; ++w)
+                made[w] = join(kReduction, made[w], static_cast<float>(from[w]));
+        else
+            for (int64_t w = 0; w < count; ++w)
+                made[w] = join(kReduction, made[w], static_cast<float>(from[w * step]));
+    }
+    if (kReduction == kMean)
+        for (int64_t w = 0; w < count; ++w) made[w] /= static_cast<float>(size);
+}
+
+}  // namespace
+
+// out: [rows, width]. Row r has token r; with `offsets`, where sequences begin and the last one
+// ends, row r is position r % length of sequence r / length, or `padding` behind its end, which is
+// negative for zeros. `missing` becomes 1 if a token is not in the table.
+STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* tokens,
+                                       const long long* offsets, const void* table,
+                                       const void* position, void* out, long long type,
+                                       long long rows, long long length, long long width,
+                                       long long entries, long long padding, double scale,
+                                       long long* missing) {
+    std::atomic<int> failed{0};
+    return of_type(type, [&](auto element) -> int {
+        using T = decltype(element);
+        parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                const int64_t sequence = row / length, place = row % length;
+                int64_t token = padding;
+                bool given = true;
+                if (offsets == nullptr)
+                    token = tokens[row];
+                else if ((given = place < offsets[sequence + 1] - offsets[sequence]))
+                    token = tokens[offsets[sequence] + place];
+                if (token >= entries || (given && token < 0)) {
+                    failed = 1;
+                    continue;
+                }
+                const T* const from = static_cast<const T*>(table) + token * width;
+                const T* const added = static_cast<const T*>(position) + place * width;
+                T* const to = static_cast<T*>(out) + row * width;
+                const float factor = static_cast<float>(scale);
+                if (token < 0)
+                    for (int64_t i = 0; i < width; ++i) to[i] = T(0.f);
+                else if (position == nullptr)
+                    for (int64_t i = 0; i < width; ++i)
+                        to[i] = T(static_cast<float>(from[i]) * factor);
+                else
+                    for (int64_t i = 0; i < width; ++i)
+                        to[i] = T(static_cast<float>(from[i]) * factor +
+                                  static_cast<float>(added[i]));
+            }
+        });
+        *missing = failed;
+        return 0;
+    });
+}
+
+// images: bytes [count, in_height, in_width, 3]; `boxes`: of each the first row, the first column,
+// the height, the width and whether it is mirrored; `colors`: of each a matrix [3, 4] that is
+// applied to red, green, blue and 1, of values from 0 to 1; `normal`: by channel what is subtracted
+// and what is multiplied with.
+STYLEFORGE_EXPORT int styleforge_image_to_tensor(
+    long long threads, const unsigned char* images, const int* boxes, const float* colors,
+    const float* normal, void* out, long long type, long long count, long long in_height,
+    long long in_width, long long height, long long width, int antialias, int channels_last) {
+    std::atomic<int> failed{0};
+    return of_type(type, [&](auto element) -> int {
+        using T = decltype(element);
+        parallel_for(count * height, threads, [&](int64_t begin, int64_t end) {
+            Buffer<float> line(3 * in_width), made(3 * width);
+            if (!line || !made) {
+                failed = 1;
+                return;
+            }
+            for (int64_t index = begin; index < end; ++index) {
+                const int64_t image = index / height, row = index % height;
+                const int* const box = boxes + 5 * image;
+                const unsigned char* const first =
+                    images + ((image * in_height + box[0]) * in_width + box[1]) * 3;
+                const Picture p = {first,  3 * in_width, box[2],         box[3],
+                                   height, width,        box[4] != 0,    antialias != 0,
+                                   colors + 12 * image,  normal};
+                resample_row(p, row, &line[0], &made[0]);
+                colored(p, &made[0]);
+                T* const to = static_cast<T*>(out) + image * 3 * height * width;
+                for (int64_t c = 0; c < 3; ++c) {
+                    const float* const plane = &made[c * width];
+                    if (channels_last)
+                        for (int64_t i = 0; i < width; ++i)
+                            to[(row * width + i) * 3 + c] = T(plane[i]);
+                    else
+                        narrow_row(to + (c * height + row) * width, plane, width);
+                }
+            }
+        });
+        return failed;
+    });
+}
+
+// y: [rows, windows] of x: [rows, length].
+STYLEFORGE_EXPORT int styleforge_windows(long long threads, const void* x, void* y, long long type,
+                                         long long rows, long long length, long long windows,
+                                         long long size, long long step, long long reduction) {
+    return of_type(type, [&](auto element) -> int {
+        using T = decltype(element);
+        const int64_t blocks = (windows + kBlock - 1) / kBlock;
+        parallel_for(rows * blocks, threads, [&](int64_t begin, int64_t end) {
+            float made[kBlock];
+            for (int64_t index = begin; index < end; ++index) {
+                const int64_t row = index / blocks, at = index % blocks * kBlock;
+                const int64_t count = windows - at < kBlock ? windows - at : kBlock;
+                const T* const from = static_cast<const T*>(x) + row * length + at * step;
+                if (reduction == kSum) reduce_windows<kSum>(from, count, size, step, made);
+                if (reduction == kMean) reduce_windows<kMean>(from, count, size, step, made);
+                if (reduction == kMax) reduce_windows<kMax>(from, count, size, step, made);
+                if (reduction == kMin) reduce_windows<kMin>(from, count, size, step, made);
+                narrow_row(static_cast<T*>(y) + row * windows + at, made, count);
+            }
+        });
+        return 0;
+    });
+}
+
+// out: [rows, length], the gradient of x. Of a largest or smallest value the elements that have it
+// share the gradient.
+STYLEFORGE_EXPORT int styleforge_windows_gradient(long long threads, const void* grad,
+                                                  const void* x, const void* y, void* out,
+                                                  long long type, long long rows, long long length,
+                                                  long long windows, long long size,
+                                                  long long step, long long reduction) {
+    std::atomic<int> failed{0};
+    return of_type(type, [&](auto element) -> int {
+        using T = decltype(element);
+        parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
+            Buffer<float> buffer(2 * length + windows);
+            if (!buffer) {
+                failed = 1;
+                return;
+            }
+            float *const sums = &buffer[0], *const given = sums + length;
+            float* const values = given + windows;
+            for (int64_t row = begin; row < end; ++row) {
+                for (int64_t i = 0; i < length; ++i) sums[i] = 0;
+                widen_row(given, static_cast<const T*>(grad) + row * windows, windows);
+                if (reduction == kSum || reduction == kMean) {
+                    const float factor = reduction == kMean ? 1 / static_cast<float>(size) : 1.f;
+                    for (int64_t w = 0; w < windows; ++w) given[w] *= factor;
+                    if (step == 1)
+                        for (int64_t k = 0; k < size; ++k)
+                            for (int64_t w = 0; w < windows; ++w) sums[w + k] += given[w];
+                    else
+                        for (int64_t w = 0; w < windows; ++w)
+                            for (int64_t k = 0; k < size; ++k) sums[w * step + k] += given[w];
+                } else {
+                    widen_row(values, static_cast<const T*>(x) + row * length, length);
+                    const T* const made = static_cast<const T*>(y) + row * windows;
+                    for (int64_t w = 0; w < windows; ++w) {
+                        const float chosen = static_cast<float>(made[w]);
+                        int64_t equal = 0;
+                        for (int64_t k = 0; k < size; ++k) equal += values[w * step + k] == chosen;
+                        const float share = given[w] / static_cast<float>(equal);
+                        for (int64_t k = 0; k < size; ++k)
+                            sums[w * step + k] += values[w * step + k] == chosen ? share : 0.f;
+                    }
+                }
+                narrow_row(static_cast<T*>(out) + row * length, sums, length);
+            }
+        });
+        return failed;
+    });
+}

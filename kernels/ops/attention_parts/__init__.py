@@ -1,0 +1,1 @@
+"""What surrounds the products of attention: softmax of scores, rotary embeddings, sparse blocks."""

@@ -1,0 +1,242 @@
+"""The weights of attention: PyTorch's product, and one pass for scale, mask and softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.autograd import Gradient, Kept
+from kernels.ops.cuda.calls import TYPES
+from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
+
+CPU, CUDA = "attention_parts", "attention_parts_cuda"
+MOST_KEYS = 8192  # of a row that a block of the GPU holds
+_HELD, _MOST_THREADS, _VECTOR = 8, 512, 16  # elements of a thread, where a row is short; bytes
+_VISIBLE, _ADDED = 1, 2  # kinds of masks
+
+
+def check(q: Tensor, k: Tensor, mask: Tensor | None, name: str = "attention_score") -> None:
+    """Raise ValueError if queries, keys and mask do not fit."""
+    if q.dim() < 2 or not q.is_floating_point():
+        raise ValueError(
+            f"{name}: q is {q.dtype} {list(q.shape)}; expected floating [..., queries, size]"
+        )
+    if k.dtype != q.dtype or k.device != q.device:
+        raise ValueError(f"{name}: k is {k.dtype} on {k.device}; expected {q.dtype} on {q.device}")
+    if k.dim() != q.dim() or (*k.shape[:-2], k.shape[-1]) != (*q.shape[:-2], q.shape[-1]):
+        wanted = [*q.shape[:-2], "keys", q.shape[-1]]
+        raise ValueError(f"{name}: k has the shape {list(k.shape)}; expected {wanted}")
+    if mask is None:
+        return
+    if mask.dtype not in (torch.bool, q.dtype) or mask.device != q.device:
+        raise ValueError(
+            f"{name}: mask is {mask.dtype} on {mask.device}; expected bool or {q.dtype} on "
+            f"{q.device}"
+        )
+    shape = (*q.shape[:-1], k.shape[-2])
+    own = (1,) * (len(shape) - mask.dim()) + tuple(mask.shape)
+    if mask.dim() > len(shape) or any(
+        size not in (1, full) for size, full in zip(own, shape, strict=True)
+    ):
+        raise ValueError(
+            f"{name}: mask has the shape {list(mask.shape)}; expected one that broadcasts to "
+            f"{list(shape)}"
+        )
+
+
+def reference(
+    q: Tensor, k: Tensor, scale: float | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """`attention_score`."""
+    check(q, k, mask)
+    scores = torch.matmul(q, k.transpose(-1, -2))
+    return weights_of(scores, _scale(q, scale), mask).to(q.dtype)
+
+
+def weights_of(scores: Tensor, scale: float, mask: Tensor | None) -> Tensor:
+    """softmax(scores scale + mask), of zeros where a query sees no key."""
+    wide = scores.to(torch.promote_types(scores.dtype, torch.float32)) * scale
+    if mask is not None:
+        wide = wide.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else wide + mask
+    if not wide.shape[-1]:
+        return wide.to(scores.dtype)
+    origin = wide.detach().amax(-1, keepdim=True)
+    weights = (wide - torch.where(origin == -torch.inf, 0.0, origin)).exp()
+    total = weights.sum(-1, keepdim=True)
+    return (weights / torch.where(total == 0, 1.0, total)).to(scores.dtype)
+
+
+def backward_reference(grad: Tensor, weights: Tensor) -> Tensor:
+    """`attention_score_backward`."""
+    if grad.shape != weights.shape or grad.dtype != weights.dtype:
+        raise ValueError(
+            f"attention_score_backward: grad is {grad.dtype} {list(grad.shape)}; expected "
+            f"{weights.dtype} {list(weights.shape)}"
+        )
+    wide = torch.promote_types(grad.dtype, torch.float32)
+    g, w = grad.to(wide), weights.to(wide)
+    return (w * (g - (g * w).sum(-1, keepdim=True))).to(grad.dtype).contiguous()
+
+
+def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
+    """What is kept for backward."""
+    q, k, _, mask = arguments
+    return [q, k, mask if mask is not None and mask.is_floating_point() else None, *results]
+
+
+def gradients(kept: Kept, change: Tensor) -> Sequence[Gradient]:
+    """The gradients of q, k, scale and mask, from that of the scores."""
+    q, k, mask, _ = kept.tensors
+    scale = _scale(q, kept.options[2])
+    of_q = torch.matmul(change, k) * scale if kept.needs[0] else None
+    of_k = torch.matmul(change.transpose(-1, -2), q) * scale if kept.needs[1] else None
+    of_mask = change.sum_to_size(mask.shape) if mask is not None and kept.needs[3] else None
+    return of_q, of_k, None, of_mask
+
+
+def launch_cpu(
+    launch: CpuLauncher,
+    q: Tensor,
+    k: Tensor,
+    scale: float | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """`attention_score` by the C++ kernel; FP64 by PyTorch."""
+
+    def softmax(rows: int, *arguments: Argument) -> None:
+        launch("styleforge_softmax", *arguments, rows)
+
+    return _run(softmax, q, k, scale, mask)
+
+
+def launch_cuda(
+    launch: CudaLauncher,
+    q: Tensor,
+    k: Tensor,
+    scale: float | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """`attention_score` by the CUDA kernel; FP64 and long rows by PyTorch."""
+    if k.dim() > 1 and k.shape[-2] > MOST_KEYS:
+        return reference(q, k, scale, mask)
+    keys = k.shape[-2]
+
+    def softmax(rows: int, scores: Tensor, *arguments: Argument) -> None:
+        vector = _is_vector(keys, scores)
+        launch("styleforge_softmax", rows, _threads(keys), scores, *arguments, vector)
+
+    return _run(softmax, q, k, scale, mask)
+
+
+def _run(
+    softmax: Callable[..., None], q: Tensor, k: Tensor, scale: float | None, mask: Tensor | None
+) -> Tensor:
+    """The product, and `softmax(rows, arguments...)` in place."""
+    check(q, k, mask)
+    scores = q.new_empty((*q.shape[:-1], k.shape[-2]))
+    if q.dtype not in TYPES or not scores.numel():
+        return reference(q, k, scale, mask)
+    torch.matmul(q, k.transpose(-1, -2), out=scores)  # autocast leaves `out` its dtype
+    kind, strides = 0, (0, 0, 0, 0)
+    *leading, queries, keys = scores.shape
+    heads = leading[-1] if leading else 1
+    if mask is not None:
+        kind = _VISIBLE if mask.dtype == torch.bool else _ADDED
+        mask = mask.expand(scores.shape)
+        if mask.dim() > 4:
+            mask = mask.reshape(-1, heads, queries, keys)
+        strides = (*(0,) * (4 - mask.dim()), *mask.stride())
+    numbers = TYPES[q.dtype], kind, keys, queries, heads
+    rows = scores.numel() // keys
+    softmax(rows, scores, mask, *numbers, *strides, float(_scale(q, scale)))
+    return scores
+
+
+def backward_on_cpu(launch: CpuLauncher, grad: Tensor, weights: Tensor) -> Tensor:
+    """`attention_score_backward` by the C++ kernel; FP64 by PyTorch."""
+
+    def gradient(rows: int, *arguments: Argument) -> None:
+        launch("styleforge_softmax_gradient", *arguments, rows)
+
+    return _run_backward(gradient, grad, weights)
+
+
+def backward_on_cuda(launch: CudaLauncher, grad: Tensor, weights: Tensor) -> Tensor:
+    """`attention_score_backward` by the CUDA kernel; FP64 and long rows by PyTorch."""
+    if weights.dim() and weights.shape[-1] > MOST_KEYS:
+        return backward_reference(grad, weights)
+
+    def gradient(rows: int, *arguments: Argument) -> None:
+        keys = weights.shape[-1]
+        tensors = [x for x in arguments if isinstance(x, Tensor)]
+        vector = _is_vector(keys, *tensors)
+        launch("styleforge_softmax_gradient", rows, _threads(keys), *arguments, vector)
+
+    return _run_backward(gradient, grad, weights)
+
+
+def _run_backward(gradient: Callable[..., None], grad: Tensor, weights: Tensor) -> Tensor:
+    if grad.dtype not in TYPES or not grad.numel() or grad.shape != weights.shape:
+        return backward_reference(grad, weights)
+    grad, weights = grad.contiguous(), weights.contiguous()
+    out, keys = torch.empty_like(grad), grad.shape[-1]
+    gradient(grad.numel() // keys, grad, weights, out, TYPES[grad.dtype], keys)
+    return out
+
+
+def refuses(**arguments: Any) -> str:
+    """Why no kernel can run with these arguments; empty if one can."""
+    first: Tensor = arguments["q" if "q" in arguments else "weights"]
+    keys = arguments["k"].shape[-2] if "k" in arguments else first.shape[-1]
+    if first.dtype not in TYPES:
+        return f"no native kernel in {first.dtype}: PyTorch's runs there"
+    if first.device.type == "cuda" and keys > MOST_KEYS:
+        return f"the native CUDA kernel takes {MOST_KEYS} keys at most, got {keys}"
+    return ""
+
+
+def _scale(q: Tensor, scale: float | None) -> float:
+    return q.shape[-1] ** -0.5 if scale is None else scale
+
+
+def _threads(width: int) -> int:
+    """Of the block of a row: a power of two, so that warps are full."""
+    threads = 32
+    while threads < _MOST_THREADS and threads * _HELD < width:
+        threads *= 2
+    return threads
+
+
+def _is_vector(width: int, *tensors: Tensor) -> bool:
+    """Whether rows of this width are read 16 bytes at a time."""
+    return all(
+        width * x.element_size() % _VECTOR == 0 and x.data_ptr() % _VECTOR == 0 for x in tensors
+    )
+
+
+def samples() -> Iterator[tuple[Any, ...]]:
+    """Rows that fill vectors or not, every kind of mask, a hidden row."""
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for shape, keys in (((2, 3, 5, 8), 16), ((3, 4, 8), 7), ((2, 16), 1030)):
+            q = _normal(0, *shape).to(dtype)
+            k = _normal(1, *shape[:-2], keys, shape[-1]).to(dtype)
+            visible = _normal(2, shape[-2], keys) > -0.5
+            visible[0] = False
+            yield q, k, None, None
+            yield q, k, 0.5, visible
+            yield q, k, 0.3, _normal(3, *shape[:-2], 1, keys).to(dtype)
+            yield q, k, -1.0, _normal(4, shape[-2], 1).to(dtype)
+
+
+def samples_of_backward() -> Iterator[tuple[Any, ...]]:
+    """The same results."""
+    for sample in samples():
+        weights = reference(*sample)
+        yield _normal(5, *weights.shape).to(weights.dtype), weights
+
+
+def _normal(seed: int, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))

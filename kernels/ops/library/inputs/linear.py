@@ -1,0 +1,91 @@
+"""Of the linear operations, those of embeddings with positions, and of products of many tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.model_inputs import CPU, CUDA, embedding
+from kernels.ops.registry import LIBRARY, fused
+
+
+def _contract(equation: str, operands: list[Tensor], shape: list[int]) -> Tensor:
+    try:
+        return torch.einsum(equation, *operands).reshape(shape)
+    except RuntimeError as error:
+        given = ", ".join(str(list(x.shape)) for x in operands)
+        raise ValueError(
+            f"contract_reshape: operands have the shapes {given}; expected ones that "
+            f"'{equation}' contracts to as many elements as shape, {list(shape)}: {error}"
+        ) from error
+
+
+def _samples() -> Iterator[tuple[Any, ...]]:
+    generator = torch.Generator().manual_seed(0)
+    x, y, z = (torch.randn(shape, generator=generator) for shape in ((2, 3), (3, 4), (4, 5)))
+    yield "ij,jk->ik", [x, y], [2, 2, 2]
+    yield "ij,jk,kl->li", [x, y, z], [-1]
+
+
+@fused(
+    CPU,
+    reference=embedding.reference,
+    samples=embedding.samples,
+    launch_cpu=embedding.launch_cpu,
+    cuda=CUDA,
+    launch_cuda=embedding.launch_cuda,
+    family=LIBRARY,
+    save=embedding.save,
+    backward=embedding.gradients,
+    refuses=embedding.refuses,
+    cuda_dtypes=(torch.int64,),
+)
+def embedding_position(
+    tokens: Tensor, weight: Tensor, position: Tensor, scale: float = 1.0, start: int = 0
+) -> Tensor:
+    """weight[tokens] scale + position[start : start + L]: embeddings with learned positions.
+
+    Args:
+        tokens: int64 [N, L], rows of the table. One that is not in the table is an IndexError on
+            the CPU, and NaN on a GPU.
+        weight: [tokens, size] of FP16, BF16, FP32 or FP64.
+        position: [at least start + L, size] of weight's dtype.
+        scale: Of the embedding, as size**0.5 in "Attention Is All You Need" (Vaswani et al., 2017).
+        start: The position of the first token.
+
+    Returns:
+        [N, L, size] of weight's dtype, contiguous.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+        IndexError: On the CPU, a token is not in the table.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=_contract,
+    samples=_samples,
+    composed=_contract,
+    on_cpu="PyTorch's einsum",
+    family=LIBRARY,
+)
+def contract_reshape(equation: str, operands: list[Tensor], shape: list[int]) -> Tensor:
+    """torch.einsum(equation, *operands).reshape(shape), by PyTorch's products of matrices.
+
+    Args:
+        equation: As that of torch.einsum.
+        operands: Tensors of one dtype.
+        shape: Of the result; one size may be -1.
+
+    Returns:
+        Of this shape; a view of the product where that is possible.
+
+    Raises:
+        ValueError: Shapes do not fit the equation, or the product does not fit the shape.
+    """
+    ...

@@ -1,0 +1,74 @@
+"""The operations that prepare series for any model."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from kernels.ops.model_inputs import CPU, CUDA, windows
+from kernels.ops.registry import LIBRARY, fused
+
+
+@fused(
+    CPU,
+    reference=windows.reference,
+    samples=windows.samples,
+    launch_cpu=windows.launch_cpu,
+    cuda=CUDA,
+    launch_cuda=windows.launch_cuda,
+    tolerance_scale=4,
+    family=LIBRARY,
+    save=windows.save,
+    backward=windows.gradients,
+    refuses=windows.refuses,
+)
+def sliding_window(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tensor:
+    """x.unfold(-1, size, step), reduced over each window, without a tensor of the windows.
+
+    Args:
+        x: [..., length] of FP16, BF16, FP32 or FP64.
+        size: Of a window, 1 to length.
+        step: From the beginning of a window to that of the next.
+        reduce: "mean", "sum", "max" or "min". Elements of a window that are equally large, or
+            small, share the gradient, as in torch.amax. NaN stays NaN.
+
+    Returns:
+        [..., (length - size) // step + 1], contiguous.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    ...
+
+
+@fused(
+    CPU,
+    reference=windows.backward_reference,
+    samples=windows.samples_of_backward,
+    launch_cpu=windows.backward_on_cpu,
+    cuda=CUDA,
+    launch_cuda=windows.backward_on_cuda,
+    tolerance_scale=8,
+    family=LIBRARY,
+    derived=("y",),
+    refuses=windows.refuses,
+)
+def sliding_window_backward(
+    grad: Tensor, x: Tensor, y: Tensor, size: int, step: int = 1, reduce: str = "mean"
+) -> Tensor:
+    """The gradient of `sliding_window`. Every sum has a fixed order.
+
+    Args:
+        grad: The gradient of y, of its shape and dtype.
+        x: As in forward.
+        y: What forward returned.
+        size: Of a window.
+        step: From a window to the next.
+        reduce: As in forward.
+
+    Returns:
+        Of x's shape and dtype, contiguous.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    ...

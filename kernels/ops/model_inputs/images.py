@@ -1,0 +1,221 @@
+"""Pictures of bytes as normalized tensors: crop, resize, mirror, colors and layout in one pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.cuda.calls import TYPES
+from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
+from kernels.ops.model_inputs import MOST
+
+_THREADS, _MOST_SIDE = 256, 32767  # pixels, whose places a GPU counts in 32 bits
+_RED, _GREEN, _BLUE = 0.299, 0.587, 0.114  # the luma of ITU-R BT.601
+_U, _V = 0.492, 0.877  # of its differences of color, in whose plane a hue is an angle
+
+
+def reference(
+    images: Tensor,
+    mean: Tensor,
+    std: Tensor,
+    size: list[int] | None = None,
+    boxes: list[int] | None = None,
+    mirrored: list[bool] | None = None,
+    color: list[float] | None = None,
+    antialias: bool = True,
+    channels_last: bool = False,
+) -> Tensor:
+    """`image_to_tensor`."""
+    options = _options(images, mean, std, size, boxes, mirrored, color)
+    wide = torch.promote_types(mean.dtype, torch.float32)
+    made: list[Tensor] = []
+    for image, (top, left, height, width, is_mirrored) in zip(images, options.boxes, strict=True):
+        part = image[top : top + height, left : left + width].permute(2, 0, 1)[None].to(wide)
+        resized = F.interpolate(part, options.size, mode="bilinear", antialias=antialias)
+        made.append(resized.flip(3) if is_mirrored else resized)
+    empty = images.new_empty((0, 3, *options.size), dtype=wide)
+    pictures = torch.cat([empty, *made]).div(255)
+    colors = torch.tensor(options.colors, dtype=wide, device=images.device).view(-1, 3, 4)
+    products = colors[..., :3, None, None] * pictures[:, None]
+    colored = products.sum(2) + colors[..., 3:, None]
+    normal = (colored.clamp(0, 1) - mean.to(wide)[:, None, None]) / std.to(wide)[:, None, None]
+    layout = torch.channels_last if channels_last else torch.contiguous_format
+    # One picture or one pixel fits both layouts; a result has the strides of a new tensor.
+    out = normal.new_empty(normal.shape, dtype=mean.dtype).to(memory_format=layout)
+    return torch.empty_like(out).copy_(normal)
+
+
+class _Options:
+    """What is asked of each picture.
+
+    Attributes:
+        size: Height and width of the results.
+        boxes: Of each picture the first row, the first column, height, width, and whether it is
+            mirrored.
+        colors: Of each a matrix [3, 4] that is applied to red, green, blue and 1, row by row.
+    """
+
+    def __init__(
+        self,
+        size: tuple[int, int],
+        boxes: list[tuple[int, int, int, int, bool]],
+        colors: list[list[float]],
+    ) -> None:
+        self.size, self.boxes, self.colors = size, boxes, colors
+
+
+def _options(
+    images: Tensor,
+    mean: Tensor,
+    std: Tensor,
+    size: list[int] | None,
+    boxes: list[int] | None,
+    mirrored: list[bool] | None,
+    color: list[float] | None,
+) -> _Options:
+    """Check the arguments, and give each picture what was given for all."""
+    if images.dtype != torch.uint8 or images.dim() != 4 or images.shape[3] != 3:
+        raise ValueError(
+            f"image_to_tensor: images is {images.dtype} {list(images.shape)}; expected uint8 "
+            "[N, H, W, 3]"
+        )
+    count, height, width = images.shape[:3]
+    for name, x in (("mean", mean), ("std", std)):
+        if x.shape != (3,) or x.dtype != mean.dtype or not x.is_floating_point():
+            raise ValueError(
+                f"image_to_tensor: {name} is {x.dtype} {list(x.shape)}; expected floating [3], as "
+                "mean"
+            )
+        if x.device != images.device:
+            raise ValueError(
+                f"image_to_tensor: {name} is on {x.device}; expected {images.device}, where images "
+                "is"
+            )
+    places = _for_each("boxes", boxes, [0, 0, height, width], count)
+    for top, left, high, wide in places:
+        inside = 0 <= top <= height - high and 0 <= left <= width - wide
+        if min(high, wide) < 1 or not inside:
+            raise ValueError(
+                f"image_to_tensor: boxes has {[top, left, high, wide]}; expected first row, first "
+                f"column, height and width within [{height}, {width}]"
+            )
+    if size is None:
+        size = list(places[0][2:]) if places else [height, width]
+    if len(size) != 2 or min(size) < 1:
+        raise ValueError(f"image_to_tensor: size is {size}; expected a height and a width")
+    flags = _for_each("mirrored", mirrored, [False], count)
+    factors = _for_each("color", color, [1.0, 1.0, 1.0, 0.0], count)
+    whole = [(*place, flag) for place, (flag,) in zip(places, flags, strict=True)]
+    return _Options((size[0], size[1]), whole, [_color_matrix(*each) for each in factors])
+
+
+def _for_each(
+    name: str, given: list[Any] | None, default: list[Any], count: int
+) -> list[list[Any]]:
+    """What is given for all pictures, or one after another for each, by picture."""
+    length = len(default)
+    given = default if given is None else list(given)
+    if len(given) not in (length, length * count):
+        raise ValueError(
+            f"image_to_tensor: {name} has {len(given)} numbers; expected {length}, or "
+            f"{length * count} for {count} pictures"
+        )
+    if len(given) == length:
+        return [given] * count
+    return [given[at : at + length] for at in range(0, len(given), length)]
+
+
+def _color_matrix(brightness: float, contrast: float, saturation: float, hue: float) -> list[float]:
+    """[3, 4], row by row: brightness, contrast, and saturation and hue in the plane of colors."""
+    cosine, sine = (saturation * turn(2 * math.pi * hue) for turn in (math.cos, math.sin))
+
+    def changed(red: float, green: float, blue: float) -> tuple[float, float, float]:
+        luma = _RED * red + _GREEN * green + _BLUE * blue
+        u, v = _U * (blue - luma), _V * (red - luma)
+        u, v = cosine * u - sine * v, sine * u + cosine * v
+        red, blue = luma + v / _V, luma + u / _U
+        return red, (luma - _RED * red - _BLUE * blue) / _GREEN, blue
+
+    columns = [changed(1, 0, 0), changed(0, 1, 0), changed(0, 0, 1)]
+    factor, added = brightness * contrast, (1 - contrast) / 2  # middle gray keeps its place
+    return [x for row in zip(*columns, strict=True) for x in (*(factor * y for y in row), added)]
+
+
+def launch_cpu(launch: CpuLauncher, *args: Any, **kwargs: Any) -> Tensor:
+    """`image_to_tensor` by the C++ kernel; FP64 by PyTorch."""
+
+    def convert(_pixels: int, *arguments: Argument) -> None:
+        launch("styleforge_image_to_tensor", *arguments)
+
+    return _run(convert, *args, **kwargs)
+
+
+def launch_cuda(launch: CudaLauncher, *args: Any, **kwargs: Any) -> Tensor:
+    """`image_to_tensor` by the CUDA kernel; FP64 and what is too large by PyTorch."""
+
+    def convert(pixels: int, *arguments: Argument) -> None:
+        launch("styleforge_image_to_tensor", -(-pixels // _THREADS), _THREADS, *arguments)
+
+    return _run(convert, *args, most_side=_MOST_SIDE, **kwargs)
+
+
+def _run(
+    convert: Callable[..., None],
+    images: Tensor,
+    mean: Tensor,
+    std: Tensor,
+    size: list[int] | None = None,
+    boxes: list[int] | None = None,
+    mirrored: list[bool] | None = None,
+    color: list[float] | None = None,
+    antialias: bool = True,
+    channels_last: bool = False,
+    most_side: int = MOST,
+) -> Tensor:
+    sides = [*images.shape[1:3], *(size or ())]
+    pixels = images.shape[0] * math.prod(sides[-2:])
+    if mean.dtype not in TYPES or max(sides, default=0) > most_side or pixels > MOST:
+        return reference(images, mean, std, size, boxes, mirrored, color, antialias, channels_last)
+    options = _options(images, mean, std, size, boxes, mirrored, color)
+    count, (height, width), device = images.shape[0], options.size, images.device
+    layout = torch.channels_last if channels_last else torch.contiguous_format
+    shape = (count, 3, height, width)
+    out = torch.empty(shape, dtype=mean.dtype, device=device, memory_format=layout)
+    if not count:
+        return out
+    of_boxes = torch.tensor(options.boxes, dtype=torch.int32).to(device, non_blocking=True)
+    colors = torch.tensor(options.colors, dtype=torch.float32).to(device, non_blocking=True)
+    normal = torch.cat((mean.float(), 1 / std.float()))
+    convert(
+        count * height * width,
+        *(images.contiguous(), of_boxes, colors, normal, out, TYPES[mean.dtype], count),
+        *(*images.shape[1:3], height, width, antialias, channels_last),
+    )
+    return out
+
+
+def refuses(**arguments: Any) -> str:
+    """Why no kernel can run with these arguments; empty if one can."""
+    dtype = arguments["mean"].dtype
+    return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
+
+
+def samples() -> Iterator[tuple[Any, ...]]:
+    """Smaller and larger results, boxes, mirrors and colors, both layouts."""
+    images = torch.randint(256, (2, 13, 17, 3), generator=torch.Generator().manual_seed(0))
+    images = images.to(torch.uint8)
+    mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
+    own = [0, 0, 13, 17, 2, 3, 7, 9]
+    colors = [1.2, 0.8, 1.5, 0.1, 0.9, 1.1, 0.0, -0.25]
+    yield images[:1, :2, :3], mean, std, [1, 2], None, None, None, True, False
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        given = images, mean.to(dtype), std.to(dtype)
+        yield *given, None, None, None, None, True, False
+        yield *given, [5, 8], own, [True, False], colors, True, False
+        yield *given, [24, 20], own, [True], None, True, True
+        yield *given, [5, 8], None, None, colors[:4], False, True

@@ -1,0 +1,209 @@
+"""Windows over series, each reduced to a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.autograd import Gradient, Kept
+from kernels.ops.cuda.calls import TYPES
+from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
+from kernels.ops.model_inputs import MOST
+
+REDUCTIONS = {"sum": 0, "mean": 1, "max": 2, "min": 3}  # as kernels number them
+_THREADS = 256
+
+
+def check(x: Tensor, size: int, step: int, reduce: str) -> int:
+    """How many windows there are.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    if not x.dim() or not x.is_floating_point():
+        raise ValueError(
+            f"sliding_window: x is {x.dtype} {list(x.shape)}; expected floating [..., length]"
+        )
+    if not 1 <= size <= x.shape[-1]:
+        raise ValueError(f"sliding_window: size is {size}; expected 1 to {x.shape[-1]}")
+    if step < 1:
+        raise ValueError(f"sliding_window: step is {step}; expected at least 1")
+    if reduce not in REDUCTIONS:
+        raise ValueError(
+            f"sliding_window: reduce is '{reduce}'; expected one of {', '.join(REDUCTIONS)}"
+        )
+    return (x.shape[-1] - size) // step + 1
+
+
+def reference(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tensor:
+    """`sliding_window`."""
+    check(x, size, step, reduce)
+    windows = x.to(torch.promote_types(x.dtype, torch.float32)).unfold(-1, size, step)
+    if reduce in ("max", "min"):
+        y = windows.amax(-1) if reduce == "max" else windows.amin(-1)
+    else:
+        y = windows.sum(-1) if reduce == "sum" else windows.mean(-1)
+    return y.to(x.dtype).contiguous()
+
+
+def backward_reference(
+    grad: Tensor, x: Tensor, y: Tensor, size: int, step: int = 1, reduce: str = "mean"
+) -> Tensor:
+    """`sliding_window_backward`, as a gather by whole windows that PyTorch can differentiate."""
+    _check_backward(grad, x, y, size, step, reduce)
+    wide = torch.promote_types(x.dtype, torch.float32)
+    shares = grad.to(wide)[..., None].expand(*grad.shape, size)
+    if reduce in ("max", "min"):
+        chosen = (x.unfold(-1, size, step) == y[..., None]).to(wide)
+        shares = shares * chosen / chosen.sum(-1, keepdim=True)
+    elif reduce == "mean":
+        shares = shares / size
+    at = torch.arange(x.shape[-1], device=x.device).unfold(-1, size, step).flatten()
+    out = torch.zeros(x.shape, dtype=wide, device=x.device)
+    return out.index_add(-1, at, shares.flatten(-2)).to(x.dtype)
+
+
+def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
+    """What is kept for backward."""
+    return [arguments[0], *results]
+
+
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+    """The gradient of x."""
+    backward: Any = torch.ops.styleforge.sliding_window_backward
+    return backward(grad, *kept.tensors, *kept.options[1:]), None, None, None
+
+
+def launch_cpu(
+    launch: CpuLauncher, x: Tensor, size: int, step: int = 1, reduce: str = "mean"
+) -> Tensor:
+    """`sliding_window` by the C++ kernel; FP64 by PyTorch."""
+
+    def run(_elements: int, *arguments: Argument) -> None:
+        launch("styleforge_windows", *arguments)
+
+    return _run(run, x, size, step, reduce)
+
+
+def launch_cuda(
+    launch: CudaLauncher, x: Tensor, size: int, step: int = 1, reduce: str = "mean"
+) -> Tensor:
+    """`sliding_window` by the CUDA kernel; FP64 and what is too large by PyTorch."""
+    if x.numel() > MOST:
+        return reference(x, size, step, reduce)
+
+    def run(elements: int, *arguments: Argument) -> None:
+        launch("styleforge_windows", -(-elements // _THREADS), _THREADS, *arguments)
+
+    return _run(run, x, size, step, reduce)
+
+
+def backward_on_cpu(
+    launch: CpuLauncher,
+    grad: Tensor,
+    x: Tensor,
+    y: Tensor,
+    size: int,
+    step: int = 1,
+    reduce: str = "mean",
+) -> Tensor:
+    """`sliding_window_backward` by the C++ kernel; FP64 by PyTorch."""
+
+    def run(_elements: int, *arguments: Argument) -> None:
+        launch("styleforge_windows_gradient", *arguments)
+
+    return _run_backward(run, grad, x, y, size, step, reduce)
+
+
+def backward_on_cuda(
+    launch: CudaLauncher,
+    grad: Tensor,
+    x: Tensor,
+    y: Tensor,
+    size: int,
+    step: int = 1,
+    reduce: str = "mean",
+) -> Tensor:
+    """`sliding_window_backward` by the CUDA kernel; FP64 and what is too large by PyTorch."""
+    if x.numel() > MOST:
+        return backward_reference(grad, x, y, size, step, reduce)
+
+    def run(elements: int, *arguments: Argument) -> None:
+        launch("styleforge_windows_gradient", -(-elements // _THREADS), _THREADS, *arguments)
+
+    return _run_backward(run, grad, x, y, size, step, reduce)
+
+
+def _run(run: Callable[..., None], x: Tensor, size: int, step: int, reduce: str) -> Tensor:
+    windows = check(x, size, step, reduce)
+    if x.dtype not in TYPES or not x.numel():
+        return reference(x, size, step, reduce)
+    x = x.contiguous()
+    y = x.new_empty((*x.shape[:-1], windows))
+    run(y.numel(), x, y, *_numbers(x, windows, size, step, reduce))
+    return y
+
+
+def _run_backward(
+    run: Callable[..., None],
+    grad: Tensor,
+    x: Tensor,
+    y: Tensor,
+    size: int,
+    step: int,
+    reduce: str,
+) -> Tensor:
+    windows = _check_backward(grad, x, y, size, step, reduce)
+    if x.dtype not in TYPES or not x.numel():
+        return backward_reference(grad, x, y, size, step, reduce)
+    tensors = grad.contiguous(), x.contiguous(), y.contiguous()
+    out = torch.empty_like(tensors[1])
+    run(x.numel(), *tensors, out, *_numbers(x, windows, size, step, reduce))
+    return out
+
+
+def _numbers(x: Tensor, windows: int, size: int, step: int, reduce: str) -> tuple[int, ...]:
+    length = x.shape[-1]
+    sizes = x.numel() // length, length, windows, size, step
+    return TYPES[x.dtype], *sizes, REDUCTIONS[reduce]
+
+
+def _check_backward(grad: Tensor, x: Tensor, y: Tensor, size: int, step: int, reduce: str) -> int:
+    windows = check(x, size, step, reduce)
+    wanted = (*x.shape[:-1], windows)
+    for name, given in (("grad", grad), ("y", y)):
+        if given.shape != wanted or given.dtype != x.dtype:
+            raise ValueError(
+                f"sliding_window_backward: {name} is {given.dtype} {list(given.shape)}; expected "
+                f"{x.dtype} {list(wanted)}"
+            )
+    return windows
+
+
+def refuses(**arguments: Any) -> str:
+    """Why no kernel can run with these arguments; empty if one can."""
+    dtype = arguments["x"].dtype
+    return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
+
+
+def samples() -> Iterator[tuple[Any, ...]]:
+    """Every reduction; windows that overlap, touch and leave gaps; equal values."""
+    generator = torch.Generator().manual_seed(0)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for reduce in REDUCTIONS:
+            for shape, size, step in (((7,), 3, 1), ((2, 3, 20), 4, 4), ((5, 33), 3, 5)):
+                x = torch.randn(shape, generator=generator).to(dtype)
+                yield x, size, step, reduce
+        yield torch.zeros(2, 2500).to(dtype), 5, 2, "max"
+        yield torch.randn(2, 2500, generator=generator).to(dtype), 6, 1, "mean"
+
+
+def samples_of_backward() -> Iterator[tuple[Any, ...]]:
+    """The same results."""
+    for x, *options in samples():
+        y = reference(x, *options)
+        grad = torch.randn(y.shape, generator=torch.Generator().manual_seed(1)).to(y.dtype)
+        yield grad, x, y, *options

@@ -1,0 +1,367 @@
+"""What holds for the operations of attention, against PyTorch's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import kernel_fusion as kf
+from kernels.ops.registry import OPS, prepare
+from kernels.ops.transformer_reference.philox import kept_elements
+
+ON = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+DTYPES = pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16], ids=str
+)
+STATE = torch.tensor([5 << 33, 7])
+BLOCKS = torch.tensor([[True, False, False], [False, True, True]])
+ANGLES = torch.linspace(0, 6, 24).view(6, 4)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    for status in prepare([name for name, op in OPS.items() if op.group == "attention"]):
+        if "no C++ compiler" in status.reason:
+            pytest.skip(status.reason)
+        assert status.ready or status.by_choice, status
+
+
+def normal(seed: int, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def rotated(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
+    """By complex numbers."""
+    pairs = x.unflatten(-1, (-1, 2)) if interleaved else torch.stack(x.chunk(2, -1), -1)
+    turned = torch.view_as_complex(pairs.double().contiguous()) * torch.complex(
+        cos.double(), sin.double()
+    )
+    parts = torch.view_as_real(turned)
+    whole = parts.flatten(-2) if interleaved else torch.cat(parts.unbind(-1), -1)
+    return whole.to(x.dtype)
+
+
+def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def by_heads(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
+    q, k, v = (x.unflatten(2, (heads, -1)).transpose(1, 2) for x in (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+
+
+def dropped(x: Tensor, p: float, _training: bool, state: Tensor) -> Tensor:
+    return x * kept_elements(state, x.numel(), p).view(x.shape) / (1 - p)
+
+
+def sparse(q: Tensor, k: Tensor, v: Tensor, blocks: Tensor, *_: Any) -> Tensor:
+    whole = blocks.repeat_interleave(3, 0).repeat_interleave(2, 1)
+    return F.scaled_dot_product_attention(q, k, v, whole)
+
+
+# By what is tested: the operation, its arguments in FP32, and what PyTorch makes of them.
+Q, K, V = (normal(seed, 2, 3, 6, 8) for seed in range(3))
+MASK = normal(3, 2, 1, 6, 6)
+CASES: dict[str, tuple[str, tuple[Any, ...], Callable[..., Tensor]]] = {
+    "scores": (
+        "attention_score",
+        (Q, K, 0.3),
+        lambda q, k, scale: torch.softmax(q @ k.mT * scale, -1),
+    ),
+    "scores with numbers added": (
+        "attention_score",
+        (Q, K, 0.3, MASK),
+        lambda q, k, scale, mask: torch.softmax(q @ k.mT * scale + mask, -1),
+    ),
+    "scores of visible keys": (
+        "attention_score",
+        (Q, K, 0.3, MASK > -1),
+        lambda q, k, scale, mask: torch.softmax((q @ k.mT * scale).masked_fill(~mask, -1e4), -1),
+    ),
+    "dropout": ("attention_dropout", (Q, 0.4, True, STATE), dropped),
+    "flash": ("flash_attention", (Q, K, V, None, None, True), lambda q, k, v, *_: causal(q, k, v)),
+    "heads": ("multihead_attention", (Q[0], K[0], V[0], 4), by_heads),
+    "blocks": ("block_sparse_attention", (Q, K, V, BLOCKS, None, 2), sparse),
+    "rope": ("apply_rope", (Q, ANGLES.cos(), ANGLES.sin()), rotated),
+    "rope of neighbors": ("apply_rope", (Q, ANGLES.cos(), ANGLES.sin(), True), rotated),
+    "attention with rope": (
+        "rope_attention",
+        (Q, K, V, ANGLES.cos(), ANGLES.sin(), False, None, None, True),
+        lambda q, k, v, c, s, *_: causal(rotated(q, c, s), rotated(k, c, s), v),
+    ),
+}
+EACH = pytest.mark.parametrize("case", CASES)
+
+
+def moved(arguments: tuple[Any, ...], device: str, dtype: torch.dtype) -> list[Any]:
+    return [
+        x.to(device, dtype if x.is_floating_point() else None) if isinstance(x, Tensor) else x
+        for x in arguments
+    ]
+
+
+def leaves_of(arguments: list[Any]) -> list[Tensor]:
+    found = [x for x in arguments if isinstance(x, Tensor) and x.is_floating_point()]
+    return [x.requires_grad_() for x in found]
+
+
+def apart(found: Tensor, exact: Tensor) -> float:
+    return float((found.double() - exact).abs().max() / exact.abs().max())
+
+
+def test_every_operation_has_a_case():
+    named = {name for name, _, _ in CASES.values()}
+    group = {name for name, op in OPS.items() if op.group == "attention" and op.family == "library"}
+    assert group == named | {"attention_score_backward"}
+
+
+@ON
+@EACH
+@DTYPES
+def test_results_and_gradients_are_those_of_pytorch(case, device, dtype):
+    name, given, eager = CASES[case]
+
+    def run(function: Callable[..., Tensor], dtype: torch.dtype) -> list[Tensor]:
+        # Of half precision, the exact values are those of the rounded arguments.
+        arguments = moved(tuple(moved(given, device, rounded)), device, dtype)
+        arguments = [x.clone() if isinstance(x, Tensor) else x for x in arguments]
+        leaves = leaves_of(arguments)
+        y = function(*arguments)
+        grad = normal(9, *y.shape).to(device, y.dtype)
+        return [y.detach(), *torch.autograd.grad(y, leaves, grad)]
+
+    rounded = dtype
+    ours, theirs = run(OPS[name].operation, dtype), run(eager, dtype)
+    exact = run(eager, torch.float64)
+    unit = 1e-14 if dtype == torch.float64 else torch.finfo(dtype).eps
+    for mine, eagers, right in zip(ours, theirs, exact, strict=True):
+        assert mine.dtype == dtype
+        assert apart(mine, right) <= max(2 * apart(eagers, right), 8 * unit)
+
+
+@ON
+@EACH
+def test_second_derivatives_are_right(case, device):
+    name, given, _ = CASES[case]
+    if OPS[name].is_composite:
+        pytest.skip("PyTorch's attention has no second derivative everywhere")
+    arguments = moved(given, device, torch.float64)
+    leaves = leaves_of(arguments)
+
+    def run(*tensors: Tensor) -> Tensor:
+        each = iter(tensors)
+        return OPS[name].operation(
+            *(next(each) if any(x is y for y in leaves) else x for x in arguments)
+        )
+
+    assert torch.autograd.gradgradcheck(run, leaves, atol=1e-4, fast_mode=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["scores with numbers added", "blocks", "rope", "flash"])
+def test_it_compiles_into_one_graph_with_its_gradient(case):
+    name, given, _ = CASES[case]
+    arguments = moved(given, "cpu", torch.float32)
+    (first, *_) = leaves_of([arguments[0].clone()])
+    arguments[0] = first
+    torch._dynamo.reset()
+    run = OPS[name].operation
+    y = torch.compile(lambda *a: run(*a) * 2, fullgraph=True, backend="aot_eager")(*arguments)
+    torch.testing.assert_close(y, run(*arguments) * 2)
+    (grad,) = torch.autograd.grad(y.sum(), first)
+    torch.testing.assert_close(grad, torch.autograd.grad(run(*arguments).sum() * 2, first)[0])
+
+
+@ON
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_autocast_leaves_scores_to_the_dtype_that_comes(dtype, device):
+    q, k, mask = (x.to(device, dtype).requires_grad_() for x in (Q, K, MASK))
+    with torch.autocast(device, torch.bfloat16):
+        weights = kf.ops.attention_score(q, k, 0.3, mask)
+    assert torch.equal(weights, kf.ops.attention_score(q, k, 0.3, mask))
+    assert weights.dtype == dtype
+    with torch.autocast(device, torch.bfloat16), torch.no_grad():
+        assert torch.equal(kf.ops.attention_score(q, k, 0.3, mask), weights)
+
+
+@ON
+def test_a_query_without_a_visible_key_gets_zeros_and_no_gradient(device):
+    q, k = (x.to(device).requires_grad_() for x in (normal(0, 3, 8), normal(1, 5, 8)))
+    for mask in (torch.ones(3, 5, dtype=torch.bool), torch.zeros(3, 5)):
+        mask[1] = False if mask.dtype == torch.bool else -math.inf
+        weights = kf.ops.attention_score(q, k, None, mask.to(device))
+        assert not weights[1].any()
+        torch.testing.assert_close(weights.sum(-1).cpu(), torch.tensor([1.0, 0.0, 1.0]))
+        (grad,) = torch.autograd.grad(weights.square().sum(), q)
+        assert not grad[1].any()
+        assert grad[0].any()
+
+
+@ON
+def test_a_hidden_key_has_no_weight_and_nan_stays(device):
+    q, k = normal(0, 2, 300, 8).to(device), normal(1, 2, 40, 8).to(device)
+    seen = (normal(2, 300, 40) > 0).to(device)
+    weights = kf.ops.attention_score(q * 100, k, 1.0, seen)
+    assert not weights[:, ~seen].any()
+    q[0, 3, 1] = math.nan
+    weights = kf.ops.attention_score(q, k)
+    assert weights[0, 3].isnan().all()
+    assert int(weights.isnan().sum()) == 40
+
+
+@ON
+@pytest.mark.parametrize("shape", [(2, 3, 5, 5), (3, 1, 5), (5, 1), (1, 5), (2, 1, 1, 5), (5,)])
+@pytest.mark.parametrize("visible", [True, False])
+def test_masks_broadcast_as_pytorchs(shape, visible, device):
+    q, k = normal(0, 2, 3, 5, 8).to(device), normal(1, 2, 3, 5, 8).to(device)
+    mask = normal(2, *shape).to(device)
+    if visible:
+        mask = mask > -1
+    identity = torch.eye(5, device=device).expand(2, 3, 5, 5)
+    expected = F.scaled_dot_product_attention(q, k, identity, torch.atleast_2d(mask))
+    torch.testing.assert_close(kf.ops.attention_score(q, k, None, mask), expected.nan_to_num())
+
+
+def test_leading_dimensions_may_be_any_number():
+    q, k, mask = normal(0, 2, 3, 2, 4, 8), normal(1, 2, 3, 2, 5, 8), normal(2, 3, 1, 4, 5)
+    for given in ((q, k), (q, k, 0.5, mask), (q[0, 0, 0], k[0, 0, 0]), (q[:, :0], k[:, :0])):
+        torch.testing.assert_close(
+            kf.ops.attention_score(*given), OPS["attention_score"].reference(*given)
+        )
+
+
+def test_the_number_of_threads_changes_no_bit():
+    scores = normal(0, 4, 200, 123)
+    weights, x, angles = scores.softmax(-1), normal(3, 2, 3, 100, 8), normal(4, 100, 4)
+    q, k = scores[:, :, :1], torch.ones(4, 150, 1)  # products that no order of sums changes
+    tables = angles.cos(), angles.sin()
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 5):
+            torch.set_num_threads(threads)
+            made = kf.ops.attention_score(q, k), kf.ops.attention_score_backward(scores, weights)
+            found.append((*made, kf.ops.apply_rope(x, *tables)))
+    finally:
+        torch.set_num_threads(before)
+    assert all(map(torch.equal, found[0], found[1]))
+    assert all(map(torch.equal, found[0], found[2]))
+
+
+@ON
+def test_scores_take_the_memory_of_the_product_alone(device):
+    sizes: list[int] = []
+
+    class Counted(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            out = func(*args, **(kwargs or {}))
+            if isinstance(out, Tensor) and out.numel() == 64 * 96:
+                sizes.append(out.untyped_storage().data_ptr())
+            return out
+
+    q, k = normal(0, 64, 8).to(device), normal(1, 96, 8).to(device)
+    with Counted():
+        OPS["attention_score"].overload(q, k, 0.5, None)
+    assert len(set(sizes)) == 1
+
+
+def test_blocks_of_each_sample_and_head_are_their_own():
+    blocks = normal(5, 2, 3, 2, 3) > 0.3
+    blocks[0, 0, 0] = False
+    q, k, v = Q, K, V
+    found = kf.ops.block_sparse_attention(q, k, v, blocks)
+    whole = blocks.repeat_interleave(3, 2).repeat_interleave(2, 3)
+    expected = kf.ops.attention_score(q, k, None, whole) @ v
+    torch.testing.assert_close(found, expected)
+    assert not found[0, 0, :3].any()
+    every = torch.ones(2, 3, dtype=torch.bool)
+    torch.testing.assert_close(
+        kf.ops.block_sparse_attention(q, k, v, every), F.scaled_dot_product_attention(q, k, v)
+    )
+
+
+def test_dropout_follows_the_seed_and_backward_drops_the_same():
+    weights = torch.full((100, 100), 2.0, requires_grad=True)
+    torch.manual_seed(1)
+    first, second = kf.ops.attention_dropout(weights, 0.3), kf.ops.attention_dropout(weights, 0.3)
+    torch.manual_seed(1)
+    assert torch.equal(kf.ops.attention_dropout(weights, 0.3), first)
+    assert not torch.equal(first, second)
+    assert float((first == 0).double().mean()) == pytest.approx(0.3, abs=0.02)
+    (grad,) = torch.autograd.grad(first.sum(), weights)
+    assert torch.equal(grad != 0, first != 0)
+    assert torch.equal(kf.ops.attention_dropout(weights, 0.3, False), weights)
+
+
+def test_what_lies_apart_is_read_where_it_lies():
+    x = normal(0, 2, 6, 3, 16).transpose(1, 2)[..., 4:12]
+    cos, sin = normal(1, 2, 6, 4).cos(), normal(1, 2, 6, 4).sin()
+    found = kf.ops.apply_rope(x, cos, sin)
+    torch.testing.assert_close(found, rotated(x, cos[:, None], sin[:, None]))
+    torch.testing.assert_close(kf.ops.apply_rope(found, cos, sin, back=True), x)
+
+
+def test_aliases_and_native_kernels_are_found():
+    assert kf.ops.fused_attention_score is kf.ops.attention_score
+    assert kf.ops.fused_multihead_attention is kf.ops.multihead_attention
+    assert torch.equal(kf.kernels.attention.attention_score(Q, K), kf.ops.attention_score(Q, K))
+    with pytest.raises(kf.KernelUnavailable, match=r"no native kernel in torch\.float64"):
+        kf.kernels.attention.apply_rope(Q.double(), ANGLES.cos(), ANGLES.sin())
+    with pytest.raises(kf.KernelUnavailable, match="no native kernel for the CPU: PyTorch's is"):
+        kf.kernels.attention.flash_attention(Q, K, V)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("attention_score", (Q.long(), K), r"q is torch\.int64 \[2, 3, 6, 8\]; expected floating"),
+        ("attention_score", (Q, K.double()), r"k is torch\.float64 on cpu; expected torch\.float3"),
+        ("attention_score", (Q, K[..., :4]), r"k has the shape \[2, 3, 6, 4\]; expected \[2, 3, "),
+        ("attention_score", (Q, K, 1.0, MASK.half()), r"mask is torch\.float16 on cpu; expected b"),
+        ("attention_score", (Q, K, 1.0, MASK[..., :5]), r"mask has the shape \[2, 1, 6, 5\]; exp"),
+        ("attention_score_backward", (Q, K[0]), r"grad is torch\.float32 \[2, 3, 6, 8\]; expected"),
+        ("attention_dropout", (Q, 1.5), r"p is 1\.5; expected a probability from 0 to 1"),
+        ("attention_dropout", (Q.long(),), r"scores is a tensor of torch\.int64; expected float1"),
+        ("flash_attention", (Q[0], K[0], V[0]), r"q has the shape \[3, 6, 8\]; expected \[N, H, "),
+        ("flash_attention", (Q, K, V[:1]), r"v is torch\.float32 \[1, 3, 6, 8\] on cpu; expected"),
+        ("flash_attention", (Q, K, V, None, MASK, True), "mask is given with causal; expected one"),
+        ("multihead_attention", (Q[0], K[0], V[0], 3), r"q has the shape \[3, 6, 8\]; expected \["),
+        ("block_sparse_attention", (Q, K, V, BLOCKS.t()[:2, :1].int()), r"block_mask is torch\.in"),
+        (
+            "block_sparse_attention",
+            (Q, K, V, BLOCKS.repeat(2, 1)),
+            "rows",
+        ),
+        ("apply_rope", (Q[..., :7], ANGLES, ANGLES), r"x is torch\.float32 \[2, 3, 6, 7\]; expect"),
+        ("apply_rope", (Q, ANGLES[:3], ANGLES), r"cos has the shape \[3, 4\]; expected \[6, 4\] o"),
+        ("apply_rope", (Q, ANGLES, ANGLES.long()), r"sin is torch\.int64 on cpu; expected a float"),
+        ("rope_attention", (Q, K[..., :4], V, ANGLES, ANGLES), r"rope_attention: k has the shape"),
+    ],
+)
+def test_what_does_not_fit_is_named(name, given, said):
+    with pytest.raises(ValueError, match=said):
+        OPS[name].operation(*given)
+
+
+@pytest.mark.gpu
+def test_a_cuda_graph_replays_the_scores_and_the_angles():
+    q, k, mask = Q.cuda(), K.cuda(), MASK.cuda()
+    tables = ANGLES.cos().cuda(), ANGLES.sin().cuda()
+
+    def run() -> Tensor:
+        return kf.ops.attention_score(kf.ops.apply_rope(q, *tables), k, 0.3, mask)
+
+    run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = run()
+    q.copy_(V)
+    graph.replay()
+    assert torch.equal(y, run())

@@ -1,0 +1,73 @@
+"""The CUDA kernels that make inputs of models, run on the CPU thread by thread."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from kernels.ops.model_inputs import embedding, images, windows
+from tests.kernels.ops.emulated import Launcher, built_or_skipped
+
+UNIT = {torch.float32: 4e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    return built_or_skipped(tmp_path_factory.mktemp("model_inputs"), "model_inputs.cu")
+
+
+@pytest.fixture
+def launch(library: ctypes.CDLL) -> Any:
+    return Launcher(library)
+
+
+def assert_close(found: Tensor, wanted: Tensor) -> None:
+    assert found.stride() == wanted.stride()
+    torch.testing.assert_close(found, wanted, atol=UNIT[found.dtype], rtol=UNIT[found.dtype])
+
+
+def test_embeddings_are_those_of_the_reference(launch):
+    for sample in embedding.samples():
+        assert_close(embedding.launch_cuda(launch, *sample), embedding.reference(*sample))
+    for sample in embedding.token_samples():
+        found, given = embedding.launch_tokens_on_cuda(launch, *sample)
+        wanted, there = embedding.token_reference(*sample)
+        assert_close(found, wanted)
+        assert torch.equal(given, there)
+    assert {arguments[-1] for _, arguments in launch.launched} == {True, False}
+
+
+@pytest.mark.parametrize("token", [-1, -7, 5, 1 << 40])
+def test_a_token_that_is_not_in_the_table_makes_nan_and_no_access(launch, token):
+    weight = torch.ones(5, 4)
+    found = embedding.launch_cuda(launch, torch.tensor([[0, token]]), weight, weight)
+    assert found[0, 0].eq(2).all()
+    assert found[0, 1].isnan().all()
+    found, _ = embedding.launch_tokens_on_cuda(launch, [torch.tensor([token])], weight, 2)
+    assert found[0, 0].isnan().all()
+    assert not found[0, 1].any()
+
+
+def test_pictures_are_those_of_the_reference(launch):
+    for sample in images.samples():
+        assert_close(images.launch_cuda(launch, *sample), images.reference(*sample))
+
+
+@pytest.mark.parametrize("size", [[12, 17], [80, 61], [1, 1]])
+def test_a_large_picture_loses_no_digits(launch, size):
+    given = torch.randint(256, (1, 90, 200, 3), generator=torch.Generator().manual_seed(0)).byte()
+    found = images.launch_cuda(launch, given, torch.zeros(3), torch.ones(3), size)
+    exact = images.reference(given, torch.zeros(3).double(), torch.ones(3).double(), size)
+    torch.testing.assert_close(found.double(), exact, atol=5e-7, rtol=5e-7)
+
+
+def test_windows_and_their_gradients_are_those_of_the_reference(launch):
+    for sample in windows.samples():
+        assert_close(windows.launch_cuda(launch, *sample), windows.reference(*sample))
+    for sample in windows.samples_of_backward():
+        wanted = windows.backward_reference(*sample)
+        assert_close(windows.backward_on_cuda(launch, *sample), wanted)

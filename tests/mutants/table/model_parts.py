@@ -1,0 +1,62 @@
+"""Mutants of the operations of attention and of those that make inputs of models."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_TESTS = "tests/kernels/ops/library"
+
+MUTANTS = (
+    Mutant(
+        "bools of a mask are added to the scores",
+        "kernels/ops/attention_parts/scores.py",
+        "_VISIBLE if mask.dtype == torch.bool else _ADDED",
+        "_ADDED",
+        (f"{_TESTS}/test_attention.py::test_masks_broadcast_as_pytorchs",),
+    ),
+    Mutant(
+        "rows of scores that a block cannot hold are launched",
+        "kernels/ops/attention_parts/scores.py",
+        "    if k.dim() > 1 and k.shape[-2] > MOST_KEYS:",
+        "    if k.dim() < 2:",
+        (f"{_TESTS}/test_attention_kernels.py::test_a_row_is_held_by_as_many_threads_as_it_needs",),
+    ),
+    Mutant(
+        "the gradient of a rotary embedding is turned on, not back",
+        "kernels/ops/attention_parts/rope.py",
+        "turn(grad, cos, sin, interleaved, not back)",
+        "turn(grad, cos, sin, interleaved, back)",
+        (f"{_TESTS}/test_attention.py::test_results_and_gradients_are_those_of_pytorch",),
+    ),
+    Mutant(
+        "a block of queries sees one block of keys",
+        "kernels/ops/attention_parts/composed.py",
+        "most_blocks = int(block_mask.sum(-1).max())",
+        "most_blocks = 1",
+        (f"{_TESTS}/test_attention.py::test_blocks_of_each_sample_and_head_are_their_own",),
+    ),
+    Mutant(
+        "the row of the padding has a gradient",
+        "kernels/ops/model_inputs/embedding.py",
+        "_of_table(grad, numbers, weight, _ZEROS if padding is None else padding)",
+        "_of_table(grad, numbers, weight, _ZEROS)",
+        (f"{_TESTS}/test_inputs.py::test_sequences_are_cut_and_padded_as_by_hand",),
+    ),
+    Mutant(
+        "less contrast makes a picture darker",
+        "kernels/ops/model_inputs/images.py",
+        "brightness * contrast, (1 - contrast) / 2",
+        "brightness * contrast, 0.0",
+        (f"{_TESTS}/test_inputs.py::test_colors_change_as_they_are_named",),
+    ),
+    Mutant(
+        "equally large values of a window have the whole gradient each",
+        "kernels/ops/model_inputs/windows.py",
+        "shares = shares * chosen / chosen.sum(-1, keepdim=True)",
+        "shares = shares * chosen",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_windows_and_their_gradients_are_those_of_the_reference",
+        ),
+    ),
+)
