@@ -68,6 +68,7 @@ def fused(
     is_flat: bool = False,
     cuda_dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16),
     complete: Callable[P, tuple[Any, ...]] | None = None,
+    composed: Callable[P, R] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -107,6 +108,9 @@ def fused(
         complete: Called with what the function is called with; gives all arguments in order, with
             the random state drawn that a caller left out. The dispatcher sees no random number, so
             that a call can be repeated.
+        composed: In place of kernels and gradients: the operation made of PyTorch's and others of
+            the table, whose gradients it has. Where gradients are wanted and where a compiler looks
+            on, these are what is seen. `library` and `cuda` are those of the others.
 
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
@@ -121,7 +125,8 @@ def fused(
         qualified = f"{NAMESPACE}::{name}"
         schema = torch.library.infer_schema(signature, mutates_args=mutates)  # pyright: ignore[reportUnknownMemberType]
         torch.library.define(qualified, schema)
-        torch.library.impl(qualified, "CompositeExplicitAutograd")(reference)
+        gradients = "Explicit" if composed is None else "Implicit"
+        torch.library.impl(qualified, f"Composite{gradients}Autograd")(composed or reference)
         if cpu is not None:
             torch.library.impl(qualified, "CPU")(cpu)
         on_cpu_tensors = on_cuda_tensors = None
@@ -139,7 +144,8 @@ def fused(
             recording = autograd.saved(overload, below, save, backward, statistics)
         else:
             recording = autograd.recomputed(overload, below, reference)
-        _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
+        if composed is None:
+            _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
         whole: Callable[..., tuple[Any, ...]] = complete or _in_order(signature)
         written = autograd.places_of(overload, mutates)
@@ -182,7 +188,8 @@ def fused(
             cuda=cuda,
             on_cpu=on_cpu,
             tolerance_scale=tolerance_scale,
-            launched_on=("cpu",) * (launch_cpu is not None) + ("cuda",) * (launch_cuda is not None),
+            launched_on=("cpu",) * (launch_cpu is not None)
+            + ("cuda",) * (launch_cuda is not None or (composed is not None and cuda != "")),
             family=family,
             has_own_backward=backward is not None,
             derived=derived,

@@ -12,6 +12,7 @@ from kernels.ops.registry import LIBRARY, OPS, prepare
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = {"conv": "linear-and-convolution", "linear": "linear-and-convolution"}  # others by group
 GROUPS = sorted({op.group for op in OPS.values() if op.family == LIBRARY})
 
 
@@ -20,7 +21,7 @@ def test_the_examples_of_a_page_run_one_after_another(group, capsys):
     found = prepare(family=LIBRARY)
     if any("no C++ compiler" in status.reason for status in found):
         pytest.skip(found[0].reason)
-    text = (DOCS / f"{group}.md").read_text("utf-8")
+    text = (DOCS / f"{PAGES.get(group, group)}.md").read_text("utf-8")
     examples = EXAMPLE.findall(text)
     names: dict[str, object] = {}
     for number, example in enumerate(examples):
