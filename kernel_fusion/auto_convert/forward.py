@@ -100,7 +100,7 @@ class Forward:
                 self._stats.skip(what, str(error))
                 return None
         program = Program(source, self._rewrites, self._execution)
-        with exact(inputs_device(inputs)), torch.no_grad():
+        with exact(inputs.device), torch.no_grad():
             expected = type(self._model).forward(self._model, *inputs.args, **inputs.kwargs)
             apart = difference(program(inputs), expected)
         program.forget()  # in case TF32 is on in calls
@@ -131,12 +131,6 @@ class AsItWas:
     def __exit__(self, *_: object) -> None:
         if self._forward is not None:
             self._model.__dict__["forward"] = self._forward
-
-
-def inputs_device(inputs: Inputs) -> torch.device:
-    """Where the first tensor of the inputs is."""
-    leaves, _ = inputs.flat()
-    return next((x.device for x in leaves if isinstance(x, torch.Tensor)), torch.device("cpu"))
 
 
 def _wants_gradient_or_is_traced() -> bool:

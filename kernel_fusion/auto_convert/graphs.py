@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,12 +42,27 @@ class Exported:
     outputs: pytree.TreeSpec
 
 
+@functools.cache
+def _know_caches() -> None:
+    """Have the caches that models of transformers return be structures that a graph can return."""
+    if "transformers" not in sys.modules:
+        return
+    try:
+        module = importlib.import_module("transformers.integrations.executorch")
+    except (ImportError, RuntimeError):
+        return  # of a release without it: such a model is not exported, with that as the reason
+    register = getattr(module, "register_dynamic_cache_export_support", None)
+    if register is not None:
+        register()
+
+
 def exported(model: nn.Module, inputs: Inputs) -> Exported:
     """The model, in evaluation, as a graph.
 
     Raises:
         NotExported: It computes what torch.export does not follow, or changes its own state.
     """
+    _know_caches()
     try:
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")  # PyTorch's exporter warns of its own parts

@@ -35,15 +35,23 @@ class Inputs:
     def key(self) -> tuple[Any, ...]:
         """Equal for calls that one program serves: structure, shapes, dtypes, devices, values."""
         leaves, spec = self.flat()
-        return spec, tuple(
+        is_flat = spec.num_leaves == len(self.args) + len(self.kwargs)
+        structure = (len(self.args), *self.kwargs) if is_flat else str(spec)
+        return structure, tuple(
             (x.shape, x.dtype, x.device) if isinstance(x, Tensor) else (x.__class__.__name__, x)
             for x in leaves
         )
 
     def kind(self) -> tuple[Any, ...]:
         """As `key` without the sizes."""
-        spec, leaves = self.key()
-        return spec, tuple((len(x[0]), *x[1:]) if len(x) == 3 else x for x in leaves)
+        structure, leaves = self.key()
+        return structure, tuple((len(x[0]), *x[1:]) if len(x) == 3 else x for x in leaves)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the first tensor is; the CPU if there is none."""
+        leaves, _ = self.flat()
+        return next((x.device for x in leaves if isinstance(x, Tensor)), torch.device("cpu"))
 
     def random(self, seed: int) -> Inputs:
         """Others of the same structure: floating numbers are normal, integers in another order."""
@@ -105,8 +113,8 @@ def _is_shape(given: Any) -> bool:
 
 def _of_shape(model: nn.Module, shape: tuple[int, ...]) -> Tensor:
     generator = torch.Generator().manual_seed(0)
-    layers = (m for m in model.modules() if next(m.parameters(recurse=False), None) is not None)
-    first = next((m for m in layers if not isinstance(m, nn.LayerNorm)), None)
+    layers = (module for module in model.modules() if next(module.children(), None) is None)
+    first = next((layer for layer in layers if next(layer.parameters(), None) is not None), None)
     if isinstance(first, nn.Embedding):
         return torch.randint(first.num_embeddings, shape, generator=generator)
     parameter = next((p for p in model.parameters() if p.is_floating_point()), None)

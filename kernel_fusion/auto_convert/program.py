@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -12,34 +12,36 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from kernel_fusion.auto_convert.executions import CHANGES
 from kernel_fusion.auto_convert.graphs import Exported, copied, split
 from kernel_fusion.auto_convert.inputs import Inputs
-from kernel_fusion.auto_convert.rewrites import REWRITES, channels_last, in_cudnn
+from kernel_fusion.auto_convert.rewrites import REWRITES
 
 WARMUP = 3  # runs before a CUDA graph is captured, in which libraries choose their algorithms
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How a program is executed.
+    """How a program is executed: what changes its time, and of its results the rounding alone.
 
     Attributes:
+        merged_layers: Linear layers that read the same are one product, as those of attention.
+        split_products: In FP32 on a GPU, a linear layer is one product in TF32 of three times the
+            depth, in which both factors are sums of two numbers: 21 bits of precision.
         channels_last: Images and weights of convolutions have their channels last.
-        in_cudnn: A convolution and its ReLU are one kernel of cuDNN.
+        relu_in_cudnn: A convolution and its ReLU are one kernel of cuDNN.
         cuda_graph: All launches are captured in a CUDA graph, and cuDNN measures its algorithms.
     """
 
+    merged_layers: bool = False
+    split_products: bool = False
     channels_last: bool = False
-    in_cudnn: bool = False
+    relu_in_cudnn: bool = False
     cuda_graph: bool = False
 
     def __str__(self) -> str:
-        named = {
-            "channels last": self.channels_last,
-            "ReLU in cuDNN": self.in_cudnn,
-            "CUDA graph": self.cuda_graph,
-        }
-        return ", ".join(name for name, is_on in named.items() if is_on) or "as it is"
+        named = (each.name for each in fields(self) if getattr(self, each.name))
+        return ", ".join(named).replace("_", " ") or "fused operations"
 
 
 class Program:
@@ -57,14 +59,10 @@ class Program:
         # A norm with its ReLU counts once.
         if "conv_bn" in self.replaced:
             self.replaced["conv_bn"] -= self.replaced.get("conv_bn_relu", 0)
-        self.applies = all(
-            change(graph)
-            for change, wanted in (
-                (in_cudnn, execution.in_cudnn),
-                (channels_last, execution.channels_last),
-            )
-            if wanted
-        )
+        # By change that it is executed with, how many there is something for.
+        self.changed = {
+            name: change(graph) for name, change in CHANGES.items() if getattr(execution, name)
+        }
         graph.lint()
         self._parts = split(source.root, graph)
         self._outputs, self._execution = source.outputs, execution

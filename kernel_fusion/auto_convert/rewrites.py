@@ -60,70 +60,6 @@ def convolution_add_relu(
     return add_relu(convolution(x, weight, bias, sizes), other)
 
 
-def cudnn_relu(
-    x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], relu: bool = False
-) -> Tensor:
-    """As `convolution`; in two dimensions with a ReLU, in cuDNN's one kernel."""
-    if not relu or weight.dim() != 4:
-        return convolution(x, weight, bias, sizes, relu)
-    stride, padding, dilation, groups = sizes
-    return torch.cudnn_convolution_relu(x, weight, bias, stride, padding, dilation, groups)
-
-
-def cudnn_add_relu(
-    x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], other: Tensor
-) -> Tensor:
-    """As `convolution_add_relu`, in two dimensions in cuDNN's one kernel."""
-    if weight.dim() != 4:
-        return convolution_add_relu(x, weight, bias, sizes, other)
-    stride, padding, dilation, groups = sizes
-    return torch.cudnn_convolution_add_relu(
-        x, weight, other, 1.0, bias, stride, padding, dilation, groups
-    )
-
-
-def in_cudnn(graph: fx.Graph) -> bool:
-    """Have cuDNN compute ReLUs with its convolutions; whether there are any."""
-    ways = {convolution: cudnn_relu, convolution_add_relu: cudnn_add_relu}
-    found = [node for node in graph.nodes if node.target in ways]
-    for node in found:
-        node.target = ways[node.target]
-    return bool(found)
-
-
-def channels_last(graph: fx.Graph) -> bool:
-    """Keep images with their channels last; whether a graph has convolutions of images."""
-
-    def laid_out(node: Node) -> Node:
-        with graph.inserting_after(node):
-            new = graph.call_function(_channels_last, (node,))
-
-        def reads_it(user: Node) -> bool:
-            return user is not new
-
-        node.replace_all_uses_with(new, delete_user_cb=reads_it)
-        return new
-
-    kinds = {convolution, convolution_add_relu, cudnn_relu, cudnn_add_relu, aten.conv2d.default}
-    found = [n for n in graph.nodes if n.target in kinds and _dims(n.args[1]) in (None, 4)]
-    for node in found:
-        x, weight = node.args[0], node.args[1]
-        if isinstance(x, fx.Node) and x.op == "placeholder":
-            laid_out(x)
-        with graph.inserting_before(node):
-            node.update_arg(1, graph.call_function(_channels_last, (weight,)))
-    return bool(found)
-
-
-def _dims(node: Any) -> int | None:
-    value = value_of(node) if isinstance(node, fx.Node) else None
-    return None if value is None else value.dim()
-
-
-def _channels_last(x: Tensor) -> Tensor:
-    return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
-
-
 def _sizes(node: Node, dims: int) -> tuple[Any, ...]:
     """Stride, padding, dilation and groups of a convolution's node."""
     names, defaults = ("stride", "padding", "dilation", "groups"), (1, 0, 1, 1)
@@ -136,7 +72,8 @@ def _sizes(node: Node, dims: int) -> tuple[Any, ...]:
     return *lists, given[3]
 
 
-def _bias(node: Node) -> Any:
+def bias_of(node: Node) -> Any:
+    """The bias of a layer's node, or None."""
     return node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
 
 
@@ -153,7 +90,7 @@ def conv_bn(graph: fx.Graph) -> int:
         weight, bias, mean, var, _momentum, eps = norm.args[1:]
         with graph.inserting_before(result):
             pair = graph.call_function(
-                folded, (node.args[1], _bias(node), weight, bias, mean, var, eps)
+                folded, (node.args[1], bias_of(node), weight, bias, mean, var, eps)
             )
             parts = [graph.call_function(operator.getitem, (pair, at)) for at in (0, 1)]
             sizes = _sizes(node, CONVOLUTIONS[node.target][1])
@@ -187,7 +124,7 @@ def add_relu_(graph: fx.Graph) -> int:
             continue
         one, other = (x, y) if _is_bare(x) else (y, x)
         with graph.inserting_before(relu):
-            if _is_bare(one) and _shape(one) == _shape(other):
+            if _is_bare(one) and shape_of(one) == shape_of(other):
                 new = graph.call_function(convolution_add_relu, (*one.args, other))
             else:
                 new = graph.call_function(add_relu, (x, y))
@@ -201,7 +138,8 @@ def _is_bare(node: Node) -> bool:
     return node.target is convolution and len(node.args) == 4 and len(node.users) == 1
 
 
-def _shape(node: Node) -> Any:
+def shape_of(node: Node) -> Any:
+    """The shape of a node's result, if it is a tensor."""
     value = value_of(node)
     return None if value is None else tuple(value.shape)
 
@@ -223,7 +161,7 @@ def linear_act(graph: fx.Graph, wanted: tuple[str, ...]) -> int:
             continue
         with graph.inserting_before(user):
             new = graph.call_function(
-                linear_activation, (node.args[0], node.args[1], _bias(node), kind)
+                linear_activation, (node.args[0], node.args[1], bias_of(node), kind)
             )
         _replace(graph, user, new)
         count += 1
@@ -293,37 +231,6 @@ def _cubic(node: Any) -> Any:
     return None
 
 
-def merged_linear(graph: fx.Graph) -> int:
-    """Linear layers that read the same become one product, as queries, keys and values do."""
-    count = 0
-    groups: dict[Any, list[Node]] = {}
-    for node in graph.nodes:
-        if node.target == aten.linear.default and node.args[1].op == "get_attr":
-            groups.setdefault((node.args[0], _bias(node) is None), []).append(node)
-    for (x, bare), nodes in groups.items():
-        shapes = [_shape(node.args[1]) for node in nodes]
-        if len(nodes) < 2 or None in shapes:
-            continue
-        with graph.inserting_before(nodes[0]):
-            # All weights are read before the first of the layers.
-            weights = [graph.get_attr(node.args[1].target) for node in nodes]
-            weight = graph.call_function(torch.cat, (weights,))
-            bias = None
-            if not bare:
-                biases = [graph.get_attr(_bias(node).target) for node in nodes]
-                bias = graph.call_function(torch.cat, (biases,))
-            whole = graph.call_function(F.linear, (x, weight, bias))
-            sizes = [shape[0] for shape in shapes]
-            parts = graph.call_function(torch.split, (whole, sizes, -1))
-            each = [graph.call_function(operator.getitem, (parts, n)) for n in range(len(nodes))]
-        for node, new in zip(nodes, each, strict=True):
-            new.meta.update(node.meta)
-            node.replace_all_uses_with(new)
-        graph.eliminate_dead_code()
-        count += len(nodes)
-    return count
-
-
 def _replace(graph: fx.Graph, node: Node, new: fx.Node) -> None:
     new.meta.update(node.meta)
     node.replace_all_uses_with(new)
@@ -331,7 +238,7 @@ def _replace(graph: fx.Graph, node: Node, new: fx.Node) -> None:
 
 
 Rewrite = Callable[[fx.Graph], int]
-# In this order, so that an activation is joined with what is in front of it before layers merge.
+# In this order: a norm becomes part of a convolution before the ReLU behind it does.
 REWRITES: dict[str, Rewrite] = {
     "gelu_written_out": written_gelu,
     "conv_bn": conv_bn,
@@ -341,5 +248,4 @@ REWRITES: dict[str, Rewrite] = {
     "layernorm_gelu": lambda graph: norm_act(graph, ("gelu", "gelu_tanh")),
     "linear_relu": lambda graph: linear_act(graph, ("relu",)),
     "linear_gelu": lambda graph: linear_act(graph, ("gelu", "gelu_tanh")),
-    "linear_merged": merged_linear,
 }

@@ -16,6 +16,15 @@ PAGES = {"conv": "linear-and-convolution", "linear": "linear-and-convolution"}  
 GROUPS = sorted({op.group for op in OPS.values() if op.family == LIBRARY})
 
 
+@pytest.mark.parametrize("page", ["conversion", "five-minutes", "modules"])
+def test_the_examples_of_a_guide_run_one_after_another(page, capsys):
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    names: dict[str, object] = {"__name__": page}
+    for number, example in enumerate(EXAMPLE.findall(text)):
+        exec(compile(example, f"{page}.md, example {number + 1}", "exec"), names)
+    assert ("x" in capsys.readouterr().out) == (page != "modules")
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_examples_of_a_page_run_one_after_another(group, capsys):
     found = prepare(family=LIBRARY)

@@ -27,7 +27,7 @@ from kernels.ops import (
     fused_residual_block_forward,
 )
 from kernels.ops.convolution import unavailable_reason
-from kernels.ops.registry import OPS, Op, prepare, statuses
+from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
 from utils.benchmark import interleave
 
 CALLS = 20  # calls in one timed run, since one call is too short to time
@@ -86,7 +86,7 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
 def sampled_cases(device: torch.device) -> Iterator[Case]:
     """The samples of every operation that has a kernel for a GPU and no cases of its own here."""
     for op in OPS.values():
-        if op.name in WRITTEN_OUT or not op.cuda or op.mutates:
+        if op.name in WRITTEN_OUT or op.family == LIBRARY or not op.cuda or op.mutates:
             continue
         for sample in op.samples():
             yield _sampled(op, sample, device)

@@ -90,7 +90,7 @@ def test_a_layer_is_pytorchs_encoders_and_decoders(norm_first):
 @pytest.mark.parametrize("compiled", [False, True])
 def test_batch_norm_in_training_updates_the_running_statistics(compiled):
     conv, bn, x = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), torch.randn(5, 3, 8, 8)
-    mean, var = bn.running_mean.clone(), bn.running_var.clone()
+    mean, var = bn.get_buffer("running_mean").clone(), bn.get_buffer("running_var").clone()
 
     def run(x: Tensor, mean: Tensor, var: Tensor) -> Tensor:
         norm = bn.weight, bn.bias, mean, var
