@@ -20,7 +20,10 @@ MANIFEST = "manifest.json"
 ANY = "any"  # the wheel without images
 # The first words of the images that the wheel `kernel-fusion` alone holds: the program runs none of
 # their operations, and its wheel has no room for them.
-FOR_ANY_MODEL = ("elementwise", "library")
+FOR_ANY_MODEL = (
+    *("elementwise", "library"),
+    *("fusion", "fusion_cuda", "reduction", "reduction_cuda"),
+)
 
 
 @dataclass(frozen=True, slots=True)

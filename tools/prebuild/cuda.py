@@ -52,6 +52,8 @@ LEFT_OUT = {
     "enlarging.cu": ("sm_86", "sm_100", "sm_120"),
     "token_norm.cu": ("sm_86", "sm_100", "sm_120"),
     "elementwise.cu": _ON_PTX,
+    "fusion.cu": _ON_PTX,
+    "reduction.cu": _ON_PTX,
 }
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
 TOOLS = FOLDER.parent / "build" / "prebuild-tools"

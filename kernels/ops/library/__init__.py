@@ -7,4 +7,6 @@ from __future__ import annotations
 
 from kernels.ops.library import conv as conv
 from kernels.ops.library import elementwise as elementwise
+from kernels.ops.library import fusion as fusion
 from kernels.ops.library import linear as linear
+from kernels.ops.library import reduction as reduction
