@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kernels.ops.library.conv import (
@@ -13,7 +12,8 @@ from kernels.ops.library.conv import (
     depthwise_pointwise_conv,
     grouped_conv_norm,
 )
-from kernels.ops.library.linear import ACTIVATIONS, linear_activation
+from kernels.ops.library.fusion import layer_norm_gelu, layer_norm_relu
+from kernels.ops.library.linear import linear_activation
 
 
 class FusedLinearReLU(nn.Linear):
@@ -37,9 +37,7 @@ class FusedLayerNormReLU(nn.LayerNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize the last dimensions of a tensor."""
-        return layer_norm_activation(
-            input, list(self.normalized_shape), self.weight, self.bias, self.eps, "relu"
-        )
+        return layer_norm_relu(input, list(self.normalized_shape), self.weight, self.bias, self.eps)
 
 
 class FusedLayerNormGELU(nn.LayerNorm):
@@ -47,21 +45,7 @@ class FusedLayerNormGELU(nn.LayerNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize the last dimensions of a tensor."""
-        return layer_norm_activation(
-            input, list(self.normalized_shape), self.weight, self.bias, self.eps, "gelu"
-        )
-
-
-def layer_norm_activation(
-    x: Tensor,
-    normalized_shape: list[int],
-    weight: Tensor | None,
-    bias: Tensor | None,
-    eps: float,
-    activation: str,
-) -> Tensor:
-    """activation(layer_norm(x)), by PyTorch's operations; "relu" and "gelu" are fused elsewhere."""
-    return ACTIVATIONS[activation](F.layer_norm(x, normalized_shape, weight, bias, eps))
+        return layer_norm_gelu(input, list(self.normalized_shape), self.weight, self.bias, self.eps)
 
 
 class _FusedConvolution(nn.Sequential):

@@ -32,9 +32,10 @@ Model = TypeVar("Model", bound=nn.Module)
 SEEDS = (1, 2)  # of the random inputs that a conversion is compared on
 WARMUP = 2
 # What is tried in turn, beside what was found to be faster before.
-TRIED_ON_CPU = (("merged_layers",), ("channels_last",))
+TRIED_ON_CPU = (("summed_norms",), ("merged_layers",), ("channels_last",))
 TRIED_ON_GPU = (
     ("cuda_graph",),
+    ("summed_norms",),
     ("merged_layers",),
     ("split_products",),
     ("relu_in_cudnn",),
@@ -138,7 +139,10 @@ class ModelConverter:
         with exact(device):
             right.forget()
             stats.max_difference = self._apart(right, given, expected)
-        counts = right.replaced | {"linear_merged": right.changed.get("merged_layers", 0)}
+        counts = right.replaced | {
+            "add_norm": right.changed.get("summed_norms", 0),
+            "linear_merged": right.changed.get("merged_layers", 0),
+        }
         stats.replaced = {kind: count for kind, count in counts.items() if count}
         stats.execution, stats.speedup_achieved = str(best), speedup
         threshold = self.accuracy_threshold if self.validate_accuracy else math.inf
@@ -160,7 +164,7 @@ class ModelConverter:
         try:
             with exact(device_of(source.root)):
                 apart = self._apart(program, given, expected)
-        except RuntimeError as error:  # a library does not have it for these shapes
+        except (RuntimeError, ValueError, TypeError) as error:  # not had for these shapes
             self.conversion_stats.skip(str(execution), _first_line(error))
             return None
         program.forget()  # TF32 may be on in calls

@@ -13,12 +13,15 @@ from kernel_fusion.auto_convert.graphs import value_of
 from kernel_fusion.auto_convert.rewrites import (
     Node,
     Rewrite,
+    alike,
     aten,
     bias_of,
     convolution,
     convolution_add_relu,
+    norm_arguments,
     shape_of,
 )
+from kernels.ops.library.fusion import add_norm
 from kernels.ops.library.linear import linear_activation
 
 HIGH = -(1 << 13)  # the bits of an FP32 number that TF32 has
@@ -145,8 +148,36 @@ def _split_linear(x: Tensor, parts: Tensor, bias: Tensor | None, activation: str
         matmul.allow_tf32 = before
 
 
+def summed_norms(graph: fx.Graph) -> int:
+    """Compute layer norms with the sum of two tensors in front of them, which others may read."""
+    count = 0
+    for node in list(graph.nodes):
+        total = node.args[0] if node.target == aten.layer_norm.default else None
+        if total is None or total.target != aten.add.Tensor or total.kwargs:
+            continue
+        x, residual = total.args
+        shapes = [shape_of(each) if isinstance(each, fx.Node) else None for each in total.args]
+        if shapes[0] is None or shapes[0] != shapes[1] or not alike(x, residual, total):
+            continue
+        with graph.inserting_before(total):
+            # Right behind the sum's arguments, since others may read it before the norm does.
+            _, *rest = norm_arguments(node)
+            if any(isinstance(each, fx.Node) and each.op != "get_attr" for each in rest):
+                continue
+            rest = [graph.get_attr(str(r.target)) if isinstance(r, fx.Node) else r for r in rest]
+            both = graph.call_function(add_norm, (x, residual, *rest))
+            parts = [graph.call_function(operator.getitem, (both, at)) for at in (0, 1)]
+        for old, new in zip((total, node), parts, strict=True):
+            new.meta.update(old.meta)
+            old.replace_all_uses_with(new)
+        count += 1
+    graph.eliminate_dead_code()
+    return count
+
+
 # What changes how a graph is executed: by the name of an option, what makes the change.
 CHANGES: dict[str, Rewrite] = {
+    "summed_norms": summed_norms,
     "merged_layers": merged_layers,
     "split_products": split_products,
     "channels_last": channels_last,

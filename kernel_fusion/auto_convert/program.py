@@ -25,6 +25,7 @@ class Execution:
     """How a program is executed: what changes its time, and of its results the rounding alone.
 
     Attributes:
+        summed_norms: Layer norms are computed with the sum in front of them.
         merged_layers: Linear layers that read the same are one product, as those of attention.
         split_products: In FP32 on a GPU, a linear layer is one product in TF32 of three times the
             depth, in which both factors are sums of two numbers: 21 bits of precision.
@@ -33,6 +34,7 @@ class Execution:
         cuda_graph: All launches are captured in a CUDA graph, and cuDNN measures its algorithms.
     """
 
+    summed_norms: bool = False
     merged_layers: bool = False
     split_products: bool = False
     channels_last: bool = False

@@ -15,9 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor, fx
 
 from kernel_fusion.auto_convert.graphs import value_of
-from kernel_fusion.modules import layer_norm_activation
 from kernels.ops.library.conv import folded
 from kernels.ops.library.elementwise import add_relu
+from kernels.ops.library.fusion import batch_norm_relu, layer_norm_gelu, layer_norm_relu
 from kernels.ops.library.linear import linear_activation
 
 Node = Any  # fx.Node, whose arguments have no types that say anything
@@ -120,7 +120,7 @@ def add_relu_(graph: fx.Graph) -> int:
         if relu is None or relu.target != aten.relu.default or node.kwargs:
             continue
         x, y = node.args
-        if not (isinstance(x, fx.Node) and isinstance(y, fx.Node)) or not _alike(x, y, relu):
+        if not (isinstance(x, fx.Node) and isinstance(y, fx.Node)) or not alike(x, y, relu):
             continue
         one, other = (x, y) if _is_bare(x) else (y, x)
         with graph.inserting_before(relu):
@@ -144,7 +144,7 @@ def shape_of(node: Node) -> Any:
     return None if value is None else tuple(value.shape)
 
 
-def _alike(*nodes: fx.Node) -> bool:
+def alike(*nodes: Node) -> bool:
     """Whether all are tensors of one floating dtype."""
     values = [value_of(node) for node in nodes]
     dtypes = {None if value is None else value.dtype for value in values}
@@ -168,18 +168,37 @@ def linear_act(graph: fx.Graph, wanted: tuple[str, ...]) -> int:
     return count
 
 
-def norm_act(graph: fx.Graph, wanted: tuple[str, ...]) -> int:
+def norm_act(graph: fx.Graph, wanted: str, fused: Callable[..., Tensor]) -> int:
     """Layer norms are computed with their activation."""
     count = 0
     for node in list(graph.nodes):
         user = only_user(node) if node.target == aten.layer_norm.default else None
-        kind = "" if user is None else activation_of(user)
-        if user is None or kind not in wanted:
+        if user is None or activation_of(user) != wanted:
             continue
-        x, shape, weight, bias, eps = (*node.args, *(None, None, 1e-5)[len(node.args) - 2 :])[:5]
         with graph.inserting_before(user):
-            new = graph.call_function(layer_norm_activation, (x, shape, weight, bias, eps, kind))
+            new = graph.call_function(fused, norm_arguments(node))
         _replace(graph, user, new)
+        count += 1
+    return count
+
+
+def norm_arguments(node: Node) -> tuple[Any, ...]:
+    """x, the normalized shape, weight, bias and eps of a layer norm."""
+    return (*node.args, *(None, None, 1e-5)[len(node.args) - 2 :])[:5]
+
+
+def norm_relu(graph: fx.Graph) -> int:
+    """Batch norms that no convolution takes in are computed with their ReLU."""
+    count = 0
+    for node in list(graph.nodes):
+        result = only_user(node) if node.target == BATCH_NORM else None
+        relu = only_user(result) if result is not None and result.args[1:] == (0,) else None
+        if relu is None or relu.target != aten.relu.default:
+            continue
+        *given, momentum, eps = node.args
+        with graph.inserting_before(relu):
+            new = graph.call_function(batch_norm_relu, (*given, False, momentum, eps))
+        _replace(graph, relu, new)
         count += 1
     return count
 
@@ -244,8 +263,9 @@ REWRITES: dict[str, Rewrite] = {
     "conv_bn": conv_bn,
     "conv_bn_relu": conv_relu,
     "add_relu": add_relu_,
-    "layernorm_relu": lambda graph: norm_act(graph, ("relu",)),
-    "layernorm_gelu": lambda graph: norm_act(graph, ("gelu", "gelu_tanh")),
+    "bn_relu": norm_relu,
+    "layernorm_relu": lambda graph: norm_act(graph, "relu", layer_norm_relu),
+    "layernorm_gelu": lambda graph: norm_act(graph, "gelu", layer_norm_gelu),
     "linear_relu": lambda graph: linear_act(graph, ("relu",)),
     "linear_gelu": lambda graph: linear_act(graph, ("gelu", "gelu_tanh")),
 }

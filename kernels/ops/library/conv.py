@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.library.elementwise import add_relu, gelu_dropout
+from kernels.ops.library.fusion import batch_norm_relu
 from kernels.ops.library.linear import (
     ACTIVATIONS,
     check_activation,
@@ -124,26 +125,13 @@ def _conv2d_bn_relu(
     _check("conv2d_bn_relu", x, weight, _groups(sizes), **per_channel)
     if training or x.dtype in (torch.float16, torch.bfloat16):
         # In these types, weights with the norm in them would be rounded once more.
-        norm = running_mean, running_var, bn_weight, bn_bias
-        return _batch_norm_relu(_convolved(x, weight, bias, *sizes), *norm, training, momentum, eps)
+        norm = bn_weight, bn_bias, running_mean, running_var
+        given = _convolved(x, weight, bias, *sizes), *norm, training, momentum, eps
+        return cast("Tensor", batch_norm_relu(*given))  # statistics are the dispatcher's alone
     kernel, shift = folded(weight, bias, bn_weight, bn_bias, running_mean, running_var, eps)
     if needs_gradient(x, kernel, shift):
         return add_relu(_convolved(x, kernel, None, *sizes), shift.view(-1, 1, 1))
     return torch.relu_(_convolved(x, kernel, shift, *sizes))
-
-
-def _batch_norm_relu(
-    x: Tensor,
-    mean: Tensor,
-    var: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
-    """relu(batch_norm(x)), which in training updates the running mean and variance."""
-    return _activated(F.batch_norm(x, mean, var, weight, bias, training, momentum, eps), "relu")
 
 
 def _conv2d_bn_relu_reference(

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.library.elementwise import add_relu, add_sigmoid, bias_gelu
+from kernels.ops.library.fusion import add_norm
 from kernels.ops.registry import LIBRARY, fused
 
 ON_CPU = "PyTorch's products, and our elementwise kernels"
@@ -161,9 +162,10 @@ def _layer(
     mask: Tensor | None,
     causal: bool,
     eps: float,
-    network: Any,
+    network: Callable[..., Tensor],
+    summed: Callable[..., tuple[Tensor, Tensor]],
 ) -> Tensor:
-    """A layer whose feed-forward network is `network`."""
+    """A layer of this feed-forward network, and of this sum with its norm."""
     attentions = 1 if memory is None else 2
     count, norms = 4 * attentions, [*weights[4 * attentions + 4 :]]
     first, bias1, second, bias2 = weights[count : count + 4]
@@ -179,13 +181,28 @@ def _layer(
         return network(y, first, bias1, second, bias2, activation)
 
     blocks = [attend, feed] if memory is None else [attend, look, feed]
-    for at, block in enumerate(blocks):
-        gamma, beta = norms[2 * at : 2 * at + 2]
-        if norm_first:
-            x = x + block(F.layer_norm(x, x.shape[-1:], gamma, beta, eps))
-        else:
-            x = F.layer_norm(x + block(x), x.shape[-1:], gamma, beta, eps)
-    return x
+    width, pairs = [x.shape[-1]], [norms[at : at + 2] for at in range(0, len(norms), 2)]
+    if not norm_first:
+        for block, pair in zip(blocks, pairs, strict=True):
+            _, x = summed(block(x), x, width, *pair, eps)
+        return x
+    gamma, beta = pairs[0]
+    y = F.layer_norm(x, width, gamma, beta, eps)
+    for block, pair in zip(blocks, pairs[1:], strict=False):
+        x, y = summed(block(y), x, width, *pair, eps)
+    return x + blocks[-1](y)
+
+
+def _add_norm_reference(
+    x: Tensor,
+    residual: Tensor,
+    shape: list[int],
+    weight: Tensor,
+    bias: Tensor,
+    eps: float,
+) -> tuple[Tensor, Tensor]:
+    total = x + residual
+    return total, F.layer_norm(total, shape, weight, bias, eps)
 
 
 def _transformer_layer(
@@ -215,7 +232,7 @@ def _transformer_layer(
     named = {f"weights[{at}]": weight for at, weight in enumerate(weights)}
     check_alike("transformer_layer", x, memory=memory, **named)
     options = num_heads, activation, norm_first, memory, mask, causal, eps
-    return _layer(x, weights, *options, _ffn)
+    return _layer(x, weights, *options, _ffn, add_norm)
 
 
 def _transformer_layer_reference(
@@ -230,7 +247,7 @@ def _transformer_layer_reference(
     eps: float = 1e-5,
 ) -> Tensor:
     options = num_heads, activation, norm_first, memory, mask, causal, eps
-    return _layer(x, weights, *options, _ffn_reference)
+    return _layer(x, weights, *options, _ffn_reference, _add_norm_reference)
 
 
 def normal(seed: int, *shape: int) -> Tensor:

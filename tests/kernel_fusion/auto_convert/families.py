@@ -226,7 +226,7 @@ MASK = torch.tensor([[1] * 12, [1] * 9 + [0] * 3])
 # By name, what makes the network, what it is converted for, and what is replaced in it.
 FAMILIES: dict[str, tuple[type[nn.Module], Any, dict[str, int]]] = {
     "ResNet": (ResNet, IMAGE, {"conv_bn": 2, "conv_bn_relu": 5, "add_relu": 2}),
-    "DenseNet": (DenseNet, IMAGE, {"conv_bn_relu": 1}),
+    "DenseNet": (DenseNet, IMAGE, {"conv_bn_relu": 1, "bn_relu": 1}),
     "MobileNetV3": (lambda: SqueezeExcitation(nn.Hardswish), IMAGE, {"conv_bn": 3}),
     "EfficientNet": (lambda: SqueezeExcitation(nn.SiLU), IMAGE, {"conv_bn": 3}),
     "VGG": (VGG, IMAGE, {"linear_relu": 2}),
