@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from kernel_fusion import kernels as kernels
+from kernel_fusion import modules as modules
 from kernel_fusion import ops as ops
 from kernel_fusion import optim as optim
 from kernel_fusion.report import Status as Status

@@ -29,11 +29,8 @@ SIZES = {"cpu": "2048x2048", "cuda": "2048x2048,4096x4096,16384x4096"}
 RUNS = {"cpu": 15, "cuda": 50}
 
 
-def add_parser(commands: Any) -> None:
-    """Add the command `bench` and its flags."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "bench", help=__doc__, description=__doc__
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's flags."""
     parser.add_argument("--group", help="measure one group alone, such as elementwise")
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:N (default: auto)")
     parser.add_argument("--sizes", help="rows x columns, such as 2048x2048,4096x4096")
@@ -41,10 +38,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--runs", type=int, help="timed runs of each way (default: 15; GPU: 50)")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--json", type=Path, metavar="FILE", help="store the report")
-    parser.set_defaults(run=_command)
 
 
-def _command(given: argparse.Namespace) -> int:
+def run(given: argparse.Namespace) -> int:
+    """Measure what the flags name, print and store it; returns the exit status."""
     try:
         device = resolve(given.device)
         sizes = [_size(text) for text in (given.sizes or SIZES[device.type]).split(",")]

@@ -50,9 +50,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_there_are_five_short_examples() -> None:
+def test_there_are_eight_short_examples() -> None:
     lines = {path.stem: len(path.read_text("utf-8").splitlines()) for path in EXAMPLES}
-    assert len(lines) == 5
+    assert len(lines) == 8
     assert all(10 <= count <= 40 for count in lines.values()), lines
 
 
@@ -90,6 +90,27 @@ def test_the_network_is_profiled(place: Path) -> None:
     assert "styleforge::fused_instance_norm_out" in told
     events = json.loads((place / "trace.json").read_text("utf-8"))["traceEvents"]
     assert any("fused_instance_norm_out" in event.get("name", "") for event in events)
+
+
+def test_the_library_is_tried_in_a_minute(place: Path) -> None:
+    told = run(place, "-m", "examples.quick_test")
+    apart = [float(found) for found in re.findall(r"differs by (\S+?)[;\n]", told)]
+    assert len(apart) == 3
+    assert max(apart) < 1e-5
+    assert "1 conv_bn_relu" in told
+
+
+def test_models_are_converted_in_three_ways(place: Path) -> None:
+    told = run(place, "-m", "examples.automatic_conversion_examples")
+    assert "replaced: 1 linear_relu" in told
+    first, last = map(float, re.findall(r"a loss of (\S+) to (\S+)", told)[0])
+    assert last < first
+    assert float(re.findall(r"original by (\S+)", told)[0]) < 1e-5
+
+
+def test_models_are_converted_by_name(place: Path) -> None:
+    told = run(place, "-m", "examples.convert_pretrained_models", "--list-models")
+    assert {"resnet50 (torchvision)", "bert-base-uncased (transformers)"} <= set(told.splitlines())
 
 
 def test_the_notebook_runs_from_the_first_cell_to_the_last(place: Path) -> None:

@@ -19,6 +19,15 @@ PAGES = {
 }
 
 
+@pytest.mark.parametrize("page", ["conversion", "five-minutes", "modules"])
+def test_the_examples_of_a_guide_run_one_after_another(page, capsys):
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    names: dict[str, object] = {"__name__": page}
+    for number, example in enumerate(EXAMPLE.findall(text)):
+        exec(compile(example, f"{page}.md, example {number + 1}", "exec"), names)
+    assert ("x" in capsys.readouterr().out) == (page != "modules")
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_of_a_page_run_one_after_another(page, capsys):
     found = prepare(family=LIBRARY)

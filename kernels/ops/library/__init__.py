@@ -6,9 +6,11 @@ Nothing of the style networks loads their libraries, and the program does not li
 from __future__ import annotations
 
 from kernels.ops.library import attention as attention
+from kernels.ops.library import conv as conv
 from kernels.ops.library import elementwise as elementwise
 from kernels.ops.library import fusion as fusion
 from kernels.ops.library import inputs as inputs
+from kernels.ops.library import linear as linear
 from kernels.ops.library import loss as loss
 from kernels.ops.library import optim as optim
 from kernels.ops.library import reduction as reduction

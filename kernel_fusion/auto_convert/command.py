@@ -1,0 +1,66 @@
+"""`python -m kernel_fusion convert`: converts models by name and says what was gained."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from kernel_fusion.auto_convert.converter import ModelConverter
+from kernel_fusion.auto_convert.hub import MODELS, HubError, load
+
+WORKED, FAILED = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's flags."""
+    parser.add_argument("--models", nargs="+", default=[], metavar="NAME", help="models to convert")
+    parser.add_argument(
+        "--save-path", type=Path, metavar="DIR",
+        help="write NAME.pt, the state dict, and NAME.json, what was replaced, into this folder",
+    )  # fmt: skip
+    parser.add_argument("--device", default="cpu", help="where to convert and time, such as cuda")
+    parser.add_argument("--list-models", action="store_true", help="list the known names")
+    parser.add_argument("--random-weights", action="store_true", help="fetch no trained weights")
+    parser.add_argument(
+        "--threshold", type=float, default=1e-5,
+        help="the largest difference of results, relative to the largest value",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace, say: Callable[[str], object] | None = None) -> int:
+    """Convert what the flags name; 0, or 1 if a model could not be had.
+
+    Args:
+        arguments: As `add_arguments` describes them.
+        say: Called with each line of the output; by default they are written to stdout.
+    """
+    say = say or (lambda line: sys.stdout.write(line + "\n"))
+    if arguments.list_models or not arguments.models:
+        for name, entry in MODELS.items():
+            say(f"{name} ({entry.library})")
+        return WORKED
+    outcome = WORKED
+    for name in arguments.models:
+        converter = ModelConverter(accuracy_threshold=arguments.threshold)
+        try:
+            model, shape = load(name, arguments.random_weights)
+        except HubError as error:
+            sys.stderr.write(f"{error}\n")
+            outcome = FAILED
+            continue
+        converted = converter.convert_model(model, shape, arguments.device)
+        stats = converter.conversion_stats
+        say(f"{name}\n{stats}")
+        if arguments.save_path is not None:
+            arguments.save_path.mkdir(parents=True, exist_ok=True)
+            torch.save(converted.state_dict(), arguments.save_path / f"{name}.pt")
+            figures = dict(stats) | {"skipped": [asdict(each) for each in stats.skipped]}
+            report = arguments.save_path / f"{name}.json"
+            report.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+    return outcome

@@ -1,0 +1,133 @@
+"""Compares two models on the same inputs: the difference of their results, and their times."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
+from utils.benchmark import interleave
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """How an optimized model compares with the original.
+
+    Attributes:
+        max_difference: The largest difference of results, relative to the largest value.
+        speedup: The original's median time over the optimized one's.
+        original_ms: Median time of a call.
+        optimized_ms: Median time of a call.
+    """
+
+    max_difference: float
+    speedup: float
+    original_ms: float
+    optimized_ms: float
+
+
+def validate_optimization(
+    original: nn.Module, optimized: nn.Module, input: Any, runs: int = 20
+) -> Validation:
+    """Compare two models in evaluation, on the device of the original's parameters.
+
+    Results are compared without TF32, whose rounding is not the optimization's. The models are
+    then timed as they run, in turns, after three calls each.
+
+    Args:
+        original: Left in the mode that it is in.
+        optimized: Left in the mode that it is in.
+        input: As `input_shape` of `auto_convert_model`.
+        runs: Timed calls of each.
+
+    Raises:
+        ValueError: The input is of no known kind, or the results are of different structure.
+    """
+    device = device_of(original)
+    inputs = inputs_of(original, input, device)
+    with evaluating(original), evaluating(optimized), torch.no_grad():
+        with exact(device):
+            expected = original(*inputs.args, **inputs.kwargs)
+            apart = difference(optimized(*inputs.args, **inputs.kwargs), expected)
+        models = {"original": original, "optimized": optimized}
+        calls = {name: calling(model, inputs) for name, model in models.items()}
+        times = interleave(calls, 3, runs, device)
+    before, after = times["original"].median_ms, times["optimized"].median_ms
+    return Validation(apart, before / after, before, after)
+
+
+def calling(run: Callable[..., Any], inputs: Inputs) -> Callable[[], Any]:
+    """A call with these inputs."""
+    return lambda: run(*inputs.args, **inputs.kwargs)
+
+
+def difference(found: Any, expected: Any) -> float:
+    """The largest difference of two results of any structure, relative to the largest value.
+
+    Not a number and infinite where the other is not count as infinitely far.
+
+    Raises:
+        ValueError: They are of different structure.
+    """
+    ours, spec = pytree.tree_flatten(found)
+    theirs, other = pytree.tree_flatten(expected)
+    if len(ours) != len(theirs) or spec != other:
+        raise ValueError(f"the results are of different structure: {spec} and {other}")
+    pairs = zip(ours, theirs, strict=True)
+    return max((_apart(x, y) for x, y in pairs if isinstance(y, Tensor)), default=0.0)
+
+
+def _apart(x: Any, y: Tensor) -> float:
+    if not isinstance(x, Tensor) or x.shape != y.shape or x.dtype != y.dtype:
+        return math.inf
+    if not y.numel():
+        return 0.0
+    wide = torch.complex128 if y.is_complex() else torch.float64
+    x, y = x.detach().to(wide), y.detach().to(wide)
+    same = (x == y) | (x.isnan() & y.isnan())
+    apart = torch.where(same, 0.0, (x - y).abs())
+    largest = y.abs()[y.isfinite()].max() if bool(y.isfinite().any()) else y.new_zeros(()).abs()
+    found = float(apart.max() / (largest if float(largest) > 0 else 1.0))
+    return math.inf if math.isnan(found) else found
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where a model's first parameter or buffer is; the CPU if it has none."""
+    first = next(itertools.chain(model.parameters(), model.buffers()), None)
+    return torch.device("cpu") if first is None else first.device
+
+
+@contextlib.contextmanager
+def evaluating(model: nn.Module) -> Generator[None]:
+    """Put every layer into evaluation, and back into the mode that it was in."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
+@contextlib.contextmanager
+def exact(device: torch.device) -> Generator[None]:
+    """FP32 is FP32 on a GPU: no TF32, and the same algorithm every time."""
+    if device.type != "cuda":
+        yield
+        return
+    cudnn: Any = torch.backends.cudnn
+    matmul = torch.backends.cuda.matmul
+    before = cudnn.allow_tf32, matmul.allow_tf32
+    cudnn.allow_tf32 = matmul.allow_tf32 = False
+    try:
+        yield
+    finally:
+        cudnn.allow_tf32, matmul.allow_tf32 = before

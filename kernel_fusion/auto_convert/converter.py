@@ -1,0 +1,253 @@
+"""Converts a model: copies it, finds what can be fused, shows that it is right, and times it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from kernel_fusion.auto_convert.by_module import replace_neighbors
+from kernel_fusion.auto_convert.comparison import (
+    calling,
+    device_of,
+    difference,
+    evaluating,
+    exact,
+    validate_optimization,
+)
+from kernel_fusion.auto_convert.forward import Forward
+from kernel_fusion.auto_convert.graphs import Exported, NotExported, exported
+from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
+from kernel_fusion.auto_convert.program import Execution, Program
+from kernel_fusion.auto_convert.rewrites import REWRITES
+from kernel_fusion.auto_convert.stats import ConversionStats
+from utils.benchmark import interleave
+
+Model = TypeVar("Model", bound=nn.Module)
+SEEDS = (1, 2)  # of the random inputs that a conversion is compared on
+WARMUP = 2
+# What is tried in turn, beside what was found to be faster before.
+TRIED_ON_CPU = (("summed_norms",), ("merged_layers",), ("channels_last",))
+TRIED_ON_GPU = (
+    ("cuda_graph",),
+    ("summed_norms",),
+    ("merged_layers",),
+    ("split_products",),
+    ("relu_in_cudnn",),
+    ("channels_last",),
+    ("channels_last", "relu_in_cudnn"),
+)
+
+
+class ModelConverter:
+    """Converts models, and keeps what the last conversion did as `conversion_stats`.
+
+    Args:
+        validate_accuracy: Whether results are compared on random inputs, and what is not right is
+            left as it was.
+        accuracy_threshold: The largest difference of results, relative to the largest value.
+        keep_slower: Keep what was replaced even if it is not faster.
+        cuda_graph: On a GPU, also try to capture all launches in a CUDA graph for each shape.
+        timed_runs: Calls of each way of execution that are timed.
+
+    Attributes:
+        conversion_stats: A ConversionStats.
+    """
+
+    def __init__(
+        self,
+        validate_accuracy: bool = True,
+        accuracy_threshold: float = 1e-5,
+        *,
+        keep_slower: bool = False,
+        cuda_graph: bool = True,
+        timed_runs: int = 10,
+    ) -> None:
+        if not accuracy_threshold > 0:
+            raise ValueError(f"accuracy_threshold is {accuracy_threshold}; expected more than 0")
+        if timed_runs < 1:
+            raise ValueError(f"timed_runs is {timed_runs}; expected at least 1")
+        self.validate_accuracy, self.accuracy_threshold = validate_accuracy, accuracy_threshold
+        self.keep_slower, self.cuda_graph, self.timed_runs = keep_slower, cuda_graph, timed_runs
+        self.conversion_stats = ConversionStats()
+
+    def convert_model(
+        self, model: Model, input_shape: Any, device: torch.device | str | None = None
+    ) -> Model:
+        """A converted copy of a model, of the same class, mode and keys of the state dict.
+
+        It runs fused operations where no gradient is wanted, in evaluation, and outside of
+        autocast; elsewhere it runs as the original, and so it trains.
+
+        Args:
+            model: Left as it is.
+            input_shape: Sizes of the one input; or an example: a tensor, a tuple of arguments, or a
+                dictionary of named arguments, of any structure. Sizes mean token ids where the
+                model's first layer is nn.Embedding.
+            device: Where the copy is put; by default where the model is.
+
+        Raises:
+            ValueError: `input_shape` is of no known kind.
+        """
+        stats = self.conversion_stats = ConversionStats()
+        place = device_of(model) if device is None else torch.device(device)
+        converted = copy.deepcopy(model)
+        converted.__dict__.pop("forward", None)  # of a conversion before
+        converted = converted.to(place)
+        inputs = inputs_of(converted, input_shape, place)
+        with evaluating(converted), torch.no_grad():
+            try:
+                source = exported(converted, inputs)
+            except NotExported as error:
+                stats.skip("torch.export", str(error))
+                converted = self._by_module(converted, inputs)
+            else:
+                stats.found_by = "torch.export"
+                self._as_program(converted, source, inputs)
+        converted.__dict__["conversion_stats"] = stats
+        return converted
+
+    def _as_program(self, model: nn.Module, source: Exported, inputs: Inputs) -> None:
+        """Give the model a forward that runs the fastest right program, if one is faster."""
+        stats, device = self.conversion_stats, device_of(model)
+        given = [inputs, *(inputs.random(seed) for seed in SEEDS)]
+        with exact(device):
+            expected = [model(*each.args, **each.kwargs) for each in given]
+            names = self._right_rewrites(source, given, expected)
+        best = Execution()
+        right = Program(source, names, best)
+        for options in TRIED_ON_GPU if device.type == "cuda" else TRIED_ON_CPU:
+            execution = replace(best, **dict.fromkeys(options, True))
+            if execution.cuda_graph and not self.cuda_graph:
+                continue
+            found = self._right_program(source, names, execution, given, expected)
+            if found is None:
+                continue
+            times = self._times(inputs, best=right.call, trial=found.call)
+            if times["trial"] < times["best"]:
+                best, right = execution, found
+        times = self._times(inputs, original=model, converted=right.call)
+        stats.times_ms, speedup = times, times["original"] / times["converted"]
+        if speedup < 1 and not self.keep_slower:
+            stats.skip("the whole model", f"it is not faster: {speedup:.2f}x")
+            return
+        with exact(device):
+            right.forget()
+            stats.max_difference = self._apart(right, given, expected)
+        counts = right.replaced | {
+            "add_norm": right.changed.get("summed_norms", 0),
+            "linear_merged": right.changed.get("merged_layers", 0),
+        }
+        stats.replaced = {kind: count for kind, count in counts.items() if count}
+        stats.execution, stats.speedup_achieved = str(best), speedup
+        threshold = self.accuracy_threshold if self.validate_accuracy else math.inf
+        forward = Forward(model, inputs.kind(), names, best, threshold, stats)
+        model.__dict__["forward"] = forward
+
+    def _right_program(
+        self,
+        source: Exported,
+        names: list[str],
+        execution: Execution,
+        given: list[Inputs],
+        expected: list[Any],
+    ) -> Program | None:
+        """A program that is executed in this way, if it has something for it and is right."""
+        program = Program(source, names, execution)
+        if not all(program.changed.values()):
+            return None
+        try:
+            with exact(device_of(source.root)):
+                apart = self._apart(program, given, expected)
+        except (RuntimeError, ValueError, TypeError) as error:  # not had for these shapes
+            self.conversion_stats.skip(str(execution), _first_line(error))
+            return None
+        program.forget()  # TF32 may be on in calls
+        if apart > self.accuracy_threshold and self.validate_accuracy:
+            reason = f"results differ by {apart:.1e} of the largest value"
+            self.conversion_stats.skip(str(execution), reason)
+            return None
+        return program
+
+    def _times(self, inputs: Inputs, **runs: Callable[..., Any]) -> dict[str, float]:
+        """The median time of a call of each, in milliseconds."""
+        calls = {name: calling(run, inputs) for name, run in runs.items()}
+        found = interleave(calls, WARMUP, self.timed_runs, inputs.device)
+        return {name: each.median_ms for name, each in found.items()}
+
+    def _right_rewrites(
+        self, source: Exported, given: list[Inputs], expected: list[Any]
+    ) -> list[str]:
+        """The names of the rewrites that find something and change no result."""
+        if self._fault(source, list(REWRITES), given, expected) == "":
+            return list(REWRITES)
+        right: list[str] = []
+        for name in REWRITES:
+            fault = self._fault(source, [*right, name], given, expected)
+            if fault:
+                self.conversion_stats.skip(name, fault)
+            else:
+                right.append(name)
+        return right
+
+    def _fault(
+        self, source: Exported, names: list[str], given: list[Inputs], expected: list[Any]
+    ) -> str:
+        """Why rewrites cannot be made; empty if they can."""
+        try:
+            apart = self._apart(Program(source, names, Execution()), given, expected)
+        except (RuntimeError, ValueError, TypeError) as error:  # as the operations refuse arguments
+            return _first_line(error)
+        if apart > self.accuracy_threshold and self.validate_accuracy:
+            return f"results differ by {apart:.1e} of the largest value"
+        return ""
+
+    def _apart(self, program: Program, given: list[Inputs], expected: list[Any]) -> float:
+        results = [program(each) for each in given]
+        return max(map(difference, results, expected))
+
+    def _by_module(self, model: Model, inputs: Inputs) -> Model:
+        """A copy with neighbors replaced, if that is right and faster; else the model itself."""
+        stats, changed = self.conversion_stats, copy.deepcopy(model)
+        replaced = replace_neighbors(changed)
+        if not replaced:
+            stats.skip("modules", "no neighbors in nn.Sequential that have a fused form")
+            return model
+        found = validate_optimization(model, changed, inputs, self.timed_runs)
+        if self.validate_accuracy and found.max_difference > self.accuracy_threshold:
+            stats.skip("modules", f"results differ by {found.max_difference:.1e}")
+            return model
+        if found.speedup < 1 and not self.keep_slower:
+            stats.skip("modules", f"not faster: {found.speedup:.2f}x")
+            return model
+        stats.found_by, stats.execution, stats.replaced = "modules", "fused modules", replaced
+        stats.speedup_achieved, stats.max_difference = found.speedup, found.max_difference
+        return changed
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def auto_convert_model(
+    model: Model,
+    input_shape: Any,
+    device: torch.device | str | None = None,
+    validate_accuracy: bool = True,
+    **options: Any,
+) -> Model:
+    """A converted copy of a model; its `conversion_stats` say what was replaced and gained.
+
+    Args:
+        model: Left as it is.
+        input_shape: As that of `ModelConverter.convert_model`.
+        device: Where the copy is put; by default where the model is.
+        validate_accuracy: Whether results are compared on random inputs.
+        options: Further ones of ModelConverter.
+    """
+    return ModelConverter(validate_accuracy, **options).convert_model(model, input_shape, device)

@@ -1,0 +1,185 @@
+"""Other ways to execute a rewritten graph, which are worth it or not by model and machine."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, fx
+
+from kernel_fusion.auto_convert.graphs import value_of
+from kernel_fusion.auto_convert.rewrites import (
+    Node,
+    Rewrite,
+    alike,
+    aten,
+    bias_of,
+    convolution,
+    convolution_add_relu,
+    norm_arguments,
+    shape_of,
+)
+from kernels.ops.library.fusion import add_norm
+from kernels.ops.library.linear import linear_activation
+
+HIGH = -(1 << 13)  # the bits of an FP32 number that TF32 has
+
+
+def merged_layers(graph: fx.Graph) -> int:
+    """Linear layers that read the same become one product, as queries, keys and values do."""
+    count = 0
+    groups: dict[Any, list[Node]] = {}
+    for node in graph.nodes:
+        if node.target == aten.linear.default and node.args[1].op == "get_attr":
+            groups.setdefault((node.args[0], bias_of(node) is None), []).append(node)
+    for (x, bare), nodes in groups.items():
+        shapes = [shape_of(node.args[1]) for node in nodes]
+        if len(nodes) < 2 or None in shapes:
+            continue
+        with graph.inserting_before(nodes[0]):
+            # All weights are read before the first of the layers.
+            weights = [graph.get_attr(node.args[1].target) for node in nodes]
+            weight = graph.call_function(torch.cat, (weights,))
+            bias = None
+            if not bare:
+                biases = [graph.get_attr(bias_of(node).target) for node in nodes]
+                bias = graph.call_function(torch.cat, (biases,))
+            whole = graph.call_function(F.linear, (x, weight, bias))
+            sizes = [shape[0] for shape in shapes]
+            parts = graph.call_function(torch.split, (whole, sizes, -1))
+            each = [graph.call_function(operator.getitem, (parts, n)) for n in range(len(nodes))]
+        for node, new in zip(nodes, each, strict=True):
+            new.meta.update(node.meta)
+            node.replace_all_uses_with(new)
+        graph.eliminate_dead_code()
+        count += len(nodes)
+    return count
+
+
+def relu_in_cudnn(graph: fx.Graph) -> int:
+    """Have cuDNN compute ReLUs with the convolutions of images in front of them."""
+    ways = {convolution: _cudnn_relu, convolution_add_relu: _cudnn_add_relu}
+    found = [node for node in graph.nodes if node.target in ways and _is_of_images(node)]
+    found = [node for node in found if node.target is not convolution or len(node.args) == 5]
+    for node in found:
+        node.target = ways[node.target]
+    return len(found)
+
+
+def _cudnn_relu(
+    x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], relu: bool
+) -> Tensor:
+    assert relu
+    return torch.cudnn_convolution_relu(x, weight, bias, *sizes)
+
+
+def _cudnn_add_relu(
+    x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], other: Tensor
+) -> Tensor:
+    return torch.cudnn_convolution_add_relu(x, weight, other, 1.0, bias, *sizes)
+
+
+def channels_last(graph: fx.Graph) -> int:
+    """Keep images, and weights of their convolutions, with channels last."""
+    kinds = {convolution, convolution_add_relu, _cudnn_relu, _cudnn_add_relu, aten.conv2d.default}
+    found = [node for node in graph.nodes if node.target in kinds and _is_of_images(node)]
+    for node in found:
+        for at in (0, 1):
+            # What is laid out so already is not copied.
+            with graph.inserting_before(node):
+                node.update_arg(at, graph.call_function(_channels_last, (node.args[at],)))
+    return len(found)
+
+
+def _channels_last(x: Tensor) -> Tensor:
+    return x.contiguous(memory_format=torch.channels_last)
+
+
+def _is_of_images(node: Node) -> bool:
+    shape = shape_of(node)
+    return shape is not None and len(shape) == 4
+
+
+def split_products(graph: fx.Graph) -> int:
+    """Compute linear layers in FP32 as one product in TF32 of three times the depth."""
+    count = 0
+    for node in list(graph.nodes):
+        if node.target not in (aten.linear.default, F.linear, linear_activation):
+            continue
+        given: list[Any] = [*node.args, None, None]
+        x, weight, bias, activation = given[:4]
+        bias = node.kwargs.get("bias", bias)
+        value = value_of(x)
+        if value is None or value.dtype != torch.float32:
+            continue
+        with graph.inserting_before(node):
+            halves = graph.call_function(_split_weight, (weight,))
+            new = graph.call_function(_split_linear, (x, halves, bias, activation or "none"))
+        new.meta.update(node.meta)
+        node.replace_all_uses_with(new)
+        count += 1
+    graph.eliminate_dead_code()
+    return count
+
+
+def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
+    """An FP32 tensor as a sum of two, of which the first is exact in TF32."""
+    high = (x.view(torch.int32) & HIGH).view(torch.float32)
+    return high, x - high
+
+
+def _split_weight(weight: Tensor) -> Tensor:
+    high, low = _halves(weight.contiguous())
+    return torch.cat((high, low, high), -1)
+
+
+def _split_linear(x: Tensor, parts: Tensor, bias: Tensor | None, activation: str) -> Tensor:
+    """activation(linear(x)), but for the product of both lower halves."""
+    high, low = _halves(x.contiguous())
+    whole = torch.cat((high, high, low), -1)
+    matmul = torch.backends.cuda.matmul
+    before = matmul.allow_tf32
+    matmul.allow_tf32 = True
+    try:
+        return linear_activation(whole, parts, bias, activation)
+    finally:
+        matmul.allow_tf32 = before
+
+
+def summed_norms(graph: fx.Graph) -> int:
+    """Compute layer norms with the sum of two tensors in front of them, which others may read."""
+    count = 0
+    for node in list(graph.nodes):
+        total = node.args[0] if node.target == aten.layer_norm.default else None
+        if total is None or total.target != aten.add.Tensor or total.kwargs:
+            continue
+        x, residual = total.args
+        shapes = [shape_of(each) if isinstance(each, fx.Node) else None for each in total.args]
+        if shapes[0] is None or shapes[0] != shapes[1] or not alike(x, residual, total):
+            continue
+        with graph.inserting_before(total):
+            # Right behind the sum's arguments, since others may read it before the norm does.
+            _, *rest = norm_arguments(node)
+            if any(isinstance(each, fx.Node) and each.op != "get_attr" for each in rest):
+                continue
+            rest = [graph.get_attr(str(r.target)) if isinstance(r, fx.Node) else r for r in rest]
+            both = graph.call_function(add_norm, (x, residual, *rest))
+            parts = [graph.call_function(operator.getitem, (both, at)) for at in (0, 1)]
+        for old, new in zip((total, node), parts, strict=True):
+            new.meta.update(old.meta)
+            old.replace_all_uses_with(new)
+        count += 1
+    graph.eliminate_dead_code()
+    return count
+
+
+# What changes how a graph is executed: by the name of an option, what makes the change.
+CHANGES: dict[str, Rewrite] = {
+    "summed_norms": summed_norms,
+    "merged_layers": merged_layers,
+    "split_products": split_products,
+    "channels_last": channels_last,
+    "relu_in_cudnn": relu_in_cudnn,
+}

@@ -1,0 +1,171 @@
+"""What a converted model's `forward` is: a program in inference, the model's own elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from kernel_fusion.auto_convert.comparison import difference, exact
+from kernel_fusion.auto_convert.graphs import NotExported, exported
+from kernel_fusion.auto_convert.inputs import Inputs
+from kernel_fusion.auto_convert.program import Execution, Program
+from kernel_fusion.auto_convert.stats import ConversionStats
+
+MOST_PROGRAMS = 8  # kept; calls of further shapes run the model's own forward
+
+
+class Forward:
+    """Runs programs where no gradient is wanted, and the model's own forward where one is.
+
+    A program serves one set of shapes; for others of the same kind a new one is made at the first
+    call, which takes seconds, and compared with the model's own result. Where weights were changed,
+    what follows from them is computed again.
+
+    Args:
+        model: Whose forward this is.
+        kind: Of the inputs that programs are made for, see `Inputs.kind`.
+        rewrites: The names of the rewrites that are made.
+        execution: How programs are executed.
+        threshold: The largest difference from the model's own result, by `difference`.
+        stats: Where it is written what does not become a program.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        kind: tuple[Any, ...],
+        rewrites: Sequence[str],
+        execution: Execution,
+        threshold: float,
+        stats: ConversionStats,
+    ) -> None:
+        self._model, self._kind = model, kind
+        self._rewrites, self._execution = tuple(rewrites), execution
+        self._threshold, self._stats = threshold, stats
+        self._programs: list[tuple[tuple[Any, ...], Program | None]] = []
+        self._weights: list[tuple[int, int, int]] | None = None
+        self._lock = threading.RLock()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As the model's own forward."""
+        own = type(self._model).forward
+        if _wants_gradient_or_is_traced():
+            return own(self._model, *args, **kwargs)
+        weights = _weights_of(self._model)
+        if weights is None:
+            return own(self._model, *args, **kwargs)
+        inputs = Inputs.of(args, kwargs)
+        if inputs.kind() != self._kind:
+            return own(self._model, *args, **kwargs)
+        if weights != self._weights:
+            self._follow(weights)
+        program = self._program(inputs)
+        return own(self._model, *args, **kwargs) if program is None else program(inputs)
+
+    def _follow(self, weights: list[tuple[int, int, int]]) -> None:
+        """Have programs read the weights as they are now."""
+        with self._lock:
+            before = self._weights or []
+            if [each[:2] for each in weights] != [each[:2] for each in before]:
+                self._programs = []  # other tensors, or moved ones
+            for _, program in self._programs:
+                if program is not None:
+                    program.forget()
+            self._weights = weights
+
+    def _program(self, inputs: Inputs) -> Program | None:
+        key = inputs.key()
+        for other, program in self._programs:
+            if other == key:
+                return program
+        with self._lock:
+            if len(self._programs) >= MOST_PROGRAMS:
+                return None
+            program = self._made(inputs)
+            self._programs.append((key, program))
+            return program
+
+    def _made(self, inputs: Inputs) -> Program | None:
+        """A program for these inputs, if its result is the model's."""
+        shapes = [tuple(x.shape) for x in inputs.flat()[0] if isinstance(x, torch.Tensor)]
+        what = f"inputs of {shapes}"
+        with AsItWas(self._model):
+            try:
+                source = exported(self._model, inputs)
+            except NotExported as error:
+                self._stats.skip(what, str(error))
+                return None
+        program = Program(source, self._rewrites, self._execution)
+        with exact(inputs.device), torch.no_grad():
+            expected = type(self._model).forward(self._model, *inputs.args, **inputs.kwargs)
+            apart = difference(program(inputs), expected)
+        program.forget()  # in case TF32 is on in calls
+        if apart > self._threshold:
+            self._stats.skip(what, f"results differ by {apart:.1e} of the largest value")
+            return None
+        return program
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Graphs are made again where the model is copied to or loaded.
+        dropped: dict[str, Any] = {"_programs": [], "_weights": None, "_lock": None}
+        return self.__dict__ | dropped
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+
+class AsItWas:
+    """Gives a converted model its own forward, as long as the context lasts."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+
+    def __enter__(self) -> None:
+        self._forward = self._model.__dict__.pop("forward", None)
+
+    def __exit__(self, *_: object) -> None:
+        if self._forward is not None:
+            self._model.__dict__["forward"] = self._forward
+
+
+def _wants_gradient_or_is_traced() -> bool:
+    return (
+        torch.is_grad_enabled()
+        or torch.is_autocast_enabled("cpu")
+        or torch.is_autocast_enabled("cuda")
+        or torch.compiler.is_compiling()
+    )
+
+
+def has_hooks(module: Any) -> bool:
+    """Whether something wants to see the calls of a module."""
+    return bool(module._forward_hooks or module._forward_pre_hooks)
+
+
+def _weights_of(model: nn.Module) -> list[tuple[int, int, int]] | None:
+    """What identifies a model's weights and their values.
+
+    None where no program may run: in training, or where hooks want to see what happens inside.
+    """
+    found: list[tuple[int, int, int]] = []
+    modules: list[Any] = [model]
+    while modules:
+        module = modules.pop()
+        if module.training:
+            return None
+        if module is not model and has_hooks(module):
+            return None
+        for tensors in (module._parameters, module._buffers):
+            for x in tensors.values():
+                if x is not None:
+                    if x.is_inference():
+                        return None  # nobody counts what is written into it
+                    found.append((id(x), x.data_ptr(), x._version))
+        modules.extend(child for child in module._modules.values() if child is not None)
+    flags: Any = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+    return [*found, (0, 0, sum(flag << at for at, flag in enumerate(flags)))]

@@ -1,0 +1,146 @@
+"""A model's computation as a graph: exported, split into what follows from weights and the rest."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, fx, nn
+from torch.fx.graph import CodeGen
+from torch.utils import _pytree as pytree
+
+from kernel_fusion.auto_convert.inputs import Inputs
+
+aten: Any = torch.ops.aten
+# In a graph without writes, these give what they are given, or it under another shape.
+COPIES = {aten.clone.default, aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default}
+VIEWS = {aten.view.default, aten._unsafe_view.default}
+
+
+class NotExported(Exception):
+    """A model cannot be a graph; the message says why."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A model as a graph of PyTorch's operations, for inputs of certain shapes.
+
+    Attributes:
+        root: Has the model's own parameters and buffers, not copies.
+        graph: Flat inputs to flat outputs, without a write.
+        outputs: How the outputs are arranged.
+    """
+
+    root: nn.Module
+    graph: fx.Graph
+    outputs: pytree.TreeSpec
+
+
+@functools.cache
+def _know_caches() -> None:
+    """Have the caches that models of transformers return be structures that a graph can return."""
+    if "transformers" not in sys.modules:
+        return
+    try:
+        module = importlib.import_module("transformers.integrations.executorch")
+    except (ImportError, RuntimeError):
+        return  # of a release without it: such a model is not exported, with that as the reason
+    register = getattr(module, "register_dynamic_cache_export_support", None)
+    if register is not None:
+        register()
+
+
+def exported(model: nn.Module, inputs: Inputs) -> Exported:
+    """The model, in evaluation, as a graph.
+
+    Raises:
+        NotExported: It computes what torch.export does not follow, or changes its own state.
+    """
+    _know_caches()
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")  # PyTorch's exporter warns of its own parts
+            program: Any = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
+            if program.graph_signature.buffers_to_mutate:
+                raise NotExported("it writes into its buffers in evaluation")
+            program = program.run_decompositions({})
+            root = program.module()
+    except (RuntimeError, TypeError, ValueError, AttributeError, AssertionError, KeyError,
+            NotImplementedError, IndexError) as error:  # fmt: skip
+        # What torch.export raises depends on what it met; all of it means the same here.
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise NotExported(first) from error
+    graph = root.graph
+    for node in graph.nodes:
+        if node.op == "call_module":
+            graph.erase_node(node)  # its checks of inputs, which have been compared already
+        elif node.target in COPIES:
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
+        elif node.target in VIEWS:
+            node.target = aten.reshape.default
+    graph.eliminate_dead_code()
+    graph.set_codegen(CodeGen())
+    spec = program.call_spec.out_spec
+    assert spec is not None
+    return Exported(root, graph, spec)
+
+
+def copied(graph: fx.Graph) -> fx.Graph:
+    """Another graph of the same nodes."""
+    new = fx.Graph()
+    new.output(new.graph_copy(graph, {}))
+    return new
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A graph in two parts.
+
+    Attributes:
+        prepare: Without arguments: what follows from weights alone.
+        run: With that, and the inputs: the outputs.
+    """
+
+    prepare: Callable[[], tuple[Any, ...]]
+    run: Callable[..., Sequence[Any]]
+
+
+def split(root: nn.Module, graph: fx.Graph) -> Parts:
+    """Split a graph, so that what follows from weights is computed once."""
+    fixed: set[fx.Node] = set()
+    for node in graph.nodes:
+        if node.op == "get_attr" or (
+            node.op == "call_function" and fixed.issuperset(node.all_input_nodes)
+            and not _is_random(node.target)
+        ):  # fmt: skip
+            fixed.add(node)
+    frontier = [node for node in graph.nodes if node in fixed and not fixed.issuperset(node.users)]
+    prepare, run = fx.Graph(), fx.Graph()
+    first: dict[fx.Node, fx.Node] = {}
+    second = {node: run.placeholder(f"fixed_{n}") for n, node in enumerate(frontier)}
+    for node in graph.nodes:
+        if node in fixed:
+            first[node] = prepare.node_copy(node, first.__getitem__)
+        else:
+            second[node] = run.node_copy(node, second.__getitem__)
+    prepare.output(tuple(first[node] for node in frontier))
+    for part in (prepare, run):
+        part.eliminate_dead_code()
+    return Parts(fx.GraphModule(root, prepare), fx.GraphModule(nn.Module(), run))
+
+
+def _is_random(target: Any) -> bool:
+    return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
+
+
+def value_of(node: fx.Node) -> Any:
+    """What is known of a node's result: its shape, dtype and device."""
+    value = node.meta.get("val")
+    return value if isinstance(value, Tensor) else None

@@ -1,0 +1,88 @@
+"""Models of torchvision and transformers by name, with trained or random weights."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+from urllib.error import URLError
+
+from torch import nn
+
+IMAGE, TOKENS = (1, 3, 224, 224), (1, 128)
+
+
+class HubError(RuntimeError):
+    """A model cannot be had; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A model that is known by name.
+
+    Attributes:
+        library: The distribution that defines it.
+        shape: Of the input that it is converted for.
+        kind: In transformers, the name of its configuration.
+    """
+
+    library: str
+    shape: tuple[int, ...]
+    kind: str = ""
+
+
+MODELS = {
+    **dict.fromkeys(
+        (
+            "resnet18", "resnet50", "densenet121", "mobilenet_v3_large", "efficientnet_b0", "vgg16",
+            "vit_b_16", "convnext_tiny", "swin_t",
+        ),
+        Entry("torchvision", IMAGE),
+    ),
+    "bert-base-uncased": Entry("transformers", TOKENS, "bert"),
+    "roberta-base": Entry("transformers", TOKENS, "roberta"),
+    "distilbert-base-uncased": Entry("transformers", TOKENS, "distilbert"),
+    "gpt2": Entry("transformers", TOKENS, "gpt2"),
+}  # fmt: skip
+
+
+def load(name: str, random_weights: bool = False) -> tuple[nn.Module, tuple[int, ...]]:
+    """A model in evaluation, and the shape of its input.
+
+    Args:
+        name: A row of MODELS.
+        random_weights: Fetch nothing.
+
+    Raises:
+        HubError: There is no such model, its library is not installed, or its weights cannot be
+            fetched.
+    """
+    if name not in MODELS:
+        raise HubError(f"there is no model '{name}'; there are {', '.join(MODELS)}")
+    entry = MODELS[name]
+    try:
+        library: Any = importlib.import_module(entry.library)
+        if entry.library == "torchvision":
+            library = importlib.import_module("torchvision.models")
+    except ImportError as error:
+        raise HubError(
+            f"{name} is a model of {entry.library}, which is not installed: {error}"
+        ) from error
+    try:
+        if entry.kind:
+            model = _of_transformers(library, name, entry.kind, random_weights)
+        else:
+            model = library.get_model(name, weights=None if random_weights else "DEFAULT")
+    except (OSError, URLError) as error:  # as both libraries say that they cannot be reached
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise HubError(
+            f"the weights of {name} cannot be fetched: {reason}. With --random-weights the model "
+            "is converted without them"
+        ) from error
+    return model.eval(), entry.shape
+
+
+def _of_transformers(library: Any, name: str, kind: str, random_weights: bool) -> Any:
+    if random_weights:
+        return library.AutoModel.from_config(library.AutoConfig.for_model(kind))
+    return library.AutoModel.from_pretrained(name)

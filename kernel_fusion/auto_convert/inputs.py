@@ -1,0 +1,122 @@
+"""What a model is called with: of a shape or of examples, and random ones like them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The arguments of a call.
+
+    Attributes:
+        args: By position.
+        kwargs: By name, in the order of their names.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    @classmethod
+    def of(cls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Inputs:
+        """The arguments of a call as it is made."""
+        return cls(tuple(args), {name: kwargs[name] for name in sorted(kwargs)})
+
+    def flat(self) -> tuple[list[Any], pytree.TreeSpec]:
+        """Tensors and values in order, and how they are arranged."""
+        return pytree.tree_flatten((self.args, self.kwargs))
+
+    def key(self) -> tuple[Any, ...]:
+        """Equal for calls that one program serves: structure, shapes, dtypes, devices, values."""
+        leaves, spec = self.flat()
+        is_flat = spec.num_leaves == len(self.args) + len(self.kwargs)
+        structure = (len(self.args), *self.kwargs) if is_flat else str(spec)
+        return structure, tuple(
+            (x.shape, x.dtype, x.device) if isinstance(x, Tensor) else (x.__class__.__name__, x)
+            for x in leaves
+        )
+
+    def kind(self) -> tuple[Any, ...]:
+        """As `key` without the sizes."""
+        structure, leaves = self.key()
+        return structure, tuple((len(x[0]), *x[1:]) if len(x) == 3 else x for x in leaves)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the first tensor is; the CPU if there is none."""
+        leaves, _ = self.flat()
+        return next((x.device for x in leaves if isinstance(x, Tensor)), torch.device("cpu"))
+
+    def random(self, seed: int) -> Inputs:
+        """Others of the same structure: floating numbers are normal, integers in another order."""
+        generator = torch.Generator().manual_seed(seed)
+
+        def changed(x: Any) -> Any:
+            if not isinstance(x, Tensor):
+                return x
+            if x.is_floating_point():
+                return torch.randn(x.shape, generator=generator).to(x)
+            if x.dtype != torch.int64 or x.numel() < 2:
+                return x  # a mask means what it is
+            order = torch.randperm(x.numel(), generator=generator).to(x.device)
+            return x.flatten()[order].view(x.shape)
+
+        return Inputs(*pytree.tree_map(changed, (self.args, self.kwargs)))
+
+
+def inputs_of(model: nn.Module, given: Any, device: torch.device) -> Inputs:
+    """The inputs that a shape or examples mean.
+
+    Args:
+        model: Tells from its first layer with parameters whether a shape is one of token ids.
+        given: A shape, a tensor, a tuple of arguments, or a dictionary of named ones.
+        device: Where they are put.
+
+    Raises:
+        ValueError: It is none of these.
+    """
+    if isinstance(given, Inputs):
+        found = given
+    elif _is_shape(given):
+        found = Inputs((_of_shape(model, tuple(given)),), {})
+    elif isinstance(given, Tensor):
+        found = Inputs((given,), {})
+    elif isinstance(given, Mapping):
+        found = Inputs.of((), cast("Mapping[str, Any]", given))
+    elif isinstance(given, tuple | list):
+        found = Inputs.of(cast("Sequence[Any]", given), {})
+    else:
+        raise ValueError(
+            f"input_shape is a {type(given).__name__}; expected sizes, a tensor, a tuple of "
+            "arguments or a dictionary of named ones"
+        )
+
+    def moved(x: Any) -> Any:
+        return x.to(device) if isinstance(x, Tensor) else x
+
+    return Inputs(*pytree.tree_map(moved, (found.args, found.kwargs)))
+
+
+def _is_shape(given: Any) -> bool:
+    return (
+        isinstance(given, tuple | list)
+        and len(cast("Sequence[Any]", given)) > 0
+        and all(type(n) is int and n > 0 for n in cast("Sequence[Any]", given))
+    )
+
+
+def _of_shape(model: nn.Module, shape: tuple[int, ...]) -> Tensor:
+    generator = torch.Generator().manual_seed(0)
+    layers = (module for module in model.modules() if next(module.children(), None) is None)
+    first = next((layer for layer in layers if next(layer.parameters(), None) is not None), None)
+    if isinstance(first, nn.Embedding):
+        return torch.randint(first.num_embeddings, shape, generator=generator)
+    parameter = next((p for p in model.parameters() if p.is_floating_point()), None)
+    dtype = torch.float32 if parameter is None else parameter.dtype
+    return torch.randn(shape, generator=generator).to(dtype)

@@ -1,0 +1,130 @@
+"""A program: a model's computation for inputs of one kind, rewritten, and how it is executed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from kernel_fusion.auto_convert.executions import CHANGES
+from kernel_fusion.auto_convert.graphs import Exported, copied, split
+from kernel_fusion.auto_convert.inputs import Inputs
+from kernel_fusion.auto_convert.rewrites import REWRITES
+
+WARMUP = 3  # runs before a CUDA graph is captured, in which libraries choose their algorithms
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How a program is executed: what changes its time, and of its results the rounding alone.
+
+    Attributes:
+        summed_norms: Layer norms are computed with the sum in front of them.
+        merged_layers: Linear layers that read the same are one product, as those of attention.
+        split_products: In FP32 on a GPU, a linear layer is one product in TF32 of three times the
+            depth, in which both factors are sums of two numbers: 21 bits of precision.
+        channels_last: Images and weights of convolutions have their channels last.
+        relu_in_cudnn: A convolution and its ReLU are one kernel of cuDNN.
+        cuda_graph: All launches are captured in a CUDA graph, and cuDNN measures its algorithms.
+    """
+
+    summed_norms: bool = False
+    merged_layers: bool = False
+    split_products: bool = False
+    channels_last: bool = False
+    relu_in_cudnn: bool = False
+    cuda_graph: bool = False
+
+    def __str__(self) -> str:
+        named = (each.name for each in fields(self) if getattr(self, each.name))
+        return ", ".join(named).replace("_", " ") or "fused operations"
+
+
+class Program:
+    """Runs a rewritten graph on inputs of one kind.
+
+    Args:
+        source: The model's graph.
+        rewrites: The names of the rewrites that are made.
+        execution: How it is executed.
+    """
+
+    def __init__(self, source: Exported, rewrites: Sequence[str], execution: Execution) -> None:
+        graph = copied(source.graph)
+        self.replaced = {name: REWRITES[name](graph) for name in rewrites}
+        # A norm with its ReLU counts once.
+        if "conv_bn" in self.replaced:
+            self.replaced["conv_bn"] -= self.replaced.get("conv_bn_relu", 0)
+        # By change that it is executed with, how many there is something for.
+        self.changed = {
+            name: change(graph) for name, change in CHANGES.items() if getattr(execution, name)
+        }
+        graph.lint()
+        self._parts = split(source.root, graph)
+        self._outputs, self._execution = source.outputs, execution
+        self._fixed: tuple[Any, ...] | None = None
+        self._captured: _Captured | None = None
+        self._lock = threading.Lock()
+
+    def forget(self) -> None:
+        """Compute what follows from weights again at the next call."""
+        self._fixed = self._captured = None
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """As the model's forward."""
+        return self(Inputs.of(args, kwargs))
+
+    def __call__(self, inputs: Inputs) -> Any:
+        """The outputs, arranged as the model's."""
+        leaves, _ = inputs.flat()
+        fixed = self._fixed
+        if fixed is None:
+            with self._lock, torch.inference_mode(False), torch.no_grad():
+                fixed = self._fixed = tuple(self._parts.prepare())
+        if self._execution.cuda_graph:
+            with self._lock:
+                if self._captured is None:
+                    self._captured = _Captured(partial(self._parts.run, *fixed), leaves)
+                found = self._captured(leaves)
+        else:
+            found = self._parts.run(*fixed, *leaves)
+        return pytree.tree_unflatten(found, self._outputs)
+
+
+class _Captured:
+    """A function in a CUDA graph, with the buffers that it reads and writes."""
+
+    def __init__(self, run: Callable[..., Sequence[Any]], leaves: list[Any]) -> None:
+        # Made outside of inference mode, so that any later call may write into them.
+        with torch.inference_mode(False), torch.no_grad():
+            self._given = [x.clone() if isinstance(x, Tensor) else x for x in leaves]
+            device = next(x.device for x in self._given if isinstance(x, Tensor))
+            cudnn = torch.backends.cudnn
+            chosen = cudnn.benchmark
+            side = torch.cuda.Stream(device)
+            side.wait_stream(torch.cuda.current_stream(device))
+            cudnn.benchmark = True
+            try:
+                with torch.cuda.device(device), torch.cuda.stream(side):
+                    for _ in range(WARMUP):
+                        run(*self._given)
+                torch.cuda.current_stream(device).wait_stream(side)
+                self._graph = torch.cuda.CUDAGraph()
+                with torch.cuda.device(device), torch.cuda.graph(self._graph):
+                    self._found = list(run(*self._given))
+            finally:
+                cudnn.benchmark = chosen
+
+    def __call__(self, leaves: list[Any]) -> list[Any]:
+        for buffer, x in zip(self._given, leaves, strict=True):
+            if isinstance(buffer, Tensor):
+                buffer.copy_(x)
+        self._graph.replay()
+        # The next call writes over the buffers.
+        return [x.clone() if isinstance(x, Tensor) else x for x in self._found]

@@ -1,0 +1,105 @@
+"""What a conversion replaced, what it left and why, and what it gained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What was not replaced.
+
+    Attributes:
+        what: The kind of replacement, or the part of the model.
+        reason: Why, in words.
+    """
+
+    what: str
+    reason: str
+
+
+@dataclass(eq=False)
+class ConversionStats(Mapping[str, Any]):
+    """The outcome of a conversion, by attribute or by key: `stats["total_replaced"]`.
+
+    Attributes:
+        replaced: By kind of replacement, how many were made.
+        skipped: What was not replaced, with a reason each.
+        speedup_achieved: The model's time over the converted one's; 1 where nothing was measured.
+        max_difference: The largest difference of results, relative to the largest value.
+        found_by: "torch.export", "modules" where the model could not be exported, or "".
+        execution: How the converted model runs, such as "channels_last, CUDA graph".
+        times_ms: By way of execution, the median time of a call, the model's own as "original".
+    """
+
+    replaced: dict[str, int] = field(default_factory=dict[str, int])
+    skipped: list[Skipped] = field(default_factory=list[Skipped])
+    speedup_achieved: float = 1.0
+    max_difference: float = 0.0
+    found_by: str = ""
+    execution: str = "as the original"
+    times_ms: dict[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def linear_relu_replaced(self) -> int:
+        """Linear layers with their ReLU."""
+        return self.replaced.get("linear_relu", 0)
+
+    @property
+    def conv_bn_relu_replaced(self) -> int:
+        """Convolutions with their batch norm and ReLU."""
+        return self.replaced.get("conv_bn_relu", 0)
+
+    @property
+    def layernorm_relu_replaced(self) -> int:
+        """Layer norms with their ReLU."""
+        return self.replaced.get("layernorm_relu", 0)
+
+    @property
+    def total_replaced(self) -> int:
+        """Replacements of all kinds."""
+        return sum(self.replaced.values())
+
+    def skip(self, what: str, reason: str) -> None:
+        """Add to what was not replaced."""
+        self.skipped.append(Skipped(what, reason))
+
+    def __getitem__(self, name: str) -> Any:
+        if name.endswith("_replaced") and name.removesuffix("_replaced") in self.replaced:
+            return self.replaced[name.removesuffix("_replaced")]
+        if name not in _NAMES:
+            raise KeyError(f"no figure '{name}'; there are {', '.join(self)}")
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _NAMES
+        yield from (f"{k}_replaced" for k in self.replaced if f"{k}_replaced" not in _NAMES)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __str__(self) -> str:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.replaced.items() if count)
+        lines = [
+            f"replaced: {kinds or 'nothing'}",
+            f"runs: {self.execution}; {self.speedup_achieved:.2f}x the speed of the original",
+            f"largest difference: {self.max_difference:.1e}",
+            *(f"skipped: {each.what}: {each.reason}" for each in self.skipped),
+        ]
+        return "\n".join(lines)
+
+
+_NAMES = (
+    "linear_relu_replaced",
+    "conv_bn_relu_replaced",
+    "layernorm_relu_replaced",
+    "total_replaced",
+    "speedup_achieved",
+    "max_difference",
+    "found_by",
+    "execution",
+    "times_ms",
+    "skipped",
+)

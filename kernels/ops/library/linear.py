@@ -1,0 +1,395 @@
+"""Products with what surrounds them: a linear layer, a feed-forward network, a transformer's layer.
+
+Products and attention are PyTorch's, which calls the vendor's libraries. What is around them is an
+operation of the elementwise group, or part of the product where the library has it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.library.elementwise import add_relu, add_sigmoid, bias_gelu
+from kernels.ops.library.fusion import add_norm
+from kernels.ops.registry import LIBRARY, fused
+
+ON_CPU = "PyTorch's products, and our elementwise kernels"
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "none": lambda x: x,
+    "relu": torch.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "sigmoid": torch.sigmoid,
+    "silu": F.silu,
+    "tanh": torch.tanh,
+}
+# Of a layer's result without its bias, and the bias; others follow PyTorch's layer.
+WITH_BIAS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "relu": add_relu,
+    "gelu": bias_gelu,
+    "gelu_tanh": lambda x, bias: bias_gelu(x, bias, "tanh"),
+    "sigmoid": add_sigmoid,
+}
+ENCODER, DECODER = 12, 18  # tensors of a layer
+
+
+def _check_layer(what: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if x.dim() < 1 or weight.dim() != 2 or weight.shape[1] != x.shape[-1]:
+        raise ValueError(
+            f"{what}: weight has the shape {list(weight.shape)}; expected [out, in] with in as the "
+            f"last dimension of x, {list(x.shape)}"
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ValueError(
+            f"{what}: bias has the shape {list(bias.shape)}; expected [{weight.shape[0]}]"
+        )
+    check_alike(what, x, weight=weight, bias=bias)
+
+
+def check_alike(what: str, x: Tensor, **others: Tensor | None) -> None:
+    """Have all tensors be of one floating dtype and on one device.
+
+    Raises:
+        ValueError: One is not; the message names it.
+    """
+    for name, other in {"x": x, **others}.items():
+        if other is None:
+            continue
+        if not other.is_floating_point() or other.dtype != x.dtype:
+            wanted = x.dtype if x.is_floating_point() else "a floating dtype"
+            raise ValueError(f"{what}: {name} is a tensor of {other.dtype}; expected {wanted}")
+        if other.device != x.device:
+            raise ValueError(
+                f"{what}: {name} is on {other.device}; expected {x.device}, where x is"
+            )
+
+
+def check_activation(what: str, activation: str) -> None:
+    """Raise ValueError if there is no activation of this name."""
+    if activation not in ACTIVATIONS:
+        expected = ", ".join(map(repr, ACTIVATIONS))
+        raise ValueError(f"{what}: activation is '{activation}'; expected one of {expected}")
+
+
+def needs_gradient(*tensors: Tensor | None) -> bool:
+    """Whether a call with these tensors is recorded for backward."""
+    return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
+
+
+def _activated(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) -> Tensor:
+    if bias is None or activation not in WITH_BIAS:
+        return ACTIVATIONS[activation](F.linear(x, weight, bias))
+    if activation == "relu" and not needs_gradient(x, weight, bias):
+        # Of GELU, PyTorch's product has the exact one on the CPU and the other one on GPUs.
+        rows = x.reshape(-1, x.shape[-1])
+        found = torch.ops.aten._addmm_activation(bias, rows, weight.t())
+        return found.view(*x.shape[:-1], weight.shape[0])
+    return WITH_BIAS[activation](F.linear(x, weight), bias)
+
+
+def _linear_activation(
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "relu"
+) -> Tensor:
+    _check_layer("linear_activation", x, weight, bias)
+    check_activation("linear_activation", activation)
+    return _activated(x, weight, bias, activation)
+
+
+def _linear_activation_reference(
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "relu"
+) -> Tensor:
+    return ACTIVATIONS[activation](F.linear(x, weight, bias))
+
+
+def _ffn(
+    x: Tensor,
+    weight1: Tensor,
+    bias1: Tensor | None,
+    weight2: Tensor,
+    bias2: Tensor | None,
+    activation: str = "gelu",
+) -> Tensor:
+    _check_layer("ffn", x, weight1, bias1)
+    _check_layer("ffn", x.new_empty(0, weight1.shape[0]), weight2, bias2)
+    check_activation("ffn", activation)
+    return F.linear(_activated(x, weight1, bias1, activation), weight2, bias2)
+
+
+def _ffn_reference(
+    x: Tensor,
+    weight1: Tensor,
+    bias1: Tensor | None,
+    weight2: Tensor,
+    bias2: Tensor | None,
+    activation: str = "gelu",
+) -> Tensor:
+    return F.linear(ACTIVATIONS[activation](F.linear(x, weight1, bias1)), weight2, bias2)
+
+
+def _attention(
+    x: Tensor,
+    memory: Tensor,
+    weights: Sequence[Tensor],
+    num_heads: int,
+    mask: Tensor | None,
+    causal: bool,
+) -> Tensor:
+    """Multi-head attention of [N, L, E] to [N, M, E], with nn.MultiheadAttention's parameters."""
+    in_weight, in_bias, out_weight, out_bias = weights
+    width = x.shape[-1]
+    if memory is x:
+        q, k, v = F.linear(x, in_weight, in_bias).chunk(3, -1)
+    else:
+        q = F.linear(x, in_weight[:width], in_bias[:width])
+        k, v = F.linear(memory, in_weight[width:], in_bias[width:]).chunk(2, -1)
+    heads = (*x.shape[:1], -1, num_heads, width // num_heads)
+    q, k, v = (each.view(heads).transpose(1, 2) for each in (q, k, v))
+    found = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)
+    return F.linear(found.transpose(1, 2).flatten(2), out_weight, out_bias)
+
+
+def _layer(
+    x: Tensor,
+    weights: Sequence[Tensor],
+    num_heads: int,
+    activation: str,
+    norm_first: bool,
+    memory: Tensor | None,
+    mask: Tensor | None,
+    causal: bool,
+    eps: float,
+    network: Callable[..., Tensor],
+    summed: Callable[..., tuple[Tensor, Tensor]],
+) -> Tensor:
+    """A layer of this feed-forward network, and of this sum with its norm."""
+    attentions = 1 if memory is None else 2
+    count, norms = 4 * attentions, [*weights[4 * attentions + 4 :]]
+    first, bias1, second, bias2 = weights[count : count + 4]
+
+    def attend(y: Tensor) -> Tensor:
+        return _attention(y, y, weights[:4], num_heads, mask, causal)
+
+    def look(y: Tensor) -> Tensor:
+        assert memory is not None
+        return _attention(y, memory, weights[4:8], num_heads, None, False)
+
+    def feed(y: Tensor) -> Tensor:
+        return network(y, first, bias1, second, bias2, activation)
+
+    blocks = [attend, feed] if memory is None else [attend, look, feed]
+    width, pairs = [x.shape[-1]], [norms[at : at + 2] for at in range(0, len(norms), 2)]
+    if not norm_first:
+        for block, pair in zip(blocks, pairs, strict=True):
+            _, x = summed(block(x), x, width, *pair, eps)
+        return x
+    gamma, beta = pairs[0]
+    y = F.layer_norm(x, width, gamma, beta, eps)
+    for block, pair in zip(blocks, pairs[1:], strict=False):
+        x, y = summed(block(y), x, width, *pair, eps)
+    return x + blocks[-1](y)
+
+
+def _add_norm_reference(
+    x: Tensor,
+    residual: Tensor,
+    shape: list[int],
+    weight: Tensor,
+    bias: Tensor,
+    eps: float,
+) -> tuple[Tensor, Tensor]:
+    total = x + residual
+    return total, F.layer_norm(total, shape, weight, bias, eps)
+
+
+def _transformer_layer(
+    x: Tensor,
+    weights: list[Tensor],
+    num_heads: int,
+    activation: str = "gelu",
+    norm_first: bool = False,
+    memory: Tensor | None = None,
+    mask: Tensor | None = None,
+    causal: bool = False,
+    eps: float = 1e-5,
+) -> Tensor:
+    count = ENCODER if memory is None else DECODER
+    if len(weights) != count:
+        kind = "an encoder's layer" if memory is None else "a decoder's layer, which has a memory,"
+        raise ValueError(
+            f"transformer_layer: weights are {len(weights)} tensors; expected {count}, those of "
+            f"{kind} in the order of its parameters"
+        )
+    if x.dim() != 3 or num_heads < 1 or x.shape[-1] % num_heads:
+        raise ValueError(
+            f"transformer_layer: x has the shape {list(x.shape)}; expected [N, L, E] with E a "
+            f"multiple of num_heads, {num_heads}"
+        )
+    check_activation("transformer_layer", activation)
+    named = {f"weights[{at}]": weight for at, weight in enumerate(weights)}
+    check_alike("transformer_layer", x, memory=memory, **named)
+    options = num_heads, activation, norm_first, memory, mask, causal, eps
+    return _layer(x, weights, *options, _ffn, add_norm)
+
+
+def _transformer_layer_reference(
+    x: Tensor,
+    weights: list[Tensor],
+    num_heads: int,
+    activation: str = "gelu",
+    norm_first: bool = False,
+    memory: Tensor | None = None,
+    mask: Tensor | None = None,
+    causal: bool = False,
+    eps: float = 1e-5,
+) -> Tensor:
+    options = num_heads, activation, norm_first, memory, mask, causal, eps
+    return _layer(x, weights, *options, _ffn_reference, _add_norm_reference)
+
+
+def normal(seed: int, *shape: int) -> Tensor:
+    """Random numbers of a seed, whose products are about as large as they are."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator) / max(1, shape[-1]) ** 0.5
+
+
+def _samples() -> Iterator[tuple[Any, ...]]:
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        weight, bias = normal(1, 24, 16).to(dtype), normal(2, 24).to(dtype)
+        for activation in ACTIVATIONS:
+            yield normal(0, 2, 5, 16).to(dtype), weight, bias, activation
+        yield normal(0, 3, 16).to(dtype), weight, None, "relu"
+
+
+def _samples_ffn() -> Iterator[tuple[Any, ...]]:
+    for x, weight, bias, activation in _samples():
+        second = normal(3, 16, 24).to(x.dtype)
+        yield x, weight, bias, second, None if bias is None else second[:, 0].clone(), activation
+
+
+def _samples_layer() -> Iterator[tuple[Any, ...]]:
+    width, hidden = 8, 12
+    attention = [(3 * width, width), (3 * width,), (width, width), (width,)]
+    network = [(hidden, width), (hidden,), (width, hidden), (width,)]
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        x, memory = normal(0, 2, 5, width).to(dtype), normal(1, 2, 3, width).to(dtype)
+        for given, attentions in ((None, 1), (memory, 2)):
+            shapes = [*attention * attentions, *network, *[(width,)] * (2 * attentions + 2)]
+            weights = [normal(at, *shape).to(dtype) for at, shape in enumerate(shapes)]
+            yield x, weights, 2, "gelu", False, given, None, False, 1e-5
+            yield x, weights, 4, "relu", True, given, None, True, 1e-5
+
+
+@fused(
+    "elementwise",
+    reference=_linear_activation_reference,
+    composed=_linear_activation,
+    samples=_samples,
+    on_cpu=ON_CPU,
+    cuda=LIBRARY,
+    family=LIBRARY,
+    tolerance_scale=4,
+    aliases=("fused_linear_activation",),
+)
+def linear_activation(
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "relu"
+) -> Tensor:
+    """activation(x weight^T + bias).
+
+    Args:
+        x: [..., in]; FP16, BF16, FP32 or FP64.
+        weight: [out, in], as torch.nn.Linear has it.
+        bias: [out] or None.
+        activation: "none", "relu", "gelu" (exact), "gelu_tanh", "sigmoid", "silu" or "tanh".
+
+    Returns:
+        [..., out].
+
+    Raises:
+        ValueError: A shape, a dtype, a device or `activation` does not fit.
+    """
+    ...
+
+
+@fused(
+    "elementwise",
+    reference=_ffn_reference,
+    composed=_ffn,
+    samples=_samples_ffn,
+    on_cpu=ON_CPU,
+    cuda=LIBRARY,
+    family=LIBRARY,
+    tolerance_scale=4,
+)
+def ffn(
+    x: Tensor,
+    weight1: Tensor,
+    bias1: Tensor | None,
+    weight2: Tensor,
+    bias2: Tensor | None,
+    activation: str = "gelu",
+) -> Tensor:
+    """The feed-forward network of a transformer: activation(x weight1^T + bias1) weight2^T + bias2.
+
+    Args:
+        x: [..., in]; FP16, BF16, FP32 or FP64.
+        weight1: [hidden, in].
+        bias1: [hidden] or None.
+        weight2: [out, hidden].
+        bias2: [out] or None.
+        activation: As that of `linear_activation`.
+
+    Returns:
+        [..., out].
+
+    Raises:
+        ValueError: A shape, a dtype, a device or `activation` does not fit.
+    """
+    ...
+
+
+@fused(
+    "elementwise",
+    reference=_transformer_layer_reference,
+    composed=_transformer_layer,
+    samples=_samples_layer,
+    on_cpu="PyTorch's products and attention, and our elementwise kernels",
+    cuda=LIBRARY,
+    family=LIBRARY,
+    tolerance_scale=8,
+)
+def transformer_layer(
+    x: Tensor,
+    weights: list[Tensor],
+    num_heads: int,
+    activation: str = "gelu",
+    norm_first: bool = False,
+    memory: Tensor | None = None,
+    mask: Tensor | None = None,
+    causal: bool = False,
+    eps: float = 1e-5,
+) -> Tensor:
+    """A layer of a transformer, batch first and without dropout (Vaswani et al., 2017).
+
+    Args:
+        x: [N, L, E]; FP16, BF16, FP32 or FP64.
+        weights: Those of an encoder's layer, or with a memory of a decoder's, in the order of
+            `torch.nn.TransformerEncoderLayer(...).parameters()` and of the decoder's: 12 or 18.
+        num_heads: A divisor of E.
+        activation: Of the feed-forward network, as that of `linear_activation`.
+        norm_first: Whether norms come before attention and network, or after the sums.
+        memory: [N, M, E], what the encoder gave: the layer is a decoder's.
+        mask: Broadcasts with [N, heads, L, L]: bool, true where a key is seen, or added to scores.
+        causal: Whether no position sees a later one; without a mask.
+        eps: Of the norms.
+
+    Returns:
+        [N, L, E].
+
+    Raises:
+        ValueError: A shape, a dtype, a device, `activation` or the number of weights does not fit.
+    """
+    ...

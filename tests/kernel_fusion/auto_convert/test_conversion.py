@@ -1,0 +1,245 @@
+"""Converted models: the same results, keys and training, for every family of networks."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from kernel_fusion.auto_convert import ModelConverter, auto_convert_model, validate_optimization
+from kernel_fusion.auto_convert import converter as converting
+from kernel_fusion.auto_convert.comparison import difference
+from kernel_fusion.auto_convert.executions import CHANGES
+from kernel_fusion.auto_convert.graphs import exported
+from kernel_fusion.auto_convert.inputs import inputs_of
+from kernel_fusion.auto_convert.program import Execution, Program
+from kernel_fusion.auto_convert.rewrites import REWRITES
+from tests.kernel_fusion.auto_convert.families import BERT, FAMILIES, IMAGE, Branching, ResNet, ids
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+EXECUTED = "linear_merged", "add_norm"  # counted where a way of execution is faster
+CPU = torch.device("cpu")
+OPTIONS: dict[str, Any] = {"keep_slower": True, "timed_runs": 1}
+
+
+def made(make: Any) -> Any:
+    """A network in evaluation whose norms have something to do."""
+    torch.manual_seed(0)
+    model = make().eval()
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            assert module.running_mean is not None
+            assert module.running_var is not None
+            module.running_mean.normal_()
+            module.running_var.uniform_(0.5, 2)
+            nn.init.uniform_(module.weight, 0.5, 2)
+            nn.init.normal_(module.bias)
+    return model
+
+
+def result(model: nn.Module, given: Any) -> Any:
+    inputs = inputs_of(model, given, next(model.parameters()).device)
+    with torch.no_grad():
+        return model(*inputs.args, **inputs.kwargs)
+
+
+@pytest.fixture(scope="module")
+def resnet() -> tuple[nn.Module, nn.Module]:
+    model = made(ResNet)
+    return model, auto_convert_model(model, IMAGE, **OPTIONS)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_is_converted(name, device):
+    make, given, replaced = FAMILIES[name]
+    model = made(make)
+    before = copy.deepcopy(model.state_dict())
+    converter = ModelConverter(**OPTIONS)
+    converted = converter.convert_model(model, given, device)
+    stats = converter.conversion_stats
+    assert stats.found_by == "torch.export"
+    found = {kind: count for kind, count in stats.replaced.items() if kind not in EXECUTED}
+    assert found == replaced
+    assert stats.total_replaced == sum(stats.replaced.values())
+    assert stats.max_difference <= 1e-5
+    assert type(converted) is type(model)
+    assert converted is not model
+    assert "forward" not in model.__dict__
+    for key, value in model.state_dict().items():
+        assert torch.equal(value, before[key])
+    assert list(converted.state_dict()) == list(before)
+    assert difference(result(converted.cpu(), given), result(model, given)) <= 1e-5
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", ["ResNet", "BERT", "ViT"])
+def test_a_way_of_execution_changes_no_result(name, change):
+    make, given, _ = FAMILIES[name]
+    model = made(make)
+    inputs = inputs_of(model, given, CPU)
+    program = Program(exported(model, inputs), list(REWRITES), Execution(**{change: True}))
+    wanted = {"ResNet": ("channels_last", "relu_in_cudnn", "split_products"),
+              "BERT": ("summed_norms", "merged_layers", "split_products"),
+              "ViT": ("summed_norms", "channels_last", "split_products")}  # fmt: skip
+    assert bool(program.changed[change]) == (change in wanted[name])
+    if change == "relu_in_cudnn" and change in wanted[name]:
+        assert program.changed[change] == 7  # with the two sums; cuDNN itself is on GPUs
+        return
+    with torch.no_grad():
+        assert difference(program(inputs), result(model, given)) <= 1e-5
+
+
+def test_weights_are_loaded_both_ways(resnet):
+    model, converted = resnet
+    other = made(ResNet)
+    with torch.no_grad():
+        for x in other.parameters():
+            x.mul_(0.9)
+    mine = copy.deepcopy(converted)
+    mine.load_state_dict(other.state_dict())
+    assert difference(result(mine, IMAGE), result(other, IMAGE)) <= 1e-5
+    assert difference(result(mine, IMAGE), result(model, IMAGE)) > 1e-3
+    back = made(ResNet)
+    back.load_state_dict(mine.state_dict(), strict=True)
+    assert difference(result(back, IMAGE), result(other, IMAGE)) == 0
+
+
+def test_a_converted_model_trains_as_the_original(resnet):
+    losses = []
+    for given in resnet:
+        model = copy.deepcopy(given).train()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        x = torch.randn(4, 3, 16, 16, generator=torch.Generator().manual_seed(1))
+        for _ in range(3):
+            loss = model(x).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        model.eval()
+        losses.append(result(model, IMAGE))
+    assert difference(losses[1], losses[0]) <= 1e-4
+
+
+def test_gradients_and_hooks_are_those_of_the_original(resnet):
+    model, converted = (copy.deepcopy(each) for each in resnet)
+    x = torch.randn(IMAGE, requires_grad=True)
+    grads = [torch.autograd.grad(each(x).sum(), x)[0] for each in (model, converted)]
+    assert torch.equal(*grads)
+    seen: list[Tensor] = []
+    handle = converted.layers.register_forward_hook(lambda module, args, y: seen.append(y))
+    result(converted, IMAGE)
+    handle.remove()
+    assert len(seen) == 1
+    result(converted, IMAGE)
+    assert len(seen) == 1
+
+
+def test_a_layer_that_is_exchanged_is_used(resnet):
+    model, converted = (copy.deepcopy(each) for each in resnet)
+    result(converted, IMAGE)
+    converted.fc = nn.Linear(16, 4)
+    assert result(converted, IMAGE).shape == (2, 4)
+    model.fc = converted.fc
+    assert difference(result(converted, IMAGE), result(model, IMAGE)) <= 1e-5
+
+
+def test_another_batch_has_a_program_of_its_own_and_another_call_none(resnet):
+    model, converted = (copy.deepcopy(each) for each in resnet)
+    for shape in ((1, 3, 16, 16), (3, 3, 20, 16)):
+        assert difference(result(converted, shape), result(model, shape)) <= 1e-5
+    programs = converted.__dict__["forward"]._programs
+    assert [program is not None for _, program in programs] == [True, True]
+    wide = torch.randn(IMAGE, dtype=torch.float64)
+    with torch.no_grad():
+        expected = model.double()(wide)
+        assert difference(converted.double()(wide), expected) <= 1e-12
+
+
+def test_a_model_that_cannot_be_exported_is_converted_by_its_modules():
+    model = made(Branching)
+    keys = list(model.state_dict())
+    converter = ModelConverter(**OPTIONS)
+    converted = converter.convert_model(model, IMAGE)
+    stats = converter.conversion_stats
+    assert stats.found_by == "modules"
+    assert stats.replaced == {"conv_bn_relu": 1, "linear_relu": 1, "layernorm_relu": 1}
+    assert [each.what for each in stats.skipped] == ["torch.export"]
+    assert list(converted.state_dict()) == keys
+    assert difference(result(converted, IMAGE), result(model, IMAGE)) <= 1e-5
+    other = copy.deepcopy(converted).train()
+    x = torch.randn(IMAGE)
+    assert difference(other(x), copy.deepcopy(model).train()(x)) <= 1e-5
+    assert other.image[1].num_batches_tracked == 1
+
+
+def test_what_is_wrong_is_skipped_with_a_reason(monkeypatch):
+    def broken(graph: Any) -> int:
+        for node in graph.nodes:
+            if node.target == torch.ops.aten.layer_norm.default:
+                node.args = (*node.args[:4], 0.5)
+        return 1
+
+    monkeypatch.setitem(REWRITES, "broken", broken)
+    converter = ModelConverter(**OPTIONS)
+    converter.convert_model(made(BERT), (2, 12))
+    (skipped,) = (each for each in converter.conversion_stats.skipped if each.what == "broken")
+    assert "results differ by" in skipped.reason
+    assert "broken" not in converter.conversion_stats.replaced
+    assert converter.conversion_stats["linear_gelu_replaced"] == 1
+
+
+def test_what_is_slower_is_undone_unless_told_otherwise(monkeypatch):
+    def times(self: Any, inputs: Any, **runs: Any) -> dict[str, float]:
+        return {name: 1.0 if name == "original" else 2.0 for name in runs}
+
+    monkeypatch.setattr(converting.ModelConverter, "_times", times)
+    converter = ModelConverter(timed_runs=1)
+    converted = converter.convert_model(made(ResNet), IMAGE)
+    assert "forward" not in converted.__dict__
+    assert converter.conversion_stats.total_replaced == 0
+    assert converter.conversion_stats.skipped[-1].reason == "it is not faster: 0.50x"
+    converter.keep_slower = True
+    assert "forward" in converter.convert_model(made(ResNet), IMAGE).__dict__
+    assert converter.conversion_stats["speedup_achieved"] == 0.5
+
+
+def test_two_models_are_compared_and_left_in_their_modes():
+    model = made(ResNet).train()
+    model.fc.eval()
+    same = copy.deepcopy(model)
+    found = validate_optimization(model, same, IMAGE, runs=2)
+    assert found.max_difference == 0
+    assert found.speedup == pytest.approx(found.original_ms / found.optimized_ms)
+    assert model.training
+    assert not model.fc.training
+    with torch.no_grad():
+        same.fc.bias += 1
+    assert validate_optimization(model, same, IMAGE, runs=1).max_difference > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "apart"),
+    [
+        (torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), 0.5),
+        ({"a": torch.tensor([1.0])}, {"a": torch.tensor([1.0])}, 0.0),
+        (torch.tensor([torch.nan]), torch.tensor([1.0]), torch.inf),
+        (torch.tensor([1.0]), torch.tensor([1.0, 1.0]), torch.inf),
+    ],
+)
+def test_a_difference_is_relative_to_the_largest_value(found, expected, apart):
+    assert difference(found, expected) == apart
+
+
+def test_what_cannot_be_an_input_is_named():
+    with pytest.raises(ValueError, match="input_shape is a str; expected sizes, a tensor"):
+        inputs_of(nn.Linear(2, 2), "shape", CPU)
+    assert inputs_of(made(BERT), (2, 12), CPU).args[0].dtype == torch.int64
+    given = inputs_of(nn.Linear(2, 2), ids(2, 3), CPU)
+    again = given.random(1)
+    assert sorted(again.args[0].flatten().tolist()) == sorted(given.args[0].flatten().tolist())
+    assert replace(given).key() == given.key()

@@ -1,0 +1,140 @@
+"""Operations that are made of PyTorch's and others: linear layers and convolutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+import kernel_fusion as kf
+from kernels.ops.registry import OPS, prepare
+
+ROWS = [op for op in OPS.values() if op.group in ("linear", "conv")]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    for status in prepare(["bias_gelu"]):
+        if "no C++ compiler" in status.reason:
+            pytest.skip(status.reason)
+
+
+def changed(value: Any, device: str, wide: bool) -> Any:
+    """A copy of an argument on a device, a leaf where it has a gradient."""
+    if isinstance(value, list) and value and isinstance(value[0], Tensor):
+        return [changed(each, device, wide) for each in value]
+    if not isinstance(value, Tensor):
+        return value
+    if not value.is_floating_point():
+        return value.to(device)
+    return value.detach().to(device, torch.float64 if wide else None, copy=True)
+
+
+def apart(found: Tensor, exact: Tensor) -> float:
+    return float((found.double() - exact).abs().max() / exact.abs().max().clamp_min(1e-30))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
+def test_it_computes_what_its_reference_computes(op, device):
+    for sample in op.samples():
+        arguments = [changed(value, device, wide=False) for value in sample]
+        exact = op.reference(*(changed(value, device, wide=True) for value in sample))
+        theirs = op.reference(*(changed(value, device, wide=False) for value in sample))
+        ours = op.operation(*arguments)
+        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+        unit = 1e-5 if ours.dtype == torch.float32 else torch.finfo(ours.dtype).eps
+        assert apart(ours, exact) <= max(2 * apart(theirs, exact), unit)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
+def test_its_gradients_are_its_references(op, device):
+    for sample in op.samples():
+        first = next(value for value in sample if isinstance(value, Tensor))
+        if first.dtype != torch.float32:
+            continue
+        found = []
+        for run in (op.operation, op.reference):
+            arguments = [changed(value, device, wide=False) for value in sample]
+            leaves = [x for x in arguments[:3] if isinstance(x, Tensor)]
+            leaves += [x for value in arguments if isinstance(value, list) for x in value
+                       if isinstance(x, Tensor)]  # fmt: skip
+            for x in leaves:
+                x.requires_grad_()
+            run(*arguments).square().sum().backward()
+            found.append([x.grad for x in leaves])
+        for ours, theirs in zip(*found, strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_a_layer_is_pytorchs_encoders_and_decoders(norm_first):
+    options: dict[str, Any] = {"dropout": 0.0, "batch_first": True, "norm_first": norm_first}
+    x, memory = torch.randn(2, 5, 16), torch.randn(2, 3, 16)
+    encoder = nn.TransformerEncoderLayer(16, 4, 32, **options)
+    weights = list(encoder.parameters())
+    found = kf.ops.transformer_layer(x, weights, 4, "relu", norm_first)
+    torch.testing.assert_close(found, encoder(x))
+    decoder = nn.TransformerDecoderLayer(16, 4, 32, **options)
+    mask = nn.Transformer.generate_square_subsequent_mask(5)
+    weights = list(decoder.parameters())
+    found = kf.ops.transformer_layer(x, weights, 4, "relu", norm_first, memory, None, True)
+    torch.testing.assert_close(found, decoder(x, memory, tgt_mask=mask))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_batch_norm_in_training_updates_the_running_statistics(compiled):
+    conv, bn, x = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), torch.randn(5, 3, 8, 8)
+    mean, var = bn.get_buffer("running_mean").clone(), bn.get_buffer("running_var").clone()
+
+    def run(x: Tensor, mean: Tensor, var: Tensor) -> Tensor:
+        norm = bn.weight, bn.bias, mean, var
+        return kf.ops.conv2d_bn_relu(x, conv.weight, conv.bias, *norm, True, stride=2)
+
+    if compiled:
+        run = torch.compile(run, fullgraph=True, backend="aot_eager")
+    found = run(x, mean, var)
+    torch.testing.assert_close(found, F.relu(bn(F.conv2d(x, conv.weight, conv.bias, stride=2))))
+    torch.testing.assert_close(mean, bn.running_mean)
+    torch.testing.assert_close(var, bn.running_var)
+
+
+def test_the_same_seed_drops_the_same():
+    x, weight = torch.randn(1, 2, 9, 9), torch.randn(4, 2, 3, 3)
+    torch.manual_seed(3)
+    first = kf.ops.conv2d_gelu_dropout(x, weight, p=0.5)
+    torch.manual_seed(3)
+    assert torch.equal(kf.ops.conv2d_gelu_dropout(x, weight, p=0.5), first)
+    assert 0.3 < float((first == 0).double().mean()) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("linear_activation", ((2, 3), (4, 5), None), r"weight has the shape \[4, 5\]; expected"),
+        ("linear_activation", ((2, 3), (4, 3), (3,)), r"bias has the shape \[3\]; expected \[4\]"),
+        ("ffn", ((2, 3), (4, 3), None, (3, 5), None), r"weight has the shape \[3, 5\]; expected"),
+        ("conv2d_gelu_dropout", ((1, 2, 5, 5), (4, 3, 3, 3)), r"weight has the shape \[4, 3, 3"),
+        ("depthwise_pointwise_conv", ((1, 2, 5, 5), (2, 1, 3, 3), (4, 3, 1, 1)), "pointwise has"),
+        ("grouped_conv_norm", ((1, 2, 5, 5), (4, 2, 3, 3), None, 3), "norm_groups is 3; expected"),
+    ],
+)
+def test_what_does_not_fit_is_named(name, arguments, message):
+    given = [torch.zeros(each) if isinstance(each, tuple) else each for each in arguments]
+    with pytest.raises(ValueError, match=f"{name}: {message}"):
+        getattr(kf.ops, name)(*given)
+
+
+def test_an_unknown_activation_and_a_mixed_dtype_are_named():
+    x, weight = torch.zeros(2, 3), torch.zeros(4, 3)
+    with pytest.raises(ValueError, match="activation is 'swish'; expected one of 'none', 'relu'"):
+        kf.ops.linear_activation(x, weight, None, "swish")
+    with pytest.raises(ValueError, match=r"weight is a tensor of torch\.float64; expected"):
+        kf.ops.linear_activation(x, weight.double(), None, "relu")
+    with pytest.raises(ValueError, match="weights are 1 tensors; expected 12, those of an encoder"):
+        kf.ops.transformer_layer(torch.zeros(1, 2, 4), [weight], 2)
