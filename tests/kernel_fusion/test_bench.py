@@ -104,7 +104,7 @@ def test_the_compiler_is_measured_beside_the_others(monkeypatch):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--group", "nothing"], "there is no group 'nothing'; expected elementwise, "),
+        (["--group", "nothing"], "there is no group 'nothing'; expected "),
         (["--sizes", "8x"], "a size is '8x'; expected rows x columns"),
         (["--device", "cuda:77"], "there is no device 'cuda:77'"),
         (["--precisions", "FP4"], "there is no precision 'FP4'; expected FP32, FP16, BF16"),

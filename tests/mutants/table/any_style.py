@@ -47,7 +47,7 @@ MUTANTS = (
     Mutant(
         "an any-style network keeps the first code",
         "models/inference/vit/cache.py",
-        "return key is None or key != known",
+        "return known is None or known[0] is not code or known[1] != code._version",
         "return known is None",
         (f"{_INFERENCE}/test_plan.py::test_a_code_is_set_when_it_has_changed_and_only_then",),
     ),

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import kernel_fusion as kf
+from kernels.ops.autograd import tensors_of
 from kernels.ops.registry import OPS, prepare
 
 ROWS = [op for op in OPS.values() if op.group in ("linear", "conv")]
@@ -55,15 +56,13 @@ def test_it_computes_what_its_reference_computes(op, device):
 @pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
 def test_its_gradients_are_its_references(op, device):
     for sample in op.samples():
-        first = next(value for value in sample if isinstance(value, Tensor))
-        if first.dtype != torch.float32:
+        if next(tensors_of(sample)).dtype != torch.float32:
             continue
         found = []
         for run in (op.operation, op.reference):
             arguments = [changed(value, device, wide=False) for value in sample]
-            leaves = [x for x in arguments[:3] if isinstance(x, Tensor)]
-            leaves += [x for value in arguments if isinstance(value, list) for x in value
-                       if isinstance(x, Tensor)]  # fmt: skip
+            lists = [value for value in arguments[3:] if isinstance(value, list)]
+            leaves = list(tensors_of([*arguments[:3], *lists]))
             for x in leaves:
                 x.requires_grad_()
             run(*arguments).square().sum().backward()
