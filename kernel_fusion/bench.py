@@ -32,7 +32,7 @@ RUNS = {"cpu": 15, "cuda": 50}
 def add_parser(commands: Any) -> None:
     """Add the command `bench` and its flags."""
     parser: argparse.ArgumentParser = commands.add_parser(
-        "bench", help=__doc__, description=__doc__
+        "bench", help="time the operations for any model", description=__doc__
     )
     parser.add_argument("--group", help="measure one group alone, such as elementwise")
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:N (default: auto)")
