@@ -305,6 +305,17 @@ def test_a_size_or_a_dimension_may_be_given_alone():
 
 
 @ON
+def test_tensors_of_several_dtypes_are_promoted_and_gradients_go_back(device):
+    x = normal(0, 4, 16).to(device, torch.bfloat16).requires_grad_()
+    weight = normal(1, 16).to(device).requires_grad_()
+    _, normed = kf.ops.add_norm(x, x.detach(), 16, weight)
+    exact = F.layer_norm(x.float() + x.detach().float(), [16], weight)
+    torch.testing.assert_close(normed, exact)
+    mine, theirs = (torch.autograd.grad(y.sum(), (x, weight)) for y in (normed, exact))
+    torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-2)
+
+
+@ON
 def test_a_large_mean_loses_no_digits(device):
     x = (normal(0, 4, 2048) + 1000).to(device)
     torch.testing.assert_close(
