@@ -281,6 +281,7 @@ extern "C" __global__ void __launch_bounds__(256)
             const long long row = inner / kCount, groups = samples * row;  // in loads
             const long long end = groups * (split + 1) / splits;
             const long long step = last ? threads / 32 : threads;
+#pragma unroll 2
             for (long long i = groups * split / splits + (last ? thread / 32 : thread); i < end;
                  i += step) {
                 const long long sample =

@@ -154,7 +154,7 @@ def fused(
         if composed is None:
             _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
-        whole: Callable[..., tuple[Any, ...]] = complete or _in_order(signature)
+        whole: Callable[..., tuple[Any, ...]] = complete or in_order(signature)
         finished: Callable[..., Any] = finish or _as_it_is
         written = autograd.places_of(overload, mutates)
 
@@ -236,16 +236,23 @@ def _check_names(*names: str) -> None:
             raise ValueError(f"an operation is named {name} already")
 
 
-def _in_order(signature: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
-    """What gives all arguments of a call in order, with those that have their default."""
-    arguments = inspect.signature(signature)
+def in_order(signature: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+    """What gives all arguments of a call in order, with those that have their default.
 
-    def in_order(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    The function that it gives raises TypeError where an argument is missing or unknown.
+    """
+    arguments = inspect.signature(signature)
+    defaults = tuple(each.default for each in arguments.parameters.values())
+    needed = sum(default is inspect.Parameter.empty for default in defaults)
+
+    def ordered(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        if not kwargs and needed <= len(args) <= len(defaults):  # binding takes microseconds
+            return (*args, *defaults[len(args) :])
         bound = arguments.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args
 
-    return in_order
+    return ordered
 
 
 def _launched_on_cpu(

@@ -16,28 +16,25 @@ from kernels.ops.fusions import row_kernels, rows
 from kernels.ops.fusions.arguments import refuses
 from kernels.ops.fusions.rows import Norm
 from kernels.ops.fusions.timed import TIMED
-from kernels.ops.registry import LIBRARY, NAMESPACE, fused
+from kernels.ops.registry import LIBRARY, NAMESPACE, fused, in_order
 
 ON_CPU, ON_CUDA = "fusion", "fusion_cuda"
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def as_list(value: int | Sequence[int]) -> list[int]:
-    """Dimensions or sizes, of which one may be given alone."""
-    return [value] if isinstance(value, int) else list(value)
-
-
 def with_list(signature: Callable[..., Any], name: str) -> Callable[..., tuple[Any, ...]]:
-    """What gives all arguments of a call in order, the one of this name as a list."""
-    arguments = inspect.signature(signature)
+    """What gives all arguments of a call in order; of the one of this name, a number as a list."""
+    ordered = in_order(signature)
+    at = list(inspect.signature(signature).parameters).index(name)
 
     def complete(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        bound = arguments.bind(*args, **kwargs)
-        bound.apply_defaults()
-        value = bound.arguments[name]
-        bound.arguments[name] = None if value is None else as_list(value)
-        return bound.args
+        given = ordered(*args, **kwargs)
+        value = given[at]
+        if value is None or isinstance(value, list):
+            return given
+        sizes = [value] if isinstance(value, int) else list(value)
+        return (*given[:at], sizes, *given[at + 1 :])
 
     return complete
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from kernels.ops.fusions.arguments import TYPES, dense, takes_vectors
+from kernels.ops.fusions.arguments import TYPES, takes_vectors
 from kernels.ops.fusions.rows import (
     ACTIVATIONS,
     Norm,
@@ -35,7 +35,7 @@ def forward_on_cpu(
     residual: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """As `reference`, by C++."""
-    given = checked(norm.name, x, normalized_shape, weight, bias, residual=residual)
+    given = checked(norm.name, x, normalized_shape, weight, bias, launch, residual=residual)
     if _runs_on_pytorch(given):
         return reference(norm, x, normalized_shape, weight, bias, eps, residual)
     y = torch.empty_like(given.x)
@@ -43,7 +43,7 @@ def forward_on_cpu(
     launch(
         "styleforge_row_norm_cpu",
         given.x,
-        dense(residual, given.x.dtype),
+        *given.same,
         *_parameters(given),
         total,
         y,
@@ -70,7 +70,7 @@ def backward_on_cpu(
     eps: float,
 ) -> list[Tensor]:
     """As `reference_backward`, by C++."""
-    given = checked_backward(grad, x, normalized_shape, weight, bias, added, activation)
+    given = checked_backward(grad, x, normalized_shape, weight, bias, added, activation, launch)
     if _runs_on_pytorch(given):
         return reference_backward(
             grad, x, normalized_shape, weight, bias, added, activation, centered, eps
@@ -80,8 +80,7 @@ def backward_on_cpu(
     dtype = given.x.dtype
     launch(
         "styleforge_row_norm_backward_cpu",
-        dense(grad, dtype),
-        dense(added, dtype),
+        *given.same,
         given.x,
         *_parameters(given),
         dx,
@@ -126,13 +125,12 @@ def forward_on_cuda(
     residual: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """As `reference`, by CUDA."""
-    given = checked(norm.name, x, normalized_shape, weight, bias, residual=residual)
+    given = checked(norm.name, x, normalized_shape, weight, bias, launch, residual=residual)
     if _runs_on_pytorch(given, MOST_WIDTH):
         return reference(norm, x, normalized_shape, weight, bias, eps, residual)
     y = torch.empty_like(given.x)
-    residual = dense(residual, given.x.dtype)
     total = given.x if residual is None else torch.empty_like(given.x)
-    read = given.x, residual, given.weight, given.bias
+    read = given.x, *given.same, given.weight, given.bias
     team, threads = _team(given.width, _HELD)
     launch(
         "styleforge_row_norm",
@@ -166,16 +164,13 @@ def backward_on_cuda(
     eps: float,
 ) -> list[Tensor]:
     """As `reference_backward`, by CUDA."""
-    given = checked_backward(grad, x, normalized_shape, weight, bias, added, activation)
+    given = checked_backward(grad, x, normalized_shape, weight, bias, added, activation, launch)
     if _runs_on_pytorch(given, MOST_WIDTH_BACKWARD):
         return reference_backward(
             grad, x, normalized_shape, weight, bias, added, activation, centered, eps
         )
     dx, dtype = torch.empty_like(given.x), given.x.dtype
-    read = (
-        *(dense(each, dtype) for each in (grad, added)),
-        *(given.x, given.weight, given.bias),
-    )
+    read = *given.same, given.x, given.weight, given.bias
     team, threads = _team(given.width, _HELD_BACKWARD)
     at_once = threads // team
     # As many as run at once: a block that takes several rows sums their gradients of parameters.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
@@ -10,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.fusions.arguments import check_shape, common_dtype, dense
+from kernels.ops.launcher import Calls
 
 ACTIVATIONS = ("none", "relu", "gelu")  # as include/fusion/activations.h numbers them
 
@@ -35,6 +37,7 @@ class Rows(NamedTuple):
         x: What is normed, of the caller's shape.
         weight: One row, or None.
         bias: One row, or None.
+        same: Others of x's shape, or None.
         rows: How many there are.
         width: Elements of a row.
     """
@@ -42,8 +45,18 @@ class Rows(NamedTuple):
     x: Tensor
     weight: Tensor | None
     bias: Tensor | None
+    same: tuple[Tensor | None, ...]
     rows: int
     width: int
+
+
+class _Plan(NamedTuple):
+    """What follows from how the tensors of a call lie; `is_dense` where kernels read them so."""
+
+    dtype: torch.dtype
+    rows: int
+    width: int
+    is_dense: bool
 
 
 def checked(
@@ -52,6 +65,7 @@ def checked(
     normalized_shape: list[int],
     weight: Tensor | None,
     bias: Tensor | None,
+    calls: Calls | None = None,
     **same: Tensor | None,
 ) -> Rows:
     """The arguments as rows.
@@ -62,27 +76,56 @@ def checked(
         normalized_shape: The dimensions that a norm is over.
         weight: Of that shape, or None.
         bias: Of that shape, or None.
+        calls: Remembers what was found out about a call.
         same: Others, of x's shape, by argument.
 
     Raises:
         ValueError: One does not fit.
     """
+    tensors: tuple[Tensor | None, ...] = (x, weight, bias, *same.values())
+    if calls is None:
+        plan = _planned(name, x, normalized_shape, weight, bias, same)
+    else:
+        key = (name, *normalized_shape, *map(_traits, tensors))
+        plan = calls.calls.get(key)
+        if plan is None:
+            plan = calls.keep(key, _planned(name, x, normalized_shape, weight, bias, same))
+    if not plan.is_dense:
+        tensors = tuple(dense(each, plan.dtype) for each in tensors)
+    x = tensors[0] if tensors[0] is not None else x
+    return Rows(x, tensors[1], tensors[2], tensors[3:], plan.rows, plan.width)
+
+
+def _traits(x: Tensor | None) -> tuple[object, ...] | None:
+    return None if x is None else (x.dtype, x.shape, x.stride(), x.get_device())
+
+
+def _planned(
+    name: str,
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    same: Mapping[str, Tensor | None],
+) -> _Plan:
     shape = torch.Size(normalized_shape)
     if not shape or x.shape[x.dim() - len(shape) :] != shape or len(shape) > x.dim():
         raise ValueError(
             f"{name}: normalized_shape is {list(shape)}; expected the last dimensions of x, which "
             f"has the shape {list(x.shape)}"
         )
-    dtype = common_dtype(name, {"x": x, "weight": weight, "bias": bias, **same})
-    for argument, value in (("weight", weight), ("bias", bias)):
-        check_shape(name, argument, value, shape)
+    given = {"x": x, "weight": weight, "bias": bias, **same}
+    dtype = common_dtype(name, given)
+    for argument in ("weight", "bias"):
+        check_shape(name, argument, given[argument], shape)
     for argument, value in same.items():
         check_shape(name, argument, value, x.shape)
     width = math.prod(shape)
     rows = math.prod(x.shape[: x.dim() - len(shape)])
-    made = dense(x, dtype)
-    assert made is not None
-    return Rows(made, dense(weight, dtype), dense(bias, dtype), rows, width)
+    is_dense = all(
+        each is None or (each.dtype == dtype and each.is_contiguous()) for each in given.values()
+    )
+    return _Plan(dtype, rows, width, is_dense)
 
 
 def reference(
@@ -170,15 +213,14 @@ def checked_backward(
     bias: Tensor | None,
     added: Tensor | None,
     activation: str,
+    calls: Calls | None = None,
 ) -> Rows:
-    """The arguments of a backward as rows.
+    """The arguments of a backward as rows; `same` has grad and added.
 
     Raises:
         ValueError: One does not fit.
     """
+    name = "row_norm_backward"
     if activation not in ACTIVATIONS:
-        raise ValueError(
-            f"row_norm_backward: activation is '{activation}'; expected {', '.join(ACTIVATIONS)}"
-        )
-    tensors = {"grad": grad, "added": added}
-    return checked("row_norm_backward", x, normalized_shape, weight, bias, **tensors)
+        raise ValueError(f"{name}: activation is '{activation}'; expected {', '.join(ACTIVATIONS)}")
+    return checked(name, x, normalized_shape, weight, bias, calls, grad=grad, added=added)

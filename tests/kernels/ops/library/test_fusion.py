@@ -197,7 +197,9 @@ def test_running_statistics_move_as_pytorchs(device):
 
 @pytest.mark.slow
 @ON
-@EVERY
+@pytest.mark.parametrize(
+    "case", [CASES[name] for name in ("sum and RMS norm", "batch norm", "magnitudes")]
+)
 def test_it_compiles_into_one_graph_with_its_gradient(case, device):
     given = moved(case.given(), device, torch.float32)
     torch._dynamo.reset()
@@ -300,6 +302,17 @@ def test_a_size_or_a_dimension_may_be_given_alone():
     assert torch.equal(kf.ops.layer_norm_relu(x, 8), kf.ops.layer_norm_relu(x, [8]))
     assert torch.equal(kf.ops.mean_abs(x, dim=-1), kf.ops.mean_abs(x, [1]))
     assert kf.ops.sum_squared(x, 0, keepdim=True).shape == (1, 8)
+
+
+@ON
+def test_tensors_of_several_dtypes_are_promoted_and_gradients_go_back(device):
+    x = normal(0, 4, 16).to(device, torch.bfloat16).requires_grad_()
+    weight = normal(1, 16).to(device).requires_grad_()
+    _, normed = kf.ops.add_norm(x, x.detach(), 16, weight)
+    exact = F.layer_norm(x.float() + x.detach().float(), [16], weight)
+    torch.testing.assert_close(normed, exact)
+    mine, theirs = (torch.autograd.grad(y.sum(), (x, weight)) for y in (normed, exact))
+    torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-2)
 
 
 @ON

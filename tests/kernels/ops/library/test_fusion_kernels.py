@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from ctypes import CDLL
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from kernels.ops.fusions import channels, reductions, row_kernels, rows, samples
 from kernels.ops.fusions.rows import Norm
-from kernels.ops.launcher import Gpu
+from kernels.ops.launcher import Calls, Gpu
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 
 
@@ -20,6 +21,11 @@ class OnGpu(Launcher):
     """With what a CudaLauncher tells of its GPU."""
 
     gpu = Gpu(-1, 2, 8)
+
+    def __init__(self, library: CDLL) -> None:
+        super().__init__(library)
+        calls = Calls()
+        self.calls, self.keep = calls.calls, calls.keep
 
 
 @pytest.fixture(scope="module")
