@@ -20,6 +20,8 @@ _torch: Any = torch  # it gives its operations on lists no type
 class _Fused(torch.optim.Optimizer):
     """What the optimizers have in common: a step for the tensors of a group on one device."""
 
+    _step_supports_amp_scaling = True  # what GradScaler looks for
+
     def _update(
         self,
         group: dict[str, Any],
@@ -67,7 +69,7 @@ class _Fused(torch.optim.Optimizer):
             _refuse(type(self).__name__, group)
             group["fused"] = True
             for x in group["params"]:
-                if isinstance(step := self.state[x].get("step"), Tensor):
+                if isinstance(step := self.state.get(x, {}).get("step"), Tensor):
                     self.state[x]["step"] = step.to(x.device, torch.float32)
 
 

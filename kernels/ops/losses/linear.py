@@ -131,23 +131,20 @@ def by_chunks(
     for at in range(0, rows, step):
         part = slice(at, at + step)
         logits = F.linear(hidden[part], weight, bias)
-        factors = grads if grads is None or grads.numel() == 1 else grads[part]
-        found = computed(
+        losses[part], _, gradient = computed(
             submit,
             logits,
             given._replace(labels=labels[part]),
-            factors,
+            grads if grads is None or grads.numel() == 1 else grads[part],
             into=logits if wanted else None,
         )
-        losses[part] = found.losses
-        if found.gradient is None:
-            continue
-        if wanted & HIDDEN:
-            of_hidden[part] = found.gradient @ weight
-        if wanted & WEIGHT:
-            of_weight.addmm_(found.gradient.t(), hidden[part])
-        if wanted & BIAS:
-            of_bias += found.gradient.sum(0, dtype=accumulated)
+        if gradient is not None and wanted & HIDDEN:
+            of_hidden[part] = gradient @ weight
+        if gradient is not None and wanted & WEIGHT:
+            of_weight.addmm_(gradient.t(), hidden[part])
+        if gradient is not None and wanted & BIAS:
+            of_bias += gradient.sum(0, dtype=accumulated)
+        del logits, gradient  # before the next chunk is made
     return Found(
         losses,
         of_hidden.view(head.hidden.shape) if wanted & HIDDEN else of_hidden,

@@ -166,8 +166,8 @@ def divisor_of(
     """What a mean divides by: the weights of all labels that are not ignored."""
     valid = labels != ignore_index
     if weight is None:
-        return valid.sum().to(dtype)
-    return torch.where(valid, weight[labels.clamp(0, weight.shape[0] - 1)], 0).sum().to(dtype)
+        return valid.sum(dtype=dtype)
+    return torch.where(valid, weight[labels.clamp(0, weight.shape[0] - 1)], 0).sum(dtype=dtype)
 
 
 def on_cpu(launch: CpuLauncher, dtype: torch.dtype) -> Submit | None:

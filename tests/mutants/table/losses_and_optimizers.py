@@ -25,8 +25,8 @@ MUTANTS = (
     Mutant(
         "a mean of losses counts the rows that are ignored",
         "kernels/ops/losses/rows.py",
-        "        return valid.sum().to(dtype)",
-        "        return torch.ones_like(valid).sum().to(dtype)",
+        "        return valid.sum(dtype=dtype)",
+        "        return torch.ones_like(valid).sum(dtype=dtype)",
         (f"{LOSS}::test_cross_entropy_and_its_gradient_are_pytorchs",),
     ),
     Mutant(

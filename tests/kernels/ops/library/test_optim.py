@@ -88,6 +88,8 @@ def test_each_loads_the_others_state(ours, theirs, options, device):
         each.keys() for each in other["state"].values()
     ]
     first, second = ours(groups(mine)), theirs(groups(eager))
+    first.load_state_dict(first.state_dict())
+    assert not first.state_dict()["state"]
     first.load_state_dict(other)
     second.load_state_dict(saved)
     take_steps(first, mine, 3, 6)
