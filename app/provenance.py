@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import platform
-import subprocess
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +14,8 @@ import torch
 from app.styles.pack import Style
 from app.version import styleforge_version
 from kernels.network.dispatch import tuning
-from utils.devices import cpu_name
 from utils.files.byte_planes import unpack
+from utils.provenance import commit_of, machine_info
 
 
 def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[str, Any]:
@@ -44,21 +41,6 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
     }
 
 
-def machine_info(device: torch.device) -> dict[str, Any]:
-    """Return the properties of the machine that measurements depend on."""
-    gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
-    return {
-        "system": platform.platform(),
-        "cpu": cpu_name(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "gpu": gpu.name if gpu else None,
-        "capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
-        "driver": _driver() if gpu else None,
-        "tf32": torch.backends.cudnn.allow_tf32 if gpu else None,
-    }
-
-
 def version_info() -> dict[str, Any]:
     """Return the versions of StyleForge, Python, PyTorch, CUDA and cuDNN."""
     return {
@@ -71,34 +53,9 @@ def version_info() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Return the commit of the running files, with "+" appended if any was changed since.
-
-    The variable STYLEFORGE_COMMIT overrides it, for files copied to another machine. None outside
-    of a checkout.
-    """
-    if override := os.environ.get("STYLEFORGE_COMMIT"):
-        return override
-    git = "git", "-C", str(Path(__file__).parent)
-    if _command_output(*git, "ls-files", "--error-unmatch", Path(__file__).name) is None:
-        return None  # installed, possibly inside another repository
-    # Reports and their tables are results; changing them does not change the program.
-    files = ":/", ":(top,exclude)benchmarks", ":(top,exclude)docs/benchmarks.md"
-    changed = _command_output(*git, "status", "--porcelain", "--untracked-files=no", "--", *files)
-    return f"{_command_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
+    """Return the commit of the running files, as `utils.provenance.commit_of` has it."""
+    return commit_of(Path(__file__))
 
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(unpack(path.read_bytes())).hexdigest()
-
-
-def _driver() -> str | None:
-    """Version of the NVIDIA driver, the same for all GPUs; nvidia-smi prints a line for each."""
-    output = _command_output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-    return None if output is None else output.partition("\n")[0]
-
-
-def _command_output(*command: str) -> str | None:
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-        return done.stdout.strip()
-    return None

@@ -1,7 +1,8 @@
 """Formats stored benchmark reports as Markdown, and fills them into docs/benchmarks.md.
 
 A block `<!-- figures: ../benchmarks/cpu.json -->` ... `<!-- end of figures -->` is replaced by the
-report it names, relative to the page: `python -m utils.tables docs/benchmarks.md`.
+report it names, relative to the page: `python -m utils.tables docs/benchmarks.md`. One that begins
+with `<!-- figures if measured: ` says so where there is no such report.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from utils.files.atomic import atomic_write
+from utils.library_tables import library_table
 from utils.quality_tables import figure, quality_markdown, without_empty_columns
 from utils.text import printable
 
-BLOCK = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+BLOCK = re.compile(
+    r"(<!-- figures(?: if measured)?: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL
+)
 COLUMNS = (
     "kernels",
     "precision",
@@ -180,6 +184,9 @@ def markdown(report: Mapping[str, Any]) -> str:
         return f"{where(report)}\n\n{quality_markdown(report['quality'])}\n"
     if "any_style" in report:
         return f"{where(report)}\n\n{_markdown_table(any_style_table(report['any_style']))}\n"
+    if "library" in report:
+        lines = without_empty_columns(library_table(report["library"]))
+        return f"{where(report)}\n\n{_markdown_table(lines)}\n"
     if "frames" in report:
         return f"{where(report)}\n\n{_markdown_table(frames_table(report['frames']))}\n"
     parts = [where(report)]
@@ -254,7 +261,10 @@ def refreshed(text: str, folder: Path) -> str:
     """
 
     def fill(match: re.Match[str]) -> str:
-        report = json.loads((folder / match[2]).read_text("utf-8"))
+        path = folder / match[2]
+        if "if measured" in match[1] and not path.is_file():
+            return f"{match[1]}Not measured yet: there is no `{path.name}` so far.\n{match[3]}"
+        report = json.loads(path.read_text("utf-8"))
         return f"{match[1]}{_filled(match[2], report)}{match[3]}"
 
     return BLOCK.sub(fill, text)

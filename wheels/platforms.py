@@ -23,6 +23,7 @@ ANY = "any"  # the wheel without images
 FOR_ANY_MODEL = (
     *("elementwise", "library"),
     *("attention_parts", "attention_parts_cuda", "model_inputs", "model_inputs_cuda"),
+    *("fusion", "fusion_cuda", "reduction", "reduction_cuda"),
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
@@ -34,6 +34,7 @@ from kernels.ops.table import KernelStatus as KernelStatus
 from kernels.ops.table import KernelUnavailable as KernelUnavailable
 from kernels.ops.table import NativeKernelWarning as NativeKernelWarning
 from kernels.ops.table import Op as Op
+from kernels.ops.table import Timed as Timed
 from kernels.ops.table import named as named
 from kernels.ops.table import prepare as prepare
 from kernels.ops.table import status_of, warn
@@ -68,7 +69,9 @@ def fused(
     is_flat: bool = False,
     cuda_dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16),
     complete: Callable[P, tuple[Any, ...]] | None = None,
+    finish: Callable[[Sequence[Any], R], Any] | None = None,
     composed: Callable[P, R] | None = None,
+    timed: Mapping[str, Timed] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -108,9 +111,13 @@ def fused(
         complete: Called with what the function is called with; gives all arguments in order, with
             the random state drawn that a caller left out. The dispatcher sees no random number, so
             that a call can be repeated.
+        finish: Called with all arguments in order and the results; gives what the function returns.
+            It writes what PyTorch's own operations can write, such as running statistics, so that
+            the operation itself writes nothing and has gradients.
         composed: In place of kernels and gradients: the operation made of PyTorch's and others of
             the table, whose gradients it has. Where gradients are wanted and where a compiler looks
             on, these are what is seen. `library` and `cuda` are those of the others.
+        timed: By the name of an operation, how it is timed, see Op.
 
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
@@ -148,6 +155,7 @@ def fused(
             _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
         whole: Callable[..., tuple[Any, ...]] = complete or _in_order(signature)
+        finished: Callable[..., Any] = finish or _as_it_is
         written = autograd.places_of(overload, mutates)
 
         @functools.wraps(signature)
@@ -166,7 +174,8 @@ def fused(
         @functools.wraps(signature)
         def completed(*args: P.args, **kwargs: P.kwargs) -> R:
             run: Any = operation
-            return run(*whole(*args, **kwargs))
+            given = whole(*args, **kwargs)
+            return finished(given, run(*given))
 
         arguments = inspect.signature(signature)
 
@@ -174,13 +183,13 @@ def fused(
         def native(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = arguments.bind(*whole(*args, **kwargs))
             _demand_native(OPS[name], bound.arguments)
-            return overload(*bound.args, **bound.kwargs)
+            return finished(bound.args, overload(*bound.args, **bound.kwargs))
 
         OPS[name] = Op(
             group=signature.__module__.rpartition(".")[2],
             name=name,
             library=library,
-            operation=operation if complete is None else completed,
+            operation=operation if complete is None and finish is None else completed,
             native=native,
             reference=reference,
             samples=samples,
@@ -197,11 +206,16 @@ def fused(
             aliases=aliases,
             is_flat=is_flat,
             cuda_dtypes=cuda_dtypes,
+            timed=(timed or {}).get(name),
         )
         ALIASES.update(dict.fromkeys(aliases, name))
         return OPS[name].operation
 
     return register
+
+
+def _as_it_is(_given: Sequence[Any], results: Any) -> Any:
+    return results
 
 
 def _check_options(

@@ -6,9 +6,9 @@ Asking for the status of an operation loads what is built already; `prepare` bui
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -32,6 +32,21 @@ class NativeKernelWarning(UserWarning):
 
 class KernelUnavailable(RuntimeError):
     """A native kernel was asked for by name and cannot run; the message says why."""
+
+
+class Timed(NamedTuple):
+    """How an operation for any model is timed, `python -m kernel_fusion bench`.
+
+    Attributes:
+        eager: What a user would write with PyTorch's calls, of the same arguments.
+        arguments: Of rows and columns: arguments on the CPU, FP32 where they are floating, about a
+            tensor of that size.
+        is_random: Whether PyTorch's calls draw other random numbers, so that they have no error.
+    """
+
+    eager: Callable[..., Any]
+    arguments: Callable[[int, int], Sequence[Any]]
+    is_random: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +76,7 @@ class Op:
         aliases: Other names of the same operation.
         is_flat: Whether `kernel_fusion.kernels` has it, by all its names, beside its group.
         cuda_dtypes: Of the first tensor, what its kernel on a GPU takes.
+        timed: How it is timed; on its samples, against its reference, where that is None.
     """
 
     group: str
@@ -82,6 +98,7 @@ class Op:
     aliases: tuple[str, ...] = ()
     is_flat: bool = False
     cuda_dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16)
+    timed: Timed | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -15,7 +15,10 @@ from utils.tables import BLOCK
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 SHOWN = sorted({(PAGE.parent / block[2]).resolve() for block in BLOCK.finditer(PAGE.read_text())})
 # Single operations, and the network for the model of time, are measured with random numbers.
-OF_NO_STYLE = {"operations.json", "model.json", "tuning.json", "tuning-100kb.json"}
+OF_NO_STYLE = {
+    *("operations.json", "model.json", "tuning.json", "tuning-100kb.json"),
+    *("library-cpu.json", "library-cuda.json"),
+}
 
 
 def _outdated(report: dict[str, Any]) -> list[str]:

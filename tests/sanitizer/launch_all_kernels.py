@@ -13,7 +13,7 @@ builds kernels in which all do.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import c_void_p
 from dataclasses import replace
 from functools import partial
@@ -29,12 +29,31 @@ from kernels.network.abi import Sm90Conv, Sm90Precision
 from kernels.network.dispatch import BACKENDS, available, plan_for
 from kernels.network.plan import NetworkPlan
 from kernels.network.shapes import WITH_KERNELS
-from kernels.ops.registry import OPS, prepare
+from kernels.ops.autograd import tensors_of
+from kernels.ops.registry import OPS, Op, prepare
 from kernels.self_test.frames import self_test
 from kernels.self_test.network import random_weights
 
 SHAPE = 2, 37, 54  # pictures, height, width: nothing is a multiple of a tile
 BLOCKS = 2
+
+
+def samples_on_gpu(op: Op, device: torch.device) -> Iterator[list[Any]]:
+    """The samples of an operation, and those in FP32 once more in FP64 if it has kernels for it."""
+
+    def moved(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+        if isinstance(value, list):
+            return [moved(each, change) for each in value]
+        return change(value) if isinstance(value, Tensor) else value
+
+    for arguments in op.samples():
+        yield [moved(x, lambda x: x.to(device)) for x in arguments]
+        first = next(tensors_of(arguments))
+        if torch.float64 in op.cuda_dtypes and first.dtype == torch.float32:
+            yield [
+                moved(x, lambda x: x.to(device, torch.float64 if x.is_floating_point() else None))
+                for x in arguments
+            ]
 
 
 def operations() -> int:
@@ -43,19 +62,12 @@ def operations() -> int:
     for op in OPS.values():
         if not op.cuda:
             continue
-        for arguments in op.samples():
-            on_gpu = [_on_gpu(x) for x in arguments]
+        for on_gpu in samples_on_gpu(op, torch.device("cuda")):
             for tf32 in (False, True):
                 torch.backends.cudnn.allow_tf32 = tf32
                 op.overload(*on_gpu)
                 count += 1
     return count
-
-
-def _on_gpu(x: Any) -> Any:
-    if isinstance(x, list):
-        return [_on_gpu(each) for each in x]
-    return x.cuda() if isinstance(x, Tensor) else x
 
 
 def plans() -> Iterator[NetworkPlan]:

@@ -83,7 +83,7 @@ def test_the_programs_wheel_holds_no_image_of_operations_for_any_model(key, fold
     assert on_cpu == {name for name in library if name.partition("-")[0] in FOR_ANY_MODEL}
     assert on_cpu
     if key != "macos-arm64":
-        assert alone - on_cpu >= {"elementwise.sm_80.xz", "library.json", "model_inputs_cuda.json"}
+        assert alone - on_cpu >= {"elementwise.sm_80.xz", "library.json", "fusion_cuda.json"}
     assert "conv2d.sm_80.xz" in program or key == "macos-arm64"
 
 

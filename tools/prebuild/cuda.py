@@ -54,6 +54,8 @@ LEFT_OUT = {
     "elementwise.cu": _ON_PTX,
     "attention_parts.cu": _ON_PTX,
     "model_inputs.cu": _ON_PTX,
+    "fusion.cu": _ON_PTX,
+    "reduction.cu": _ON_PTX,
 }
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
 TOOLS = FOLDER.parent / "build" / "prebuild-tools"

@@ -15,6 +15,7 @@ from kernels.ops.elements import cpu as on_cpu
 from kernels.ops.elements import reference
 from kernels.ops.elements.arguments import check_dropout
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
+from kernels.ops.elements.timed import TIMED
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
 from kernels.ops.transformer_reference.philox import draw_state
@@ -171,6 +172,7 @@ def elementwise(
         refuses=_refuses,
         aliases=aliases,
         is_flat=is_flat,
+        timed=TIMED,
         complete=complete,
     )
     return cast("Callable[[Callable[P, Tensor]], Callable[P, Tensor]]", register)

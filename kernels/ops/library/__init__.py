@@ -7,4 +7,6 @@ from __future__ import annotations
 
 from kernels.ops.library import attention as attention
 from kernels.ops.library import elementwise as elementwise
+from kernels.ops.library import fusion as fusion
 from kernels.ops.library import inputs as inputs
+from kernels.ops.library import reduction as reduction

@@ -21,9 +21,13 @@ def sources(folder: Path, **texts: str) -> Path:
 def test_what_ships_is_found():
     on_cpu = [name for name, each in LIBRARIES.items() if each.cpu]
     on_gpu = [name for name, each in LIBRARIES.items() if each.cuda]
-    assert on_cpu == ["attention_parts", "elementwise", "instance_norm", "model_inputs"]
+    assert on_cpu == [
+        *("attention_parts", "elementwise", "fusion", "instance_norm"),
+        *("model_inputs", "reduction"),
+    ]
     assert {"library", "network", "operations", "transformer"} < set(on_gpu)
-    assert {"attention_parts_cuda", "model_inputs_cuda", "token_norm_cuda"} < set(on_gpu)
+    assert {"enlarging_cuda", "fusion_cuda", "reduction_cuda", "token_norm_cuda"} < set(on_gpu)
+    assert {"attention_parts_cuda", "model_inputs_cuda"} < set(on_gpu)
     assert all(source.is_file() for library in LIBRARIES.values() for source in library.sources)
 
 

@@ -124,6 +124,30 @@ def test_what_a_caller_leaves_out_is_drawn_before_the_dispatcher_sees_the_call(r
     assert torch.equal(overload(x, first), first)
 
 
+def test_what_finishes_a_call_writes_while_the_operation_has_a_gradient(row):
+    def counted(x: Tensor, total: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    def finish(given: Any, results: tuple[Tensor, Tensor]) -> Tensor:
+        with torch.no_grad():
+            given[1].add_(results[1])
+        return results[0]
+
+    run = row(
+        counted,
+        reference=lambda x, total: (x * 2, x.sum()),
+        finish=finish,
+        save=lambda given, _: [],
+        backward=lambda kept, grad: [grad * 2, None],
+        statistics=1,
+    )
+    x, total = torch.ones(3, requires_grad=True), torch.zeros(())
+    y = run(x, total)
+    y.sum().backward()
+    assert torch.equal(total, torch.tensor(3.0))
+    assert x.grad is not None
+    assert torch.equal(x.grad, torch.full((3,), 2.0))
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_the_program_asks_for_no_library_of_operations_for_any_model(device, monkeypatch):
     asked: list[str] = []

@@ -487,7 +487,7 @@ def test_the_public_door_knows_what_is_loaded():
     assert kf.EXTENSION_LOADED is True
     assert torch.cuda.is_available() == kf.CUDA_AVAILABLE
     flat = {name for op in OPS.values() if op.is_flat for name in op.names}
-    assert flat == {"gelu_dropout", "fused_gelu_dropout"}
+    assert flat >= {"gelu_dropout", "fused_gelu_dropout"}
     assert flat < set(dir(kf.kernels))
     groups = [vars(getattr(kf.kernels, group)) for group in set(dir(kf.kernels)) - flat]
     names = {name for op in OPS.values() for name in op.names}

@@ -11,6 +11,7 @@ from tests.mutants.table import (
     files,
     frame_rates,
     kernels,
+    library,
     live,
     model_parts,
     packaging,
@@ -36,4 +37,5 @@ MUTANTS = (
     *any_style.MUTANTS,
     *families.MUTANTS,
     *picture_styles.MUTANTS,
+    *library.MUTANTS,
 )

@@ -1,0 +1,29 @@
+"""`python -m kernel_fusion bench` times the operations for any model on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from kernel_fusion import bench
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        argv: The arguments; those of the process by default.
+
+    Returns:
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(prog="python -m kernel_fusion", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    bench.add_parser(commands)
+    given = parser.parse_args(argv)
+    return given.run(given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

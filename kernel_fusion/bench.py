@@ -1,0 +1,145 @@
+"""Times the operations for any model against PyTorch's calls and its compiler: `bench`.
+
+Every operation of the family is measured by being registered: on what its row says, else on its
+largest sample against its reference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kernel_fusion.measure import DTYPES, cases, measured
+from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
+from utils.devices import resolve
+from utils.files.atomic import atomic_write
+from utils.library_tables import library_table
+from utils.provenance import commit_of, machine_info
+from utils.tables import where
+
+SIZES = {"cpu": "2048x2048", "cuda": "2048x2048,4096x4096,16384x4096"}
+RUNS = {"cpu": 15, "cuda": 50}
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command `bench` and its flags."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "bench", help=__doc__, description=__doc__
+    )
+    parser.add_argument("--group", help="measure one group alone, such as elementwise")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:N (default: auto)")
+    parser.add_argument("--sizes", help="rows x columns, such as 2048x2048,4096x4096")
+    parser.add_argument("--precisions", default=",".join(DTYPES), help="default: %(default)s")
+    parser.add_argument("--runs", type=int, help="timed runs of each way (default: 15; GPU: 50)")
+    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="store the report")
+    parser.set_defaults(run=_command)
+
+
+def _command(given: argparse.Namespace) -> int:
+    try:
+        device = resolve(given.device)
+        sizes = [_size(text) for text in (given.sizes or SIZES[device.type]).split(",")]
+        precisions = {name: _dtype(name) for name in given.precisions.split(",")}
+        chosen = operations(given.group)
+    except ValueError as error:
+        sys.stderr.write(f"bench: {error}\n")
+        return 2
+    runs = given.runs or RUNS[device.type]
+    found = report(
+        device, chosen, sizes, precisions, runs=runs, compiles=not given.no_compile, told=_tell
+    )
+    if given.json is not None:
+        atomic_write(given.json, (json.dumps(found, indent=1) + "\n").encode())
+    sys.stdout.write(f"{where(found)}\n")
+    return 0
+
+
+def _dtype(name: str) -> torch.dtype:
+    if name not in DTYPES:
+        raise ValueError(f"there is no precision '{name}'; expected {', '.join(DTYPES)}")
+    return DTYPES[name]
+
+
+def _size(text: str) -> tuple[int, int]:
+    rows, by, columns = text.partition("x")
+    if not (by and rows.isdecimal() and columns.isdecimal() and int(rows) and int(columns)):
+        raise ValueError(f"a size is '{text}'; expected rows x columns, such as 2048x2048")
+    return int(rows), int(columns)
+
+
+def _tell(row: Mapping[str, Any]) -> None:
+    for line in library_table([row])[1:]:
+        sys.stdout.write("  ".join(line) + "\n")
+    sys.stdout.flush()
+
+
+def operations(group: str | None = None) -> list[Op]:
+    """The operations of the family that have a result, of one group or all, without gradients'.
+
+    Raises:
+        ValueError: There is no such group.
+    """
+    rows = [op for op in OPS.values() if op.family == LIBRARY]
+    groups = dict.fromkeys(op.group for op in rows)
+    if group is not None and group not in groups:
+        raise ValueError(f"there is no group '{group}'; expected {', '.join(groups)}")
+    return [
+        op
+        for op in rows
+        if group in (None, op.group) and not op.mutates and not op.name.endswith("_backward")
+    ]
+
+
+def report(
+    device: torch.device,
+    chosen: Sequence[Op],
+    sizes: Sequence[tuple[int, int]],
+    precisions: Mapping[str, torch.dtype],
+    *,
+    runs: int,
+    compiles: bool,
+    told: Callable[[Mapping[str, Any]], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Measure operations.
+
+    Args:
+        device: What they run on.
+        chosen: Of `operations`.
+        sizes: Rows and columns.
+        precisions: By name, of DTYPES.
+        runs: Timed runs of each way.
+        compiles: Whether torch.compile is measured.
+        told: Called with each row once it is measured.
+
+    Returns:
+        The report: where it is from, and `library`, a row per operation, size and precision.
+            Times are in milliseconds, memory in MiB.
+    """
+    prepare([op.name for op in chosen])
+    rows: list[dict[str, Any]] = []
+    tf32 = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    try:
+        for case in cases(device, chosen, sizes, precisions):
+            rows.append(measured(case, device, runs, compiles))
+            told(rows[-1])
+    finally:
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = tf32
+    return {
+        "taken": datetime.now(UTC).date().isoformat(),
+        "machine": machine_info(device),
+        "versions": {"torch": torch.__version__, "python": sys.version.split()[0]},
+        "commit": commit_of(Path(__file__)),
+        "runs_of_each": runs,
+        "kernels": [asdict(each) for each in statuses(device, LIBRARY)],
+        "library": rows,
+    }

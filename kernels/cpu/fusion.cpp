@@ -1,0 +1,339 @@
+// Norms joined with what surrounds them, and their gradients, on the CPU: layer and RMS norms of rows,
+// and the affine step, ReLU and gradient of a batch norm.
+//
+// A row is read from memory once and stays in the first caches. Arithmetic is in FP32. Sums over rows
+// are taken by parts of a fixed size, so that the number of threads changes no bit.
+#include <cmath>
+#include <cstdint>
+
+#include "../include/cpu/buffer.h"
+#include "../include/cpu/export.h"
+#include "../include/cpu/parallel.h"
+#include "../include/cpu/sums.h"
+#include "../include/cpu/vector_math.h"
+#include "../include/cpu/with_type.h"
+#include "../include/fusion/activations.h"
+
+namespace {
+
+using namespace styleforge;
+using namespace styleforge::fusion;
+
+constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
+
+int64_t threads_for(int64_t elements, int64_t threads) {
+    return elements < kSerialElements ? 1 : threads;
+}
+
+struct Moments {
+    float mean, inverse;
+};
+
+Moments moments_of(const float* x, int64_t width, bool centered, double eps) {
+    const double count = static_cast<double>(width);
+    const float mean =
+        centered ? static_cast<float>(sum_of(width, [&](int64_t i) { return x[i]; }) / count) : 0.f;
+    const double squares = sum_of(width, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
+    return {mean, static_cast<float>(1 / std::sqrt(squares / count + eps))};
+}
+
+template <typename Activation>
+void normalize(const float* __restrict x, Moments of, const float* __restrict weight,
+               const float* __restrict bias, float* __restrict y, int64_t width) {
+    for (int64_t i = 0; i < width; ++i) {
+        const float normed = (x[i] - of.mean) * of.inverse;
+        y[i] = Activation::template value<VectorMath>(normed * weight[i] + bias[i]);
+    }
+}
+
+// The products of what comes through the activation and the weight; adds to the sums of both
+// parameters.
+template <typename Activation>
+void parameters_gradient(const float* __restrict grad, const float* __restrict x, Moments of,
+                         const float* __restrict weight, const float* __restrict bias,
+                         float* __restrict of_weight, float* __restrict of_bias,
+                         float* __restrict inner, int64_t width) {
+    for (int64_t i = 0; i < width; ++i) {
+        const float normed = (x[i] - of.mean) * of.inverse;
+        const float g = Activation::template gradient<VectorMath>(grad[i],
+                                                                  normed * weight[i] + bias[i]);
+        of_weight[i] += g * normed;
+        of_bias[i] += g;
+        inner[i] = g * weight[i];
+    }
+}
+
+// out = added + inverse * (inner - sum - normed * product).
+void row_gradient(const float* __restrict inner, const float* __restrict x, Moments of, float sum,
+                  float product, const float* __restrict added, float* __restrict out,
+                  int64_t width) {
+    const float scale = -of.inverse * of.inverse * product;
+    for (int64_t i = 0; i < width; ++i)
+        out[i] = of.inverse * (inner[i] - sum) + scale * (x[i] - of.mean);
+    if (added != nullptr)
+        for (int64_t i = 0; i < width; ++i) out[i] += added[i];
+}
+
+// What channels are normed by, and their parameters.
+struct Channels {
+    const float *mean, *inverse, *weight, *bias;
+};
+
+// Adds to the sums of channels that lie together: as styleforge_channels_sums in fusion.cu.
+template <bool kOfGradients>
+void add_to_channels(const float* __restrict grad, const float* __restrict x,
+                     const float* __restrict mean, const float* __restrict inverse,
+                     const float* __restrict weight, const float* __restrict bias,
+                     float* __restrict of_weight, float* __restrict of_bias, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) {
+        const float normed = (x[k] - mean[k]) * inverse[k];
+        const float term = kOfGradients ? elementwise::relu_gradient(
+                                              grad[k], normed * weight[k] + bias[k])
+                                        : normed;
+        of_weight[k] += term * normed;
+        of_bias[k] += term;
+    }
+}
+
+// Calls `use(at, count, c, step)` for runs of elements from `at` on: one channel each, or with inner
+// 1 all channels, one after another.
+template <typename Use>
+void each_run(int64_t samples, int64_t channels, int64_t inner, int64_t threads, const Use& use) {
+    const bool last = inner == 1;
+    const int64_t runs = last ? samples : samples * channels, length = last ? channels : inner;
+    parallel_for(runs, threads_for(samples * channels * inner, threads),
+                 [&](int64_t begin, int64_t end) {
+        for (int64_t run = begin; run < end; ++run)
+            use(run * length, length, last ? 0 : run % channels, last);
+    });
+}
+
+constexpr int64_t kBlock = 1024;  // elements of a run at a time
+
+// `use(k, c)` for elements k of a block; apart, so that a channel's numbers stay in registers.
+template <typename Use>
+void each_element(int64_t count, int64_t c, bool last, const Use& use) {
+    if (last)
+        for (int64_t k = 0; k < count; ++k) use(k, c + k);
+    else
+        for (int64_t k = 0; k < count; ++k) use(k, c);
+}
+
+template <typename Use>
+void each_block(int64_t count, const Use& use) {
+    for (int64_t i = 0; i < count; i += kBlock) use(i, count - i < kBlock ? count - i : kBlock);
+}
+
+}  // namespace
+
+// As styleforge_row_norm in fusion.cu; weight and bias are FP32 and never null.
+STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, const void* residual,
+                                              const float* weight, const float* bias, void* total,
+                                              void* y, int64_t type, int64_t activation,
+                                              int64_t rows, int64_t width, int centered,
+                                              double eps) {
+    std::atomic<int> failed{0};
+    with_type(type, [&](auto element) {
+        using T = decltype(element);
+        const auto run = [&](int64_t begin, int64_t end) {
+            Buffer<float> buffers(3 * width);
+            if (!buffers) {
+                failed = 1;
+                return;
+            }
+            float *const first = &buffers[0], *const second = first + width,
+                        *const made = second + width;
+            for (int64_t row = begin; row < end; ++row) {
+                const int64_t at = row * width;
+                const float* v = in_fp32(static_cast<const T*>(x) + at, first, width);
+                if (residual != nullptr) {
+                    const float* r = in_fp32(static_cast<const T*>(residual) + at, second, width);
+                    T* const to = static_cast<T*>(total) + at;
+                    float* const sum = place_of(to, first);
+                    for (int64_t i = 0; i < width; ++i) sum[i] = v[i] + r[i];
+                    put(to, sum, width);
+                    v = in_fp32(static_cast<const T*>(to), first, width);  // rounded
+                }
+                const Moments of = moments_of(v, width, centered, eps);
+                T* const to = static_cast<T*>(y) + at;
+                float* const out = place_of(to, made);
+                with_activation(activation, [&](auto function) {
+                    normalize<decltype(function)>(v, of, weight, bias, out, width);
+                });
+                put(to, out, width);
+            }
+        };
+        parallel_for(rows, threads_for(rows * width, threads), run);
+    });
+    return failed;
+}
+
+// As styleforge_row_norm_backward in fusion.cu; partial is [parts, 2, width] and never null.
+STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
+    int64_t threads, const void* grad, const void* added, const void* x, const float* weight,
+    const float* bias, void* dx, float* partial, int64_t type, int64_t activation, int64_t rows,
+    int64_t width, int64_t parts, int centered, double eps) {
+    std::atomic<int> failed{0};
+    const auto part_of_rows = [&](int64_t part, auto element) {
+        using T = decltype(element);
+        // Apart by other than a power of two: loads do not wait for stores to the same places of
+        // other pages.
+        const int64_t apart = width + 48;
+        Buffer<float> buffers(5 * apart);
+        if (!buffers) {
+            failed = 1;
+            return;
+        }
+        float *const inner = &buffers[0], *const wide = inner + apart, *const of_y = wide + apart,
+                    *const more = of_y + apart, *const made = more + apart;
+        float *const of_weight = partial + part * 2 * width, *const of_bias = of_weight + width;
+        for (int64_t i = 0; i < 2 * width; ++i) of_weight[i] = 0;
+        const double count = static_cast<double>(width);
+        for (int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row) {
+            const int64_t at = row * width;
+            const float* const v = in_fp32(static_cast<const T*>(x) + at, wide, width);
+            const float* const g = in_fp32(static_cast<const T*>(grad) + at, of_y, width);
+            const Moments of = moments_of(v, width, centered, eps);
+            with_activation(activation, [&](auto function) {
+                parameters_gradient<decltype(function)>(g, v, of, weight, bias, of_weight, of_bias,
+                                                        inner, width);
+            });
+            const double sum = centered ? sum_of(width, [&](int64_t i) { return inner[i]; }) : 0;
+            const double product =
+                sum_of(width, [&](int64_t i) { return inner[i] * (v[i] - of.mean); }) * of.inverse;
+            const float* const a =
+                added ? in_fp32(static_cast<const T*>(added) + at, more, width) : nullptr;
+            T* const to = static_cast<T*>(dx) + at;
+            float* const out = place_of(to, made);
+            row_gradient(inner, v, of, static_cast<float>(sum / count),
+                         static_cast<float>(product / count), a, out, width);
+            put(to, out, width);
+        }
+    };
+    with_type(type, [&](auto element) {
+        parallel_for(parts, threads_for(rows * width, threads), [&](int64_t begin, int64_t end) {
+            for (int64_t part = begin; part < end; ++part) part_of_rows(part, element);
+        });
+    });
+    return failed;
+}
+
+// As styleforge_channels_relu in fusion.cu.
+STYLEFORGE_EXPORT int styleforge_channels_relu_cpu(int64_t threads, const void* x,
+                                                   const float* mean, const float* inverse,
+                                                   const float* weight, const float* bias, void* y,
+                                                   int64_t type, int64_t samples, int64_t channels,
+                                                   int64_t inner) {
+    const Channels of{mean, inverse, weight, bias};
+    with_type(type, [&](auto element) {
+        using T = decltype(element);
+        each_run(samples, channels, inner, threads, [&](int64_t at, int64_t count, int64_t c,
+                                                        bool last) {
+            each_block(count, [&](int64_t begin, int64_t size) {
+                float wide[kBlock], made[kBlock];
+                const float* const v = in_fp32(static_cast<const T*>(x) + at + begin, wide, size);
+                T* const to = static_cast<T*>(y) + at + begin;
+                float* const out = place_of(to, made);
+                each_element(size, last ? begin : c, last, [&](int64_t k, int64_t channel) {
+                    const float scale = of.inverse[channel] * of.weight[channel];
+                    out[k] = elementwise::relu((v[k] - of.mean[channel]) * scale +
+                                               of.bias[channel]);
+                });
+                put(to, out, size);
+            });
+        });
+    });
+    return 0;
+}
+
+// partial: as of styleforge_channels_sums in fusion.cu, [samples, 2, channels], of each sample, or with
+// inner 1 [parts, 2, channels], of each part of the samples.
+STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* grad, const void* x,
+                                                   const float* mean, const float* inverse,
+                                                   const float* weight, const float* bias,
+                                                   float* partial, int64_t type, int64_t samples,
+                                                   int64_t channels, int64_t inner,
+                                                   int64_t parts) {
+    const Channels of{mean, inverse, weight, bias};
+    const bool last = inner == 1;
+    with_type(type, [&](auto element) {
+        using T = decltype(element);
+        const T *const from = static_cast<const T*>(x), *const given = static_cast<const T*>(grad);
+        // One of `parts` parts of all rows of channels.
+        const auto rows = [&](int64_t part) {
+            float* const of_weight = partial + part * 2 * channels;
+            float* const of_bias = of_weight + channels;
+            for (int64_t c = 0; c < 2 * channels; ++c) of_weight[c] = 0;
+            for (int64_t row = samples * part / parts; row < samples * (part + 1) / parts; ++row)
+                each_block(channels, [&](int64_t begin, int64_t size) {
+                    float wide[kBlock], of_y[kBlock];
+                    const int64_t at = row * channels + begin;
+                    const float* const v = in_fp32(from + at, wide, size);
+                    const float* const g = given ? in_fp32(given + at, of_y, size) : wide;
+                    const auto add = given ? add_to_channels<true> : add_to_channels<false>;
+                    add(g, v, of.mean + begin, of.inverse + begin, of.weight + begin,
+                        of.bias + begin, of_weight + begin, of_bias + begin, size);
+                });
+        };
+        const auto plane = [&](int64_t number) {
+            const int64_t c = number % channels;
+            const float scale = of.weight[c], shift = of.bias[c], middle = of.mean[c];
+            const float inverse_of = of.inverse[c];
+            double product = 0, sum = 0;
+            each_block(inner, [&](int64_t begin, int64_t size) {
+                float wide[kBlock], of_y[kBlock], through[kBlock], normed[kBlock];
+                const int64_t at = number * inner + begin;
+                const float* const v = in_fp32(from + at, wide, size);
+                const float* const g = given ? in_fp32(given + at, of_y, size) : v;
+                for (int64_t k = 0; k < size; ++k) {
+                    normed[k] = (v[k] - middle) * inverse_of;
+                    through[k] = elementwise::relu_gradient(g[k], normed[k] * scale + shift);
+                }
+                const float* const terms = given ? through : normed;
+                product += sum_of(size, [&](int64_t k) { return terms[k] * normed[k]; });
+                sum += sum_of(size, [&](int64_t k) { return terms[k]; });
+            });
+            float* const to = partial + number / channels * 2 * channels + c;
+            to[0] = static_cast<float>(product), to[channels] = static_cast<float>(sum);
+        };
+        const int64_t count = last ? parts : samples * channels;
+        parallel_for(count, threads_for(samples * channels * inner, threads),
+                     [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) last ? rows(i) : plane(i);
+        });
+    });
+    return 0;
+}
+
+// As styleforge_channels_gradient in fusion.cu.
+STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
+    int64_t threads, const void* grad, const void* x, const float* mean, const float* inverse,
+    const float* weight, const float* bias, const float* sums, void* dx, int64_t type,
+    int64_t samples, int64_t channels, int64_t inner) {
+    const Channels of{mean, inverse, weight, bias};
+    const float share = sums ? 1.f / static_cast<float>(samples * inner) : 0.f;
+    const float *const of_weight = sums ? sums : mean, *const of_bias = sums ? sums + channels : mean;
+    with_type(type, [&](auto element) {
+        using T = decltype(element);
+        each_run(samples, channels, inner, threads, [&](int64_t at, int64_t count, int64_t c,
+                                                        bool last) {
+            each_block(count, [&](int64_t begin, int64_t size) {
+                float wide[kBlock], of_y[kBlock], made[kBlock];
+                const float* const v = in_fp32(static_cast<const T*>(x) + at + begin, wide, size);
+                const float* const g = in_fp32(static_cast<const T*>(grad) + at + begin, of_y, size);
+                T* const to = static_cast<T*>(dx) + at + begin;
+                float* const out = place_of(to, made);
+                each_element(size, last ? begin : c, last, [&](int64_t k, int64_t channel) {
+                    const float normed = (v[k] - of.mean[channel]) * of.inverse[channel];
+                    const float scale = of.weight[channel];
+                    const float through = elementwise::relu_gradient(
+                        g[k], normed * scale + of.bias[channel]);
+                    const float mean_of = (of_bias[channel] + normed * of_weight[channel]) * share;
+                    out[k] = (through - mean_of) * of.inverse[channel] * scale;
+                });
+                put(to, out, size);
+            });
+        });
+    });
+    return 0;
+}

@@ -1,0 +1,101 @@
+// Sums over dimensions of what a functor makes of each element, and their gradients, on the CPU.
+//
+// Tensors are [outer, reduced, inner]. Sums are taken by splits of a fixed number, in a fixed order,
+// so that the number of threads changes no bit.
+#include <cstdint>
+
+#include "../include/cpu/export.h"
+#include "../include/cpu/parallel.h"
+#include "../include/cpu/sums.h"
+#include "../include/cpu/with_type.h"
+#include "../include/fusion/reductions.h"
+
+namespace {
+
+using namespace styleforge;
+using namespace styleforge::fusion;
+
+constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
+constexpr int64_t kBlock = 1024;              // elements at a time
+
+int64_t threads_for(int64_t elements, int64_t threads) {
+    return elements < kSerialElements ? 1 : threads;
+}
+
+}  // namespace
+
+// partial: [outer, splits, inner], scaled sums.
+STYLEFORGE_EXPORT int styleforge_reduce_cpu(int64_t threads, const void* x, float* partial,
+                                            int64_t type, int64_t term, int64_t outer,
+                                            int64_t reduced, int64_t inner, int64_t splits,
+                                            double scale) {
+    const auto part = [&](int64_t number, auto element, auto function) {
+        using T = decltype(element);
+        const int64_t row = number / splits, split = number % splits;
+        const int64_t begin = reduced * split / splits, end = reduced * (split + 1) / splits;
+        const T* const from = static_cast<const T*>(x) + row * reduced * inner;
+        float* const to = partial + number * inner;
+        float wide[kBlock];
+        if (inner == 1) {
+            double sum = 0;
+            for (int64_t at = begin; at < end; at += kBlock) {
+                const int64_t count = end - at < kBlock ? end - at : kBlock;
+                const float* const v = in_fp32(from + at, wide, count);
+                sum += sum_of(count, [&](int64_t i) { return function.value(v[i]); });
+            }
+            to[0] = static_cast<float>(sum * scale);
+            return;
+        }
+        for (int64_t at = 0; at < inner; at += kBlock) {
+            const int64_t count = inner - at < kBlock ? inner - at : kBlock;
+            float sums[kBlock] = {};
+            for (int64_t i = begin; i < end; ++i) {
+                const float* const v = in_fp32(from + i * inner + at, wide, count);
+                for (int64_t k = 0; k < count; ++k) sums[k] += function.value(v[k]);
+            }
+            for (int64_t k = 0; k < count; ++k) to[at + k] = sums[k] * static_cast<float>(scale);
+        }
+    };
+    with_type(type, [&](auto element) {
+        with_term(term, [&](auto function) {
+            parallel_for(outer * splits, threads_for(outer * reduced * inner, threads),
+                         [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) part(i, element, function);
+            });
+        });
+    });
+    return 0;
+}
+
+// dx = grad[outer, inner] * scale * the derivative at x.
+STYLEFORGE_EXPORT int styleforge_reduce_backward_cpu(int64_t threads, const void* x,
+                                                     const float* grad, void* dx, int64_t type,
+                                                     int64_t term, int64_t outer, int64_t reduced,
+                                                     int64_t inner, double scale) {
+    const float factor = static_cast<float>(scale);
+    const int64_t length = inner == 1 ? reduced : inner, rows = inner == 1 ? outer : outer * reduced;
+    const auto run = [&](int64_t row, auto element, auto function) {
+        using T = decltype(element);
+        const float* const g = grad + (inner == 1 ? row : row / reduced * inner);
+        for (int64_t at = 0; at < length; at += kBlock) {
+            const int64_t count = length - at < kBlock ? length - at : kBlock;
+            float wide[kBlock], made[kBlock];
+            const float* const v = in_fp32(static_cast<const T*>(x) + row * length + at, wide, count);
+            T* const to = static_cast<T*>(dx) + row * length + at;
+            float* const out = place_of(to, made);
+            if (inner == 1)
+                for (int64_t k = 0; k < count; ++k) out[k] = g[0] * factor * function.slope(v[k]);
+            else
+                for (int64_t k = 0; k < count; ++k) out[k] = g[at + k] * factor * function.slope(v[k]);
+            put(to, out, count);
+        }
+    };
+    with_type(type, [&](auto element) {
+        with_term(term, [&](auto function) {
+            parallel_for(rows, threads_for(rows * length, threads), [&](int64_t begin, int64_t end) {
+                for (int64_t row = begin; row < end; ++row) run(row, element, function);
+            });
+        });
+    });
+    return 0;
+}

@@ -1,0 +1,352 @@
+// Norms joined with what surrounds them, and their gradients: layer and RMS norms of rows, which stay
+// in registers, and the affine step, ReLU and gradient of a batch norm.
+#include "include/common/dtypes.cuh"
+#include "include/common/team.cuh"
+#include "include/common/with_type.cuh"
+#include "include/elementwise/pass.cuh"
+#include "include/fusion/activations.h"
+
+namespace styleforge {
+namespace fusion {
+
+constexpr int kMost = 16, kMostBackward = 8;  // elements of a row that a thread holds
+using elementwise::CudaMath;
+
+// Elements `at` on of a row of parameters, or `otherwise` where there are none.
+template <int kCount, typename T>
+__device__ __forceinline__ void load_or(float (&to)[kCount], const T* from, int at,
+                                        float otherwise) {
+    if (from != nullptr) return load<kCount>(to, from + at);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) to[k] = otherwise;
+}
+
+// A row of which each thread holds `kHeld` elements at most, in groups of kCount.
+template <int kCount, int kHeld>
+struct Row {
+    static constexpr int kGroups = kHeld / kCount;
+    Team team;
+    int width;
+    bool exists;
+
+    // `use(group, at)` for the groups of this thread.
+    template <typename Use>
+    __device__ __forceinline__ void each(const Use& use) const {
+#pragma unroll
+        for (int group = 0; group < kGroups; ++group) {
+            const int at = (group * team.size + team.lane) * kCount;
+            if (exists && at < width) use(group, at);
+        }
+    }
+    // Has `values` less their mean if `centered`; the reciprocal of their deviation.
+    __device__ __forceinline__ float normalize(float (&values)[kGroups][kCount], int centered,
+                                               float eps) const {
+        float sum = 0, squares = 0;
+        if (centered) {
+            each([&](int group, int) {
+#pragma unroll
+                for (int k = 0; k < kCount; ++k) sum += values[group][k];
+            });
+            sum = team.sum(sum) / width;
+        }
+        each([&](int group, int) {
+#pragma unroll
+            for (int k = 0; k < kCount; ++k) {
+                values[group][k] -= sum;
+                squares += values[group][k] * values[group][k];
+            }
+        });
+        return rsqrtf(team.sum(squares) / width + eps);
+    }
+};
+
+template <typename T, int kCount, typename Activation>
+__device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T* x, const T* residual,
+                                         const T* weight, const T* bias, T* total, T* y,
+                                         int centered, float eps) {
+    float values[kMost / kCount][kCount];
+    row.each([&](int group, int at) {
+        load<kCount>(values[group], x + at);
+        if (residual == nullptr) return;
+        float added[kCount];
+        load<kCount>(added, residual + at);
+#pragma unroll
+        for (int k = 0; k < kCount; ++k)  // rounded, as backward will read it
+            values[group][k] = to_float(from_float<T>(values[group][k] + added[k]));
+        store<kCount>(total + at, values[group]);
+    });
+    const float inverse = row.normalize(values, centered, eps);
+    row.each([&](int group, int at) {
+        float w[kCount], b[kCount];
+        load_or(w, weight, at, 1.f);
+        load_or(b, bias, at, 0.f);
+#pragma unroll
+        for (int k = 0; k < kCount; ++k)
+            w[k] = Activation::template value<CudaMath>(values[group][k] * inverse * w[k] + b[k]);
+        store<kCount>(y + at, w);
+    });
+}
+
+// Adds a row's share to `of_weight` and `of_bias`.
+template <typename T, int kCount, typename Activation>
+__device__ __forceinline__ void row_norm_gradient(
+    const Row<kCount, kMostBackward>& row, const T* grad, const T* added, const T* x, const T* weight,
+    const T* bias, T* dx, float (&of_weight)[kMostBackward / kCount][kCount],
+    float (&of_bias)[kMostBackward / kCount][kCount], int centered, float eps) {
+    float values[kMostBackward / kCount][kCount], inner[kMostBackward / kCount][kCount];
+    row.each([&](int group, int at) {
+        load<kCount>(values[group], x + at);
+        load<kCount>(inner[group], grad + at);
+    });
+    const float inverse = row.normalize(values, centered, eps);
+    float sum = 0, product = 0;
+    row.each([&](int group, int at) {
+        float w[kCount], b[kCount];
+        load_or(w, weight, at, 1.f);
+        load_or(b, bias, at, 0.f);
+#pragma unroll
+        for (int k = 0; k < kCount; ++k) {
+            const float normed = values[group][k] *= inverse;
+            const float g = Activation::template gradient<CudaMath>(inner[group][k],
+                                                                    normed * w[k] + b[k]);
+            of_weight[group][k] += g * normed;
+            of_bias[group][k] += g;
+            inner[group][k] = g * w[k];
+            sum += inner[group][k];
+            product += inner[group][k] * normed;
+        }
+    });
+    sum = centered ? row.team.sum(sum) / row.width : 0;
+    product = row.team.sum(product) / row.width;
+    row.each([&](int group, int at) {
+        float out[kCount] = {};
+        if (added != nullptr) load<kCount>(out, added + at);
+#pragma unroll
+        for (int k = 0; k < kCount; ++k)
+            out[k] += inverse * (inner[group][k] - sum - values[group][k] * product);
+        store<kCount>(dx + at, out);
+    });
+}
+
+// Of channels: y = (x - mean) * inverse * weight + bias, all of it FP32 [channels].
+struct Channels {
+    const float *mean, *inverse, *weight, *bias;
+
+    __device__ __forceinline__ float normed(float x, int c) const {
+        return (x - mean[c]) * inverse[c];
+    }
+    __device__ __forceinline__ float affine(float normed, int c) const {
+        return normed * weight[c] + bias[c];
+    }
+};
+
+// `use(at, c, step)` for groups of kCount elements; element k of one is of channel c + k * step.
+// `inner` elements of a channel lie together.
+template <int kCount, typename Use>
+__device__ __forceinline__ void each_group(long long count, int channels, long long inner,
+                                           const Use& use) {
+    const long long first = 1ll * blockIdx.x * blockDim.x + threadIdx.x;
+    const int step = inner == 1;
+    for (long long i = first * kCount; i < count; i += 1ll * gridDim.x * blockDim.x * kCount) {
+        const bool narrow = count <= 0x7fffffff;
+        const int c = narrow ? static_cast<unsigned>(i) / static_cast<unsigned>(inner) %
+                                   static_cast<unsigned>(channels)
+                             : static_cast<int>(i / inner % channels);
+        use(i, c, step);
+    }
+}
+
+}  // namespace fusion
+}  // namespace styleforge
+
+// y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight and
+// bias: [width]. What is null is left out. A row has `team` threads, of kMost elements each at most.
+extern "C" __global__ void __launch_bounds__(512, 1)
+    styleforge_row_norm(const void* x, const void* residual, const void* weight, const void* bias,
+                        void* total, void* y, long long type, int vector, long long activation,
+                        long long rows, long long width, long long team, int centered,
+                        double eps) {
+    using namespace styleforge;
+    using namespace styleforge::fusion;
+    __shared__ float shared[16];
+    const int size = static_cast<int>(team);
+    const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
+    const long long row = 1ll * blockIdx.x * (blockDim.x / size) + threadIdx.x / size;
+    with_type(type, vector, [&](auto element, auto count) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(count)::value;
+        with_activation(activation, [&](auto function) {
+            const auto of = [&](const void* from) {
+                return from == nullptr ? nullptr : static_cast<const T*>(from) + row * width;
+            };
+            row_norm<T, kCount, decltype(function)>(
+                Row<kCount, kMost>{own, static_cast<int>(width), row < rows}, of(x), of(residual),
+                static_cast<const T*>(weight), static_cast<const T*>(bias),
+                static_cast<T*>(total) + row * width, static_cast<T*>(y) + row * width, centered,
+                static_cast<float>(eps));
+        });
+    });
+}
+
+// dx = added + the gradient of styleforge_row_norm by its sum `x`. partial: FP32 [teams, 2, width],
+// each team's sums of the gradients of weight and bias, or null.
+extern "C" __global__ void __launch_bounds__(512, 1)
+    styleforge_row_norm_backward(const void* grad, const void* added, const void* x,
+                                 const void* weight, const void* bias, void* dx, float* partial,
+                                 long long type, int vector, long long activation, long long rows,
+                                 long long width, long long team, int centered, double eps) {
+    using namespace styleforge;
+    using namespace styleforge::fusion;
+    __shared__ float shared[32];
+    const int size = static_cast<int>(team);
+    const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
+    const int at_once = blockDim.x / size;
+    const long long number = 1ll * blockIdx.x * at_once + threadIdx.x / size;
+    with_type(type, vector, [&](auto element, auto count) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(count)::value;
+        with_activation(activation, [&](auto function) {
+            constexpr int kGroups = kMostBackward / kCount;
+            float of_weight[kGroups][kCount] = {}, of_bias[kGroups][kCount] = {};
+            // The same for all teams of a block, which wait for each other.
+            for (long long first = 1ll * blockIdx.x * at_once; first < rows;
+                 first += 1ll * gridDim.x * at_once) {
+                const long long row = first + threadIdx.x / size;
+                const auto of = [&](const void* from) {
+                    return from == nullptr ? nullptr : static_cast<const T*>(from) + row * width;
+                };
+                row_norm_gradient<T, kCount, decltype(function)>(
+                    Row<kCount, kMostBackward>{own, static_cast<int>(width), row < rows}, of(grad), of(added),
+                    of(x), static_cast<const T*>(weight), static_cast<const T*>(bias),
+                    static_cast<T*>(dx) + row * width, of_weight, of_bias, centered,
+                    static_cast<float>(eps));
+            }
+            if (partial == nullptr) return;
+            float* to = partial + number * 2 * width;
+            Row<kCount, kMostBackward>{own, static_cast<int>(width), true}.each([&](int group, int at) {
+#pragma unroll
+                for (int k = 0; k < kCount; ++k) {
+                    to[at + k] = of_weight[group][k];
+                    to[width + at + k] = of_bias[group][k];
+                }
+            });
+        });
+    });
+}
+
+// y = relu(affine(x)) of [samples, channels, inner].
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_channels_relu(const void* x, const float* mean, const float* inverse,
+                             const float* weight, const float* bias, void* y, long long type,
+                             int vector, long long count, long long channels, long long inner) {
+    using namespace styleforge;
+    using namespace styleforge::fusion;
+    const Channels of{mean, inverse, weight, bias};
+    with_type(type, vector, [&](auto element, auto width) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(width)::value;
+        each_group<kCount>(count, static_cast<int>(channels), inner,
+                           [&](long long at, int c, int step) {
+            float v[kCount];
+            load<kCount>(v, static_cast<const T*>(x) + at);
+#pragma unroll
+            for (int k = 0; k < kCount; ++k)
+                v[k] = elementwise::relu(of.affine(of.normed(v[k], c + k * step), c + k * step));
+            store<kCount>(static_cast<T*>(y) + at, v);
+        });
+    });
+}
+
+// partial: [splits, 2, channels], sums of the gradients of weight and bias, or with no `grad` of
+// squares and of elements as mean and inverse norm them. A block is of a channel and a split of its
+// `samples` * `inner` elements; with inner 1, of 32 channels, one for a lane.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_channels_sums(const void* grad, const void* x, const float* mean,
+                             const float* inverse, const float* weight, const float* bias,
+                             float* partial, long long type, int vector, long long samples,
+                             long long channels, long long inner, long long splits) {
+    using namespace styleforge;
+    using namespace styleforge::fusion;
+    __shared__ float shared[2][256];
+    const Channels of{mean, inverse, weight, bias};
+    const bool last = inner == 1;
+    const int thread = threadIdx.x, threads = blockDim.x;
+    const long long split = blockIdx.x % splits, part = blockIdx.x / splits;
+    const int c = static_cast<int>(last ? part * 32 + thread % 32 : part);
+    float of_weight = 0, of_bias = 0;
+    if (c < channels)
+        with_type(type, vector, [&](auto element, auto width) {
+            using T = decltype(element);
+            constexpr int kCount = decltype(width)::value;
+            const long long row = inner / kCount, groups = samples * row;  // in loads
+            const long long end = groups * (split + 1) / splits;
+            const long long step = last ? threads / 32 : threads;
+            for (long long i = groups * split / splits + (last ? thread / 32 : thread); i < end;
+                 i += step) {
+                const long long sample =
+                    groups <= 0x7fffffff ? static_cast<unsigned>(i) / static_cast<unsigned>(row)
+                                         : i / row;
+                const long long at = (sample * channels + c) * inner + (i - sample * row) * kCount;
+                float v[kCount], g[kCount] = {};
+                load<kCount>(v, static_cast<const T*>(x) + at);
+                if (grad != nullptr) load<kCount>(g, static_cast<const T*>(grad) + at);
+#pragma unroll
+                for (int k = 0; k < kCount; ++k) {
+                    const float normed = of.normed(v[k], c);
+                    g[k] = grad == nullptr
+                               ? normed
+                               : elementwise::relu_gradient(g[k], of.affine(normed, c));
+                    of_weight += g[k] * normed;
+                    of_bias += g[k];
+                }
+            }
+        });
+    if (!last) {
+        const Team team{threads, thread, shared[0]};
+        of_weight = team.sum(of_weight);
+        of_bias = team.sum(of_bias);
+    } else {
+        shared[0][thread] = of_weight, shared[1][thread] = of_bias;
+        __syncthreads();
+        for (int i = thread + 32; thread < 32 && i < threads; i += 32)
+            of_weight += shared[0][i], of_bias += shared[1][i];
+    }
+    if (c < channels && thread < (last ? 32 : 1)) {
+        partial[(split * 2) * channels + c] = of_weight;
+        partial[(split * 2 + 1) * channels + c] = of_bias;
+    }
+}
+
+// The gradient of styleforge_channels_relu by x; `sums`, [2, channels], are the gradients of weight
+// and bias where mean and deviation are those of the `each` elements of a channel, else null.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_channels_gradient(const void* grad, const void* x, const float* mean,
+                                 const float* inverse, const float* weight, const float* bias,
+                                 const float* sums, void* dx, long long type, int vector,
+                                 long long count, long long channels, long long inner,
+                                 long long each) {
+    using namespace styleforge;
+    using namespace styleforge::fusion;
+    const Channels of{mean, inverse, weight, bias};
+    const float share = 1.f / static_cast<float>(each);
+    with_type(type, vector, [&](auto element, auto width) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(width)::value;
+        each_group<kCount>(count, static_cast<int>(channels), inner,
+                           [&](long long at, int first, int step) {
+            float v[kCount], g[kCount];
+            load<kCount>(v, static_cast<const T*>(x) + at);
+            load<kCount>(g, static_cast<const T*>(grad) + at);
+#pragma unroll
+            for (int k = 0; k < kCount; ++k) {
+                const int c = first + k * step;
+                const float normed = of.normed(v[k], c);
+                g[k] = elementwise::relu_gradient(g[k], of.affine(normed, c));
+                if (sums != nullptr)
+                    g[k] -= (sums[channels + c] + normed * sums[c]) * share;
+                g[k] *= inverse[c] * weight[c];
+            }
+            store<kCount>(static_cast<T*>(dx) + at, g);
+        });
+    });
+}

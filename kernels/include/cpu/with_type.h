@@ -1,0 +1,41 @@
+// Turns the type of tensors, which is known at run time, into one that a template takes; and rows of
+// it into FP32 and back.
+#pragma once
+
+#include "dtypes.h"
+#include "half_rows.h"
+
+namespace styleforge {
+
+// Calls `use` with an element of the type of this number: 0 for FP32, 1 for FP16, 2 for BF16.
+template <typename Use>
+inline void with_type(int64_t type, const Use& use) {
+    if (type == 1)
+        use(Half{});
+    else if (type == 2)
+        use(BFloat16{});
+    else
+        use(0.f);
+}
+
+// A row in FP32: where it lies, or brought into `buffer`.
+template <typename T>
+inline const float* in_fp32(const T* from, float* buffer, int64_t count) {
+    widen_row(buffer, from, count);
+    return buffer;
+}
+inline const float* in_fp32(const float* from, float*, int64_t) { return from; }
+
+// Where a row is made in FP32: in its place, or in `buffer`, from where `put` brings it there.
+template <typename T>
+inline float* place_of(T*, float* buffer) {
+    return buffer;
+}
+inline float* place_of(float* to, float*) { return to; }
+template <typename T>
+inline void put(T* to, const float* made, int64_t count) {
+    narrow_row(to, made, count);
+}
+inline void put(float*, const float*, int64_t) {}
+
+}  // namespace styleforge

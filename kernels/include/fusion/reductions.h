@@ -1,0 +1,31 @@
+// What is summed over elements, a functor each, and its derivative.
+#pragma once
+
+#include "../elementwise/functors.h"
+
+namespace styleforge {
+namespace fusion {
+
+struct Square {
+    static STYLEFORGE_ELEMENT float value(float x) { return x * x; }
+    static STYLEFORGE_ELEMENT float slope(float x) { return 2.f * x; }
+};
+
+struct Magnitude {
+    static STYLEFORGE_ELEMENT float value(float x) { return x < 0.f ? -x : x; }
+    static STYLEFORGE_ELEMENT float slope(float x) {
+        return x > 0.f ? 1.f : x < 0.f ? -1.f : x;  // 0 at 0, NaN stays
+    }
+};
+
+// Calls `use` with the functor of this number in kernels/ops/library/reduction.py.
+template <typename Use>
+STYLEFORGE_ELEMENT void with_term(long long number, const Use& use) {
+    if (number == 1)
+        use(Magnitude{});
+    else
+        use(Square{});
+}
+
+}  // namespace fusion
+}  // namespace styleforge

@@ -1,0 +1,72 @@
+"""What the norms and reductions of the library ask of their tensors, and how kernels take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+# By the number that kernels have for them, see include/common/data_type.h; FP64 runs on PyTorch.
+TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
+FLOATING = (*TYPES, torch.float64)
+BYTES = 16  # of a load
+
+
+def common_dtype(name: str, given: Mapping[str, Tensor | None]) -> torch.dtype:
+    """The dtype that PyTorch promotes the tensors of an operation to.
+
+    Args:
+        name: Of the operation, for messages.
+        given: Its tensors by argument, the first of which is there.
+
+    Raises:
+        ValueError: One is of another dtype than floating ones, or on another device than the first.
+    """
+    found: torch.dtype | None = None
+    (first_name, first), *_ = given.items()
+    assert first is not None
+    for argument, x in given.items():
+        if x is None:
+            continue
+        if x.dtype not in FLOATING:
+            raise ValueError(
+                f"{name}: {argument} is a tensor of {x.dtype}; expected float16, bfloat16, float32 "
+                "or float64"
+            )
+        if x.device != first.device:
+            raise ValueError(
+                f"{name}: {argument} is on {x.device}; expected {first.device}, where {first_name} "
+                "is"
+            )
+        found = x.dtype if found is None else torch.promote_types(found, x.dtype)
+    assert found is not None
+    return found
+
+
+def check_shape(name: str, argument: str, x: Tensor | None, expected: torch.Size) -> None:
+    """Raise ValueError if a tensor is given and has another shape."""
+    if x is not None and x.shape != expected:
+        raise ValueError(
+            f"{name}: {argument} has the shape {list(x.shape)}; expected {list(expected)}"
+        )
+
+
+def dense(x: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """A tensor as kernels read it; None stays."""
+    return None if x is None else x.to(dtype).contiguous()
+
+
+def takes_vectors(length: int, *tensors: Tensor | None) -> bool:
+    """Whether rows of this length of tensors of one dtype are made of whole loads of 16 bytes."""
+    given = [x for x in tensors if x is not None]
+    return length % (BYTES // given[0].element_size()) == 0 and not any(
+        x.data_ptr() % BYTES for x in given
+    )
+
+
+def refuses(x: Tensor) -> str:
+    """Why no kernel for the CPU takes this; empty if one does."""
+    if x.device.type == "cpu" and x.dtype not in TYPES:
+        return f"no native CPU kernel in {x.dtype}: PyTorch's runs there"
+    return ""

@@ -1,0 +1,305 @@
+"""Batch norm joined with ReLU: meaning, gradients, and the kernels for both kinds of device.
+
+On either device the same functions run: sums of channels, the affine step with ReLU, its gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype, takes_vectors
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
+
+NAME = "batch_norm_relu"
+PARTS_ON_CPU = 32  # of all samples, where channels lie together
+THREADS, WARP = 256, 32
+_BLOCKS = 8  # of a pass, for each multiprocessor
+
+
+class Layout(NamedTuple):
+    """How the channels of a dense tensor lie: [samples, channels, inner].
+
+    Attributes:
+        samples: How many times the channels come one after another.
+        channels: How many.
+        inner: Elements of a channel that lie together; 1 where channels lie together.
+        memory_format: Of the tensor.
+    """
+
+    samples: int
+    channels: int
+    inner: int
+    memory_format: torch.memory_format
+
+    @property
+    def each(self) -> int:
+        """Elements of a channel."""
+        return self.samples * self.inner
+
+
+class Kernels(NamedTuple):
+    """The three functions of a library.
+
+    Attributes:
+        sums: Called with grad or None, x, and four FP32 tensors of channels: what x is normed by,
+            weight and bias. Gives FP32 [2, channels]: the gradients of weight and bias; without a
+            grad the sums of squares and of elements, normed.
+        relu: Called with x, the four tensors of channels, and what it writes.
+        gradient: Called with grad, x, the four, the sums or None, and what it writes.
+    """
+
+    sums: Callable[..., Tensor]
+    relu: Callable[..., None]
+    gradient: Callable[..., None]
+
+
+def checked(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    var: Tensor | None,
+    training: bool,
+) -> Layout:
+    """How the channels of x lie once it is dense.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    if x.dim() < 2:
+        raise ValueError(f"{NAME}: x has the shape {list(x.shape)}; expected [N, C, ...]")
+    given = {"weight": weight, "bias": bias, "running_mean": mean, "running_var": var}
+    common_dtype(NAME, {"x": x, **given})
+    channels = x.shape[1]
+    for argument, value in given.items():
+        check_shape(NAME, argument, value, torch.Size([channels]))
+    if (mean is None) != (var is None):
+        raise ValueError(f"{NAME}: running_mean and running_var are given together, or neither is")
+    each = x.numel() // max(channels, 1)
+    if not training and mean is None:
+        raise ValueError(f"{NAME}: running_mean is None; expected [{channels}] in evaluation")
+    if training and each == 1:
+        raise ValueError(
+            f"{NAME}: x has the shape {list(x.shape)}; expected more than one value per channel in "
+            "training"
+        )
+    last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.dim())
+    if last is not None and not x.is_contiguous() and x.is_contiguous(memory_format=last):
+        return Layout(each, channels, 1, last)
+    inner = math.prod(x.shape[2:])
+    return Layout(x.shape[0], channels, inner, torch.contiguous_format)
+
+
+def reference(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    var: Tensor | None,
+    training: bool,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """relu(batch_norm(x)), and the mean and the reciprocal deviation that it norms by.
+
+    FP16 and BF16 are computed in FP32; the last two results are FP32, of FP64 FP64.
+    """
+    layout = checked(x, weight, bias, mean, var, training)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    middle, inverse = _statistics(wide, mean, var, training, eps)
+    y = F.relu(_affine(_normed(wide, middle, inverse), weight, bias)).to(x.dtype)
+    return y.contiguous(memory_format=layout.memory_format), middle, inverse
+
+
+def reference_backward(
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    inverse: Tensor,
+    training: bool,
+    eps: float,
+) -> list[Tensor]:
+    """The gradients of x, weight and bias, of those that are given.
+
+    In training `mean` and `inverse` follow from x, and are computed again, so that second
+    derivatives are right.
+    """
+    check_shape(f"{NAME}_backward", "grad", grad, x.shape)
+    layout = checked(x, weight, bias, mean, inverse, False)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    if training:
+        mean, inverse = _statistics(wide, None, None, True, eps)
+    normed = _normed(wide, mean, inverse)
+    z = _affine(normed, weight, bias)
+    g = torch.where(z <= 0, torch.zeros_like(wide), grad.to(wide.dtype))
+    dims = [d for d in range(x.dim()) if d != 1]
+    of_weight, of_bias = (g * normed).sum(dims), g.sum(dims)
+    dx = g
+    if training:
+        share = 1 / layout.each
+        dx = g - _spread(of_bias * share, x) - normed * _spread(of_weight * share, x)
+    scale = inverse if weight is None else inverse * weight.to(wide.dtype)
+    dx = (dx * _spread(scale, x)).to(x.dtype).contiguous(memory_format=layout.memory_format)
+    return [dx, *_of_parameters(weight, bias, of_weight, of_bias)]
+
+
+def _statistics(
+    x: Tensor, mean: Tensor | None, var: Tensor | None, training: bool, eps: float
+) -> tuple[Tensor, Tensor]:
+    if training or mean is None or var is None:
+        dims = [d for d in range(x.dim()) if d != 1]
+        var, mean = torch.var_mean(x, dims, correction=0)
+        return mean, torch.rsqrt(var + eps)
+    return mean.to(x.dtype, copy=True), torch.rsqrt(var.to(x.dtype) + eps)
+
+
+def _spread(of_channels: Tensor, x: Tensor) -> Tensor:
+    return of_channels.to(torch.promote_types(x.dtype, torch.float32)).reshape(
+        1, -1, *(1,) * (x.dim() - 2)
+    )
+
+
+def _normed(x: Tensor, mean: Tensor, inverse: Tensor) -> Tensor:
+    return (x - _spread(mean, x)) * _spread(inverse, x)
+
+
+def _affine(normed: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    z = normed if weight is None else normed * _spread(weight, normed)
+    return z if bias is None else z + _spread(bias, normed)
+
+
+def _of_parameters(
+    weight: Tensor | None, bias: Tensor | None, of_weight: Tensor, of_bias: Tensor
+) -> list[Tensor]:
+    pairs = ((weight, of_weight), (bias, of_bias))
+    return [found.to(of.dtype) for of, found in pairs if of is not None]
+
+
+def forward(
+    kernels: Callable[[Layout, torch.dtype], Kernels],
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    var: Tensor | None,
+    training: bool,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As `reference`, by the kernels of a library."""
+    layout = checked(x, weight, bias, mean, var, training)
+    if x.dtype not in TYPES or not x.numel():
+        return reference(x, weight, bias, mean, var, training, eps)
+    run, x = kernels(layout, x.dtype), x.contiguous(memory_format=layout.memory_format)
+    if training or mean is None or var is None:
+        # Squares are summed around an element of each channel: a large mean takes no digits.
+        pivot = x[(0, slice(None), *(0,) * (x.dim() - 2))].float().contiguous()
+        ones = torch.ones_like(pivot)
+        found = run.sums(None, x, pivot, ones, ones, pivot) / layout.each
+        middle, spread = pivot + found[1], found[0] - found[1].square()
+        inverse = torch.rsqrt(spread.clamp_(min=0) + eps)
+    else:
+        middle, inverse = mean.to(torch.float32, copy=True), torch.rsqrt(var.float() + eps)
+    y = torch.empty_like(x)
+    run.relu(x, middle, inverse, *_parameters(weight, bias, middle), y)
+    return y, middle, inverse
+
+
+def backward(
+    kernels: Callable[[Layout, torch.dtype], Kernels],
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    inverse: Tensor,
+    training: bool,
+    eps: float,
+) -> list[Tensor]:
+    """As `reference_backward`, by the kernels of a library."""
+    check_shape(f"{NAME}_backward", "grad", grad, x.shape)
+    layout = checked(x, weight, bias, mean, inverse, False)
+    if x.dtype not in TYPES or not x.numel():
+        return reference_backward(grad, x, weight, bias, mean, inverse, training, eps)
+    run = kernels(layout, x.dtype)
+    grad = grad.to(x.dtype).contiguous(memory_format=layout.memory_format)
+    x = x.contiguous(memory_format=layout.memory_format)
+    mean = mean.float().contiguous()
+    of = (mean, inverse.float().contiguous(), *_parameters(weight, bias, mean))
+    sums = run.sums(grad, x, *of)
+    dx = torch.empty_like(x)
+    run.gradient(grad, x, *of, sums if training else None, dx)
+    return [dx, *_of_parameters(weight, bias, sums[0], sums[1])]
+
+
+def _parameters(weight: Tensor | None, bias: Tensor | None, mean: Tensor) -> tuple[Tensor, Tensor]:
+    """In FP32, ones and zeros where there are none."""
+    return (
+        torch.ones_like(mean) if weight is None else weight.float().contiguous(),
+        torch.zeros_like(mean) if bias is None else bias.float().contiguous(),
+    )
+
+
+def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
+    """The functions of cpu/fusion.cpp."""
+    samples, channels, inner, _ = layout
+    numbers = TYPES[dtype], samples, channels, inner
+
+    def sums(grad: Tensor | None, *given: Tensor) -> Tensor:
+        parts = samples if inner > 1 else min(PARTS_ON_CPU, samples)
+        partial = torch.empty(parts, 2, channels)
+        launch("styleforge_channels_sums_cpu", grad, *given, partial, *numbers, parts)
+        return partial.sum(0)
+
+    def relu(*given: Tensor) -> None:
+        launch("styleforge_channels_relu_cpu", *given, *numbers)
+
+    def gradient(*given: Tensor | None) -> None:
+        launch("styleforge_channels_gradient_cpu", *given, *numbers)
+
+    return Kernels(sums, relu, gradient)
+
+
+def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
+    """The kernels of fusion.cu."""
+    samples, channels, inner, _ = layout
+    multiprocessors, count = launch.gpu.multiprocessors, samples * channels * inner
+    # Of a dense tensor, what lies together: a channel's elements, or the channels.
+    run = inner if inner > 1 else channels
+
+    def sums(grad: Tensor | None, x: Tensor, *of: Tensor) -> Tensor:
+        blocks = channels if inner > 1 else -(-channels // WARP)
+        splits = max(1, min(_BLOCKS * multiprocessors // blocks, samples * inner // THREADS))
+        vector = inner > 1 and takes_vectors(inner, x, grad)
+        partial = torch.empty((splits, 2, channels), dtype=torch.float32, device=x.device)
+        launch(
+            "styleforge_channels_sums", blocks * splits, THREADS, grad, x, *of, partial,
+            TYPES[dtype], vector, samples, channels, inner, splits,
+        )  # fmt: skip
+        return partial.sum(0)
+
+    def blocks_of(vector: bool) -> int:
+        groups = count // (16 // dtype.itemsize if vector else 1)
+        return max(1, min(-(-groups // THREADS), _BLOCKS * multiprocessors))
+
+    def relu(x: Tensor, *of: Tensor) -> None:
+        vector = takes_vectors(run, x)
+        launch(
+            "styleforge_channels_relu", blocks_of(vector), THREADS, x, *of,
+            TYPES[dtype], vector, count, channels, inner,
+        )  # fmt: skip
+
+    def gradient(grad: Tensor, x: Tensor, *of: Tensor | None) -> None:
+        vector = takes_vectors(run, x, grad)
+        launch(
+            "styleforge_channels_gradient", blocks_of(vector), THREADS, grad, x, *of,
+            TYPES[dtype], vector, count, channels, inner, samples * inner,
+        )  # fmt: skip
+
+    return Kernels(sums, relu, gradient)

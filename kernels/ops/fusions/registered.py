@@ -1,0 +1,125 @@
+"""Registers norms of rows: what every one of them has in common."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Any, ParamSpec, TypeVar, cast
+
+import torch
+from torch import Tensor
+
+from kernels.ops.autograd import Gradient, Kept
+from kernels.ops.fusions import row_kernels, rows
+from kernels.ops.fusions.arguments import refuses
+from kernels.ops.fusions.rows import Norm
+from kernels.ops.fusions.timed import TIMED
+from kernels.ops.registry import LIBRARY, NAMESPACE, fused
+
+ON_CPU, ON_CUDA = "fusion", "fusion_cuda"
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def as_list(value: int | Sequence[int]) -> list[int]:
+    """Dimensions or sizes, of which one may be given alone."""
+    return [value] if isinstance(value, int) else list(value)
+
+
+def with_list(signature: Callable[..., Any], name: str) -> Callable[..., tuple[Any, ...]]:
+    """What gives all arguments of a call in order, the one of this name as a list."""
+    arguments = inspect.signature(signature)
+
+    def complete(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        bound = arguments.bind(*args, **kwargs)
+        bound.apply_defaults()
+        value = bound.arguments[name]
+        bound.arguments[name] = None if value is None else as_list(value)
+        return bound.args
+
+    return complete
+
+
+def launched(spell: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
+    """What launches an operation: `spell`, of what `run` runs with the launcher.
+
+    Args:
+        spell: The operation: called with what computes it, and its arguments.
+        run: Called with a launcher, and what `spell` calls it with.
+    """
+
+    def launch_with(launch: Any, *args: Any, **kwargs: Any) -> Any:
+        return spell(functools.partial(run, launch), *args, **kwargs)
+
+    return launch_with
+
+
+def refuses_rows(most: int, **arguments: Any) -> str:
+    """Why no kernel takes these rows; empty if one does."""
+    x, width = arguments["x"], prod(arguments["normalized_shape"])
+    if x.device.type == "cuda" and width > most:
+        return f"a row has {width} elements; the native CUDA kernel takes {most} at most"
+    return refuses(x)
+
+
+def row_norm(
+    spell: Callable[..., Any],
+    norm_of: Callable[[dict[str, Any]], Norm],
+    *,
+    samples: Callable[[], Iterable[tuple[Any, ...]]],
+    aliases: tuple[str, ...],
+    is_flat: bool = False,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Register the decorated signature as a norm of rows.
+
+    Args:
+        spell: The operation: called with what runs a norm, as `rows.reference`, and its arguments.
+        norm_of: The norm, of the arguments by name.
+        samples: As that of `fused`, like what follows.
+        aliases: Other names.
+        is_flat: Whether it is also found outside of its group.
+    """
+    first, *names = inspect.signature(spell).parameters
+    assert first == "run"
+
+    def save(given: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
+        of = dict(zip(names, given, strict=True))
+        return [results[0] if "residual" in of else of["x"], of["weight"], of.get("bias")]
+
+    def backward(kept: Kept, *grads: Tensor) -> Sequence[Gradient]:
+        x, weight, bias = kept.tensors
+        of = dict(zip(names, kept.options, strict=True))
+        norm, (*added, grad) = norm_of(of), grads
+        found = iter(
+            getattr(torch.ops, NAMESPACE).row_norm_backward(
+                grad, x, of["normalized_shape"], weight, bias, *(added or [None]),
+                norm.activation, norm.centered, of["eps"],
+            )
+        )  # fmt: skip
+        gradients = {"x": next(found)}
+        gradients["residual"] = gradients["x"]
+        for name, parameter in (("weight", weight), ("bias", bias)):
+            if parameter is not None:
+                gradients[name] = next(found)
+        return [gradients.get(name) for name in names]
+
+    register = fused(
+        ON_CPU,
+        reference=functools.partial(spell, rows.reference),
+        samples=samples,
+        launch_cpu=launched(spell, row_kernels.forward_on_cpu),
+        launch_cuda=launched(spell, row_kernels.forward_on_cuda),
+        cuda=ON_CUDA,
+        family=LIBRARY,
+        tolerance_scale=4,
+        save=save,
+        backward=backward,
+        refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH),
+        aliases=aliases,
+        is_flat=is_flat,
+        timed=TIMED,
+        complete=with_list(functools.partial(spell, None), "normalized_shape"),
+    )
+    return cast("Callable[[Callable[P, R]], Callable[P, R]]", register)

@@ -1,0 +1,219 @@
+"""Layer and RMS norms of rows on the CPU and on a GPU: how their kernels are launched."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from kernels.ops.fusions.arguments import TYPES, dense, takes_vectors
+from kernels.ops.fusions.rows import (
+    ACTIVATIONS,
+    Norm,
+    Rows,
+    checked,
+    checked_backward,
+    reference,
+    reference_backward,
+)
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
+
+THREADS, LEAST_THREADS, WARP = 512, 128, 32
+# Of a row on a GPU, what a thread holds in registers, forward and backward; and the widest rows.
+_HELD, _HELD_BACKWARD = 16, 8
+MOST_WIDTH, MOST_WIDTH_BACKWARD = _HELD * THREADS, _HELD_BACKWARD * THREADS
+PARTS_ON_CPU = 32  # of all rows, whose gradients of parameters are summed apart
+
+
+def forward_on_cpu(
+    launch: CpuLauncher,
+    norm: Norm,
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    residual: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """As `reference`, by C++."""
+    given = checked(norm.name, x, normalized_shape, weight, bias, residual=residual)
+    if _runs_on_pytorch(given):
+        return reference(norm, x, normalized_shape, weight, bias, eps, residual)
+    y = torch.empty_like(given.x)
+    total = given.x if residual is None else torch.empty_like(given.x)
+    launch(
+        "styleforge_row_norm_cpu",
+        given.x,
+        dense(residual, given.x.dtype),
+        *_parameters(given),
+        total,
+        y,
+        TYPES[given.x.dtype],
+        ACTIVATIONS.index(norm.activation),
+        given.rows,
+        given.width,
+        norm.centered,
+        float(eps),
+    )
+    return total, y
+
+
+def backward_on_cpu(
+    launch: CpuLauncher,
+    grad: Tensor,
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    added: Tensor | None,
+    activation: str,
+    centered: bool,
+    eps: float,
+) -> list[Tensor]:
+    """As `reference_backward`, by C++."""
+    given = checked_backward(grad, x, normalized_shape, weight, bias, added, activation)
+    if _runs_on_pytorch(given):
+        return reference_backward(
+            grad, x, normalized_shape, weight, bias, added, activation, centered, eps
+        )
+    dx, parts = torch.empty_like(given.x), min(PARTS_ON_CPU, given.rows)
+    partial = torch.empty(parts, 2, given.width)
+    dtype = given.x.dtype
+    launch(
+        "styleforge_row_norm_backward_cpu",
+        dense(grad, dtype),
+        dense(added, dtype),
+        given.x,
+        *_parameters(given),
+        dx,
+        partial,
+        TYPES[dtype],
+        ACTIVATIONS.index(activation),
+        given.rows,
+        given.width,
+        parts,
+        centered,
+        float(eps),
+    )
+    return [dx, *_of_parameters(given, partial)]
+
+
+def _parameters(given: Rows) -> tuple[Tensor, Tensor]:
+    """In FP32, ones and zeros where there are none."""
+    weight, bias = given.weight, given.bias
+    return (
+        torch.ones(given.width) if weight is None else weight.float(),
+        torch.zeros(given.width) if bias is None else bias.float(),
+    )
+
+
+def _of_parameters(given: Rows, partial: Tensor) -> list[Tensor]:
+    sums = partial.sum(0)
+    return [
+        sums[at].to(parameter.dtype).reshape(parameter.shape)
+        for at, parameter in enumerate((given.weight, given.bias))
+        if parameter is not None
+    ]
+
+
+def forward_on_cuda(
+    launch: CudaLauncher,
+    norm: Norm,
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    residual: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """As `reference`, by CUDA."""
+    given = checked(norm.name, x, normalized_shape, weight, bias, residual=residual)
+    if _runs_on_pytorch(given, MOST_WIDTH):
+        return reference(norm, x, normalized_shape, weight, bias, eps, residual)
+    y = torch.empty_like(given.x)
+    residual = dense(residual, given.x.dtype)
+    total = given.x if residual is None else torch.empty_like(given.x)
+    read = given.x, residual, given.weight, given.bias
+    team, threads = _team(given.width, _HELD)
+    launch(
+        "styleforge_row_norm",
+        -(-given.rows // (threads // team)),
+        threads,
+        *read,
+        None if residual is None else total,
+        y,
+        TYPES[given.x.dtype],
+        takes_vectors(given.width, *read),
+        ACTIVATIONS.index(norm.activation),
+        given.rows,
+        given.width,
+        team,
+        norm.centered,
+        float(eps),
+    )
+    return total, y
+
+
+def backward_on_cuda(
+    launch: CudaLauncher,
+    grad: Tensor,
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    added: Tensor | None,
+    activation: str,
+    centered: bool,
+    eps: float,
+) -> list[Tensor]:
+    """As `reference_backward`, by CUDA."""
+    given = checked_backward(grad, x, normalized_shape, weight, bias, added, activation)
+    if _runs_on_pytorch(given, MOST_WIDTH_BACKWARD):
+        return reference_backward(
+            grad, x, normalized_shape, weight, bias, added, activation, centered, eps
+        )
+    dx, dtype = torch.empty_like(given.x), given.x.dtype
+    read = (
+        *(dense(each, dtype) for each in (grad, added)),
+        *(given.x, given.weight, given.bias),
+    )
+    team, threads = _team(given.width, _HELD_BACKWARD)
+    at_once = threads // team
+    # As many as run at once: a block that takes several rows sums their gradients of parameters.
+    blocks = min(-(-given.rows // at_once), launch.gpu.multiprocessors * (THREADS // threads))
+    partial = None
+    if given.weight is not None or given.bias is not None:
+        partial = dx.new_empty((blocks * at_once, 2, given.width), dtype=torch.float32)
+    launch(
+        "styleforge_row_norm_backward",
+        blocks,
+        threads,
+        *read,
+        dx,
+        partial,
+        TYPES[dtype],
+        takes_vectors(given.width, *read),
+        ACTIVATIONS.index(activation),
+        given.rows,
+        given.width,
+        team,
+        centered,
+        float(eps),
+    )
+    return [dx] if partial is None else [dx, *_of_parameters(given, partial)]
+
+
+def _team(width: int, held: int) -> tuple[int, int]:
+    """The threads of a row, a power of two, and those of a block."""
+    team = WARP
+    while team * held < width:
+        team *= 2
+    return team, max(team, LEAST_THREADS)
+
+
+def _runs_on_pytorch(given: Rows, most: int | None = None) -> bool:
+    """Whether no kernel takes this; `most` is the widest row that one takes."""
+    return (
+        given.x.dtype not in TYPES
+        or not given.x.numel()
+        or (most is not None and given.width > most)
+    )

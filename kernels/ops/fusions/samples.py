@@ -1,0 +1,113 @@
+"""What norms and reductions of the library are tested and timed on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.fusions.rows import ACTIVATIONS
+
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+# Rows of whole vectors and others, of one warp and several, more than a block takes at once.
+_ROWS = (
+    ((2, 3, 16), (16,)),
+    ((5, 7), (7,)),
+    ((9, 2, 20), (2, 20)),
+    ((300, 136), (136,)),
+    ((3, 1030), (1030,)),
+)
+# Channels of whole vectors and others, of pictures and of rows, many and few.
+_CHANNELS = ((2, 3, 2, 4), (3, 5, 7, 3), (9, 40), (2, 16, 40, 50))
+
+
+def _normal(seed: int, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def of_rows() -> Iterator[tuple[Any, ...]]:
+    """Layer norms: with parameters, with one of them, with none, and strides."""
+    for dtype in DTYPES:
+        for shape, normalized in _ROWS:
+            x = _normal(0, *shape).to(dtype)
+            weight, bias = (_normal(seed, *normalized).to(dtype) for seed in (1, 2))
+            yield x, list(normalized), weight, bias, 1e-5
+            yield x, list(normalized), weight, None, 1e-3
+        yield _normal(3, 40, 33).to(dtype).t(), [40], None, None, 1e-5
+
+
+def of_rms_rows() -> Iterator[tuple[Any, ...]]:
+    """The same without a bias."""
+    for x, normalized, weight, _, eps in of_rows():
+        yield x, normalized, weight, eps
+
+
+def of_sums() -> Iterator[tuple[Any, ...]]:
+    """A residual, and both kinds of norm."""
+    for x, normalized, weight, bias, eps in of_rows():
+        residual = _normal(4, *x.shape).to(x.dtype)
+        yield x, residual, normalized, weight, bias, eps, "layer"
+        yield x, residual, normalized, weight, None, eps, "rms"
+
+
+def of_row_gradients() -> Iterator[tuple[Any, ...]]:
+    """Every activation, centered and not, with another gradient to add and without."""
+    for number, (x, normalized, weight, bias, eps) in enumerate(of_rows()):
+        grad, added = (_normal(seed, *x.shape).to(x.dtype) for seed in (5, 6))
+        for at, activation in enumerate(ACTIVATIONS):
+            given = added if activation == "none" else None
+            yield grad, x, normalized, weight, bias, given, activation, (number + at) % 2 == 0, eps
+
+
+def of_channels() -> Iterator[tuple[Any, ...]]:
+    """Batch norms in training and in evaluation, in both layouts."""
+    for dtype in DTYPES:
+        for shape in _CHANNELS:
+            channels = shape[1]
+            x = _normal(0, *shape).to(dtype)
+            weight, bias, mean = (_normal(seed, channels) for seed in (1, 2, 3))
+            yield x, weight, bias, None, None, True, 0.1, 1e-5
+            yield x + 3, None, None, mean, mean.square() + 0.5, False, 0.1, 1e-3
+            if x.dim() == 4:
+                last = x.to(memory_format=torch.channels_last)
+                yield last, weight.to(dtype), None, None, None, True, 0.1, 1e-5
+                yield last, weight, bias, mean, mean.square() + 0.5, False, 0.1, 1e-5
+
+
+def of_channel_gradients() -> Iterator[tuple[Any, ...]]:
+    """Gradients in training and in evaluation."""
+    for x, weight, bias, *_, training, _momentum, eps in of_channels():
+        wide, dims = x.float(), [d for d in range(x.dim()) if d != 1]
+        var, mean = torch.var_mean(wide, dims, correction=0)
+        grad = _normal(7, *x.shape).to(x)
+        yield grad, x, weight, bias, mean, torch.rsqrt(var + eps), training, eps
+
+
+_REDUCED: tuple[tuple[tuple[int, ...], list[int] | None], ...] = (
+    ((3, 16), [-1]), ((5, 7), [0]), ((4, 6, 8), [1]), ((2, 3, 4, 5), [1, 2]),
+    ((2, 3, 4, 5), [0, 3]), ((300, 136), None), ((7, 2000), [1]), ((900, 24), [0]), ((), None),
+)  # fmt: skip
+
+
+def of_reductions() -> Iterator[tuple[Any, ...]]:
+    """Rows, columns, dimensions in the middle, dimensions apart, everything."""
+    for dtype in DTYPES:
+        for shape, dim in _REDUCED:
+            yield _normal(0, *shape).to(dtype), dim, False
+        yield _normal(1, 12, 9).to(dtype).t(), [0], True
+
+
+def of_reduction_gradients(function: str, samples: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """The gradient of `function`, for each of `samples`."""
+    for x, dim, _ in samples():
+        shape = x.sum(dim, keepdim=True).shape if dim is not None else (1,) * x.dim()
+        yield _normal(8, *shape).to(x.dtype), x, function, dim
+
+
+def gradients_of(*functions: str) -> Iterator[Any]:
+    """Those of every reduction."""
+    for each in map(partial(of_reduction_gradients, samples=of_reductions), functions):
+        yield from each

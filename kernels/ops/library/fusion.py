@@ -1,0 +1,385 @@
+"""The norms of the library, joined with the sum in front of them or the activation behind them.
+
+Each takes one pass over memory forward, where PyTorch's calls take two or three, and one backward
+for all gradients; a batch norm takes one more where the statistics are the batch's. Statistics of
+rows are computed again backward, so that nothing but the arguments is kept.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.autograd import Gradient, Kept
+from kernels.ops.fusions import channels, row_kernels, rows, samples
+from kernels.ops.fusions.arguments import refuses
+from kernels.ops.fusions.channels import Kernels
+from kernels.ops.fusions.registered import ON_CPU, ON_CUDA, launched, refuses_rows, row_norm
+from kernels.ops.fusions.rows import Norm
+from kernels.ops.fusions.timed import TIMED
+from kernels.ops.registry import LIBRARY, NAMESPACE, fused
+
+Run = Callable[..., tuple[Tensor, Tensor]]  # as rows.reference
+RELU, GELU = Norm("layer_norm_relu", "relu"), Norm("layer_norm_gelu", "gelu")
+RMS_GELU = Norm("rms_norm_gelu", "gelu", centered=False)
+KINDS = {"layer": Norm("add_norm"), "rms": Norm("add_norm", centered=False)}
+
+
+def _layer_norm(norm: Norm) -> Callable[..., Tensor]:
+    def spell(
+        run: Run,
+        x: Tensor,
+        normalized_shape: list[int],
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-5,
+    ) -> Tensor:
+        return run(norm, x, normalized_shape, weight, bias, eps)[1]
+
+    return spell
+
+
+def _rms_norm_gelu(
+    run: Run,
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None = None,
+    eps: float = 1e-6,
+) -> Tensor:
+    return run(RMS_GELU, x, normalized_shape, weight, None, eps)[1]
+
+
+def _add_norm(
+    run: Run,
+    x: Tensor,
+    residual: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    kind: str = "layer",
+) -> tuple[Tensor, Tensor]:
+    return run(_kind(kind), x, normalized_shape, weight, bias, eps, residual)
+
+
+def _kind(kind: str) -> Norm:
+    if kind not in KINDS:
+        raise ValueError(f"add_norm: kind is '{kind}'; expected 'layer' or 'rms'")
+    return KINDS[kind]
+
+
+@row_norm(
+    _layer_norm(RELU),
+    lambda _: RELU,
+    samples=samples.of_rows,
+    aliases=("fused_layer_norm_relu",),
+    is_flat=True,
+)
+def layer_norm_relu(
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """relu(layer_norm(x)) (Ba et al., 2016).
+
+    Args:
+        x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
+        normalized_shape: The last dimensions of x, over which a norm is taken; a number for one.
+        weight: [*normalized_shape] or None.
+        bias: [*normalized_shape] or None.
+        eps: Added to the variance.
+
+    Returns:
+        Of x's shape, contiguous; values from 0.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@row_norm(
+    _layer_norm(GELU),
+    lambda _: GELU,
+    samples=samples.of_rows,
+    aliases=("fused_layer_norm_gelu",),
+)
+def layer_norm_gelu(
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """gelu(layer_norm(x)), with the exact GELU.
+
+    Args:
+        x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
+        normalized_shape: The last dimensions of x, over which a norm is taken; a number for one.
+        weight: [*normalized_shape] or None.
+        bias: [*normalized_shape] or None.
+        eps: Added to the variance.
+
+    Returns:
+        Of x's shape, contiguous.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@row_norm(_rms_norm_gelu, lambda _: RMS_GELU, samples=samples.of_rms_rows, aliases=())
+def rms_norm_gelu(
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None = None,
+    eps: float = 1e-6,
+) -> Tensor:
+    """gelu(rms_norm(x)), with the exact GELU; x / sqrt(mean(x^2) + eps) (Zhang and Sennrich, 2019).
+
+    Args:
+        x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
+        normalized_shape: The last dimensions of x, over which a norm is taken; a number for one.
+        weight: [*normalized_shape] or None.
+        eps: Added to the mean of squares.
+
+    Returns:
+        Of x's shape, contiguous.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@row_norm(
+    _add_norm,
+    lambda of: _kind(of["kind"]),
+    samples=samples.of_sums,
+    aliases=("fused_add_norm",),
+)
+def add_norm(
+    x: Tensor,
+    residual: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    kind: str = "layer",
+) -> tuple[Tensor, Tensor]:
+    """x + residual, and its norm: what stands between the blocks of a transformer.
+
+    Args:
+        x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
+        residual: Of x's shape.
+        normalized_shape: The last dimensions of x, over which a norm is taken; a number for one.
+        weight: [*normalized_shape] or None.
+        bias: [*normalized_shape] or None.
+        eps: Added to the variance, or to the mean of squares.
+        kind: "layer", or "rms" without subtracting the mean.
+
+    Returns:
+        The sum and its norm, of x's shape, contiguous. The sum is rounded before it is normed.
+
+    Raises:
+        ValueError: A shape, a dtype, a device or `kind` does not fit.
+    """
+    ...
+
+
+@fused(
+    ON_CPU,
+    reference=rows.reference_backward,
+    samples=samples.of_row_gradients,
+    launch_cpu=row_kernels.backward_on_cpu,
+    launch_cuda=row_kernels.backward_on_cuda,
+    cuda=ON_CUDA,
+    family=LIBRARY,
+    tolerance_scale=32,
+    refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH_BACKWARD),
+)
+def row_norm_backward(
+    grad: Tensor,
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    added: Tensor | None,
+    activation: str,
+    centered: bool,
+    eps: float,
+) -> list[Tensor]:
+    """The gradients of a norm of rows.
+
+    Args:
+        grad: Of the result, of its shape.
+        x: What was normed.
+        normalized_shape: As forward.
+        weight: As forward.
+        bias: As forward.
+        added: What is added to the gradient of x, of its shape, or None.
+        activation: "none", "relu" or "gelu".
+        centered: Whether the mean was subtracted.
+        eps: As forward.
+
+    Returns:
+        The gradients of x, and of weight and bias where these are given.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    ...
+
+
+def _batch_norm(
+    run: Callable[..., tuple[Tensor, Tensor, Tensor]],
+    x: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return run(x, weight, bias, running_mean, running_var, training, eps)
+
+
+def _update(arguments: Sequence[Any], results: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+    """Move the running statistics towards those of a batch; y alone."""
+    x, _, _, running_mean, running_var, training, momentum, eps = arguments
+    y, mean, inverse = results
+    if training and running_mean is not None:
+        count = x.numel() // x.shape[1]
+        with torch.no_grad():
+            var = (inverse.square().reciprocal() - eps) * (count / (count - 1))
+            running_mean.lerp_(mean.to(running_mean.dtype), momentum)
+            running_var.lerp_(var.to(running_var.dtype), momentum)
+    return y
+
+
+def _save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
+    return [*arguments[:3], *results[1:]]
+
+
+def _batch_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+    training, _, eps = kept.options[5:]
+    found = iter(
+        getattr(torch.ops, NAMESPACE).batch_norm_relu_backward(grad, *kept.tensors, training, eps)
+    )
+    dx, *of_parameters = (next(found) if x is not None else None for x in kept.tensors[:3])
+    return [dx, *of_parameters, *(None,) * 5]
+
+
+def _by(kernels: Callable[..., Kernels], run: Callable[..., Any]) -> Callable[..., Any]:
+    """What launches `run` of kernels.ops.fusions.channels, with the kernels of a kind of device."""
+
+    def launch_with(launch: Any, *args: Any) -> Any:
+        return run(functools.partial(kernels, launch), *args)
+
+    return launch_with
+
+
+def _refuses(**arguments: Any) -> str:
+    return refuses(arguments["x"])
+
+
+@fused(
+    ON_CPU,
+    reference=functools.partial(_batch_norm, channels.reference),
+    samples=samples.of_channels,
+    launch_cpu=launched(_batch_norm, _by(channels.on_cpu, channels.forward)),
+    launch_cuda=launched(_batch_norm, _by(channels.on_cuda, channels.forward)),
+    cuda=ON_CUDA,
+    family=LIBRARY,
+    tolerance_scale=8,
+    save=_save,
+    backward=_batch_norm_backward,
+    statistics=2,
+    refuses=_refuses,
+    finish=_update,
+    timed=TIMED,
+)
+def batch_norm_relu(
+    x: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """relu(batch_norm(x)) (Ioffe and Szegedy, 2015), with the arguments of torch's batch_norm.
+
+    In training the statistics are those of the batch, and the running ones are moved towards them
+    in place, as PyTorch does. The function returns y; the dispatcher's operation, which writes
+    nothing, returns the mean and the reciprocal deviation as well.
+
+    Args:
+        x: [N, C, ...], contiguous or channels last; FP16, BF16, FP32 or FP64.
+        weight: [C] or None, like the following of any of these dtypes.
+        bias: [C] or None.
+        running_mean: [C]; None in training keeps no statistics.
+        running_var: [C], given together with running_mean.
+        training: Whether the statistics are those of x.
+        momentum: How far the running statistics move, from 0 to 1.
+        eps: Added to the variance.
+
+    Returns:
+        Of x's shape, dtype and layout; values from 0.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit, or training has one value a channel.
+    """
+    ...
+
+
+@fused(
+    ON_CPU,
+    reference=channels.reference_backward,
+    samples=samples.of_channel_gradients,
+    launch_cpu=_by(channels.on_cpu, channels.backward),
+    launch_cuda=_by(channels.on_cuda, channels.backward),
+    cuda=ON_CUDA,
+    family=LIBRARY,
+    tolerance_scale=64,
+    derived=("mean", "inverse"),
+    refuses=_refuses,
+)
+def batch_norm_relu_backward(
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    inverse: Tensor,
+    training: bool,
+    eps: float,
+) -> list[Tensor]:
+    """The gradients of batch_norm_relu.
+
+    Args:
+        grad: Of the result, of x's shape.
+        x: As forward.
+        weight: As forward.
+        bias: As forward.
+        mean: [C], what was subtracted.
+        inverse: [C], the reciprocal deviation.
+        training: Whether these follow from x.
+        eps: As forward.
+
+    Returns:
+        The gradients of x, and of weight and bias where these are given.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    ...

@@ -1,0 +1,128 @@
+"""The reductions of the library: what is made of each element is summed as it is read.
+
+PyTorch's calls write a tensor of x's size between the two steps. Sums are FP32, in a fixed order.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.autograd import Gradient, Kept
+from kernels.ops.fusions import reductions, samples
+from kernels.ops.fusions.arguments import refuses
+from kernels.ops.fusions.registered import launched, with_list
+from kernels.ops.fusions.timed import TIMED
+from kernels.ops.registry import LIBRARY, NAMESPACE, fused
+
+ON_CPU, ON_CUDA = "reduction", "reduction_cuda"
+
+
+def _spelled(run: Any, x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    return run(x, dim, keepdim)
+
+
+def _reduction(name: str, alias: str) -> Any:
+    """Registers the reduction of this name."""
+
+    def backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+        (x,), (_, dim, keepdim) = kept.tensors, kept.options
+        if not keepdim:
+            grad = grad.reshape(reductions.kept_shape(name, x, dim))
+        return [getattr(torch.ops, NAMESPACE).reduction_backward(grad, x, name, dim), None, None]
+
+    def launch(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        def of_name(launcher: Any, *args: Any) -> Tensor:
+            return run(launcher, name, *args)
+
+        return launched(_spelled, of_name)
+
+    return fused(
+        ON_CPU,
+        reference=functools.partial(_spelled, functools.partial(reductions.reference, name)),
+        samples=samples.of_reductions,
+        launch_cpu=launch(reductions.forward_on_cpu),
+        launch_cuda=launch(reductions.forward_on_cuda),
+        cuda=ON_CUDA,
+        family=LIBRARY,
+        tolerance_scale=16,
+        save=lambda arguments, _: [arguments[0]],
+        backward=backward,
+        refuses=_refuses,
+        aliases=(alias,),
+        timed=TIMED,
+        complete=with_list(functools.partial(_spelled, None), "dim"),
+    )
+
+
+def _refuses(**arguments: Any) -> str:
+    return refuses(arguments["x"]) or reductions.refuses(arguments["x"], arguments["dim"])
+
+
+@_reduction("sum_squared", "reduce_sum_squared")
+def sum_squared(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    """The sum of squares.
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        dim: What is summed over: a dimension, several, or None for all.
+        keepdim: Whether these stay, with the size 1.
+
+    Returns:
+        The other dimensions; of x's dtype, summed in FP32 (FP64 in FP64).
+
+    Raises:
+        ValueError: A dtype or `dim` does not fit.
+    """
+    ...
+
+
+@_reduction("mean_abs", "reduce_mean_abs")
+def mean_abs(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    """The mean of absolute values.
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        dim: What the mean is over: a dimension, several, or None for all.
+        keepdim: Whether these stay, with the size 1.
+
+    Returns:
+        The other dimensions; of x's dtype, summed in FP32 (FP64 in FP64). NaN for no elements.
+
+    Raises:
+        ValueError: A dtype or `dim` does not fit.
+    """
+    ...
+
+
+@fused(
+    ON_CPU,
+    reference=reductions.reference_backward,
+    samples=functools.partial(samples.gradients_of, *reductions.TERMS),
+    launch_cpu=reductions.backward_on_cpu,
+    launch_cuda=reductions.backward_on_cuda,
+    cuda=ON_CUDA,
+    family=LIBRARY,
+    tolerance_scale=4,
+    refuses=_refuses,
+)
+def reduction_backward(grad: Tensor, x: Tensor, function: str, dim: list[int] | None) -> Tensor:
+    """The gradient of a reduction.
+
+    Args:
+        grad: Of the result with the dimensions that were summed over, of size 1.
+        x: As forward.
+        function: "sum_squared" or "mean_abs".
+        dim: As forward.
+
+    Returns:
+        Of x's shape and dtype, contiguous.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    ...

@@ -1,0 +1,135 @@
+"""`python -m kernel_fusion bench`: what it measures, what it stores, and the page that shows it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from kernel_fusion import bench, measure
+from kernel_fusion.__main__ import main
+from kernels.ops.registry import LIBRARY, OPS
+from utils.library_tables import HEADER, library_table
+from utils.tables import markdown, refreshed
+
+CPU = torch.device("cpu")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "library-benchmarks.md"
+FLAGS = ("--device", "cpu", "--sizes", "32x64", "--runs", "2")
+
+
+def results(found: Any) -> tuple[torch.Tensor, ...]:
+    return measure._results(found)
+
+
+def test_an_operation_is_measured_by_being_registered():
+    cases = list(
+        measure.cases(CPU, bench.operations(), [(32, 64), (8, 32)], {"FP32": torch.float32})
+    )
+    names = [case.op.name for case in cases]
+    assert set(names) == {
+        op.name for op in OPS.values() if op.family == LIBRARY and not op.mutates
+    } - {name for name in OPS if name.endswith("_backward")}
+    for case in cases:
+        assert names.count(case.op.name) == (1 if case.op.timed is None else 2)
+
+
+def test_pytorchs_calls_mean_what_the_operation_means():
+    cases = measure.cases(CPU, bench.operations(), [(32, 64)], {"FP64": torch.float64})
+    for case in cases:
+        if not case.is_random:
+            pairs = zip(
+                results(case.eager(*case.given)),
+                results(case.op.operation(*case.given)),
+                strict=True,
+            )
+            for theirs, ours in pairs:
+                torch.testing.assert_close(theirs, ours, msg=case.op.name)
+
+
+def test_what_a_row_does_not_say_is_measured_on_its_largest_sample():
+    (op,) = (op for op in OPS.values() if op.name == "row_norm_backward")
+    (case,) = measure.cases(CPU, [op], [(32, 64), (8, 8)], {"FP32": torch.float32})
+    assert case.shape == "300x136"
+    assert case.eager is op.reference
+    row = measure.measured(case, CPU, 1, compiles=False)
+    assert row["forward"]["error"]["eager"] < 1e-5
+
+
+def test_a_report_has_times_errors_and_rates_of_both_directions(tmp_path, capsys):
+    stored = tmp_path / "library.json"
+    given = ["bench", "--group", "fusion", *FLAGS, "--no-compile", "--json", str(stored)]
+    assert main(given) == 0
+    report = json.loads(stored.read_text("utf-8"))
+    assert report["machine"]["gpu"] is None
+    assert report["versions"]["torch"] == torch.__version__
+    assert len(report["library"]) == 5 * 3
+    for row in report["library"]:
+        unit = {"FP32": 1e-5, "FP16": 2**-9, "BF16": 2**-6}[row["precision"]]
+        for found in (row["forward"], row["backward"]):
+            assert set(found["ms"]) == {"ours", "eager"}
+            assert found["not_compiled"] == "was not asked for"
+            assert found["of_copy"] > 0
+            assert found["error"]["ours"] <= 2 * found["error"]["eager"] + unit
+    lines = library_table(report["library"])
+    assert len(lines) == 1 + 2 * len(report["library"])
+    assert "| layer_norm_relu | 32x64 | FP32 | forward |" in markdown(report)
+    assert "compiled, ms" not in markdown(report)
+    assert "layer_norm_relu  32x64  FP32  forward" in capsys.readouterr().out
+
+
+def test_what_the_compiler_refuses_is_told(monkeypatch):
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("no compiler\nhere")
+
+    monkeypatch.setattr(torch, "compile", lambda run, **_: refuse)
+    (case,) = measure.cases(CPU, [OPS["sum_squared"]], [(8, 8)], {"FP32": torch.float32})
+    found = measure.measured(case, CPU, 1, compiles=True)["forward"]
+    assert found["not_compiled"] == "no compiler"
+    assert set(found["ms"]) == {"ours", "eager"}
+
+
+def test_the_compiler_is_measured_beside_the_others(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda run, **_: run)
+    (case,) = measure.cases(CPU, [OPS["mean_abs"]], [(8, 8)], {"FP32": torch.float32})
+    row = measure.measured(case, CPU, 1, compiles=True)
+    header, *lines = library_table([row])
+    assert header == HEADER
+    assert all(math.isfinite(float(line[header.index("compiled, ms")])) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--group", "nothing"], "there is no group 'nothing'; expected attention, "),
+        (["--sizes", "8x"], "a size is '8x'; expected rows x columns"),
+        (["--device", "cuda:77"], "there is no device 'cuda:77'"),
+        (["--precisions", "FP4"], "there is no precision 'FP4'; expected FP32, FP16, BF16"),
+    ],
+)
+def test_what_it_cannot_measure_is_a_sentence(flags, said, capsys):
+    assert main(["bench", "--device", "cpu", *flags]) == 2
+    assert f"bench: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_graphs_are_timed_and_memory_is_counted(tmp_path):
+    stored = tmp_path / "library.json"
+    given = ["bench", "--group", "fusion", "--device", "cuda", *FLAGS[2:], "--no-compile"]
+    assert main([*given, "--json", str(stored)]) == 0
+    for row in json.loads(stored.read_text("utf-8"))["library"]:
+        for found in (row["forward"], row["backward"]):
+            assert found["in_graph"]
+            assert found["memory_mb"]["ours"] > 0
+
+
+def test_the_page_shows_the_stored_figures_or_says_that_there_are_none(tmp_path):
+    text = PAGE.read_text("utf-8")
+    assert text.count("<!-- figures if measured: ") == 2
+    assert refreshed(text, PAGE.parent) == text
+    without = refreshed(text, tmp_path)
+    for name in ("library-cpu.json", "library-cuda.json"):
+        assert f"Not measured yet: there is no `{name}` so far." in without

@@ -1,0 +1,120 @@
+"""The CUDA kernels of norms and reductions, run on the CPU thread by thread, on their samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from kernels.ops.fusions import channels, reductions, row_kernels, rows, samples
+from kernels.ops.fusions.rows import Norm
+from kernels.ops.launcher import Gpu
+from tests.kernels.ops.emulated import Launcher, built_or_skipped
+
+
+class OnGpu(Launcher):
+    """With what a CudaLauncher tells of its GPU."""
+
+    gpu = Gpu(-1, 2, 8)
+
+
+@pytest.fixture(scope="module")
+def launchers(tmp_path_factory) -> dict[str, OnGpu]:
+    return {
+        name: OnGpu(built_or_skipped(tmp_path_factory.mktemp(name), f"{name}.cu"))
+        for name in ("fusion", "reduction")
+    }
+
+
+def sums() -> Iterator[tuple[Any, ...]]:
+    """Sums and their norms with every activation, as `rows.reference` takes them."""
+    for number, given in enumerate(samples.of_sums()):
+        x, residual, shape, weight, bias, eps, kind = given
+        norm = Norm("norm", rows.ACTIVATIONS[number % 3], kind == "layer")
+        yield norm, x, shape, weight, bias, eps, residual if number % 4 else None
+
+
+def batches() -> Iterator[tuple[Any, ...]]:
+    for *given, training, _momentum, eps in samples.of_channels():
+        yield *given, training, eps
+
+
+def by(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Runs a function of channels with the launcher that it is given first."""
+    return lambda launch, *given: run(partial(channels.on_cuda, launch), *given)
+
+
+def reduced() -> Iterator[tuple[Any, ...]]:
+    for name in reductions.TERMS:
+        for given in samples.of_reductions():
+            yield name, *given
+
+
+# By name: the library, the arguments, what launches, what it means, and how far apart results may
+# be, in units of the dtype.
+PASSES: dict[str, tuple[str, Any, Any, Any, float]] = {
+    "rows": ("fusion", sums, row_kernels.forward_on_cuda, rows.reference, 16),
+    "rows backward": (
+        *("fusion", samples.of_row_gradients),
+        *(row_kernels.backward_on_cuda, rows.reference_backward, 64),
+    ),
+    "channels": ("fusion", batches, by(channels.forward), channels.reference, 16),
+    "channels backward": (
+        *("fusion", samples.of_channel_gradients),
+        *(by(channels.backward), channels.reference_backward, 64),
+    ),
+    "reductions": ("reduction", reduced, reductions.forward_on_cuda, reductions.reference, 16),
+    "reductions backward": (
+        *("reduction", partial(samples.gradients_of, *reductions.TERMS)),
+        *(reductions.backward_on_cuda, reductions.reference_backward, 2),
+    ),
+}
+KERNELS = {
+    "rows": {"row_norm"},
+    "rows backward": {"row_norm_backward"},
+    "channels": {"channels_sums", "channels_relu"},
+    "channels backward": {"channels_sums", "channels_gradient"},
+    "reductions": {"reduce_rows", "reduce_columns"},
+    "reductions backward": {"reduce_backward"},
+}
+
+
+def each(results: Any) -> tuple[Tensor, ...]:
+    return (results,) if isinstance(results, Tensor) else tuple(results)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_kernel_computes_what_its_reference_does(launchers, name):
+    library, given, run, reference, units = PASSES[name]
+    launch = launchers[library]
+    launch.launched.clear()
+    for sample in given():
+        pairs = zip(each(run(launch, *sample)), each(reference(*sample)), strict=True)
+        for got, expected in pairs:
+            unit = torch.finfo(got.dtype).eps
+            largest = float(expected.abs().max()) if expected.numel() else 0.0
+            assert got.dtype == expected.dtype
+            torch.testing.assert_close(got, expected, atol=units * unit * (1 + largest), rtol=0)
+    launched = {kernel.removeprefix("styleforge_") for kernel, _ in launch.launched}
+    assert launched == KERNELS[name]
+
+
+def test_vectors_are_taken_where_rows_are_made_of_them(launchers):
+    launch = launchers["fusion"]
+    for width, offset, vector in ((16, 0, True), (18, 0, False), (16, 1, False)):
+        x = torch.zeros(2 * width + offset)[offset:].view(2, width)
+        launch.launched.clear()
+        row_kernels.forward_on_cuda(launch, Norm("norm"), x, [width], None, None, 1e-5)
+        ((_, arguments),) = launch.launched
+        assert arguments[7] is vector
+
+
+@pytest.mark.parametrize(
+    ("width", "threads"), [(1, (32, 128)), (512, (32, 128)), (2048, (128, 128)), (8192, (512, 512))]
+)
+def test_a_row_has_as_many_threads_as_hold_it(width, threads):
+    assert row_kernels._team(width, 16) == threads

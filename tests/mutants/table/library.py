@@ -1,0 +1,62 @@
+"""Mutants of the operations for any model, and of their benchmark."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+ELEMENTWISE = "tests/kernels/ops/library/test_elementwise.py"
+FUSION = "tests/kernels/ops/library/test_fusion.py"
+KERNELS = "tests/kernels/ops/library/test_fusion_kernels.py"
+BENCH = "tests/kernel_fusion/test_bench.py"
+
+MUTANTS = (
+    Mutant(
+        "dropout leaves what it keeps as it is",
+        "kernels/ops/elements/reference.py",
+        "return 0.0 if p >= 1 else 1 / (1 - p)",
+        "return 0.0 if p >= 1 else 1.0",
+        (f"{ELEMENTWISE}::test_dropout_follows_the_seed_and_drops_as_often_as_asked",),
+    ),
+    Mutant(
+        "elements that lie apart are read as a vector",
+        "kernels/ops/elements/layout.py",
+        "and all(strides[0] in (0, 1) for strides in self.strides)",
+        "and True",
+        ("tests/kernels/ops/cuda/test_library.py::test_what_lies_otherwise_is_read_one_by_one",),
+    ),
+    Mutant(
+        "the running variance is that of the batch alone",
+        "kernels/ops/library/fusion.py",
+        " * (count / (count - 1))",
+        "",
+        (f"{FUSION}::test_running_statistics_move_as_pytorchs",),
+    ),
+    Mutant(
+        "the gradient of a sum that is normed, too, is forgotten",
+        "kernels/ops/fusions/registered.py",
+        "*(added or [None]),",
+        "None,",
+        (f"{FUSION}::test_results_and_gradients_are_pytorchs",),
+    ),
+    Mutant(
+        "the gradients of a batch norm do not know that its statistics follow from x",
+        "kernels/ops/fusions/channels.py",
+        "*of, sums if training else None, dx)",
+        "*of, None, dx)",
+        (f"{FUSION}::test_results_and_gradients_are_pytorchs",),
+    ),
+    Mutant(
+        "a row that begins beside a multiple of 16 bytes is read 16 at a time",
+        "kernels/ops/fusions/arguments.py",
+        "x.data_ptr() % BYTES for x in given",
+        "False for x in given",
+        (f"{KERNELS}::test_vectors_are_taken_where_rows_are_made_of_them",),
+    ),
+    Mutant(
+        "`bench` leaves out what has no row for it",
+        "kernel_fusion/measure.py",
+        "    for op in chosen:\n",
+        "    for op in (op for op in chosen if op.timed is not None):\n",
+        (f"{BENCH}::test_what_a_row_does_not_say_is_measured_on_its_largest_sample",),
+    ),
+)

@@ -1,0 +1,60 @@
+"""Formats what `python -m kernel_fusion bench` stores, as Markdown tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+DIRECTIONS = ("forward", "backward")
+WAYS = ("ours", "eager", "compiled")
+HEADER = (
+    *("operation", "tensor", "precision", "pass", "ours, ms", "p20-p80", "eager, ms"),
+    *("compiled, ms", "vs eager", "vs compiled", "% of copy", "error", "eager's error", "MB saved"),
+)
+
+
+def library_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Format the measurements.
+
+    Args:
+        rows: One per operation, size and precision, as in a stored report.
+
+    Returns:
+        The header, and a line per row and pass; gains below 1 are shown too.
+    """
+    return [HEADER, *(line for row in rows for line in _lines(row))]
+
+
+def _lines(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = []
+    for direction in DIRECTIONS:
+        found = row.get(direction)
+        if found is None:
+            continue
+        ours, *others = (found["ms"].get(way) for way in WAYS)
+        medians = [None if each is None else each["median"] for each in others]
+        memory = found.get("memory_mb")
+        saved = "-"
+        if memory is not None:
+            saved = f"{memory['eager'] - memory['ours']:.0f} of {memory['eager']:.0f}"
+        lines.append(
+            (
+                *(row["operation"], row["shape"], row["precision"], direction),
+                _ms(ours["median"]),
+                f"{_ms(ours['p20'])}-{_ms(ours['p80'])}",
+                *(map(_ms, medians)),
+                *("-" if each is None else f"{each / ours['median']:.2f}x" for each in medians),
+                f"{found['of_copy']:.0f}",
+                *(_error(found["error"].get(way)) for way in WAYS[:2]),
+                saved,
+            )
+        )
+    return lines
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
+
+
+def _error(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1e}"
