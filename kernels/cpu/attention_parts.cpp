@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
@@ -53,7 +54,7 @@ inline void put(T* to, const float* made, int64_t count) {
 template <typename T>
 void softmax_row(float* row, const T* added, const unsigned char* visible, int64_t step,
                  int64_t width, float scale) {
-    constexpr float kHidden = -INFINITY;
+    constexpr float kHidden = -std::numeric_limits<float>::infinity();
     if (visible != nullptr)
         for (int64_t i = 0; i < width; ++i) row[i] = visible[i * step] ? row[i] * scale : kHidden;
     else if (added != nullptr)
