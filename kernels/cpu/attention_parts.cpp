@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
@@ -34,14 +35,13 @@ inline float joined(int64_t count, float start, const Join& join, const Term& te
 inline float larger(float a, float b) { return a > b ? a : b; }
 inline float sum(float a, float b) { return a + b; }
 
-// A row in FP32: where it lies, or in `buffer`, which `put` brings back.
-inline float* in_fp32(float* row, float*, int64_t) { return row; }
+// A row that is changed, in FP32: where it lies, or in `buffer`, which `put` brings back.
+inline float* changed(float* row, float*, int64_t) { return row; }
 template <typename T>
-inline float* in_fp32(const T* row, float* buffer, int64_t count) {
+inline float* changed(T* row, float* buffer, int64_t count) {
     widen_row(buffer, row, count);
     return buffer;
 }
-inline const float* in_fp32(const float* row, float*, int64_t) { return row; }
 inline void put(float* to, const float* made, int64_t count) {
     if (to == made) return;
     for (int64_t i = 0; i < count; ++i) to[i] = made[i];
@@ -54,7 +54,7 @@ inline void put(T* to, const float* made, int64_t count) {
 template <typename T>
 void softmax_row(float* row, const T* added, const unsigned char* visible, int64_t step,
                  int64_t width, float scale) {
-    constexpr float kHidden = -INFINITY;
+    constexpr float kHidden = -std::numeric_limits<float>::infinity();
     if (visible != nullptr)
         for (int64_t i = 0; i < width; ++i) row[i] = visible[i * step] ? row[i] * scale : kHidden;
     else if (added != nullptr)
@@ -108,7 +108,7 @@ STYLEFORGE_EXPORT int styleforge_softmax(long long threads, void* scores, const 
             const int64_t first =
                 head / heads * of_plane + head % heads * of_head + row % queries * of_query;
             T* const of_row = static_cast<T*>(scores) + row * width;
-            float* const values = in_fp32(of_row, buffer, width);
+            float* const values = changed(of_row, buffer, width);
             softmax_row(values, kind == 2 ? static_cast<const T*>(mask) + first : nullptr,
                         kind == 1 ? static_cast<const unsigned char*>(mask) + first : nullptr,
                         of_key, width, static_cast<float>(scale));

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
@@ -90,6 +91,26 @@ void colored(const Picture& p, float* planes) {
     }
 }
 
+// to = from * scale + added, where that is not null.
+template <typename T>
+void embed_row(const T* from, const T* added, T* to, int64_t width, float scale) {
+    if (added == nullptr && scale == 1.f) {
+        std::memcpy(to, from, static_cast<size_t>(width) * sizeof(T));
+        return;
+    }
+    float values[kBlock], others[kBlock];
+    for (int64_t at = 0; at < width; at += kBlock) {
+        const int64_t count = width - at < kBlock ? width - at : kBlock;
+        widen_row(values, from + at, count);
+        for (int64_t i = 0; i < count; ++i) values[i] *= scale;
+        if (added != nullptr) {
+            widen_row(others, added + at, count);
+            for (int64_t i = 0; i < count; ++i) values[i] += others[i];
+        }
+        narrow_row(to + at, values, count);
+    }
+}
+
 inline float join(int64_t reduction, float a, float b) {
     if (reduction == kMax) return b > a || b != b ? b : a;
     if (reduction == kMin) return b < a || b != b ? b : a;
@@ -98,17 +119,16 @@ inline float join(int64_t reduction, float a, float b) {
 
 // `count` windows, of which the first begins at x; the sums of a position of all windows are taken
 // at once, so that compilers make vector instructions of them.
-template <int64_t kReduction, typename T>
-void reduce_windows(const T* x, int64_t count, int64_t size, int64_t step, float* made) {
-    for (int64_t w = 0; w < count; ++w) made[w] = static_cast<float>(x[w * step]);
+template <int64_t kReduction>
+void reduce_windows(const float* x, int64_t count, int64_t size, int64_t step, float* made) {
+    for (int64_t w = 0; w < count; ++w) made[w] = x[w * step];
     for (int64_t k = 1; k < size; ++k) {
-        const T* const from = x + k;
+        const float* const from = x + k;
         if (step == 1)
-            for (int64_t w = 0; w < count; ++w)
-                made[w] = join(kReduction, made[w], static_cast<float>(from[w]));
+            for (int64_t w = 0; w < count; ++w) made[w] = join(kReduction, made[w], from[w]);
         else
             for (int64_t w = 0; w < count; ++w)
-                made[w] = join(kReduction, made[w], static_cast<float>(from[w * step]));
+                made[w] = join(kReduction, made[w], from[w * step]);
     }
     if (kReduction == kMean)
         for (int64_t w = 0; w < count; ++w) made[w] /= static_cast<float>(size);
@@ -141,19 +161,14 @@ STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* token
                     failed = 1;
                     continue;
                 }
-                const T* const from = static_cast<const T*>(table) + token * width;
-                const T* const added = static_cast<const T*>(position) + place * width;
+                const T* const added = static_cast<const T*>(position);
                 T* const to = static_cast<T*>(out) + row * width;
-                const float factor = static_cast<float>(scale);
                 if (token < 0)
-                    for (int64_t i = 0; i < width; ++i) to[i] = T(0.f);
-                else if (position == nullptr)
-                    for (int64_t i = 0; i < width; ++i)
-                        to[i] = T(static_cast<float>(from[i]) * factor);
+                    std::memset(to, 0, static_cast<size_t>(width) * sizeof(T));
                 else
-                    for (int64_t i = 0; i < width; ++i)
-                        to[i] = T(static_cast<float>(from[i]) * factor +
-                                  static_cast<float>(added[i]));
+                    embed_row(static_cast<const T*>(table) + token * width,
+                              added == nullptr ? added : added + place * width, to, width,
+                              static_cast<float>(scale));
             }
         });
         *missing = failed;
@@ -207,15 +222,23 @@ STYLEFORGE_EXPORT int styleforge_image_to_tensor(
 STYLEFORGE_EXPORT int styleforge_windows(long long threads, const void* x, void* y, long long type,
                                          long long rows, long long length, long long windows,
                                          long long size, long long step, long long reduction) {
+    std::atomic<int> failed{0};
     return of_type(type, [&](auto element) -> int {
         using T = decltype(element);
         const int64_t blocks = (windows + kBlock - 1) / kBlock;
+        const int64_t most = windows < kBlock ? windows : kBlock;
         parallel_for(rows * blocks, threads, [&](int64_t begin, int64_t end) {
+            Buffer<float> buffer(sizeof(T) == sizeof(float) ? 0 : (most - 1) * step + size);
+            if (!buffer) {
+                failed = 1;
+                return;
+            }
             float made[kBlock];
             for (int64_t index = begin; index < end; ++index) {
                 const int64_t row = index / blocks, at = index % blocks * kBlock;
                 const int64_t count = windows - at < kBlock ? windows - at : kBlock;
-                const T* const from = static_cast<const T*>(x) + row * length + at * step;
+                const T* const given = static_cast<const T*>(x) + row * length + at * step;
+                const float* const from = in_fp32(given, &buffer[0], (count - 1) * step + size);
                 if (reduction == kSum) reduce_windows<kSum>(from, count, size, step, made);
                 if (reduction == kMean) reduce_windows<kMean>(from, count, size, step, made);
                 if (reduction == kMax) reduce_windows<kMax>(from, count, size, step, made);
@@ -223,7 +246,7 @@ STYLEFORGE_EXPORT int styleforge_windows(long long threads, const void* x, void*
                 narrow_row(static_cast<T*>(y) + row * windows + at, made, count);
             }
         });
-        return 0;
+        return failed;
     });
 }
 

@@ -70,12 +70,6 @@ def operations() -> int:
     return count
 
 
-def _on_gpu(x: Any) -> Any:
-    if isinstance(x, list):
-        return [_on_gpu(each) for each in x]
-    return x.cuda() if isinstance(x, Tensor) else x
-
-
 def plans() -> Iterator[NetworkPlan]:
     """Every network by every backend of this GPU in each of its precisions, with the tiles of small
     and of large pictures, and with residual layers that are joined where they can be, and apart."""

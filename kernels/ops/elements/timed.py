@@ -22,6 +22,10 @@ def _gelu_dropout(x: Tensor, p: float, training: bool, _state: Tensor) -> Tensor
     return F.dropout(F.gelu(x), p, training)
 
 
+def _dropout(scores: Tensor, p: float, training: bool, _state: Tensor) -> Tensor:
+    return F.dropout(scores, p, training)
+
+
 def _mish_scale(x: Tensor, scale: Tensor) -> Tensor:
     return F.mish(x) * scale
 
@@ -62,4 +66,5 @@ TIMED = {name: Timed(eager, _pair) for name, eager in _TWO.items()} | {
     "gelu_dropout": Timed(_gelu_dropout, _dropped, is_random=True),
     "mish_scale": Timed(_mish_scale, _and_row),
     "prelu_bias": Timed(_prelu_bias, _prelu),
+    "attention_dropout": Timed(_dropout, _dropped, is_random=True),
 }

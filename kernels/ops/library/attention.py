@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.attention_parts import composed, rope, scores
+from kernels.ops.attention_parts.timed import TIMED
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.elements import samples as elements
 from kernels.ops.elements.rows import drawn, dropping, elementwise
@@ -69,6 +70,7 @@ def _samples_rope() -> Iterator[tuple[Any, ...]]:
     launch_cuda=scores.launch_cuda,
     tolerance_scale=4,
     family=LIBRARY,
+    timed=TIMED,
     save=scores.save,
     backward=_scores_backward,
     refuses=scores.refuses,
@@ -158,6 +160,7 @@ def attention_dropout(
     composed=composed.flash,
     on_cpu=ON_CPU,
     family=LIBRARY,
+    timed=TIMED,
 )
 def flash_attention(
     q: Tensor,
@@ -278,6 +281,7 @@ def block_sparse_attention(
     cuda=scores.CUDA,
     launch_cuda=rope.launch_cuda,
     family=LIBRARY,
+    timed=TIMED,
     save=rope.save,
     backward=rope.gradients,
     refuses=rope.refuses,

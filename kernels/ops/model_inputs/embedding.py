@@ -33,7 +33,7 @@ def token_reference(
 ) -> tuple[Tensor, Tensor]:
     """`token_embedding`."""
     numbers, given = padded(tokens, weight, length, padding)
-    rows = F.embedding(numbers.clamp(min=0), weight)
+    rows = F.embedding(numbers.clamp(min=0), weight, padding)
     if padding is None:
         rows = rows * given[..., None]
     return rows, given

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.model_inputs import CPU, CUDA, embedding
+from kernels.ops.model_inputs.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
 
@@ -38,6 +39,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
     cuda=CUDA,
     launch_cuda=embedding.launch_cuda,
     family=LIBRARY,
+    timed=TIMED,
     save=embedding.save,
     backward=embedding.gradients,
     refuses=embedding.refuses,

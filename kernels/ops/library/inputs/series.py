@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from kernels.ops.model_inputs import CPU, CUDA, windows
+from kernels.ops.model_inputs.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
 
@@ -17,6 +18,7 @@ from kernels.ops.registry import LIBRARY, fused
     launch_cuda=windows.launch_cuda,
     tolerance_scale=4,
     family=LIBRARY,
+    timed=TIMED,
     save=windows.save,
     backward=windows.gradients,
     refuses=windows.refuses,

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.model_inputs import CPU, CUDA, embedding
+from kernels.ops.model_inputs.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
 
@@ -17,6 +18,7 @@ from kernels.ops.registry import LIBRARY, fused
     cuda=CUDA,
     launch_cuda=embedding.launch_tokens_on_cuda,
     family=LIBRARY,
+    timed=TIMED,
     save=embedding.token_save,
     backward=embedding.token_gradients,
     statistics=1,

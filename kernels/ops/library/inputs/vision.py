@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.model_inputs import CPU, CUDA, images
+from kernels.ops.model_inputs.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
 
@@ -18,6 +19,7 @@ from kernels.ops.registry import LIBRARY, fused
     launch_cuda=images.launch_cuda,
     tolerance_scale=4,
     family=LIBRARY,
+    timed=TIMED,
     refuses=images.refuses,
     cuda_dtypes=(torch.uint8,),
 )
