@@ -119,15 +119,22 @@ def evaluating(model: nn.Module) -> Generator[None]:
 
 @contextlib.contextmanager
 def exact(device: torch.device) -> Generator[None]:
-    """FP32 is FP32 on a GPU: no TF32, and the same algorithm every time."""
+    """FP32 is FP32 on a GPU: no TF32."""
     if device.type != "cuda":
         yield
         return
-    cudnn: Any = torch.backends.cudnn
-    matmul = torch.backends.cuda.matmul
-    before = cudnn.allow_tf32, matmul.allow_tf32
-    cudnn.allow_tf32 = matmul.allow_tf32 = False
+    parts = precisions()
+    before = [part.fp32_precision for part in parts]
+    for part in parts:
+        part.fp32_precision = "ieee"
     try:
         yield
     finally:
-        cudnn.allow_tf32, matmul.allow_tf32 = before
+        for part, precision in zip(parts, before, strict=True):
+            part.fp32_precision = precision
+
+
+def precisions() -> tuple[Any, Any]:
+    """What decides about TF32 in matrix products and in convolutions, by `fp32_precision`."""
+    backends: Any = torch.backends
+    return backends.cuda.matmul, backends.cudnn.conv

@@ -96,11 +96,12 @@ class ModelConverter:
         """
         stats = self.conversion_stats = ConversionStats()
         place = device_of(model) if device is None else torch.device(device)
-        converted = copy.deepcopy(model)
+        with torch.inference_mode(False):  # of tensors made there nobody counts the changes
+            converted = copy.deepcopy(model)
         converted.__dict__.pop("forward", None)  # of a conversion before
         converted = converted.to(place)
         inputs = inputs_of(converted, input_shape, place)
-        with evaluating(converted), torch.no_grad():
+        with torch.inference_mode(False), torch.no_grad(), evaluating(converted):
             try:
                 source = exported(converted, inputs)
             except NotExported as error:
@@ -147,6 +148,8 @@ class ModelConverter:
         stats.execution, stats.speedup_achieved = str(best), speedup
         threshold = self.accuracy_threshold if self.validate_accuracy else math.inf
         forward = Forward(model, inputs.kind(), names, best, threshold, stats)
+        right.forget()  # TF32 may be on in calls
+        forward.adopt(inputs, right)
         model.__dict__["forward"] = forward
 
     def _right_program(

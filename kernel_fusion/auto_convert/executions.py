@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, fx
 
+from kernel_fusion.auto_convert.comparison import precisions
 from kernel_fusion.auto_convert.graphs import value_of
 from kernel_fusion.auto_convert.rewrites import (
     Node,
@@ -139,13 +140,13 @@ def _split_linear(x: Tensor, parts: Tensor, bias: Tensor | None, activation: str
     """activation(linear(x)), but for the product of both lower halves."""
     high, low = _halves(x.contiguous())
     whole = torch.cat((high, high, low), -1)
-    matmul = torch.backends.cuda.matmul
-    before = matmul.allow_tf32
-    matmul.allow_tf32 = True
+    matmul, _ = precisions()
+    before = matmul.fp32_precision
+    matmul.fp32_precision = "tf32"
     try:
         return linear_activation(whole, parts, bias, activation)
     finally:
-        matmul.allow_tf32 = before
+        matmul.fp32_precision = before
 
 
 def summed_norms(graph: fx.Graph) -> int:

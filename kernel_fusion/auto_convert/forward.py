@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from kernel_fusion.auto_convert.comparison import difference, exact
+from kernel_fusion.auto_convert.comparison import difference, exact, precisions
 from kernel_fusion.auto_convert.graphs import NotExported, exported
 from kernel_fusion.auto_convert.inputs import Inputs
 from kernel_fusion.auto_convert.program import Execution, Program
@@ -47,7 +47,7 @@ class Forward:
         self._rewrites, self._execution = tuple(rewrites), execution
         self._threshold, self._stats = threshold, stats
         self._programs: list[tuple[tuple[Any, ...], Program | None]] = []
-        self._weights: list[tuple[int, int, int]] | None = None
+        self._weights: tuple[list[int], list[int]] | None = None
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -66,11 +66,15 @@ class Forward:
         program = self._program(inputs)
         return own(self._model, *args, **kwargs) if program is None else program(inputs)
 
-    def _follow(self, weights: list[tuple[int, int, int]]) -> None:
+    def adopt(self, inputs: Inputs, program: Program) -> None:
+        """Take a program that was made and compared already; the model is in evaluation."""
+        self._weights = _weights_of(self._model)
+        self._programs = [(inputs.key(), program)]
+
+    def _follow(self, weights: tuple[list[int], list[int]]) -> None:
         """Have programs read the weights as they are now."""
         with self._lock:
-            before = self._weights or []
-            if [each[:2] for each in weights] != [each[:2] for each in before]:
+            if self._weights is None or weights[0] != self._weights[0]:
                 self._programs = []  # other tensors, or moved ones
             for _, program in self._programs:
                 if program is not None:
@@ -103,7 +107,7 @@ class Forward:
         with exact(inputs.device), torch.no_grad():
             expected = type(self._model).forward(self._model, *inputs.args, **inputs.kwargs)
             apart = difference(program(inputs), expected)
-        program.forget()  # in case TF32 is on in calls
+        program.forget()  # TF32 may be on in calls
         if apart > self._threshold:
             self._stats.skip(what, f"results differ by {apart:.1e} of the largest value")
             return None
@@ -147,25 +151,24 @@ def has_hooks(module: Any) -> bool:
     return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
-def _weights_of(model: nn.Module) -> list[tuple[int, int, int]] | None:
-    """What identifies a model's weights and their values.
+def _weights_of(model: nn.Module) -> tuple[list[int], list[int]] | None:
+    """What identifies a model's weights and the precision of products, and their versions.
 
     None where no program may run: in training, or where hooks want to see what happens inside.
     """
-    found: list[tuple[int, int, int]] = []
+    places: list[int] = []
+    versions: list[int] = [part.fp32_precision == "tf32" for part in precisions()]
     modules: list[Any] = [model]
-    while modules:
-        module = modules.pop()
-        if module.training:
-            return None
-        if module is not model and has_hooks(module):
-            return None
-        for tensors in (module._parameters, module._buffers):
-            for x in tensors.values():
+    try:
+        while modules:
+            module = modules.pop()
+            if module.training or (module is not model and has_hooks(module)):
+                return None
+            for x in (*module._parameters.values(), *module._buffers.values()):
                 if x is not None:
-                    if x.is_inference():
-                        return None  # nobody counts what is written into it
-                    found.append((id(x), x.data_ptr(), x._version))
-        modules.extend(child for child in module._modules.values() if child is not None)
-    flags: Any = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
-    return [*found, (0, 0, sum(flag << at for at, flag in enumerate(flags)))]
+                    places += (id(x), x.data_ptr())
+                    versions.append(x._version)
+            modules += filter(None, module._modules.values())
+    except RuntimeError:
+        return None  # a tensor of inference mode, of which nobody counts what is written into it
+    return places, versions

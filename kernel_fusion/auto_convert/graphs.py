@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
+from torch._export.verifier import SpecViolationError
 from torch.fx.graph import CodeGen
 from torch.utils import _pytree as pytree
 
@@ -21,6 +19,11 @@ aten: Any = torch.ops.aten
 # In a graph without writes, these give what they are given, or it under another shape.
 COPIES = {aten.clone.default, aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default}
 VIEWS = {aten.view.default, aten._unsafe_view.default}
+# What torch.export raises depends on what it met; all of it means that there is no graph.
+REFUSALS = (
+    RuntimeError, TypeError, ValueError, AttributeError, AssertionError, LookupError,
+    SpecViolationError,
+)  # fmt: skip
 
 
 class NotExported(Exception):
@@ -42,38 +45,21 @@ class Exported:
     outputs: pytree.TreeSpec
 
 
-@functools.cache
-def _know_caches() -> None:
-    """Have the caches that models of transformers return be structures that a graph can return."""
-    if "transformers" not in sys.modules:
-        return
-    try:
-        module = importlib.import_module("transformers.integrations.executorch")
-    except (ImportError, RuntimeError):
-        return  # of a release without it: such a model is not exported, with that as the reason
-    register = getattr(module, "register_dynamic_cache_export_support", None)
-    if register is not None:
-        register()
-
-
 def exported(model: nn.Module, inputs: Inputs) -> Exported:
     """The model, in evaluation, as a graph.
 
     Raises:
         NotExported: It computes what torch.export does not follow, or changes its own state.
     """
-    _know_caches()
     try:
-        with warnings.catch_warnings(), torch.no_grad():
+        with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad():
             warnings.simplefilter("ignore")  # PyTorch's exporter warns of its own parts
             program: Any = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
             if program.graph_signature.buffers_to_mutate:
                 raise NotExported("it writes into its buffers in evaluation")
             program = program.run_decompositions({})
             root = program.module()
-    except (RuntimeError, TypeError, ValueError, AttributeError, AssertionError, KeyError,
-            NotImplementedError, IndexError) as error:  # fmt: skip
-        # What torch.export raises depends on what it met; all of it means the same here.
+    except REFUSALS as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise NotExported(first) from error
     graph = root.graph

@@ -61,9 +61,7 @@ def load(name: str, random_weights: bool = False) -> tuple[nn.Module, tuple[int,
         raise HubError(f"there is no model '{name}'; there are {', '.join(MODELS)}")
     entry = MODELS[name]
     try:
-        library: Any = importlib.import_module(entry.library)
-        if entry.library == "torchvision":
-            library = importlib.import_module("torchvision.models")
+        library = _library(entry.library)
     except ImportError as error:
         raise HubError(
             f"{name} is a model of {entry.library}, which is not installed: {error}"
@@ -74,7 +72,7 @@ def load(name: str, random_weights: bool = False) -> tuple[nn.Module, tuple[int,
         else:
             model = library.get_model(name, weights=None if random_weights else "DEFAULT")
     except (OSError, URLError) as error:  # as both libraries say that they cannot be reached
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise HubError(
             f"the weights of {name} cannot be fetched: {reason}. With --random-weights the model "
             "is converted without them"
@@ -82,7 +80,15 @@ def load(name: str, random_weights: bool = False) -> tuple[nn.Module, tuple[int,
     return model.eval(), entry.shape
 
 
+def _library(name: str) -> Any:
+    found = importlib.import_module(name)
+    return importlib.import_module("torchvision.models") if name == "torchvision" else found
+
+
 def _of_transformers(library: Any, name: str, kind: str, random_weights: bool) -> Any:
     if random_weights:
-        return library.AutoModel.from_config(library.AutoConfig.for_model(kind))
-    return library.AutoModel.from_pretrained(name)
+        model = library.AutoModel.from_config(library.AutoConfig.for_model(kind))
+    else:
+        model = library.AutoModel.from_pretrained(name)
+    model.config.use_cache = False  # a cache of keys and values is no output of a graph
+    return model

@@ -104,7 +104,7 @@ class _Captured:
         # Made outside of inference mode, so that any later call may write into them.
         with torch.inference_mode(False), torch.no_grad():
             self._given = [x.clone() if isinstance(x, Tensor) else x for x in leaves]
-            device = next(x.device for x in self._given if isinstance(x, Tensor))
+            self._device = device = next(x.device for x in self._given if isinstance(x, Tensor))
             cudnn = torch.backends.cudnn
             chosen = cudnn.benchmark
             side = torch.cuda.Stream(device)
@@ -125,6 +125,7 @@ class _Captured:
         for buffer, x in zip(self._given, leaves, strict=True):
             if isinstance(buffer, Tensor):
                 buffer.copy_(x)
-        self._graph.replay()
+        with torch.cuda.device(self._device):
+            self._graph.replay()
         # The next call writes over the buffers.
         return [x.clone() if isinstance(x, Tensor) else x for x in self._found]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from kernel_fusion.auto_convert import ModelConverter, auto_convert_model, validate_optimization
 from kernel_fusion.auto_convert import converter as converting
-from kernel_fusion.auto_convert.comparison import difference
+from kernel_fusion.auto_convert.comparison import difference, exact
 from kernel_fusion.auto_convert.executions import CHANGES
 from kernel_fusion.auto_convert.graphs import exported
 from kernel_fusion.auto_convert.inputs import inputs_of
@@ -23,6 +23,12 @@ from tests.kernel_fusion.auto_convert.families import BERT, FAMILIES, IMAGE, Bra
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 EXECUTED = "linear_merged", "add_norm"  # counted where a way of execution is faster
 CPU = torch.device("cpu")
+# What ways of execution find in small networks.
+HAS = {
+    "ResNet": {"channels_last": 7, "relu_in_cudnn": 7, "split_products": 1},
+    "BERT": {"summed_norms": 2, "merged_layers": 3, "split_products": 5},
+    "ViT": {"summed_norms": 1, "channels_last": 1, "split_products": 4},
+}
 OPTIONS: dict[str, Any] = {"keep_slower": True, "timed_runs": 1}
 
 
@@ -76,22 +82,37 @@ def test_a_family_is_converted(name, device):
     assert difference(result(converted.cpu(), given), result(model, given)) <= 1e-5
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("name", ["ResNet", "BERT", "ViT"])
-def test_a_way_of_execution_changes_no_result(name, change):
+@pytest.mark.parametrize("name", HAS)
+def test_a_way_of_execution_changes_no_result(name, change, device):
     make, given, _ = FAMILIES[name]
-    model = made(make)
-    inputs = inputs_of(model, given, CPU)
+    model = made(make).to(device)
+    inputs = inputs_of(model, given, torch.device(device))
     program = Program(exported(model, inputs), list(REWRITES), Execution(**{change: True}))
-    wanted = {"ResNet": ("channels_last", "relu_in_cudnn", "split_products"),
-              "BERT": ("summed_norms", "merged_layers", "split_products"),
-              "ViT": ("summed_norms", "channels_last", "split_products")}  # fmt: skip
-    assert bool(program.changed[change]) == (change in wanted[name])
-    if change == "relu_in_cudnn" and change in wanted[name]:
-        assert program.changed[change] == 7  # with the two sums; cuDNN itself is on GPUs
-        return
-    with torch.no_grad():
+    assert program.changed[change] == HAS[name].get(change, 0)
+    if change == "relu_in_cudnn" and device == "cpu":
+        return  # cuDNN is on GPUs
+    with torch.no_grad(), exact(torch.device(device)):
         assert difference(program(inputs), result(model, given)) <= 1e-5
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", HAS)
+def test_a_cuda_graph_follows_inputs_and_weights(name):
+    make, given, _ = FAMILIES[name]
+    model, device = made(make).cuda(), torch.device("cuda")
+    inputs = inputs_of(model, given, device)
+    everything = dict.fromkeys(["cuda_graph", *HAS[name]], True)
+    program = Program(exported(model, inputs), list(REWRITES), Execution(**everything))
+    with torch.no_grad(), exact(device):
+        found = [(program(each), each) for each in (inputs, inputs.random(1), inputs.random(2))]
+        for ours, each in found:
+            assert difference(ours, model(*each.args, **each.kwargs)) <= 1e-5
+        next(model.parameters()).mul_(0.5)
+        program.forget()
+        with torch.inference_mode():
+            assert difference(program(inputs), result(model, given)) <= 1e-5
 
 
 def test_weights_are_loaded_both_ways(resnet):
@@ -151,7 +172,8 @@ def test_a_layer_that_is_exchanged_is_used(resnet):
 def test_another_batch_has_a_program_of_its_own_and_another_call_none(resnet):
     model, converted = (copy.deepcopy(each) for each in resnet)
     for shape in ((1, 3, 16, 16), (3, 3, 20, 16)):
-        assert difference(result(converted, shape), result(model, shape)) <= 1e-5
+        with torch.inference_mode():
+            assert difference(result(converted, shape), result(model, shape)) <= 1e-5
     programs = converted.__dict__["forward"]._programs
     assert [program is not None for _, program in programs] == [True, True]
     wide = torch.randn(IMAGE, dtype=torch.float64)

@@ -6,6 +6,7 @@ from tests.mutants.table import (
     any_style,
     around_the_network,
     comparison,
+    conversion,
     engine,
     families,
     files,
@@ -24,6 +25,7 @@ from tests.mutants.table import (
 
 MUTANTS = (
     *comparison.MUTANTS,
+    *conversion.MUTANTS,
     *engine.MUTANTS,
     *live.MUTANTS,
     *files.MUTANTS,

@@ -1,0 +1,68 @@
+"""The command that converts models by name, and models of other libraries where these are."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+from urllib.error import URLError
+
+import pytest
+import torch
+
+from kernel_fusion.__main__ import main
+from kernel_fusion.auto_convert import auto_convert_model, hub
+from kernel_fusion.auto_convert.comparison import difference
+from kernel_fusion.auto_convert.inputs import inputs_of
+from tests.kernel_fusion.auto_convert.families import IMAGE, ResNet
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A stand-in for torchvision, whose one model is small."""
+    found = SimpleNamespace(get_model=lambda name, weights: ResNet())
+    monkeypatch.setattr(hub, "_library", lambda name: found)
+    monkeypatch.setattr(hub, "MODELS", {"small": hub.Entry("torchvision", IMAGE)})
+    return found
+
+
+def test_a_model_is_converted_and_saved_with_its_figures(library, tmp_path, capsys):
+    arguments = ["convert", "--models", "small", "--random-weights", "--save-path", str(tmp_path)]
+    assert main(arguments) == 0
+    assert "largest difference" in capsys.readouterr().out
+    weights = torch.load(tmp_path / "small.pt", weights_only=True)
+    ResNet().load_state_dict(weights, strict=True)
+    figures = json.loads((tmp_path / "small.json").read_text("utf-8"))
+    assert {"total_replaced", "speedup_achieved", "max_difference", "skipped"} <= set(figures)
+
+
+def test_what_cannot_be_had_is_said(library, capsys):
+    def unreachable(name: str, weights: str | None) -> Any:
+        raise URLError("no route to host")
+
+    library.get_model = unreachable
+    assert main(["convert", "--models", "small", "unknown"]) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("the weights of small cannot be fetched: <urlopen error no route to")
+    assert second == "there is no model 'unknown'; there are small"
+
+
+def test_a_library_that_is_not_installed_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(hub, "MODELS", {"other": hub.Entry("no_such_library", IMAGE)})
+    assert main(["convert", "--models", "other"]) == 1
+    assert "no_such_library, which is not installed" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", hub.MODELS)
+def test_a_published_model_is_converted(name):
+    pytest.importorskip(hub.MODELS[name].library)
+    model, shape = hub.load(name, random_weights=True)
+    converted = auto_convert_model(model, shape, keep_slower=True, timed_runs=1)
+    stats = converted.__dict__["conversion_stats"]
+    assert stats.found_by == "torch.export"
+    assert stats.total_replaced or name == "swin_t"
+    assert list(converted.state_dict()) == list(model.state_dict())
+    given = inputs_of(model, shape, torch.device("cpu")).args
+    with torch.no_grad():
+        assert difference(converted(*given), model(*given)) <= 1e-5

@@ -1,0 +1,54 @@
+"""Mutants of the conversion of models, and of operations that are made of others."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+TESTS = "tests/kernel_fusion/auto_convert/test_conversion.py"
+COMPOSED = "tests/kernels/ops/library/test_composed.py"
+HERE = "kernel_fusion/auto_convert"
+
+MUTANTS = (
+    Mutant(
+        "a converted model keeps folded weights when it loads others",
+        f"{HERE}/forward.py",
+        "                    program.forget()\n            self._weights",
+        "                    pass\n            self._weights",
+        (f"{TESTS}::test_weights_are_loaded_both_ways",),
+    ),
+    Mutant(
+        "a converted model runs its program where a gradient is wanted",
+        f"{HERE}/forward.py",
+        "        torch.is_grad_enabled()\n        or torch.is_autocast",
+        "        False\n        or torch.is_autocast",
+        (f"{TESTS}::test_gradients_and_hooks_are_those_of_the_original",),
+    ),
+    Mutant(
+        "a converted model runs past the hooks of its layers",
+        f"{HERE}/forward.py",
+        "if module.training or (module is not model and has_hooks(module)):",
+        "if module.training:",
+        (f"{TESTS}::test_gradients_and_hooks_are_those_of_the_original",),
+    ),
+    Mutant(
+        "a replacement that changes results is kept",
+        f"{HERE}/converter.py",
+        'apart:.1e} of the largest value"\n        return ""',
+        'apart:.1e} of the largest value"[:0]\n        return ""',
+        (f"{TESTS}::test_what_is_wrong_is_skipped_with_a_reason",),
+    ),
+    Mutant(
+        "a conversion that is slower is kept",
+        f"{HERE}/converter.py",
+        'if speedup < 1 and not self.keep_slower:\n            stats.skip("the whole',
+        'if False:\n            stats.skip("the whole',
+        (f"{TESTS}::test_what_is_slower_is_undone_unless_told_otherwise",),
+    ),
+    Mutant(
+        "weights of FP16 are rounded with the norm in them",
+        "kernels/ops/library/conv.py",
+        "    if training or x.dtype in (torch.float16, torch.bfloat16):",
+        "    if training:",
+        (f"{COMPOSED}::test_it_computes_what_its_reference_computes",),
+    ),
+)
