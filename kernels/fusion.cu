@@ -1,5 +1,5 @@
-// Norms joined with what surrounds them, and their gradients: layer and RMS norms of rows, which stay
-// in registers, and the affine step, ReLU and gradient of a batch norm.
+// Norms joined with what surrounds them, and their gradients: layer and RMS norms of rows, which
+// stay in registers, and the affine step, ReLU and gradient of a batch norm.
 #include "include/common/dtypes.cuh"
 #include "include/common/team.cuh"
 #include "include/common/with_type.cuh"
@@ -61,9 +61,9 @@ struct Row {
 };
 
 template <typename T, int kCount, typename Activation>
-__device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T* x, const T* residual,
-                                         const T* weight, const T* bias, T* total, T* y,
-                                         int centered, float eps) {
+__device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T* x,
+                                         const T* residual, const T* weight, const T* bias,
+                                         T* total, T* y, int centered, float eps) {
     float values[kMost / kCount][kCount];
     row.each([&](int group, int at) {
         load<kCount>(values[group], x + row.begin + at);
@@ -90,8 +90,8 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T*
 // Adds a row's share to `of_weight` and `of_bias`.
 template <typename T, int kCount, typename Activation>
 __device__ __forceinline__ void row_norm_gradient(
-    const Row<kCount, kMostBackward>& row, const T* grad, const T* added, const T* x, const T* weight,
-    const T* bias, T* dx, float (&of_weight)[kMostBackward / kCount][kCount],
+    const Row<kCount, kMostBackward>& row, const T* grad, const T* added, const T* x,
+    const T* weight, const T* bias, T* dx, float (&of_weight)[kMostBackward / kCount][kCount],
     float (&of_bias)[kMostBackward / kCount][kCount], int centered, float eps) {
     float values[kMostBackward / kCount][kCount], inner[kMostBackward / kCount][kCount];
     row.each([&](int group, int at) {
@@ -159,8 +159,9 @@ __device__ __forceinline__ void each_group(long long count, int channels, long l
 }  // namespace fusion
 }  // namespace styleforge
 
-// y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight and
-// bias: [width]. What is null is left out. A row has `team` threads, of kMost elements each at most.
+// y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight
+// and bias: [width]. What is null is left out. A row has `team` threads, of kMost elements each at
+// most.
 extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge_row_norm(const void* x, const void* residual, const void* weight, const void* bias,
                         void* total, void* y, long long type, int vector, long long activation,
