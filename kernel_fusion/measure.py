@@ -26,7 +26,7 @@ REPEATS = 10  # of a call in a graph
 MIB = 1 << 20
 
 Run = Callable[..., Any]
-Call = Callable[[], tuple[Tensor, ...]]
+Call = Callable[[], tuple[Tensor | None, ...]]
 
 
 class Case(NamedTuple):
@@ -138,7 +138,8 @@ def _pass(
     copy, copied = _copy(case.given)
     timed, repeats = _repeated({**calls, COPY: copy}, device)
     found = interleave(timed, WARMUP, runs, device)
-    exact = [x.double() for x in made(case.op.reference, _wide(case.given))[0]()]
+    wide = made(case.op.reference, _wide(case.given))[0]()
+    exact = [None if x is None else x.double() for x in wide]
     rate = copied / found[COPY].median_ms
     return {
         "ms": {name: _figures(found[name], repeats) for name in calls},
@@ -195,13 +196,13 @@ def _backward(way: Run, given: list[Any]) -> tuple[Call, int]:
     generator = torch.Generator().manual_seed(0)
     grads = [torch.randn(y.shape, generator=generator).to(y) for y in results]
 
-    def call() -> tuple[Tensor, ...]:
+    def call() -> tuple[Tensor | None, ...]:
         found: Any = torch.autograd.grad(
             results, leaves, grads, retain_graph=True, allow_unused=True
         )
-        return tuple(tensors_of(found))
+        return tuple(found)
 
-    return call, _bytes((*tensors_of(given), *grads, *call()))
+    return call, _bytes((*tensors_of(given), *grads, *tensors_of(call())))
 
 
 def _results(found: Any) -> tuple[Tensor, ...]:
@@ -229,13 +230,14 @@ def _bytes(tensors: Sequence[Tensor]) -> int:
     return sum(x.numel() * x.element_size() for x in tensors)
 
 
-def _error(found: Sequence[Tensor], exact: Sequence[Tensor]) -> float:
-    """The largest over results; what the reference has beyond those of a way is left out."""
-    return max(
+def _error(found: Sequence[Tensor | None], exact: Sequence[Tensor | None]) -> float:
+    """The largest over results; what a way or the reference alone has is left out."""
+    errors = [
         float((x.double() - y).abs().max() / y.abs().max().clamp(min=1e-30))
         for x, y in zip(found, exact, strict=False)
-        if x.numel()
-    )
+        if x is not None and y is not None and x.numel()
+    ]
+    return max(errors, default=0.0)
 
 
 def _copy(given: Sequence[Any]) -> tuple[Call, int]:

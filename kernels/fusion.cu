@@ -1,5 +1,5 @@
-// Norms joined with what surrounds them, and their gradients: layer and RMS norms of rows, which stay
-// in registers, and the affine step, ReLU and gradient of a batch norm.
+// Norms joined with what surrounds them, and their gradients: layer and RMS norms of rows, which
+// stay in registers, and the affine step, ReLU and gradient of a batch norm.
 #include "include/common/dtypes.cuh"
 #include "include/common/team.cuh"
 #include "include/common/with_type.cuh"
@@ -26,8 +26,8 @@ template <int kCount, int kHeld>
 struct Row {
     static constexpr int kGroups = kHeld / kCount;
     Team team;
-    int width;
-    bool exists;
+    int width, held;  // elements; none are held where there is no row
+    long long begin;   // in tensors of rows
 
     // `use(group, at)` for the groups of this thread.
     template <typename Use>
@@ -35,7 +35,7 @@ struct Row {
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
             const int at = (group * team.size + team.lane) * kCount;
-            if (exists && at < width) use(group, at);
+            if (at < held) use(group, at);
         }
     }
     // Has `values` less their mean if `centered`; the reciprocal of their deviation.
@@ -61,19 +61,19 @@ struct Row {
 };
 
 template <typename T, int kCount, typename Activation>
-__device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T* x, const T* residual,
-                                         const T* weight, const T* bias, T* total, T* y,
-                                         int centered, float eps) {
+__device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T* x,
+                                         const T* residual, const T* weight, const T* bias,
+                                         T* total, T* y, int centered, float eps) {
     float values[kMost / kCount][kCount];
     row.each([&](int group, int at) {
-        load<kCount>(values[group], x + at);
+        load<kCount>(values[group], x + row.begin + at);
         if (residual == nullptr) return;
         float added[kCount];
-        load<kCount>(added, residual + at);
+        load<kCount>(added, residual + row.begin + at);
 #pragma unroll
         for (int k = 0; k < kCount; ++k)  // rounded, as backward will read it
             values[group][k] = to_float(from_float<T>(values[group][k] + added[k]));
-        store<kCount>(total + at, values[group]);
+        store<kCount>(total + row.begin + at, values[group]);
     });
     const float inverse = row.normalize(values, centered, eps);
     row.each([&](int group, int at) {
@@ -83,23 +83,23 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T*
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
             w[k] = Activation::template value<CudaMath>(values[group][k] * inverse * w[k] + b[k]);
-        store<kCount>(y + at, w);
+        store<kCount>(y + row.begin + at, w);
     });
 }
 
 // Adds a row's share to `of_weight` and `of_bias`.
 template <typename T, int kCount, typename Activation>
 __device__ __forceinline__ void row_norm_gradient(
-    const Row<kCount, kMostBackward>& row, const T* grad, const T* added, const T* x, const T* weight,
-    const T* bias, T* dx, float (&of_weight)[kMostBackward / kCount][kCount],
+    const Row<kCount, kMostBackward>& row, const T* grad, const T* added, const T* x,
+    const T* weight, const T* bias, T* dx, float (&of_weight)[kMostBackward / kCount][kCount],
     float (&of_bias)[kMostBackward / kCount][kCount], int centered, float eps) {
     float values[kMostBackward / kCount][kCount], inner[kMostBackward / kCount][kCount];
     row.each([&](int group, int at) {
-        load<kCount>(values[group], x + at);
-        load<kCount>(inner[group], grad + at);
+        load<kCount>(values[group], x + row.begin + at);
+        load<kCount>(inner[group], grad + row.begin + at);
     });
     const float inverse = row.normalize(values, centered, eps);
-    float sum = 0, product = 0;
+    float sums[2] = {};  // of what comes through, and of its product with the norm
     row.each([&](int group, int at) {
         float w[kCount], b[kCount];
         load_or(w, weight, at, 1.f);
@@ -112,19 +112,19 @@ __device__ __forceinline__ void row_norm_gradient(
             of_weight[group][k] += g * normed;
             of_bias[group][k] += g;
             inner[group][k] = g * w[k];
-            sum += inner[group][k];
-            product += inner[group][k] * normed;
+            sums[0] += inner[group][k];
+            sums[1] += inner[group][k] * normed;
         }
     });
-    sum = centered ? row.team.sum(sum) / row.width : 0;
-    product = row.team.sum(product) / row.width;
+    row.team.sum(sums);
+    const float sum = centered ? sums[0] / row.width : 0, product = sums[1] / row.width;
     row.each([&](int group, int at) {
         float out[kCount] = {};
-        if (added != nullptr) load<kCount>(out, added + at);
+        if (added != nullptr) load<kCount>(out, added + row.begin + at);
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
             out[k] += inverse * (inner[group][k] - sum - values[group][k] * product);
-        store<kCount>(dx + at, out);
+        store<kCount>(dx + row.begin + at, out);
     });
 }
 
@@ -159,8 +159,9 @@ __device__ __forceinline__ void each_group(long long count, int channels, long l
 }  // namespace fusion
 }  // namespace styleforge
 
-// y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight and
-// bias: [width]. What is null is left out. A row has `team` threads, of kMost elements each at most.
+// y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight
+// and bias: [width]. What is null is left out. A row has `team` threads, of kMost elements each at
+// most.
 extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge_row_norm(const void* x, const void* residual, const void* weight, const void* bias,
                         void* total, void* y, long long type, int vector, long long activation,
@@ -168,22 +169,19 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                         double eps) {
     using namespace styleforge;
     using namespace styleforge::fusion;
-    __shared__ float shared[16];
-    const int size = static_cast<int>(team);
+    __shared__ float shared[32];
+    const int size = static_cast<int>(team), length = static_cast<int>(width);
     const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
     const long long row = 1ll * blockIdx.x * (blockDim.x / size) + threadIdx.x / size;
     with_type(type, vector, [&](auto element, auto count) {
         using T = decltype(element);
         constexpr int kCount = decltype(count)::value;
         with_activation(activation, [&](auto function) {
-            const auto of = [&](const void* from) {
-                return from == nullptr ? nullptr : static_cast<const T*>(from) + row * width;
-            };
             row_norm<T, kCount, decltype(function)>(
-                Row<kCount, kMost>{own, static_cast<int>(width), row < rows}, of(x), of(residual),
+                Row<kCount, kMost>{own, length, row < rows ? length : 0, row * width},
+                static_cast<const T*>(x), static_cast<const T*>(residual),
                 static_cast<const T*>(weight), static_cast<const T*>(bias),
-                static_cast<T*>(total) + row * width, static_cast<T*>(y) + row * width, centered,
-                static_cast<float>(eps));
+                static_cast<T*>(total), static_cast<T*>(y), centered, static_cast<float>(eps));
         });
     });
 }
@@ -198,7 +196,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     using namespace styleforge;
     using namespace styleforge::fusion;
     __shared__ float shared[32];
-    const int size = static_cast<int>(team);
+    const int size = static_cast<int>(team), length = static_cast<int>(width);
     const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
     const int at_once = blockDim.x / size;
     const long long number = 1ll * blockIdx.x * at_once + threadIdx.x / size;
@@ -212,18 +210,17 @@ extern "C" __global__ void __launch_bounds__(512, 1)
             for (long long first = 1ll * blockIdx.x * at_once; first < rows;
                  first += 1ll * gridDim.x * at_once) {
                 const long long row = first + threadIdx.x / size;
-                const auto of = [&](const void* from) {
-                    return from == nullptr ? nullptr : static_cast<const T*>(from) + row * width;
-                };
                 row_norm_gradient<T, kCount, decltype(function)>(
-                    Row<kCount, kMostBackward>{own, static_cast<int>(width), row < rows}, of(grad), of(added),
-                    of(x), static_cast<const T*>(weight), static_cast<const T*>(bias),
-                    static_cast<T*>(dx) + row * width, of_weight, of_bias, centered,
+                    Row<kCount, kMostBackward>{own, length, row < rows ? length : 0,
+                                               row * width},
+                    static_cast<const T*>(grad), static_cast<const T*>(added),
+                    static_cast<const T*>(x), static_cast<const T*>(weight),
+                    static_cast<const T*>(bias), static_cast<T*>(dx), of_weight, of_bias, centered,
                     static_cast<float>(eps));
             }
             if (partial == nullptr) return;
             float* to = partial + number * 2 * width;
-            Row<kCount, kMostBackward>{own, static_cast<int>(width), true}.each([&](int group, int at) {
+            Row<kCount, kMostBackward>{own, length, length, 0}.each([&](int group, int at) {
 #pragma unroll
                 for (int k = 0; k < kCount; ++k) {
                     to[at + k] = of_weight[group][k];
@@ -303,9 +300,9 @@ extern "C" __global__ void __launch_bounds__(256)
             }
         });
     if (!last) {
-        const Team team{threads, thread, shared[0]};
-        of_weight = team.sum(of_weight);
-        of_bias = team.sum(of_bias);
+        float sums[2] = {of_weight, of_bias};
+        Team{threads, thread, shared[0]}.sum(sums);
+        of_weight = sums[0], of_bias = sums[1];
     } else {
         shared[0][thread] = of_weight, shared[1][thread] = of_bias;
         __syncthreads();

@@ -1,5 +1,5 @@
-// Sums over dimensions of what a functor makes of each element, in a fixed order, and their gradients.
-// Tensors are [outer, reduced, inner] of any of FP32, FP16 and BF16; sums are FP32.
+// Sums over dimensions of what a functor makes of each element, in a fixed order, and their
+// gradients. Tensors are [outer, reduced, inner] of any of FP32, FP16 and BF16; sums are FP32.
 #include "include/common/team.cuh"
 #include "include/common/with_type.cuh"
 #include "include/fusion/reductions.h"
@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(256)
                            long long team, double scale) {
     using namespace styleforge;
     using namespace styleforge::fusion;
-    __shared__ float shared[kSumThreads / 32];
+    __shared__ float shared[2 * kSumThreads / 32];
     const int size = static_cast<int>(team);
     const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
     const long long part = 1ll * blockIdx.x * (blockDim.x / size) + threadIdx.x / size;
@@ -56,8 +56,9 @@ extern "C" __global__ void __launch_bounds__(256)
             const long long begin = groups * split / splits, end = groups * (split + 1) / splits;
             with_term(term, [&](auto function) {
                 float sums[kCount] = {};
-                add_terms<kCount, decltype(function)>(sums, static_cast<const T*>(x) + row * reduced,
-                                                      begin + own.lane, end, size, kCount);
+                add_terms<kCount, decltype(function)>(
+                    sums, static_cast<const T*>(x) + row * reduced, begin + own.lane, end, size,
+                    kCount);
 #pragma unroll
                 for (int k = 0; k < kCount; ++k) sum += sums[k];
             });

@@ -1,8 +1,8 @@
-// Norms joined with what surrounds them, and their gradients, on the CPU: layer and RMS norms of rows,
-// and the affine step, ReLU and gradient of a batch norm.
+// Norms joined with what surrounds them, and their gradients, on the CPU: layer and RMS norms of
+// rows, and the affine step, ReLU and gradient of a batch norm.
 //
-// A row is read from memory once and stays in the first caches. Arithmetic is in FP32. Sums over rows
-// are taken by parts of a fixed size, so that the number of threads changes no bit.
+// A row is read from memory once and stays in the first caches. Arithmetic is in FP32. Sums over
+// rows are taken by parts of a fixed size, so that the number of threads changes no bit.
 #include <cmath>
 #include <cstdint>
 
@@ -95,8 +95,8 @@ void add_to_channels(const float* __restrict grad, const float* __restrict x,
     }
 }
 
-// Calls `use(at, count, c, step)` for runs of elements from `at` on: one channel each, or with inner
-// 1 all channels, one after another.
+// Calls `use(at, count, c, last)` for runs of elements from `at` on: one channel each, or with
+// inner 1 all channels, one after another.
 template <typename Use>
 void each_run(int64_t samples, int64_t channels, int64_t inner, int64_t threads, const Use& use) {
     const bool last = inner == 1;
@@ -246,8 +246,8 @@ STYLEFORGE_EXPORT int styleforge_channels_relu_cpu(int64_t threads, const void* 
     return 0;
 }
 
-// partial: as of styleforge_channels_sums in fusion.cu, [samples, 2, channels], of each sample, or with
-// inner 1 [parts, 2, channels], of each part of the samples.
+// partial: as of styleforge_channels_sums in fusion.cu, [samples, 2, channels], of each sample, or
+// with inner 1 [parts, 2, channels], of each part of the samples.
 STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* grad, const void* x,
                                                    const float* mean, const float* inverse,
                                                    const float* weight, const float* bias,
@@ -312,7 +312,8 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
     int64_t samples, int64_t channels, int64_t inner) {
     const Channels of{mean, inverse, weight, bias};
     const float share = sums ? 1.f / static_cast<float>(samples * inner) : 0.f;
-    const float *const of_weight = sums ? sums : mean, *const of_bias = sums ? sums + channels : mean;
+    const float* const of_weight = sums ? sums : mean;
+    const float* const of_bias = sums ? sums + channels : mean;
     with_type(type, [&](auto element) {
         using T = decltype(element);
         each_run(samples, channels, inner, threads, [&](int64_t at, int64_t count, int64_t c,
@@ -320,7 +321,8 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
             each_block(count, [&](int64_t begin, int64_t size) {
                 float wide[kBlock], of_y[kBlock], made[kBlock];
                 const float* const v = in_fp32(static_cast<const T*>(x) + at + begin, wide, size);
-                const float* const g = in_fp32(static_cast<const T*>(grad) + at + begin, of_y, size);
+                const T* const given = static_cast<const T*>(grad) + at + begin;
+                const float* const g = in_fp32(given, of_y, size);
                 T* const to = static_cast<T*>(dx) + at + begin;
                 float* const out = place_of(to, made);
                 each_element(size, last ? begin : c, last, [&](int64_t k, int64_t channel) {

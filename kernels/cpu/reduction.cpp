@@ -1,7 +1,7 @@
 // Sums over dimensions of what a functor makes of each element, and their gradients, on the CPU.
 //
-// Tensors are [outer, reduced, inner]. Sums are taken by splits of a fixed number, in a fixed order,
-// so that the number of threads changes no bit.
+// Tensors are [outer, reduced, inner]. Sums are taken by splits of a fixed number, in a fixed
+// order, so that the number of threads changes no bit.
 #include <cstdint>
 
 #include "../include/cpu/export.h"
@@ -73,26 +73,30 @@ STYLEFORGE_EXPORT int styleforge_reduce_backward_cpu(int64_t threads, const void
                                                      int64_t term, int64_t outer, int64_t reduced,
                                                      int64_t inner, double scale) {
     const float factor = static_cast<float>(scale);
-    const int64_t length = inner == 1 ? reduced : inner, rows = inner == 1 ? outer : outer * reduced;
+    const int64_t length = inner == 1 ? reduced : inner;
+    const int64_t rows = inner == 1 ? outer : outer * reduced;
     const auto run = [&](int64_t row, auto element, auto function) {
         using T = decltype(element);
         const float* const g = grad + (inner == 1 ? row : row / reduced * inner);
         for (int64_t at = 0; at < length; at += kBlock) {
             const int64_t count = length - at < kBlock ? length - at : kBlock;
             float wide[kBlock], made[kBlock];
-            const float* const v = in_fp32(static_cast<const T*>(x) + row * length + at, wide, count);
+            const T* const from = static_cast<const T*>(x) + row * length + at;
+            const float* const v = in_fp32(from, wide, count);
             T* const to = static_cast<T*>(dx) + row * length + at;
             float* const out = place_of(to, made);
             if (inner == 1)
                 for (int64_t k = 0; k < count; ++k) out[k] = g[0] * factor * function.slope(v[k]);
             else
-                for (int64_t k = 0; k < count; ++k) out[k] = g[at + k] * factor * function.slope(v[k]);
+                for (int64_t k = 0; k < count; ++k)
+                    out[k] = g[at + k] * factor * function.slope(v[k]);
             put(to, out, count);
         }
     };
     with_type(type, [&](auto element) {
         with_term(term, [&](auto function) {
-            parallel_for(rows, threads_for(rows * length, threads), [&](int64_t begin, int64_t end) {
+            parallel_for(rows, threads_for(rows * length, threads),
+                         [&](int64_t begin, int64_t end) {
                 for (int64_t row = begin; row < end; ++row) run(row, element, function);
             });
         });
