@@ -108,7 +108,10 @@ void run_row(const StyleforgeRows& p, int64_t row, float all_weights) {
         if (!valid)
             for (int64_t i = 0; i < count; ++i) to[i] = 0.f;
         else
-            for (int64_t i = 0; i < count; ++i) to[i] = of_softmax * VectorMath::exp(v[i] - base);
+            for (int64_t i = 0; i < count; ++i) {  // VectorMath::exp has no 0
+                const float power = v[i] - base;
+                to[i] = of_softmax * (power < -87.f ? 0.f : VectorMath::exp(power));
+            }
         if (valid && smoothing != 0.f) {
             if (weight)
                 for (int64_t i = 0; i < count; ++i) to[i] -= flat * weight[at + i];

@@ -215,7 +215,8 @@ def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     wanted = sum(bit for bit, need in zip((HIDDEN, WEIGHT, BIAS), needs, strict=True) if need)
     grads = grad.to(rows.wide(hidden.dtype))
     if reduction == "mean":
-        grads = grads / rows.divisor_of(labels, None, ignore_index, grads.dtype)
+        divisor = rows.divisor_of(labels, None, ignore_index, grads.dtype)
+        grads = torch.where(divisor == 0, 0, grads / divisor)  # where all rows are ignored
     if wanted & ~known or reduction == "none" or torch.is_grad_enabled():
         # Each row has a gradient of its own, or a second derivative is asked for.
         made = linear_cross_entropy_backward(

@@ -146,10 +146,25 @@ def test_cross_entropy_keeps_nothing_of_the_size_of_logits():
 
 
 @ON
+def test_a_class_that_is_masked_has_no_gradient(device):
+    x, labels = normal(0, 6, 40).to(device), torch.arange(6, device=device)
+    x[:, 10:20] = -torch.inf
+    loss, grad = with_gradients(kf.ops.cross_entropy, x, labels)
+    assert not grad[:, 10:20].any()
+    torch.testing.assert_close([loss, grad], with_gradients(eager, x, labels))
+
+
+@ON
 def test_what_all_rows_ignore_and_what_is_no_class_is_nan(device):
     x, labels = normal(0, 4, 5).to(device), torch.full((4,), -100, device=device)
     assert kf.ops.cross_entropy(x, labels).isnan()
     assert kf.ops.cross_entropy(x, labels, reduction="sum") == 0
+    weight = normal(1, 5, 5).to(device)
+    assert not with_gradients(kf.ops.cross_entropy, x, labels)[1].any()
+    found = with_gradients(kf.ops.linear_cross_entropy, x, weight, labels)
+    assert found[0].isnan()
+    assert not found[1].any()
+    assert not found[2].any()
     labels[1], labels[2] = 5, 2
     each = kf.ops.cross_entropy(x, labels, reduction="none")
     assert each.isnan().tolist() == [False, True, False, False]
