@@ -1,5 +1,5 @@
-// What surrounds the products of attention: the softmax of scores with scale and mask, its gradient,
-// and rotary position embeddings.
+// What surrounds the products of attention: the softmax of scores with scale and mask, its
+// gradient, and rotary position embeddings.
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {
