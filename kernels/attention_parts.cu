@@ -1,5 +1,5 @@
-// What surrounds the products of attention: the softmax of scores with scale and mask, its gradient,
-// and rotary position embeddings.
+// What surrounds the products of attention: the softmax of scores with scale and mask, its
+// gradient, and rotary position embeddings.
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {
@@ -96,8 +96,12 @@ __device__ __forceinline__ void turn(const T* x, const float* cosine, const floa
     float values[2 * kCount], made[2 * kCount], c[kCount], s[kCount];
     load<kCount>(values, x + first);
     load<kCount>(values + kCount, x + second);
+    constexpr int kPart = kCount < 4 ? kCount : 4;
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) c[k] = cosine[pair + k], s[k] = sine[pair + k];
+    for (int k = 0; k < kCount; k += kPart) {
+        load<kPart>(c + k, cosine + pair + k);
+        load<kPart>(s + k, sine + pair + k);
+    }
     const auto pairwise = [&](int k, int a, int b) {
         const float angle = back ? -s[k] : s[k];
         made[a] = values[a] * c[k] - values[b] * angle;
@@ -149,9 +153,10 @@ extern "C" __global__ void __launch_bounds__(512)
                        int vector) {
     using namespace styleforge;
     __shared__ float shared[kWarpsOfRow];
-    const long long row = blockIdx.x, head = row / queries;
-    const long long first =
-        head / heads * of_plane + head % heads * of_head + row % queries * of_query;
+    const unsigned row = blockIdx.x, rows_of_head = static_cast<unsigned>(queries);
+    const unsigned head = row / rows_of_head, heads_of_plane = static_cast<unsigned>(heads);
+    const long long first = head / heads_of_plane * of_plane + head % heads_of_plane * of_head +
+                            row % rows_of_head * of_query;
     by_type(type, vector, [&](auto element, auto count) {
         using T = typename decltype(element)::Type;
         softmax_row<decltype(count)::value>(static_cast<T*>(scores) + row * width, mask, kind,

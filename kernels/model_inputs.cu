@@ -37,8 +37,8 @@ __device__ __forceinline__ void embed(const T* table, const T* position, T* out,
 }
 
 // The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
-// interpolate(antialias=True) has them, or without that. Places are exact, in units of half an output
-// pixel; sizes are below 2^15.
+// interpolate(antialias=True) has them, or without that. Places are exact, in units of half an
+// output pixel; sizes are below 2^15.
 struct Taps {
     int first, count;
     float offset, inverse;
@@ -116,9 +116,9 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// images: bytes [N, H, W, 3]; `boxes`: of each the first row, the first column, the height, the width
-// and whether it is mirrored; `colors`: of each a matrix [3, 4] that is applied to red, green, blue
-// and 1, of values from 0 to 1; `normal`: by channel what is subtracted and what is multiplied with.
+// images: bytes [N, H, W, 3]; `boxes`: of each the first row, the first column, the height, the
+// width and whether it is mirrored; `colors`: of each a matrix [3, 4] that is applied to red,
+// green, blue and 1, of values from 0 to 1; `normal`: by channel what is subtracted, and factors.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_image_to_tensor(const unsigned char* images, const int* boxes, const float* colors,
                                const float* normal, void* out, long long type, long long count,
@@ -221,7 +221,8 @@ extern "C" __global__ void __launch_bounds__(256)
             const float chosen = to_float(made[window]);
             if (to_float(of_row[at]) != chosen) continue;
             int equal = 0;
-            for (long long k = 0; k < size; ++k) equal += to_float(of_row[window * step + k]) == chosen;
+            for (long long k = 0; k < size; ++k)
+                equal += to_float(of_row[window * step + k]) == chosen;
             sum += to_float(given[window]) / equal;
         }
         if (reduction == kMean) sum /= size;

@@ -1,6 +1,6 @@
-// What surrounds the products of attention on the CPU: the softmax of scores with scale and mask, its
-// gradient, and rotary position embeddings. Arithmetic is in FP32; a row is one thread's, so that
-// the number of threads changes no bit.
+// What surrounds the products of attention on the CPU: the softmax of scores with scale and mask,
+// its gradient, and rotary position embeddings. Arithmetic is in FP32; a row is one thread's, so
+// that the number of threads changes no bit.
 #include <atomic>
 #include <cmath>
 #include <cstdint>

@@ -20,8 +20,8 @@ constexpr int64_t kBlock = 1024;  // windows at a time
 enum Reduction { kSum = 0, kMean = 1, kMax = 2, kMin = 3 };
 
 // The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
-// interpolate(antialias=True) has them, or without that. Places are exact, in units of half an output
-// pixel.
+// interpolate(antialias=True) has them, or without that. Places are exact, in units of half an
+// output pixel.
 struct Taps {
     int64_t first, count;
     float offset, inverse;

@@ -36,7 +36,7 @@ ARCHITECTURES = {
 # for sm_80, those from 10.0 on the PTX, and so does the lite network on Hopper. INT8 gains the most
 # on GeForce, and runs as PTX on 9.0 and 10.0. Of transformers, Hopper has machine code for its own
 # kernels and for what surrounds them; Turing has none for the first two rungs, which are there to
-# be read. The 160 elementwise kernels, which memory bounds, take a minute to compile for each.
+# be read. The 176 elementwise kernels, which memory bounds, take a minute to compile for each.
 _ON_PTX = ("sm_86", "sm_90", "sm_100", "sm_120")
 LEFT_OUT = {
     "network_sm80_tf32.cu": _ON_PTX,

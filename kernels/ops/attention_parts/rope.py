@@ -121,12 +121,12 @@ def launch_cuda(
     if x.dtype not in TYPES or not x.numel() or x.numel() // 2 > _MOST_GROUPS:
         return reference(x, cos, sin, interleaved, back)
     y, arguments = _arguments(x, cos, sin, interleaved, back)
-    given = arguments[0]
-    assert isinstance(given, Tensor)
+    tensors = [each for each in arguments[:3] if isinstance(each, Tensor)]
     count = _VECTOR // x.element_size()
-    vector = x.shape[-1] // 2 % count == 0 and all(
-        offset % count == 0
-        for offset in (*given.stride()[:-1], given.data_ptr() // x.element_size())
+    vector = (
+        x.shape[-1] // 2 % count == 0
+        and all(stride % count == 0 for stride in tensors[0].stride()[:-1])
+        and all(each.data_ptr() % _VECTOR == 0 for each in tensors)
     )
     groups = x.numel() // 2 // (count if vector else 1)
     launch("styleforge_rope", -(-groups // _THREADS), _THREADS, *arguments, groups, vector)
