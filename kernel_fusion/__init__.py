@@ -5,6 +5,7 @@ implementations, with one warning. `kf.kernels.<group>.*` are the native kernels
 KernelUnavailable with the reason where they cannot run. `kf.prepare()` builds the kernels, once per
 machine; the first call of an operation loads them. `kf.status()` tells, and prints, what runs
 natively here, what does not, and why; `kf.statuses(device)` the same of one device.
+`kf.modules` has modules that are made of them, and `kf.auto_convert_model` converts models.
 `kf.CUDA_AVAILABLE` is whether PyTorch sees a GPU, `kf.EXTENSION_LOADED` whether every native kernel
 for the CPU is in use; both are found out when they are asked for.
 """
@@ -15,9 +16,11 @@ from typing import Any
 
 import torch
 
+from kernel_fusion import auto_convert as auto_convert
 from kernel_fusion import kernels as kernels
 from kernel_fusion import modules as modules
 from kernel_fusion import ops as ops
+from kernel_fusion.auto_convert import auto_convert_model as auto_convert_model
 from kernel_fusion.report import Status as Status
 from kernel_fusion.report import all_loaded
 from kernel_fusion.report import status as status
