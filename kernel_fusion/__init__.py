@@ -6,6 +6,7 @@ KernelUnavailable with the reason where they cannot run. `kf.prepare()` builds t
 machine; the first call of an operation loads them. `kf.status()` tells, and prints, what runs
 natively here, what does not, and why; `kf.statuses(device)` the same of one device.
 `kf.optim` has optimizers that are made of them.
+`kf.modules` has modules that are made of them, and `kf.auto_convert_model` converts models.
 `kf.CUDA_AVAILABLE` is whether PyTorch sees a GPU, `kf.EXTENSION_LOADED` whether every native kernel
 for the CPU is in use; both are found out when they are asked for.
 """
@@ -16,10 +17,12 @@ from typing import Any
 
 import torch
 
+from kernel_fusion import auto_convert as auto_convert
 from kernel_fusion import kernels as kernels
 from kernel_fusion import modules as modules
 from kernel_fusion import ops as ops
 from kernel_fusion import optim as optim
+from kernel_fusion.auto_convert import auto_convert_model as auto_convert_model
 from kernel_fusion.report import Status as Status
 from kernel_fusion.report import all_loaded
 from kernel_fusion.report import status as status

@@ -43,7 +43,7 @@ class Execution:
 
     def __str__(self) -> str:
         named = (each.name for each in fields(self) if getattr(self, each.name))
-        return ", ".join(named).replace("_", " ") or "fused operations"
+        return ", ".join(named).replace("_", " ") or "as a graph"
 
 
 class Program:

@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.transformer_net import TransformerNetBaseline
+
 
 class Bottleneck(nn.Module):
     """ResNet's: one ReLU for three places, a sum in place."""
@@ -236,5 +238,6 @@ FAMILIES: dict[str, tuple[type[nn.Module], Any, dict[str, int]]] = {
     "BERT": (BERT, {"input_ids": ids(2, 12), "attention_mask": MASK}, {"linear_gelu": 1}),
     "RoBERTa": (BERT, (2, 12), {"linear_gelu": 1}),
     "GPT-2": (GPT2, (2, 12), {"gelu_written_out": 1, "linear_gelu": 1}),
+    "StyleForge": (TransformerNetBaseline, (1, 3, 24, 24), {}),
     "T5": (T5, {"input_ids": ids(2, 9), "decoder_input_ids": ids(2, 5)}, {"linear_relu": 2}),
 }  # type: ignore[dict-item]

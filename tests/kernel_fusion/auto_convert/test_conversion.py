@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import kernel_fusion as kf
 from kernel_fusion.auto_convert import ModelConverter, auto_convert_model, validate_optimization
 from kernel_fusion.auto_convert import converter as converting
 from kernel_fusion.auto_convert.comparison import difference, exact
@@ -122,6 +123,7 @@ def test_weights_are_loaded_both_ways(resnet):
         for x in other.parameters():
             x.mul_(0.9)
     mine = copy.deepcopy(converted)
+    result(mine, IMAGE)  # with the weights that it has
     mine.load_state_dict(other.state_dict())
     assert difference(result(mine, IMAGE), result(other, IMAGE)) <= 1e-5
     assert difference(result(mine, IMAGE), result(model, IMAGE)) > 1e-3
@@ -255,6 +257,11 @@ def test_two_models_are_compared_and_left_in_their_modes():
 )
 def test_a_difference_is_relative_to_the_largest_value(found, expected, apart):
     assert difference(found, expected) == apart
+
+
+def test_conversion_is_found_at_the_top():
+    assert kf.auto_convert_model is auto_convert_model
+    assert kf.auto_convert.ModelConverter is ModelConverter
 
 
 def test_what_cannot_be_an_input_is_named():
