@@ -1,5 +1,7 @@
 // What surrounds the products of attention: the softmax of scores with scale and mask, its
 // gradient, and rotary position embeddings.
+#include <math.h>
+
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {

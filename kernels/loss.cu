@@ -1,5 +1,7 @@
 // Losses for any model: cross-entropy by an online softmax over a row of logits and its gradient, and
 // the sum of squared differences. FP16 and BF16 are computed in FP32, FP64 in FP64.
+#include <math.h>
+
 #include "include/elementwise/pass.cuh"
 #include "include/loss/rows.h"
 

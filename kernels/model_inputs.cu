@@ -1,5 +1,7 @@
 // What turns data into the input of a model: embeddings of tokens with positions, pictures as
 // normalized tensors, and windows over series with their gradient.
+#include <math.h>
+
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {
