@@ -33,7 +33,7 @@ __device__ __forceinline__ void embed(const T* table, const T* position, T* out,
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
         values[k] = values[k] * scale + added[k];
-        if (token >= tokens) values[k] = NAN;
+        if (token >= tokens) values[k] = nanf("");
     }
     store<kCount>(out, values);
 }
