@@ -126,6 +126,8 @@ class ModelConverter:
             execution = replace(best, **dict.fromkeys(options, True))
             if execution.cuda_graph and not self.cuda_graph:
                 continue
+            if execution.split_products and not execution.cuda_graph:
+                continue  # TF32 is switched on for them: in calls other threads would meet it
             found = self._right_program(source, names, execution, given, expected)
             if found is None:
                 continue
@@ -222,14 +224,18 @@ class ModelConverter:
             stats.skip("modules", "no neighbors in nn.Sequential that have a fused form")
             return model
         found = validate_optimization(model, changed, inputs, self.timed_runs)
-        if self.validate_accuracy and found.max_difference > self.accuracy_threshold:
-            stats.skip("modules", f"results differ by {found.max_difference:.1e}")
+        with exact(inputs.device), evaluating(changed):
+            given = [inputs, *(inputs.random(seed) for seed in SEEDS)]
+            pairs = [(changed(*x.args, **x.kwargs), model(*x.args, **x.kwargs)) for x in given]
+            apart = max(difference(*pair) for pair in pairs)
+        if self.validate_accuracy and apart > self.accuracy_threshold:
+            stats.skip("modules", f"results differ by {apart:.1e} of the largest value")
             return model
         if found.speedup < 1 and not self.keep_slower:
             stats.skip("modules", f"not faster: {found.speedup:.2f}x")
             return model
         stats.found_by, stats.execution, stats.replaced = "modules", "fused modules", replaced
-        stats.speedup_achieved, stats.max_difference = found.speedup, found.max_difference
+        stats.speedup_achieved, stats.max_difference = found.speedup, apart
         return changed
 
 

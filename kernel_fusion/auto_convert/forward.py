@@ -164,11 +164,13 @@ def _weights_of(model: nn.Module) -> tuple[list[int], list[int]] | None:
             module = modules.pop()
             if module.training or (module is not model and has_hooks(module)):
                 return None
-            for x in (*module._parameters.values(), *module._buffers.values()):
-                if x is not None:
-                    places += (id(x), x.data_ptr())
-                    versions.append(x._version)
-            modules += filter(None, module._modules.values())
+            for tensors in (module._parameters, module._buffers):
+                for x in tensors.values():
+                    if x is not None:
+                        places += (id(x), x.data_ptr())
+                        versions.append(x._version)
+            if module._modules:
+                modules += filter(None, module._modules.values())
     except RuntimeError:
         return None  # a tensor of inference mode, of which nobody counts what is written into it
     return places, versions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -130,6 +131,13 @@ def test_weights_are_loaded_both_ways(resnet):
     back = made(ResNet)
     back.load_state_dict(mine.state_dict(), strict=True)
     assert difference(result(back, IMAGE), result(other, IMAGE)) == 0
+
+
+def test_a_converted_model_is_pickled(resnet):
+    model, converted = resnet
+    again = pickle.loads(pickle.dumps(converted))
+    assert again.__dict__["forward"]._model is again
+    assert difference(result(again, IMAGE), result(model, IMAGE)) <= 1e-5
 
 
 def test_a_converted_model_trains_as_the_original(resnet):
