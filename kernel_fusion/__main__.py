@@ -1,4 +1,4 @@
-"""The command line of the library: `python -m kernel_fusion COMMAND`."""
+"""`python -m kernel_fusion convert` converts models of other libraries by name."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from collections.abc import Sequence
 from kernel_fusion import bench
 from kernel_fusion.auto_convert import command as convert
 
-COMMANDS = {"bench": bench, "convert": convert}
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; its exit status."""
+    Args:
+        argv: The arguments; those of the process by default.
+
+    Returns:
+        The exit status.
+    """
     parser = argparse.ArgumentParser(prog="python -m kernel_fusion", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name, module in COMMANDS.items():
-        help_text = (module.__doc__ or "").splitlines()[0]
-        module.add_arguments(commands.add_parser(name, help=help_text, description=help_text))
-    found = parser.parse_args(arguments)
-    return COMMANDS[found.command].run(found)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    bench.add_parser(commands)
+    convert.add_parser(commands)
+    given = parser.parse_args(argv)
+    return given.run(given)
 
 
 if __name__ == "__main__":

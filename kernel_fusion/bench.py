@@ -29,8 +29,12 @@ SIZES = {"cpu": "2048x2048", "cuda": "2048x2048,4096x4096,16384x4096"}
 RUNS = {"cpu": 15, "cuda": 50}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command's flags."""
+def add_parser(commands: Any) -> None:
+    """Add the command `bench` and its flags."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "bench", help="time the operations for any model", description=__doc__
+    )
+    parser.set_defaults(run=run)
     parser.add_argument("--group", help="measure one group alone, such as elementwise")
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:N (default: auto)")
     parser.add_argument("--sizes", help="rows x columns, such as 2048x2048,4096x4096")

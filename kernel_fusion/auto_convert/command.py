@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -15,6 +16,14 @@ from kernel_fusion.auto_convert.converter import ModelConverter
 from kernel_fusion.auto_convert.hub import MODELS, HubError, load
 
 WORKED, FAILED = 0, 1
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to those of `python -m kernel_fusion`."""
+    text = "convert models by name and say what was gained"
+    parser = commands.add_parser("convert", help=text, description=text)
+    add_arguments(parser)
+    parser.set_defaults(run=run)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
