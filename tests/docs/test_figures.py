@@ -14,8 +14,8 @@ from utils.tables import BLOCK
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 SHOWN = sorted({(PAGE.parent / block[2]).resolve() for block in BLOCK.finditer(PAGE.read_text())})
-# Measured with random numbers: single operations, the network for the model of time, and the network
-# that takes any picture as style.
+# Measured with random numbers: single operations, the network for the model of time, and that which
+# takes any picture as style.
 OF_NO_STYLE = {
     "any-style.json",
     *("operations.json", "model.json", "tuning.json", "tuning-100kb.json"),
