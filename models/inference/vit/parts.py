@@ -15,6 +15,7 @@ from torch import Tensor
 
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
 from kernels.ops.cuda.attention_choice import faster_reason
+from kernels.ops.depthwise import fused_depthwise_conv
 from kernels.ops.enlarging import fused_enlarging_interleave_out, fused_enlarging_pad_out
 from kernels.ops.enlarging_reference import padded_size
 from kernels.ops.registry import TRANSFORMER, use_native
@@ -88,9 +89,9 @@ class VitParts:
     def embedded(self, quarter: Tensor) -> Tensor:
         """The stem's last convolution and the position: padded [N, C, H/4 + 2, W/4 + 2] to tokens
         [N, E, H/8, W/8]."""
-        x = self.reflected(self.conv("conv4", quarter, 2), 1)
-        weight = self.weights.convolutions["position"]
-        return F.conv2d(x, weight, groups=weight.shape[0])
+        return fused_depthwise_conv(
+            self.conv("conv4", quarter, 2), self.weights.convolutions["position"]
+        )
 
     def block(self, number: int, planes: Tensor) -> Tensor:
         """AdaIN and a transformer block: tokens [N, E, h, w] to the same shape."""
