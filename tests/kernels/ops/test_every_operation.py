@@ -11,11 +11,13 @@ from torch import Tensor
 
 import kernel_fusion as kf
 from kernels.ops.autograd import packed, tensors_of
-from kernels.ops.registry import OPS, Op, prepare, statuses
+from kernels.ops.registry import LIBRARY, OPS, STYLE, Op, prepare, statuses
 from kernels.self_test.compile_worker import self_test
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 FUNCTIONS = [op for op in OPS.values() if not op.mutates]  # and return what they compute
+# What autocast has no say in: all but those that PyTorch's operations are seen through.
+PLAIN = [x for x in FUNCTIONS if x.family != STYLE and not (x.family == LIBRARY and x.is_composite)]
 
 pytestmark = pytest.mark.parametrize("device", DEVICES)
 
@@ -61,7 +63,10 @@ def smallest(op: Op, device: str, dtype: torch.dtype | None = None) -> tuple[Any
 
 
 def results_of(op: Op, given: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    found = op.operation(*given)
+    return results(op.operation(*given))
+
+
+def results(found: Any) -> tuple[Tensor, ...]:
     return (found,) if isinstance(found, Tensor) else tuple(found)
 
 
@@ -99,6 +104,17 @@ def test_it_is_registered_as_pytorch_wants_it(op, device):
             value.requires_grad_()
     # cuDNN may take another algorithm the second time, so gradients differ by rounding.
     torch.library.opcheck(op.overload, given, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("op", PLAIN, ids=lambda op: op.name)
+def test_autocast_does_not_change_what_kernels_are_given(op, device):
+    sample = smallest(ready(op, device), device)
+    expected = op.overload(*sample)
+    with torch.autocast(device, torch.bfloat16):
+        found = op.overload(*sample)
+    for ours, theirs in zip(results(found), results(expected), strict=True):
+        assert ours.dtype == theirs.dtype
+        assert torch.equal(ours, theirs)
 
 
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
