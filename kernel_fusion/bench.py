@@ -1,7 +1,7 @@
 """Times the operations for any model against PyTorch's calls and its compiler: `bench`.
 
 Every operation of the family is measured by being registered: on what its row says, else on its
-largest sample against its reference.
+largest sample against its reference. Steps are measured as the optimizers take them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from kernel_fusion.measure import DTYPES, cases, measured
+from kernel_fusion.measure_optim import GROUP, measured_optimizers
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
@@ -114,7 +115,7 @@ def report(
 
     Args:
         device: What they run on.
-        chosen: Of `operations`.
+        chosen: Of `operations`; with those of the optimizers' group, the optimizers as well.
         sizes: Rows and columns.
         precisions: By name, of DTYPES.
         runs: Timed runs of each way.
@@ -130,9 +131,9 @@ def report(
     tf32 = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     try:
-        for case in cases(device, chosen, sizes, precisions):
-            rows.append(measured(case, device, runs, compiles))
-            told(rows[-1])
+        for row in _measured(device, chosen, sizes, precisions, runs, compiles):
+            rows.append(row)
+            told(row)
     finally:
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = tf32
     return {
@@ -144,3 +145,17 @@ def report(
         "kernels": [asdict(each) for each in statuses(device, LIBRARY)],
         "library": rows,
     }
+
+
+def _measured(
+    device: torch.device,
+    chosen: Sequence[Op],
+    sizes: Sequence[tuple[int, int]],
+    precisions: Mapping[str, torch.dtype],
+    runs: int,
+    compiles: bool,
+) -> Iterator[dict[str, Any]]:
+    for case in cases(device, chosen, sizes, precisions):
+        yield measured(case, device, runs, compiles)
+    if any(op.group == GROUP for op in chosen):
+        yield from measured_optimizers(device, sizes, precisions, runs)

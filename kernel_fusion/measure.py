@@ -1,8 +1,6 @@
 """Measures one operation for any model: times of ways in turns, errors, bandwidth, memory.
 
-Errors are the largest difference from the reference in float64, relative to the largest value. On
-a GPU the ways are captured in graphs, so that Python's time is not measured; where one cannot be,
-all of them are called.
+Errors are the largest difference from PyTorch's calls in float64, relative to the largest value.
 """
 
 from __future__ import annotations
@@ -15,17 +13,12 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor
 
+from kernel_fusion.ways import COMPILED, EAGER, OURS, Run, error, shape_of, size_of, timed
 from kernels.ops.autograd import tensors_of
 from kernels.ops.registry import Op, Timed
-from utils.benchmark import Benchmark, interleave
 
 DTYPES = {"FP32": torch.float32, "FP16": torch.float16, "BF16": torch.bfloat16}
-OURS, EAGER, COMPILED, COPY = "ours", "eager", "compiled", "copy"
-WARMUP = 3
-REPEATS = 10  # of a call in a graph
-MIB = 1 << 20
 
-Run = Callable[..., Any]
 Call = Callable[[], tuple[Tensor | None, ...]]
 
 
@@ -37,16 +30,14 @@ class Case(NamedTuple):
         shape: Of its largest tensor, in words.
         precision: A key of DTYPES.
         given: The arguments.
-        eager: PyTorch's calls.
-        is_random: Whether these draw other numbers.
+        timed: What they are compared with.
     """
 
     op: Op
     shape: str
     precision: str
     given: list[Any]
-    eager: Run
-    is_random: bool
+    timed: Timed
 
 
 def cases(
@@ -64,25 +55,27 @@ def cases(
         precisions: Of floating tensors, by name.
     """
     for op in chosen:
-        timed = op.timed or Timed(op.reference, partial(_largest_sample, op))
+        by = op.timed or Timed(op.reference, partial(_largest_sample, op))
         for size in sizes if op.timed is not None else sizes[:1]:
             for precision, dtype in precisions.items():
-                given = [_moved(x, device, dtype) for x in timed.arguments(*size)]
-                shape = max((x.shape for x in tensors_of(given)), key=lambda shape: shape.numel())
-                words = "x".join(map(str, shape)) or "1"
-                yield Case(op, words, precision, given, timed.eager, timed.is_random)
+                given = [moved(x, device, dtype) for x in by.arguments(*size)]
+                yield Case(op, shape_of(tensors_of(given)), precision, given, by)
 
 
 def _largest_sample(op: Op, _rows: int, _columns: int) -> Sequence[Any]:
     return max(op.samples(), key=lambda given: sum(x.numel() for x in tensors_of(given)))
 
 
-def _moved(value: Any, device: torch.device, dtype: torch.dtype) -> Any:
+def moved(value: Any, device: torch.device, dtype: torch.dtype) -> Any:
+    """An argument whose tensors are on a device, and of a dtype where they are floating."""
+    return _changed(value, lambda x: x.to(device, dtype if x.is_floating_point() else None))
+
+
+def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """An argument with its tensor, or each of its tensors, changed."""
     if isinstance(value, list):
-        return [_moved(each, device, dtype) for each in cast("list[Any]", value)]
-    if not isinstance(value, Tensor):
-        return value
-    return value.to(device, dtype if value.is_floating_point() else None)
+        return [_changed(each, change) for each in cast("list[Any]", value)]
+    return change(value) if isinstance(value, Tensor) else value
 
 
 def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dict[str, Any]:
@@ -98,11 +91,11 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
         A row of the report: times in milliseconds, errors, the percentage of a copy's bandwidth at
             which what has to be read and written was, on a GPU the memory in MiB.
     """
-    ways: dict[str, Run] = {OURS: case.op.operation, EAGER: case.eager}
+    ways: dict[str, Run] = {OURS: case.op.operation, EAGER: case.timed.eager}
     if compiles:
         torch.compiler.reset()
         compiler: Any = getattr(torch, "compile")  # noqa: B009  whose type is partly unknown
-        ways[COMPILED] = compiler(case.eager, dynamic=False)
+        ways[COMPILED] = compiler(case.timed.eager, dynamic=False)
     row: dict[str, Any] = {
         "group": case.op.group,
         "operation": case.op.name,
@@ -114,8 +107,9 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
     current = torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu else nullcontext()
     with current:
         row["forward"] = _pass(case, ways, device, runs, _forward)
-        if any(y.requires_grad for y in _results(case.op.operation(*_following(case.given)))):
-            row["backward"] = _pass(case, ways, device, runs, _backward)
+        if any(y.requires_grad for y in results(case.op.operation(*following(case, case.given)))):
+            direction = "both" if case.timed.is_joint else "backward"
+            row[direction] = _pass(case, ways, device, runs, _backward)
     return row
 
 
@@ -124,137 +118,67 @@ def _pass(
     ways: Mapping[str, Run],
     device: torch.device,
     runs: int,
-    made: Callable[[Run, list[Any]], tuple[Call, int]],
+    made: Callable[[Case, Run, list[Any]], tuple[Call, int]],
 ) -> dict[str, Any]:
     """A direction: `made` gives what is timed, and the bytes that it has to read and write."""
-    ours, needed = made(ways[OURS], case.given)
-    calls: dict[str, Call] = {OURS: ours, EAGER: made(ways[EAGER], case.given)[0]}
+    ours, needed = made(case, ways[OURS], case.given)
+    calls: dict[str, Call] = {OURS: ours, EAGER: made(case, ways[EAGER], case.given)[0]}
     not_compiled = "" if COMPILED in ways else "was not asked for"
     if not not_compiled:
         try:
-            calls[COMPILED] = made(ways[COMPILED], case.given)[0]
-        except RuntimeError as error:  # as every exception of the compiler is
-            not_compiled = str(error).strip().partition("\n")[0][:200]
-    copy, copied = _copy(case.given)
-    timed, repeats = _repeated({**calls, COPY: copy}, device)
-    found = interleave(timed, WARMUP, runs, device)
-    wide = made(case.op.reference, _wide(case.given))[0]()
-    exact = [None if x is None else x.double() for x in wide]
-    rate = copied / found[COPY].median_ms
+            calls[COMPILED] = made(case, ways[COMPILED], case.given)[0]
+        except RuntimeError as refused:  # as every exception of the compiler is
+            not_compiled = str(refused).strip().partition("\n")[0][:200]
+    # Only the reference draws the random numbers that the operation draws.
+    meant = case.op.reference if case.timed.is_random else case.timed.eager
+    exact = made(case, meant, [moved(x, device, torch.float64) for x in case.given])[0]()
     return {
-        "ms": {name: _figures(found[name], repeats) for name in calls},
-        "in_graph": repeats > 1,
+        **timed(calls, tensors_of(case.given), needed, device, runs),
         "not_compiled": not_compiled,
         "error": {
-            name: _error(calls[name](), exact)
+            name: error(calls[name](), exact)
             for name in (OURS, EAGER)
-            if name == OURS or not case.is_random
+            if name == OURS or not case.timed.is_random
         },
-        "of_copy": 100 * needed / found[OURS].median_ms / rate,
-        **({"memory_mb": _memory(calls, device)} if device.type == "cuda" else {}),
     }
 
 
-def _figures(benchmark: Benchmark, repeats: int) -> dict[str, float]:
-    return {name: benchmark[f"{name}_ms"] / repeats for name in ("median", "p20", "p80")}
-
-
-def _repeated(calls: Mapping[str, Call], device: torch.device) -> tuple[Mapping[str, Run], int]:
-    """What is timed, and how many calls that is: on a GPU a graph of several."""
-    if device.type != "cuda":
-        return calls, 1
-    try:
-        return {name: _captured(call, device) for name, call in calls.items()}, REPEATS
-    except RuntimeError:  # PyTorch's, of what no graph can hold; the report says so
-        torch.cuda.synchronize(device)
-        return calls, 1
-
-
-def _captured(call: Call, device: torch.device) -> Run:
-    for _ in range(WARMUP):
-        call()
-    torch.cuda.synchronize(device)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=torch.cuda.current_stream(device)):
-        for _ in range(REPEATS):
-            call()
-    return graph.replay
-
-
-def _forward(way: Run, given: list[Any]) -> tuple[Call, int]:
+def _forward(_: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
     def call() -> tuple[Tensor, ...]:
         with torch.inference_mode():
-            return _results(way(*given))
+            return results(way(*given))
 
-    return call, _bytes((*tensors_of(given), *call()))
+    return call, size_of((*tensors_of(given), *call()))
 
 
-def _backward(way: Run, given: list[Any]) -> tuple[Call, int]:
-    given = _following(given)
-    leaves = _leaves(given)
-    results = [y for y in _results(way(*given)) if y.requires_grad]
+def _backward(case: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
+    given = following(case, given)
+    leaves = [x for x in tensors_of(given) if x.requires_grad]
+
+    def forward() -> list[Tensor]:
+        return [y for y in results(way(*given)) if y.requires_grad]
+
+    outputs = forward()
     generator = torch.Generator().manual_seed(0)
-    grads = [torch.randn(y.shape, generator=generator).to(y) for y in results]
+    grads = [torch.randn(y.shape, generator=generator).to(y) for y in outputs]
 
     def call() -> tuple[Tensor | None, ...]:
-        found: Any = torch.autograd.grad(
-            results, leaves, grads, retain_graph=True, allow_unused=True
-        )
+        of = forward() if case.timed.is_joint else outputs
+        found: Any = torch.autograd.grad(of, leaves, grads, retain_graph=True, allow_unused=True)
         return tuple(found)
 
-    return call, _bytes((*tensors_of(given), *grads, *tensors_of(call())))
+    return call, size_of((*tensors_of(given), *grads, *tensors_of(call())))
 
 
-def _results(found: Any) -> tuple[Tensor, ...]:
+def results(found: Any) -> tuple[Tensor, ...]:
+    """The tensors that a call returned."""
     return (found,) if isinstance(found, Tensor) else tuple(tensors_of(found))
 
 
-def _following(given: Sequence[Any]) -> list[Any]:
-    return [
-        x.detach().clone().requires_grad_()
-        if isinstance(x, Tensor) and x.is_floating_point()
-        else x
-        for x in given
-    ]
+def following(case: Case, given: Sequence[Any]) -> list[Any]:
+    """Copies of which gradients are taken, where a model would take them."""
 
+    def leaf(x: Tensor) -> Tensor:
+        return x.detach().clone().requires_grad_() if x.is_floating_point() else x
 
-def _leaves(given: Sequence[Any]) -> list[Tensor]:
-    return [x for x in tensors_of(given) if x.requires_grad]
-
-
-def _wide(given: Sequence[Any]) -> list[Any]:
-    return [_moved(x, x.device, torch.float64) if isinstance(x, Tensor) else x for x in given]
-
-
-def _bytes(tensors: Sequence[Tensor]) -> int:
-    return sum(x.numel() * x.element_size() for x in tensors)
-
-
-def _error(found: Sequence[Tensor | None], exact: Sequence[Tensor | None]) -> float:
-    """The largest over results; what a way or the reference alone has is left out."""
-    errors = [
-        float((x.double() - y).abs().max() / y.abs().max().clamp(min=1e-30))
-        for x, y in zip(found, exact, strict=False)
-        if x is not None and y is not None and x.numel()
-    ]
-    return max(errors, default=0.0)
-
-
-def _copy(given: Sequence[Any]) -> tuple[Call, int]:
-    """A copy of the largest tensor, and the bytes that it reads and writes."""
-    largest = max(tensors_of(given), key=lambda x: _bytes([x]))
-    source, target = torch.empty_like(largest), torch.empty_like(largest)
-    return lambda: (target.copy_(source),), 2 * _bytes([largest])
-
-
-def _memory(calls: Mapping[str, Call], device: torch.device) -> dict[str, float]:
-    """MiB that are allocated at most while a call runs, beyond what there was."""
-    found: dict[str, float] = {}
-    for name, call in calls.items():
-        torch.cuda.synchronize(device)
-        before = torch.cuda.memory_allocated(device)
-        torch.cuda.reset_peak_memory_stats(device)
-        call()
-        torch.cuda.synchronize(device)
-        found[name] = (torch.cuda.max_memory_allocated(device) - before) / MIB
-    return found
+    return [x if at in case.timed.constants else _changed(x, leaf) for at, x in enumerate(given)]

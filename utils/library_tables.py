@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-DIRECTIONS = ("forward", "backward")
-WAYS = ("ours", "eager", "compiled")
+DIRECTIONS = ("forward", "backward", "both", "step")
+WAYS = ("ours", "eager", "fused", "compiled")
 HEADER = (
     *("operation", "tensor", "precision", "pass", "ours, ms", "p20-p80", "eager, ms"),
-    *("compiled, ms", "vs eager", "vs compiled", "% of copy", "error", "eager's error", "MB saved"),
+    *("fused, ms", "compiled, ms", "vs eager", "vs fused", "vs compiled"),
+    *("% of copy", "error", "eager's error", "MB saved"),
 )
 
 

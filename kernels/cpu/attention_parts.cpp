@@ -8,9 +8,9 @@
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
-#include "../include/cpu/of_type.h"
 #include "../include/cpu/parallel.h"
 #include "../include/cpu/vector_math.h"
+#include "../include/cpu/with_type.h"
 
 namespace {
 
@@ -41,14 +41,6 @@ template <typename T>
 inline float* changed(T* row, float* buffer, int64_t count) {
     widen_row(buffer, row, count);
     return buffer;
-}
-inline void put(float* to, const float* made, int64_t count) {
-    if (to == made) return;
-    for (int64_t i = 0; i < count; ++i) to[i] = made[i];
-}
-template <typename T>
-inline void put(T* to, const float* made, int64_t count) {
-    narrow_row(to, made, count);
 }
 
 template <typename T>
@@ -101,7 +93,7 @@ STYLEFORGE_EXPORT int styleforge_softmax(long long threads, void* scores, const 
                                          long long queries, long long heads, long long of_plane,
                                          long long of_head, long long of_query, long long of_key,
                                          double scale, long long rows) {
-    return of_type(type, [&](auto element) {
+    return with_type(type, [&](auto element) {
         using T = decltype(element);
         return each_row(rows, width, threads, [&](int64_t row, float* buffer) {
             const int64_t head = row / queries;
@@ -121,7 +113,7 @@ STYLEFORGE_EXPORT int styleforge_softmax(long long threads, void* scores, const 
 STYLEFORGE_EXPORT int styleforge_softmax_gradient(long long threads, const void* grad,
                                                   const void* weights, void* out, long long type,
                                                   long long width, long long rows) {
-    return of_type(type, [&](auto element) {
+    return with_type(type, [&](auto element) {
         using T = decltype(element);
         return each_row(rows, 3 * width, threads, [&](int64_t row, float* buffer) {
             const float* const g =
@@ -129,9 +121,10 @@ STYLEFORGE_EXPORT int styleforge_softmax_gradient(long long threads, const void*
             const float* const w =
                 in_fp32(static_cast<const T*>(weights) + row * width, buffer + width, width);
             const float total = joined(width, 0.f, sum, [&](int64_t i) { return g[i] * w[i]; });
-            float* const made = buffer + 2 * width;
+            T* const to = static_cast<T*>(out) + row * width;
+            float* const made = place_of(to, buffer + 2 * width);
             for (int64_t i = 0; i < width; ++i) made[i] = w[i] * (g[i] - total);
-            put(static_cast<T*>(out) + row * width, made, width);
+            put(to, made, width);
         });
     });
 }
@@ -144,14 +137,15 @@ STYLEFORGE_EXPORT int styleforge_rope(long long threads, const void* x, const fl
                                       long long of_sample, long long of_head,
                                       long long of_position, long long of_tables,
                                       int interleaved, int back, long long rows) {
-    return of_type(type, [&](auto element) {
+    return with_type(type, [&](auto element) {
         using T = decltype(element);
         return each_row(rows, 4 * pairs, threads, [&](int64_t row, float* buffer) {
             const int64_t position = row % length, plane = row / length, sample = plane / heads;
             const T* const from = static_cast<const T*>(x) + sample * of_sample +
                                   plane % heads * of_head + position * of_position;
             const float* const v = in_fp32(from, buffer, 2 * pairs);
-            float* const made = buffer + 2 * pairs;
+            T* const to = static_cast<T*>(y) + row * 2 * pairs;
+            float* const made = place_of(to, buffer + 2 * pairs);
             const int64_t table = sample * of_tables + position * pairs;
             const float *const c = cosine + table, *const s = sine + table;
             const float sign = back ? -1.f : 1.f;
@@ -167,7 +161,7 @@ STYLEFORGE_EXPORT int styleforge_rope(long long threads, const void* x, const fl
                     made[i] = v[i] * c[i] - v[i + pairs] * angle;
                     made[i + pairs] = v[i + pairs] * c[i] + v[i] * angle;
                 }
-            put(static_cast<T*>(y) + row * 2 * pairs, made, 2 * pairs);
+            put(to, made, 2 * pairs);
         });
     });
 }

@@ -8,8 +8,8 @@
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
-#include "../include/cpu/of_type.h"
 #include "../include/cpu/parallel.h"
+#include "../include/cpu/with_type.h"
 
 namespace {
 
@@ -146,7 +146,7 @@ STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* token
                                        long long entries, long long padding, double scale,
                                        long long* missing) {
     std::atomic<int> failed{0};
-    return of_type(type, [&](auto element) -> int {
+    return with_type(type, [&](auto element) -> int {
         using T = decltype(element);
         parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
@@ -185,7 +185,7 @@ STYLEFORGE_EXPORT int styleforge_image_to_tensor(
     const float* normal, void* out, long long type, long long count, long long in_height,
     long long in_width, long long height, long long width, int antialias, int channels_last) {
     std::atomic<int> failed{0};
-    return of_type(type, [&](auto element) -> int {
+    return with_type(type, [&](auto element) -> int {
         using T = decltype(element);
         parallel_for(count * height, threads, [&](int64_t begin, int64_t end) {
             Buffer<float> line(3 * in_width), made(3 * width);
@@ -223,7 +223,7 @@ STYLEFORGE_EXPORT int styleforge_windows(long long threads, const void* x, void*
                                          long long rows, long long length, long long windows,
                                          long long size, long long step, long long reduction) {
     std::atomic<int> failed{0};
-    return of_type(type, [&](auto element) -> int {
+    return with_type(type, [&](auto element) -> int {
         using T = decltype(element);
         const int64_t blocks = (windows + kBlock - 1) / kBlock;
         const int64_t most = windows < kBlock ? windows : kBlock;
@@ -258,7 +258,7 @@ STYLEFORGE_EXPORT int styleforge_windows_gradient(long long threads, const void*
                                                   long long windows, long long size,
                                                   long long step, long long reduction) {
     std::atomic<int> failed{0};
-    return of_type(type, [&](auto element) -> int {
+    return with_type(type, [&](auto element) -> int {
         using T = decltype(element);
         parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
             Buffer<float> buffer(2 * length + windows);

@@ -18,6 +18,7 @@ import torch
 from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.ops import autograd
+from kernels.ops.autocast import without_autocast
 from kernels.ops.autograd import Backward, Save, tensors_of
 from kernels.ops.direct import device_of_plain
 from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu, current_device
@@ -119,6 +120,9 @@ def fused(
             the table, whose gradients it has. Where gradients are wanted and where a compiler looks
             on, these are what is seen. `library` and `cuda` are those of the others.
 
+    Autocast chooses what composed operations and those of style networks multiply in, as it does of
+    PyTorch's. All others compute in the dtypes of their arguments; see kernels.ops.autocast.
+
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
             `save` and `backward`, or a name is taken.
@@ -132,16 +136,18 @@ def fused(
         qualified = f"{NAMESPACE}::{name}"
         schema = torch.library.infer_schema(signature, mutates_args=mutates)  # pyright: ignore[reportUnknownMemberType]
         torch.library.define(qualified, schema)
+        as_given = functools.partial(_under_autocast, family)
+        plain: Callable[P, R] = as_given(reference)
         gradients = "Explicit" if composed is None else "Implicit"
-        torch.library.impl(qualified, f"Composite{gradients}Autograd")(composed or reference)
+        torch.library.impl(qualified, f"Composite{gradients}Autograd")(composed or plain)
         if cpu is not None:
-            torch.library.impl(qualified, "CPU")(cpu)
+            torch.library.impl(qualified, "CPU")(as_given(cpu))
         on_cpu_tensors = on_cuda_tensors = None
         if launch_cpu is not None:
-            on_cpu_tensors = _launched_on_cpu(library, launch_cpu, reference)
+            on_cpu_tensors = as_given(_launched_on_cpu(library, launch_cpu, reference))
             torch.library.impl(qualified, "CPU")(on_cpu_tensors)
         if launch_cuda is not None:
-            on_cuda_tensors = _launched_on_cuda(cuda, launch_cuda, reference)
+            on_cuda_tensors = as_given(_launched_on_cuda(cuda, launch_cuda, reference))
             torch.library.impl(qualified, "CUDA")(on_cuda_tensors)
         overload = getattr(getattr(torch.ops, NAMESPACE), name).default
         below = autograd.below_autograd(overload, CPU=on_cpu_tensors, CUDA=on_cuda_tensors)
@@ -150,12 +156,12 @@ def fused(
         elif save is not None and backward is not None:
             recording = autograd.saved(overload, below, save, backward, statistics)
         else:
-            recording = autograd.recomputed(overload, below, reference)
+            recording = autograd.recomputed(overload, below, plain)
         if composed is None:
             _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
         whole: Callable[..., tuple[Any, ...]] = complete or in_order(signature)
-        finished: Callable[..., Any] = finish or _as_it_is
+        finished: Callable[..., Any] = finish or _results_alone
         written = autograd.places_of(overload, mutates)
 
         @functools.wraps(signature)
@@ -214,8 +220,13 @@ def fused(
     return register
 
 
-def _as_it_is(_given: Sequence[Any], results: Any) -> Any:
+def _results_alone(_given: Sequence[Any], results: Any) -> Any:
     return results
+
+
+def _under_autocast(family: str, run: Callable[P, R]) -> Callable[P, R]:
+    """What runs below the dispatcher: of style networks, AMP chooses what is multiplied in."""
+    return run if family == STYLE else without_autocast(run)
 
 
 def _check_options(

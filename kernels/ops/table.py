@@ -42,11 +42,17 @@ class Timed(NamedTuple):
         arguments: Of rows and columns: arguments on the CPU, FP32 where they are floating, about a
             tensor of that size.
         is_random: Whether PyTorch's calls draw other random numbers, so that they have no error.
+        constants: The places of arguments that a model has no gradient of, such as running
+            statistics and the angles of positions.
+        is_joint: Whether forward computes the gradients already, where they are wanted, so that it
+            is timed again together with backward.
     """
 
     eager: Callable[..., Any]
     arguments: Callable[[int, int], Sequence[Any]]
     is_random: bool = False
+    constants: tuple[int, ...] = ()
+    is_joint: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from kernel_fusion import bench, measure
+from kernel_fusion import bench, measure, measure_optim
 from kernel_fusion.__main__ import main
 from kernels.ops.registry import LIBRARY, OPS
 from utils.library_tables import HEADER, library_table
@@ -21,10 +21,6 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "library-benchmarks.md"
 FLAGS = ("--device", "cpu", "--sizes", "32x64", "--runs", "2")
 
 
-def results(found: Any) -> tuple[torch.Tensor, ...]:
-    return measure._results(found)
-
-
 def test_an_operation_is_measured_by_being_registered():
     cases = list(
         measure.cases(CPU, bench.operations(), [(32, 64), (8, 32)], {"FP32": torch.float32})
@@ -33,17 +29,16 @@ def test_an_operation_is_measured_by_being_registered():
     assert set(names) == {
         op.name for op in OPS.values() if op.family == LIBRARY and not op.mutates
     } - {name for name in OPS if name.endswith("_backward")}
-    for case in cases:
-        assert names.count(case.op.name) == (1 if case.op.timed is None else 2)
+    assert all(case.op.timed is not None and names.count(case.op.name) == 2 for case in cases)
 
 
 def test_pytorchs_calls_mean_what_the_operation_means():
     cases = measure.cases(CPU, bench.operations(), [(32, 64)], {"FP64": torch.float64})
     for case in cases:
-        if not case.is_random:
+        if not case.timed.is_random:
             pairs = zip(
-                results(case.eager(*case.given)),
-                results(case.op.operation(*case.given)),
+                measure.results(case.timed.eager(*case.given)),
+                measure.results(case.op.operation(*case.given)),
                 strict=True,
             )
             for theirs, ours in pairs:
@@ -54,7 +49,7 @@ def test_what_a_row_does_not_say_is_measured_on_its_largest_sample():
     (op,) = (op for op in OPS.values() if op.name == "row_norm_backward")
     (case,) = measure.cases(CPU, [op], [(32, 64), (8, 8)], {"FP32": torch.float32})
     assert case.shape == "300x136"
-    assert case.eager is op.reference
+    assert case.timed.eager is op.reference
     row = measure.measured(case, CPU, 1, compiles=False)
     assert row["forward"]["error"]["eager"] < 1e-5
 
@@ -79,6 +74,42 @@ def test_a_report_has_times_errors_and_rates_of_both_directions(tmp_path, capsys
     assert "| layer_norm_relu | 32x64 | FP32 | forward |" in markdown(report)
     assert "compiled, ms" not in markdown(report)
     assert "layer_norm_relu  32x64  FP32  forward" in capsys.readouterr().out
+
+
+def test_what_forward_computes_of_the_gradients_is_timed_with_backward():
+    (case,) = measure.cases(CPU, [OPS["linear_cross_entropy"]], [(32, 16)], {"FP32": torch.float32})
+    row = measure.measured(case, CPU, 1, compiles=False)
+    assert set(row) >= {"forward", "both"}
+    assert "backward" not in row
+    assert row["both"]["error"]["ours"] < 1e-5
+    assert [line[3] for line in library_table([row])[1:]] == ["forward", "both"]
+
+
+def test_no_gradient_is_taken_by_what_a_model_has_none_of():
+    (case,) = measure.cases(CPU, [OPS["conv2d_bn_relu"]], [(64, 64)], {"FP32": torch.float32})
+    given = measure.following(case, case.given)
+    assert [x.requires_grad for x in given if isinstance(x, torch.Tensor)] == [True] * 4 + [
+        False
+    ] * 2
+    (case,) = measure.cases(CPU, [OPS["transformer_layer"]], [(8, 16)], {"FP32": torch.float32})
+    assert all(x.requires_grad for x in measure.following(case, case.given)[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_steps_are_measured_against_both_of_pytorchs_ways(dtype):
+    rows = list(measure_optim.measured_optimizers(CPU, [(64, 32)], {"any": dtype}, 1))
+    found = {row["operation"]: row["step"] for row in rows}
+    assert set(found) == {"FusedAdam", "FusedAdamW", "FusedSGD", "clip_grad_norm"}
+    for name, step in found.items():
+        ways = {"ours", "eager"} if name == "clip_grad_norm" else {"ours", "eager", "fused"}
+        assert set(step["ms"]) == set(step["error"]) == ways
+        assert step["error"]["ours"] <= 2 * step["error"]["eager"] + torch.finfo(dtype).eps
+        assert 0 < step["error"]["eager"] < 0.2
+        assert step["of_copy"] > 0
+    assert rows[0]["shape"] == "16 up to 8x32"
+    header, *lines = library_table(rows)
+    assert lines[0][3] == "step"
+    assert float(lines[0][header.index("fused, ms")]) > 0
 
 
 def test_what_the_compiler_refuses_is_told(monkeypatch):

@@ -107,8 +107,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--operations",
         action="store_true",
-        help="measure each fused operation against PyTorch, not the network; without a GPU, those "
-        "of transformers",
+        help="measure the operations of style networks and transformers against PyTorch, not the "
+        "network; without a GPU, those of transformers alone (those for any model: "
+        "python -m kernel_fusion bench)",
     )
     parser.add_argument(
         "--frames",

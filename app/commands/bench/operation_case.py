@@ -17,25 +17,22 @@ class Case:
     Attributes:
         operation: its name.
         shape: its shape in words.
-        precision: "FP32" (TF32 off), "TF32" or "FP16".
+        precision: "FP32" (TF32 off), "TF32", "FP16" or "BF16".
         layout: "NCHW", "NHWC", or in words.
         pytorch: PyTorch's implementation.
         ours: our implementation; with True, always our own kernel.
         reference: the result in float64.
         unavailable_reason: why our own kernel is not the default; empty if it is.
-        same_numbers: PyTorch's result of the random numbers that `reference` has, where `pytorch`
-            draws others.
     """
 
     operation: str
     shape: str
-    precision: str  # "FP32" (TF32 off), "TF32", "FP16" or "BF16"
-    layout: str  # "NCHW" or "NHWC"
+    precision: str
+    layout: str
     pytorch: Way
-    ours: Callable[[bool], Tensor]  # with True, always our own kernel
+    ours: Callable[[bool], Tensor]
     reference: Way
-    unavailable_reason: Callable[[], str] = str  # why our own kernel is not the default
-    same_numbers: Way | None = None
+    unavailable_reason: Callable[[], str] = str
 
     @property
     def measures_compiled(self) -> bool:

@@ -1,7 +1,8 @@
-"""Times each fused operation against PyTorch, with the errors of both.
+"""Times each operation of style networks and transformers against PyTorch, with both errors.
 
 "ours" is what an operation runs by default. Where cuDNN is faster, that is cuDNN's convolution and
-our norm, and our own kernel is measured as well.
+our norm, and our own kernel is measured as well. `python -m kernel_fusion bench` times the
+operations for any model.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from app.commands.bench import elementwise_cases, loss_cases, transformer_cases
+from app.commands.bench import transformer_cases
 from app.commands.bench.operation_case import Case, Way
 from app.provenance import report_header
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
@@ -44,8 +45,6 @@ WRITTEN_OUT = (
     "fused_conv_reflection_pad_forward", "fused_conv_instancenorm_forward",
     "fused_residual_block_forward",
     *transformer_cases.OPERATIONS,
-    *elementwise_cases.OPERATIONS,
-    *loss_cases.OPERATIONS,
 )  # fmt: skip
 PRECISIONS = {torch.float32: "FP32", torch.float16: "FP16", torch.bfloat16: "BF16"}
 
@@ -54,8 +53,7 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     """Measure every case.
 
     Args:
-        device: a GPU, or the CPU, on which only the operations of transformers and those for any
-            model are measured.
+        device: a GPU, or the CPU, on which only the operations of transformers are measured.
         runs: timed runs of each implementation; the implementations take turns.
         compiled: also measure PyTorch's layers through torch.compile, on a GPU.
 
@@ -63,14 +61,15 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
         The report. Times are microseconds per call; errors are the largest difference from float64,
             relative to the largest value.
     """
-    prepare(list(OPS))
+    measured = [op.name for op in OPS.values() if op.family != LIBRARY]
+    prepare(measured)
     rows = []
     before = torch.backends.cudnn.allow_tf32
     try:
         on_gpu = device.type == "cuda"
         current = torch.cuda.device(device) if on_gpu else nullcontext()
         with current, torch.inference_mode():
-            for case in _cases(device) if on_gpu else _cases_on_cpu(device):
+            for case in _cases(device) if on_gpu else transformer_cases.cases(device):
                 torch.backends.cudnn.allow_tf32 = case.precision == "TF32"
                 compiles = on_gpu and compiled and case.measures_compiled
                 rows.append(_measure(case, device, runs, compiles))
@@ -80,7 +79,7 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
         **report_header(device),
         "runs": runs,
         "calls": CALLS,
-        "kernels": [asdict(s) for s in statuses(device) if s.name in OPS],
+        "kernels": [asdict(s) for s in statuses(device) if s.name in measured],
         "rows": rows,
     }
 
@@ -146,7 +145,7 @@ def table_rows(found: dict[str, Any]) -> list[tuple[str, ...]]:
 def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
     exact = case.reference()
     largest = float(exact.abs().max())
-    ours, theirs = partial(case.ours, False), case.same_numbers or case.pytorch
+    ours, theirs = partial(case.ours, False), case.pytorch
     ways = {EAGER: case.pytorch, OURS: ours}
     if compiled:
         torch._dynamo.reset()
@@ -225,15 +224,7 @@ def _cases(device: torch.device) -> Iterator[Case]:
             yield _unit(given, "128-64 3x3 after x2 of 128x128", 1, 2, precision, layout)
             yield _block(device, 128, 128, precision, layout)
     yield from transformer_cases.cases(device)
-    yield from elementwise_cases.cases(device)
-    yield from loss_cases.cases(device)
     yield from sampled_cases(device)
-
-
-def _cases_on_cpu(device: torch.device) -> Iterator[Case]:
-    yield from transformer_cases.cases(device)
-    yield from elementwise_cases.cases(device)
-    yield from loss_cases.cases(device)
 
 
 def _random(device: torch.device, precision: str, layout: str, *shape: int) -> Tensor:

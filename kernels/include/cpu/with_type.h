@@ -1,5 +1,5 @@
-// Turns the type of tensors, which is known at run time, into one that a template takes; and rows of
-// it into FP32 and back.
+// Turns the type of tensors, which is known at run time, into one that a template takes; and rows
+// of it into FP32 and back.
 #pragma once
 
 #include "dtypes.h"
@@ -7,15 +7,13 @@
 
 namespace styleforge {
 
-// Calls `use` with an element of the type of this number: 0 for FP32, 1 for FP16, 2 for BF16.
+// Calls `use` with an element of the type of this number: 0 for FP32, 1 for FP16, 2 for BF16; gives
+// what it gives.
 template <typename Use>
-inline void with_type(int64_t type, const Use& use) {
-    if (type == 1)
-        use(Half{});
-    else if (type == 2)
-        use(BFloat16{});
-    else
-        use(0.f);
+inline auto with_type(int64_t type, const Use& use) {
+    if (type == 1) return use(Half{});
+    if (type == 2) return use(BFloat16{});
+    return use(0.f);
 }
 
 // A row in FP32: where it lies, or brought into `buffer`.

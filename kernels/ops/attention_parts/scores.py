@@ -139,7 +139,7 @@ def _run(
     scores = q.new_empty((*q.shape[:-1], k.shape[-2]))
     if q.dtype not in TYPES or not scores.numel():
         return reference(q, k, scale, mask)
-    torch.matmul(q, k.transpose(-1, -2), out=scores)  # autocast leaves `out` its dtype
+    torch.matmul(q, k.transpose(-1, -2), out=scores)  # contiguous, as the kernel reads it
     kind, strides = 0, (0, 0, 0, 0)
     *leading, queries, keys = scores.shape
     heads = leading[-1] if leading else 1

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from kernels.ops.table import Timed
 
-SIZE = 64  # of a head
+SIZE = 64  # of a head, and of a block of queries or keys
+MOST_SCORES = 1 << 26  # of all heads: errors are measured against scores in FP64
 
 
 def _score(q: Tensor, k: Tensor, scale: float) -> Tensor:
@@ -27,6 +28,26 @@ def _attention(q: Tensor, k: Tensor, v: Tensor, *_: Any) -> Tensor:
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
+def _multihead(
+    q: Tensor, k: Tensor, v: Tensor, num_heads: int, scale: None, mask: None, causal: bool
+) -> Tensor:
+    q, k, v = (x.view(*x.shape[:2], num_heads, -1).transpose(1, 2) for x in (q, k, v))
+    out = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, scale=scale)
+    return out.transpose(1, 2).flatten(2)
+
+
+def _with_rope(
+    q: Tensor, k: Tensor, v: Tensor, cos: Tensor, sin: Tensor, interleaved: bool, *options: Any
+) -> Tensor:
+    return _attention(_rope(q, cos, sin), _rope(k, cos, sin), v, *options)
+
+
+def _sparse(q: Tensor, k: Tensor, v: Tensor, blocks: Tensor) -> Tensor:
+    mask = blocks.repeat_interleave(q.shape[-2] // blocks.shape[-2], -2)
+    mask = mask.repeat_interleave(k.shape[-2] // blocks.shape[-1], -1)
+    return F.scaled_dot_product_attention(q, k, v, mask)
+
+
 def _of(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
@@ -36,13 +57,40 @@ def _scores(rows: int, columns: int) -> list[Any]:
 
 
 def _heads(rows: int, columns: int) -> list[Any]:
-    shape = 1, max(1, columns // SIZE), rows, SIZE
+    shape = 1, _count(rows, columns), rows, SIZE
     return [_of(*shape, seed=seed) for seed in (1, 2, 3)]
 
 
-def _turned(rows: int, columns: int) -> list[Any]:
+def _count(rows: int, columns: int) -> int:
+    """Heads that make so many columns, or as many as their scores allow."""
+    return max(1, min(columns // SIZE, MOST_SCORES // rows**2))
+
+
+def _beside(rows: int, columns: int) -> list[Any]:
+    heads = _count(rows, columns)
+    tokens = [_of(1, rows, heads * SIZE, seed=seed) for seed in (1, 2, 3)]
+    return [*tokens, heads, None, None, True]
+
+
+def _angles(rows: int) -> list[Tensor]:
     angles = _of(rows, SIZE // 2, seed=4)
-    return [_heads(rows, columns)[0], angles.cos(), angles.sin()]
+    return [angles.cos(), angles.sin()]
+
+
+def _turned_heads(rows: int, columns: int) -> list[Any]:
+    return [*_heads(rows, columns), *_angles(rows), False, None, None, True]
+
+
+def _blocks(rows: int, columns: int) -> list[Any]:
+    """Each block of queries sees its own keys, those before it and the first ones."""
+    count = rows // SIZE if rows % SIZE == 0 else 1
+    seen = torch.eye(count) + torch.eye(count).roll(1, 0).tril()
+    seen[:, 0] = 1
+    return [*_heads(rows, columns), seen > 0]
+
+
+def _turned(rows: int, columns: int) -> list[Any]:
+    return [_heads(rows, columns)[0], *_angles(rows)]
 
 
 def _causal(rows: int, columns: int) -> list[Any]:
@@ -52,5 +100,8 @@ def _causal(rows: int, columns: int) -> list[Any]:
 TIMED = {
     "attention_score": Timed(_score, _scores),
     "flash_attention": Timed(_attention, _causal),
-    "apply_rope": Timed(_rope, _turned),
+    "multihead_attention": Timed(_multihead, _beside),
+    "block_sparse_attention": Timed(_sparse, _blocks),
+    "apply_rope": Timed(_rope, _turned, constants=(1, 2)),
+    "rope_attention": Timed(_with_rope, _turned_heads, constants=(3, 4)),
 }

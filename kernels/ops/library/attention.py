@@ -201,6 +201,7 @@ def flash_attention(
     composed=composed.multihead,
     on_cpu=ON_CPU,
     family=LIBRARY,
+    timed=TIMED,
     aliases=("fused_multihead_attention",),
 )
 def multihead_attention(
@@ -239,6 +240,7 @@ def multihead_attention(
     composed=composed.block_sparse,
     on_cpu=ON_CPU,
     family=LIBRARY,
+    timed=TIMED,
     complete=composed.count_blocks,
 )
 def block_sparse_attention(
@@ -314,6 +316,7 @@ def apply_rope(
     composed=composed.with_rope,
     on_cpu=ON_CPU,
     family=LIBRARY,
+    timed=TIMED,
 )
 def rope_attention(
     q: Tensor,

@@ -24,6 +24,7 @@ from kernels.ops.library.linear import (
     needs_gradient,
     normal,
 )
+from kernels.ops.library.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 from kernels.ops.transformer_reference.philox import draw_state, kept_elements
 
@@ -312,6 +313,7 @@ def _convolution(**options: Any) -> Callable[[Callable[P, Tensor]], Callable[P, 
             on_cpu="PyTorch's convolution, and our elementwise kernels",
             cuda=LIBRARY,
             family=LIBRARY,
+            timed=TIMED,
             tolerance_scale=8,
             complete=complete,
             **options,

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from kernels.ops.library.elementwise import add_relu, add_sigmoid, bias_gelu
 from kernels.ops.library.fusion import add_norm
+from kernels.ops.library.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
 ON_CPU = "PyTorch's products, and our elementwise kernels"
@@ -291,6 +292,7 @@ def _samples_layer() -> Iterator[tuple[Any, ...]]:
     on_cpu=ON_CPU,
     cuda=LIBRARY,
     family=LIBRARY,
+    timed=TIMED,
     tolerance_scale=4,
     aliases=("fused_linear_activation",),
 )
@@ -322,6 +324,7 @@ def linear_activation(
     on_cpu=ON_CPU,
     cuda=LIBRARY,
     family=LIBRARY,
+    timed=TIMED,
     tolerance_scale=4,
 )
 def ffn(
@@ -359,6 +362,7 @@ def ffn(
     on_cpu="PyTorch's products and attention, and our elementwise kernels",
     cuda=LIBRARY,
     family=LIBRARY,
+    timed=TIMED,
     tolerance_scale=8,
 )
 def transformer_layer(

@@ -17,6 +17,7 @@ from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.losses import linear, rows, samples, squares
 from kernels.ops.losses.linear import BIAS, HIDDEN, WEIGHT, Head
 from kernels.ops.losses.rows import Labels, Submit
+from kernels.ops.losses.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
 ON_CPU, ON_CUDA = "loss", "loss_cuda"
@@ -49,6 +50,7 @@ _COMMON: dict[str, Any] = {
     "family": LIBRARY,
     "cuda_dtypes": tuple(TYPES),
     "refuses": _refuses,
+    "timed": TIMED,
 }
 
 

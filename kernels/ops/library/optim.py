@@ -13,6 +13,7 @@ from torch import Tensor
 from kernels.ops.elements.functions import TYPES
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.optimizers import norms, samples, steps, tensors
+from kernels.ops.optimizers.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
 ON_CPU, ON_CUDA = "optim", "optim_cuda"
@@ -37,6 +38,7 @@ def _ways(run: Callable[..., Any]) -> dict[str, Any]:
         "cuda": ON_CUDA,
         "family": LIBRARY,
         "cuda_dtypes": tuple(TYPES),
+        "timed": TIMED,
     }
 
 

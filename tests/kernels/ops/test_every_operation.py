@@ -11,11 +11,20 @@ from torch import Tensor
 
 import kernel_fusion as kf
 from kernels.ops.autograd import packed, tensors_of
-from kernels.ops.registry import OPS, Op, prepare, statuses
+from kernels.ops.registry import LIBRARY, OPS, STYLE, Op, prepare, statuses
 from kernels.self_test.compile_worker import self_test
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 FUNCTIONS = [op for op in OPS.values() if not op.mutates]  # and return what they compute
+
+
+def is_composed(op: Op) -> bool:
+    """Whether the dispatcher sees PyTorch's operations, and others of ours, in its place."""
+    return op.family == LIBRARY and op.is_composite
+
+
+# What autocast has no say in.
+PLAIN = [op for op in FUNCTIONS if op.family != STYLE and not is_composed(op)]
 
 pytestmark = pytest.mark.parametrize("device", DEVICES)
 
@@ -61,7 +70,10 @@ def smallest(op: Op, device: str, dtype: torch.dtype | None = None) -> tuple[Any
 
 
 def results_of(op: Op, given: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    found = op.operation(*given)
+    return results(op.operation(*given))
+
+
+def results(found: Any) -> tuple[Tensor, ...]:
     return (found,) if isinstance(found, Tensor) else tuple(found)
 
 
@@ -97,8 +109,24 @@ def test_it_is_registered_as_pytorch_wants_it(op, device):
     for value in tensors_of(given):
         if value.is_floating_point() and not op.mutates:
             value.requires_grad_()
+    # A compiler sees PyTorch's operations in place of a composed one, and does with any sizes what
+    # it does with those; that takes ten times as long to see.
+    aot = "static" if is_composed(op) else "dynamic"
+    checks = "schema", "autograd_registration", "faketensor", f"aot_dispatch_{aot}"
     # cuDNN may take another algorithm the second time, so gradients differ by rounding.
-    torch.library.opcheck(op.overload, given, atol=1e-3, rtol=1e-3)
+    names = [f"test_{check}" for check in checks]
+    torch.library.opcheck(op.overload, given, test_utils=names, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("op", PLAIN, ids=lambda op: op.name)
+def test_autocast_does_not_change_what_kernels_are_given(op, device):
+    sample = smallest(ready(op, device), device)
+    expected = op.overload(*sample)
+    with torch.autocast(device, torch.bfloat16):
+        found = op.overload(*sample)
+    for ours, theirs in zip(results(found), results(expected), strict=True):
+        assert ours.dtype == theirs.dtype
+        assert torch.equal(ours, theirs)
 
 
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)

@@ -47,6 +47,20 @@ def test_an_alias_is_a_name_of_the_same_row(row):
     assert not hasattr(torch.ops.styleforge, "doubled")
 
 
+@pytest.mark.parametrize(("family", "dtype"), [(LIBRARY, torch.float32), (STYLE, torch.bfloat16)])
+def test_autocast_chooses_what_operations_of_style_networks_alone_multiply_in(row, family, dtype):
+    def product(x: Tensor) -> Tensor: ...
+
+    run = row(product, reference=lambda x: x @ x, family=family)
+    x = torch.rand(3, 3, requires_grad=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        y = run(x)
+    assert y.dtype == dtype
+    (grad,) = torch.autograd.grad(y.float().sum(), x)
+    (expected,) = torch.autograd.grad((x @ x).sum(), x)
+    torch.testing.assert_close(grad, expected)
+
+
 @pytest.mark.parametrize("taken", ["add_relu", "elementwise_add_relu"])
 def test_a_name_that_is_taken_is_refused(row, taken):
     def twice(x: Tensor) -> Tensor: ...

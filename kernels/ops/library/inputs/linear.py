@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kernels.ops.library.timed import TIMED as PRODUCTS
 from kernels.ops.model_inputs import CPU, CUDA, embedding
 from kernels.ops.model_inputs.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
@@ -75,6 +76,7 @@ def embedding_position(
     composed=_contract,
     on_cpu="PyTorch's einsum",
     family=LIBRARY,
+    timed=PRODUCTS,
 )
 def contract_reshape(equation: str, operands: list[Tensor], shape: list[int]) -> Tensor:
     """torch.einsum(equation, *operands).reshape(shape), by PyTorch's products of matrices.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
 from app.cli import main
-from app.commands.bench import elementwise_cases, loss_cases, transformer_cases
 from app.commands.bench import operations as bench_operations
+from app.commands.bench import transformer_cases
 from app.commands.bench.operations import GRAPH, OURS, OURS_GRAPH, OWN_GRAPH, sampled_cases
 from app.commands.bench.operations import _cases as cases
 from app.commands.bench.operations import _measure as measure
@@ -82,46 +81,19 @@ def test_the_operations_of_transformers_are_what_their_cases_say(monkeypatch):
             torch.testing.assert_close(case.pytorch().double(), exact, atol=1e-4, rtol=1e-4)
 
 
-def test_the_operations_for_any_model_are_what_their_cases_say(monkeypatch):
-    monkeypatch.setattr(elementwise_cases, "SIDE", 24)
-    of_family = {op.name for op in OPS.values() if op.group == "elementwise"}
-    assert of_family == set(elementwise_cases.OPERATIONS)
-    found = list(elementwise_cases.cases(torch.device("cpu")))
-    assert {case.operation for case in found} == of_family - {"elementwise_backward"}
-    assert {case.precision for case in found} == {"FP32", "FP16", "BF16"}
-    with torch.inference_mode():
-        for case in found:
-            exact = case.reference()
-            near = {"FP32": 1e-5, "FP16": 1e-2, "BF16": 0.1}[case.precision]
-            torch.testing.assert_close(case.ours(False).double(), exact, atol=near, rtol=near)
-            theirs = (case.same_numbers or case.pytorch)()
-            torch.testing.assert_close(theirs.double(), exact, atol=near, rtol=near)
-
-
-def test_losses_and_norms_are_what_their_cases_say(monkeypatch):
-    monkeypatch.setattr(loss_cases, "SIDE", 24)
-    monkeypatch.setattr(loss_cases, "ON_CPU", (9, 40, 8))
-    named = {op.name for op in OPS.values() if op.group in ("loss", "optim")}
-    assert named == set(loss_cases.OPERATIONS)
-    with torch.inference_mode():
-        for case in loss_cases.cases(torch.device("cpu")):
-            exact, near = case.reference(), {"FP32": 1e-5, "BF16": 0.1}[case.precision]
-            for way in (partial(case.ours, False), case.pytorch):
-                torch.testing.assert_close(way().double(), exact, atol=near, rtol=near)
-
-
-def test_without_a_gpu_two_families_of_operations_are_measured(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(elementwise_cases, "SIDE", 24)
+def test_without_a_gpu_the_operations_of_transformers_alone_are_measured(
+    monkeypatch, capsys, tmp_path
+):
     monkeypatch.setattr(transformer_cases, "ON_CPU", 16)
-    monkeypatch.setattr(loss_cases, "SIDE", 24)
-    monkeypatch.setattr(loss_cases, "ON_CPU", (9, 40, 8))
     monkeypatch.setattr(bench_operations, "CALLS", 1)
     stored = tmp_path / "operations.json"
     flags = ["--operations", "--device", "cpu", "--runs", "1", "--json", str(stored)]
     assert main(["bench", *flags]) == 0
-    rows = json.loads(stored.read_text("utf-8"))["rows"]
-    assert {row["operation"] for row in rows} >= {"attention", "feed-forward", "add_relu"}
-    for row in rows:
+    report = json.loads(stored.read_text("utf-8"))
+    assert {row["operation"] for row in report["rows"]} >= {"attention", "feed-forward"}
+    told = {status["name"] for status in report["kernels"]}
+    assert told == {op.name for op in OPS.values() if op.family != LIBRARY}
+    for row in report["rows"]:
         assert set(row["us"]) == {"PyTorch", OURS}
         unit = {"FP32": 1e-6, "FP16": 2**-10, "BF16": 2**-7}[row["precision"]]
         assert row["error"] <= 2 * row["their_error"] + unit

@@ -1,0 +1,48 @@
+"""Losses as PyTorch's calls one after another, and what they are timed on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.table import Timed
+
+CLASSES = 16  # for each column: the vocabulary of a model of that width, 65,536 of 4,096
+TOKENS = 4  # rows for each token of a head, whose products take long
+
+
+def _linear(hidden: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
+    return F.cross_entropy(F.linear(hidden, weight), labels)
+
+
+def _of(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def _labels(count: int, classes: int) -> Tensor:
+    return torch.randint(classes, (count,), generator=torch.Generator().manual_seed(2))
+
+
+def _logits(rows: int, columns: int) -> list[Any]:
+    classes = CLASSES * columns
+    return [_of(rows, classes), _labels(rows, classes)]
+
+
+def _head(rows: int, columns: int) -> list[Any]:
+    tokens, classes = max(1, rows // TOKENS), CLASSES * columns
+    weight = _of(classes, columns, seed=1) / columns**0.5
+    return [_of(tokens, columns), weight, _labels(tokens, classes)]
+
+
+def _pair(rows: int, columns: int) -> list[Any]:
+    return [_of(rows, columns), _of(rows, columns, seed=1)]
+
+
+TIMED = {
+    "cross_entropy": Timed(F.cross_entropy, _logits),
+    "linear_cross_entropy": Timed(_linear, _head, is_joint=True),
+    "mse_loss": Timed(F.mse_loss, _pair, constants=(1,)),
+}
