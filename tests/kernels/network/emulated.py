@@ -6,6 +6,7 @@ They are launched as on a GPU, by the network's own launchers, on tensors of the
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import re
 import subprocess
 from collections.abc import Callable, Iterable
@@ -18,6 +19,7 @@ import pytest
 from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
+from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
 
 HERE = Path(__file__).parent
@@ -107,10 +109,12 @@ def with_fp16_sums(kernel: str) -> str:
 
 
 def built_or_skipped(folder: Path, kernels: Iterable[str]) -> Path:
-    """The same as `compiled`; without a compiler or CUDA's headers, the test is skipped."""
-    headers = stubs.headers()
+    """The same as `compiled`, once for all processes of a run of tests; without a compiler or
+    CUDA's headers, the test is skipped."""
+    headers, names = stubs.headers(), tuple(kernels)
+    which = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
     try:
-        return compiled(folder, kernels, headers)
+        return made_once(folder, f"network-{which}", lambda to: compiled(to, names, headers))
     except BuildError as error:
         pytest.skip(str(error))
 

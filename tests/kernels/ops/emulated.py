@@ -18,6 +18,7 @@ from torch import Tensor
 from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
+from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
 
 EMULATOR = Path(__file__).parents[1] / "network"
@@ -69,22 +70,28 @@ class Launcher:
 
 
 def built_or_skipped(folder: Path, source: str) -> ctypes.CDLL:
-    """Compile a source of `kernels/`; without a compiler or CUDA's headers, the test is skipped."""
+    """Compile a source of `kernels/`, once for all processes of a run; without a compiler or CUDA's
+    headers, the test is skipped."""
     text = (FOLDER / source).read_text("utf-8")
     kernels = [_wrapped(name, arguments) for name, arguments in DECLARED.findall(text)]
     assert kernels
-    main, built = folder / "main.cpp", folder / "emulated.so"
-    main.write_text(MAIN.format(source=source, kernels="".join(kernels)))
     try:
         compiler = toolchain.toolchain().compiler
     except BuildError as error:
         pytest.skip(str(error))
-    flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
-    folders = [f"-I{path}" for path in (FOLDER, EMULATOR, *stubs.headers())]
-    command = [compiler, *flags, *folders, "-o", str(built), str(main)]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    return ctypes.CDLL(str(built))
+    headers = stubs.headers()
+
+    def compiled(to: Path) -> Path:
+        main, built = to / "main.cpp", to / "emulated.so"
+        main.write_text(MAIN.format(source=source, kernels="".join(kernels)))
+        flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
+        folders = [f"-I{path}" for path in (FOLDER, EMULATOR, *headers)]
+        command = [compiler, *flags, *folders, "-o", str(built), str(main)]
+        ran = subprocess.run(command, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        return built
+
+    return ctypes.CDLL(str(made_once(folder, source, compiled)))
 
 
 def _wrapped(name: str, declared: str) -> str:

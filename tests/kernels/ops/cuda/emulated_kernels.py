@@ -1,0 +1,112 @@
+"""Kernels of a library on the CPU, thread by thread, compiled for the host over emulator.h."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from ctypes import Structure, byref, c_char_p, c_int
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernels.driver.compiling import sources_of
+from kernels.jit import toolchain
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import FOLDER, LIBRARIES
+from tests.helpers.once import made_once
+from tests.kernels.driver import stubs
+from tests.kernels.network.emulated import MAIN, REWRITTEN
+
+HERE = Path(__file__).parent
+NETWORK = HERE.parents[1] / "network"  # where emulator.h is
+HOPPER = "90a"  # the target of kernels for it alone, whose instructions no emulator here has
+
+
+class EmulatedKernels:
+    """In place of a DriverLibrary.
+
+    Attributes:
+        names: Of all kernels.
+        launched: The names of the kernels that ran.
+        in_turn: The order of a block's threads, see emulator.h.
+    """
+
+    def __init__(self, built: Path, kernels: Iterable[str], sources: Iterable[str]) -> None:
+        self._launch: Callable[..., bytes] = ctypes.CDLL(str(built)).emulated_launch
+        self._launch.restype = c_char_p  # pyright: ignore[reportFunctionMemberAccess]
+        self._numbers = {name: number for number, name in enumerate(kernels)}
+        self.names = frozenset(self._numbers)
+        self.sources = frozenset(sources)
+        self.launched: set[str] = set()
+        self.in_turn = False
+
+    def kernel(
+        self, source: str, name: str, threads: int, shared_bytes: int = 0, **_: Any
+    ) -> Callable[[tuple[int, int, int], Any, Structure], int]:
+        assert source in self.sources
+        number = self._numbers[name]
+
+        def launch(grid: tuple[int, int, int], _stream: Any, params: Structure) -> int:
+            self.launched.add(name)
+            numbers = map(c_int, (*grid, threads, shared_bytes, self.in_turn, False))
+            failure = self._launch(number, byref(params), *numbers).decode()
+            assert not failure, f"{name}: {failure}"
+            return 0
+
+        return launch
+
+
+def built_or_skipped(
+    folder: Path, library: str, headers: Mapping[str, str], *included: str, flag: str = "-O2"
+) -> tuple[Mapping[str, Any], EmulatedKernels]:
+    """Compile every kernel of a library, once for all processes of a run of tests; without a
+    compiler or CUDA's headers, the test is skipped.
+
+    Args:
+        folder: Of this process, from `tmp_path_factory.mktemp`.
+        library: Its name.
+        headers: By the path below `kernels/`, what stands in place of a header.
+        included: Headers in front of the sources.
+        flag: For the compiler.
+
+    Returns:
+        What the library says of itself, and its kernels.
+    """
+    described = stubs.description(library, folder)
+    sources = [s for s in sources_of(LIBRARIES[library], described) if s.target != HOPPER]
+    kernels = [name for source in sources for name in source.kernels]
+    names = [source.name for source in sources]
+    try:
+        compiler = toolchain.toolchain().compiler
+    except BuildError as error:
+        pytest.skip(str(error))
+
+    def compiled(to: Path) -> Path:
+        for path in (*FOLDER.glob("include/**/*.[ch]*"), *(FOLDER / name for name in names)):
+            text = path.read_text("utf-8")
+            for pattern, instead in REWRITTEN.items():
+                text = re.sub(pattern, instead, text)
+            _write(to / path.relative_to(FOLDER), text)
+        for path, text in headers.items():
+            _write(to / path, text)
+        main, built = to / "main.cpp", to / "emulated.so"
+        includes = "\n".join(f'#include "{name}"' for name in (*included, *names))
+        launchers = ", ".join(f"launch<&{name}>" for name in kernels)
+        text = MAIN.replace('#include "emulated_ptx.h"\n', "")
+        main.write_text(text.format(includes=includes, launchers=launchers))
+        flags = ["-std=c++17", flag, "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
+        folders = [f"-I{path}" for path in (to, HERE, NETWORK, *stubs.headers())]
+        command = [compiler, *flags, *folders, "-o", str(built), str(main)]
+        ran = subprocess.run(command, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        return built
+
+    return described, EmulatedKernels(made_once(folder, library, compiled), kernels, names)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
