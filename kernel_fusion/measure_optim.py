@@ -59,38 +59,34 @@ def measured_optimizers(
     Yields:
         Rows of the report, as `kernel_fusion.measure.measured` gives them.
     """
-    on_gpu = device.type == "cuda"
-    current = torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu else nullcontext()
-    with current:
-        for name, ways in _cases(on_gpu).items():
-            for size in sizes:
-                for precision, dtype in precisions.items():
-                    start = _params(size, device, dtype)
-                    yield {
-                        "group": GROUP,
-                        "operation": name,
-                        "shape": f"{2 * MATRICES} up to {shape_of(start)}",
-                        "precision": precision,
-                        "step": _measured(ways, start, device, runs),
-                    }
+    for name, ways in _cases(device.type == "cuda").items():
+        for size in sizes:
+            for precision, dtype in precisions.items():
+                start = _params(size, device, dtype)
+                yield {
+                    "group": GROUP,
+                    "operation": name,
+                    "shape": f"{2 * MATRICES} up to {shape_of(start)}",
+                    "precision": precision,
+                    "step": _measured(ways, start, device, runs),
+                }
 
 
 def _cases(on_gpu: bool) -> dict[str, dict[str, Way]]:
     adam, sgd = {"lr": 1e-3, "weight_decay": 0.01}, {"lr": 1e-3, "momentum": 0.9}
-    # Only so can a graph hold the step.
-    listed: dict[str, Any] = {"foreach": True, "capturable": on_gpu}
-    each = {
-        "FusedAdam": (FusedAdam, torch.optim.Adam, adam, listed),
-        "FusedAdamW": (FusedAdamW, torch.optim.AdamW, adam, listed),
-        "FusedSGD": (FusedSGD, torch.optim.SGD, sgd, {"foreach": True}),
+    counted: dict[str, Any] = {"capturable": on_gpu}  # without it no graph holds PyTorch's step
+    each: dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]] = {
+        "FusedAdam": (FusedAdam, torch.optim.Adam, adam, counted),
+        "FusedAdamW": (FusedAdamW, torch.optim.AdamW, adam, counted),
+        "FusedSGD": (FusedSGD, torch.optim.SGD, sgd, {}),
     }
     return {
         name: {
             OURS: partial(_stepped, ours, options),
-            EAGER: partial(_stepped, theirs, {**options, **lists}),
-            FUSED: partial(_stepped, theirs, {**options, "fused": True}),
+            EAGER: partial(_stepped, theirs, {**options, **others, "foreach": True}),
+            FUSED: partial(_stepped, theirs, {**options, **others, "fused": True}),
         }
-        for name, (ours, theirs, options, lists) in each.items()
+        for name, (ours, theirs, options, others) in each.items()
     } | {"clip_grad_norm": {OURS: partial(_clipped, clip_grad_norm), EAGER: _clipped_by_pytorch}}
 
 
@@ -145,16 +141,20 @@ def _clipped_by_pytorch(params: Params) -> _Made:
 def _measured(
     ways: Mapping[str, Way], start: Params, device: torch.device, runs: int
 ) -> dict[str, Any]:
-    made = {name: way(_copied(start)) for name, way in ways.items()}
-    changes = {name: _change(each) for name, each in made.items()}
-    exact = _change(ways[EAGER](_copied(start, torch.float64)))
-    ours = made[OURS]
-    needed = 2 * size_of([*ours.written, *ours.state()]) + size_of(map(_grad, start))
-    return {
-        **timed({name: each.call for name, each in made.items()}, start, needed, device, runs),
-        "not_compiled": NOT_COMPILED,
-        "error": {name: error(change, exact) for name, change in changes.items()},
-    }
+    on_gpu = device.type == "cuda"
+    # What is captured has to be on another stream than the default one, from the first step on.
+    with torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu else nullcontext():
+        made = {name: way(_copied(start)) for name, way in ways.items()}
+        changes = {name: _change(each) for name, each in made.items()}
+        exact = _change(ways[EAGER](_copied(start, torch.float64)))
+        ours = made[OURS]
+        needed = 2 * size_of([*ours.written, *ours.state()]) + size_of(map(_grad, start))
+        calls = {name: each.call for name, each in made.items()}
+        return {
+            **timed(calls, start, needed, device, runs),
+            "not_compiled": NOT_COMPILED,
+            "error": {name: error(change, exact) for name, change in changes.items()},
+        }
 
 
 def _change(made: _Made) -> list[Tensor]:
