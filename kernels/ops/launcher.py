@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
 from ctypes import Structure, c_double, c_int, c_longlong, c_void_p
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,7 +20,31 @@ from utils.cuda_streams import raw_stream
 MOST_CALLS = 4096  # that a launcher remembers
 _NUMBERS = frozenset({int, float, bool, type(None)})
 T = TypeVar("T")
+P = ParamSpec("P")
 Argument = Tensor | float | Structure | None  # or an int or a bool, numbers to Python
+
+
+_torch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
+_autocast_enabled: Callable[[], bool] = _torch._is_any_autocast_enabled
+_autocast_disabled: Callable[[], AbstractContextManager[None]] = _torch._DisableAutocast
+
+
+def without_autocast(run: Callable[P, T]) -> Callable[P, T]:
+    """The same function, in which no device casts.
+
+    A launcher passes addresses, and with them the dtypes that arguments have. PyTorch's products
+    would come out in 16 bits under autocast, and a kernel that was told FP32 would read beside
+    them.
+    """
+
+    @functools.wraps(run)
+    def plain(*args: P.args, **kwargs: P.kwargs) -> T:
+        if not _autocast_enabled():
+            return run(*args, **kwargs)
+        with _autocast_disabled():
+            return run(*args, **kwargs)
+
+    return plain
 
 
 class Calls:

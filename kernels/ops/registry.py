@@ -18,10 +18,9 @@ import torch
 from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.ops import autograd
-from kernels.ops.autocast import without_autocast
 from kernels.ops.autograd import Backward, Save, tensors_of
 from kernels.ops.direct import device_of_plain
-from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu, current_device
+from kernels.ops.launcher import CpuLauncher, CudaLauncher, Gpu, current_device, without_autocast
 from kernels.ops.table import ALIASES as ALIASES
 from kernels.ops.table import FRAMES as FRAMES
 from kernels.ops.table import LIBRARY as LIBRARY
@@ -121,7 +120,7 @@ def fused(
             on, these are what is seen. `library` and `cuda` are those of the others.
 
     Autocast chooses what composed operations and those of style networks multiply in, as it does of
-    PyTorch's. All others compute in the dtypes of their arguments; see kernels.ops.autocast.
+    PyTorch's. All others compute in the dtypes of their arguments; see without_autocast.
 
     Raises:
         ValueError: There is something to launch, but no library to launch from, or only one of
