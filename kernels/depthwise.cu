@@ -1,5 +1,5 @@
 // A 3x3 convolution of each channel by itself, of pictures padded by reflection. Pictures are
-// channels last. What it computes is the reference in ops/depthwise.py.
+// channels last. What it computes is the reference in ops/transformer/depthwise.py.
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {

@@ -16,6 +16,7 @@ from kernels.ops import (
     fused_attention_v1,
     fused_attention_v2_forward,
     fused_attention_v3_forward,
+    fused_depthwise_conv,
     fused_enlarging_interleave_out,
     fused_enlarging_pad_out,
     fused_ffn_forward,
@@ -28,7 +29,7 @@ OPERATIONS = (
     "fused_attention", "fused_attention_backward", "fused_attention_v1",
     "fused_attention_v2_forward", "fused_attention_v3_forward", "fused_ffn_forward",
     "output_projection_forward", "fused_token_norm", "fused_enlarging_pad_out",
-    "fused_enlarging_interleave_out",
+    "fused_enlarging_interleave_out", "fused_depthwise_conv",
 )  # fmt: skip
 WIDTH, HEADS, HIDDEN = 512, 8, 2048
 LADDER = {
@@ -56,6 +57,7 @@ def cases(device: torch.device) -> Iterator[Case]:
         for channels, side in ((512, 64), (128, 256)):
             yield _margin(device, precision, channels, side)
             yield _phases(device, precision, channels, side)
+        yield _depthwise(device, precision, 384, 64)
 
 
 def _layers(device: torch.device, precision: str, length: int) -> Iterator[Case]:
@@ -234,4 +236,20 @@ def _phases(device: torch.device, precision: str, channels: int, side: int) -> C
         partial(written, interleave_reference, z, skip, out),
         lambda _: written(fused_enlarging_interleave_out, z, skip, out),
         lambda: written(interleave_reference, *_wide(z, skip, out)),
+    )  # fmt: skip
+
+
+def _depthwise(device: torch.device, precision: str, channels: int, side: int) -> Case:
+    """The positions of tokens: a convolution of each channel by itself, with its margin."""
+    x = _planes(device, precision, 1, channels, side, side)
+    weight = _normal(device, precision, channels, 1, 3, 3)
+
+    def theirs(x: Tensor, weight: Tensor) -> Tensor:
+        return F.conv2d(F.pad(x, (1, 1, 1, 1), mode="reflect"), weight, groups=channels)
+
+    return Case(
+        "depthwise convolution", f"{channels}x{side}x{side}", precision, "NHWC",
+        lambda: theirs(x, weight),
+        lambda _: fused_depthwise_conv(x, weight),
+        lambda: theirs(*_wide(x, weight)),
     )  # fmt: skip

@@ -15,12 +15,12 @@ from torch import Tensor
 
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
 from kernels.ops.cuda.attention_choice import faster_reason
-from kernels.ops.depthwise import fused_depthwise_conv
 from kernels.ops.enlarging import fused_enlarging_interleave_out, fused_enlarging_pad_out
 from kernels.ops.enlarging_reference import padded_size
 from kernels.ops.registry import TRANSFORMER, use_native
 from kernels.ops.token_norm import fused_token_norm
 from kernels.ops.transformer.attention import fused_attention
+from kernels.ops.transformer.depthwise import fused_depthwise_conv
 from kernels.ops.transformer.ffn import fused_ffn_forward
 from kernels.weight_transforms import can_write_into, convolve
 from models.inference.buffers import Workspace

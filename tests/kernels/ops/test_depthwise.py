@@ -7,8 +7,8 @@ import ctypes
 import pytest
 import torch
 
-from kernels.ops import depthwise
-from kernels.ops.depthwise import fused_depthwise_conv
+from kernels.ops.transformer import depthwise
+from kernels.ops.transformer.depthwise import fused_depthwise_conv
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 
 TOLERANCE = {torch.float32: 1e-6, torch.float16: 4e-3, torch.bfloat16: 4e-2}

@@ -72,6 +72,7 @@ def test_the_operations_of_transformers_are_what_their_cases_say(monkeypatch):
         "token norm": lambda: transformer_cases._token_norm(device, "FP32", 40),
         "margin": lambda: transformer_cases._margin(device, "FP32", 8, 6),
         "phases": lambda: transformer_cases._phases(device, "FP32", 8, 6),
+        "depthwise": lambda: transformer_cases._depthwise(device, "FP32", 8, 6),
     }
     with torch.inference_mode():
         for make in makers.values():
