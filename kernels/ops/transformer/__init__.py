@@ -1,4 +1,5 @@
-"""The operations of transformers: attention in three rungs, feed-forward network, projection.
+"""The operations of transformers: attention in three rungs, feed-forward network, projection, and
+the convolution that gives tokens their positions.
 
 They are a family of their own, and on a GPU a library of their own, which nothing of the style
 networks loads.
