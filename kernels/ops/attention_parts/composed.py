@@ -149,7 +149,7 @@ def block_sparse(
     by_block = q.reshape(n, heads * rows, queries, q.shape[-1])
     out = F.scaled_dot_product_attention(by_block, chosen(k), chosen(v), mask, scale=scale)
     out = out.view(n, heads, rows, queries, v.shape[-1])
-    return torch.where(any_seen[..., None], out, 0.0).view(*q.shape[:3], v.shape[-1])
+    return torch.where(any_seen[..., None], out, 0.0).reshape(*q.shape[:3], v.shape[-1])
 
 
 def block_sparse_reference(
