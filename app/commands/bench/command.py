@@ -245,9 +245,13 @@ def _run_operations(args: argparse.Namespace) -> int:
     if args.json:
         _check_writable(args.json)
     console = Console(highlight=False)
-    found = bench_operations.report(device, args.runs or RUNS[device.type], bool(args.compile))
-    for line in bench_operations.table_rows(found):
-        console.print(" | ".join(line), soft_wrap=True)
+
+    def told(row: dict[str, Any]) -> None:
+        console.print(" | ".join(bench_operations.table_row(row)), soft_wrap=True)
+
+    runs = args.runs or RUNS[device.type]
+    console.print(" | ".join(bench_operations.HEADER), soft_wrap=True)
+    found = bench_operations.report(device, runs, bool(args.compile), told)
     if args.json:
         _store(args.json, found)
         console.print(f"Stored in {args.json}", soft_wrap=True)

@@ -8,7 +8,7 @@ operations for any model.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -32,10 +32,13 @@ from kernels.ops.convolution import unavailable_reason
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
 from utils.benchmark import interleave
 
-CALLS = 20  # calls in one timed run, since one call is too short to time
+MOST_CALLS = 20  # calls in one timed run, since one call is too short to time
+LONG_MS = 2.0  # a timed run this long has no more calls
 EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH, OWN_GRAPH = WAYS = (
     "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph", "own kernel, graph",
 )  # fmt: skip
+GAINS = OURS, OURS_GRAPH, OWN_GRAPH
+HEADER = ("operation", "precision", *(f"{way} us" for way in WAYS), *GAINS, "error")
 
 # Operations whose cases are written out below or in files of their own. The other two of instance
 # norm run the same kernels on a GPU, and backwards are not measured alone. Any other is measured on
@@ -49,13 +52,16 @@ WRITTEN_OUT = (
 PRECISIONS = {torch.float32: "FP32", torch.float16: "FP16", torch.bfloat16: "BF16"}
 
 
-def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
+def report(
+    device: torch.device, runs: int, compiled: bool, told: Callable[[dict[str, Any]], object]
+) -> dict[str, Any]:
     """Measure every case.
 
     Args:
         device: a GPU, or the CPU, on which only the operations of transformers are measured.
         runs: timed runs of each implementation; the implementations take turns.
         compiled: also measure PyTorch's layers through torch.compile, on a GPU.
+        told: called with each row of the report when it has been measured.
 
     Returns:
         The report. Times are microseconds per call; errors are the largest difference from float64,
@@ -73,12 +79,12 @@ def report(device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
                 torch.backends.cudnn.allow_tf32 = case.precision == "TF32"
                 compiles = on_gpu and compiled and case.measures_compiled
                 rows.append(_measure(case, device, runs, compiles))
+                told(rows[-1])
     finally:
         torch.backends.cudnn.allow_tf32 = before
     return {
         **report_header(device),
         "runs": runs,
-        "calls": CALLS,
         "kernels": [asdict(s) for s in statuses(device) if s.name in measured],
         "rows": rows,
     }
@@ -122,24 +128,16 @@ def _first(run: Callable[..., Any], given: list[Any]) -> Tensor:
     return found if isinstance(found, Tensor) else found[0]
 
 
-def table_rows(found: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Return the header and the lines of the table; speedups below 1 are shown too."""
-    gains: tuple[str, ...] = (OURS, OURS_GRAPH, OWN_GRAPH)
-    rows: list[tuple[str, ...]] = [
-        ("operation", "precision", *(f"{w} us" for w in WAYS), *gains, "error")
-    ]
-    for row in found["rows"]:
-        times = [row["us"].get(way, {}).get("median") for way in WAYS]
-        rows.append(
-            (
-                f"{row['operation']} {row['shape']} {row['layout']}",
-                row["precision"],
-                *("-" if t is None else f"{t:.1f}" for t in times),
-                *(f"{row['gain'][way]:.2f}x" if way in row["gain"] else "-" for way in gains),
-                f"{row['error']:.1e} ({row['their_error']:.1e})",
-            )
-        )
-    return rows
+def table_row(row: dict[str, Any]) -> tuple[str, ...]:
+    """The cells of a row of the report, below `HEADER`; speedups below 1 are shown too."""
+    times = [row["us"].get(way, {}).get("median") for way in WAYS]
+    return (
+        f"{row['operation']} {row['shape']} {row['layout']}",
+        row["precision"],
+        *("-" if t is None else f"{t:.1f}" for t in times),
+        *(f"{row['gain'][way]:.2f}x" if way in row["gain"] else "-" for way in GAINS),
+        f"{row['error']:.1e} ({row['their_error']:.1e})",
+    )
 
 
 def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dict[str, Any]:
@@ -152,19 +150,21 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
         ways[COMPILED] = torch.compile(case.pytorch, dynamic=False)
     # On a GPU all of them are also measured in a CUDA graph, since the launch overhead is a
     # separate factor.
+    count = _calls_in_a_run((case.pytorch, ours), device)
     calls: dict[str, Callable[[], object]] = {
-        name: partial(_repeat, way) for name, way in ways.items() if name != COMPILED
+        name: partial(_repeat, way, count) for name, way in ways.items() if name != COMPILED
     }
     reason = case.unavailable_reason()
     if device.type == "cuda":
-        calls[GRAPH], calls[OURS_GRAPH] = _capture_graph(case.pytorch), _capture_graph(ours)
+        calls[GRAPH] = _capture_graph(case.pytorch, count)
+        calls[OURS_GRAPH] = _capture_graph(ours, count)
     if reason and device.type == "cuda":
-        calls[OWN_GRAPH] = _capture_graph(partial(case.ours, True))
+        calls[OWN_GRAPH] = _capture_graph(partial(case.ours, True), count)
     if compiled:
-        calls[COMPILED] = _capture_graph(ways[COMPILED])
+        calls[COMPILED] = _capture_graph(ways[COMPILED], count)
     results = interleave(calls, 3, runs, device)
     us = {
-        name: {key: result[f"{key}_ms"] * 1e3 / CALLS for key in ("median", "p20", "p80")}
+        name: {key: result[f"{key}_ms"] * 1e3 / count for key in ("median", "p20", "p80")}
         for name, result in results.items()
     }
     return {
@@ -173,10 +173,11 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
         "precision": case.precision,
         "layout": case.layout,
         "why_not": reason,
+        "calls": count,
         "us": us,
         "gain": {
             way: us[EAGER if way == OURS else GRAPH]["median"] / us[way]["median"]
-            for way in (OURS, OURS_GRAPH, OWN_GRAPH)
+            for way in GAINS
             if way in us
         },
         "error": float((ours().double() - exact).abs().max()) / largest,
@@ -184,12 +185,19 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
     }
 
 
-def _repeat(way: Way) -> None:
-    for _ in range(CALLS):
+def _calls_in_a_run(ways: Sequence[Way], device: torch.device) -> int:
+    """How many calls are timed together, by the second call of the slowest way."""
+    results = interleave({str(n): way for n, way in enumerate(ways)}, 1, 1, device)
+    longest = max(result.median_ms for result in results.values())
+    return max(1, min(MOST_CALLS, round(LONG_MS / longest)))
+
+
+def _repeat(way: Way, count: int) -> None:
+    for _ in range(count):
         way()
 
 
-def _capture_graph(way: Way) -> Callable[[], None]:
+def _capture_graph(way: Way, count: int) -> Callable[[], None]:
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
@@ -197,7 +205,7 @@ def _capture_graph(way: Way) -> Callable[[], None]:
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        _repeat(way)
+        _repeat(way, count)
     return graph.replay
 
 
