@@ -166,33 +166,34 @@ __global__ void __launch_bounds__(kPartThreads)
         parts[blockIdx.x] = moments_from_sums(static_cast<float>(count), center, sums[0], sums[1]);
 }
 
-// The statistics of a chunk of pixels to parts[n][chunk][c].
+// The statistics of a chunk of pixels to parts[n][chunk][c]. All rows of threads take deviations from
+// the same center, so that their sums only have to be added up.
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kPixelThreads)
     parts_of_pixels(const T* x, PartialMoments* parts, const Cut cut) {
-    __shared__ PartialMoments shared[kPixelThreads * kWidth];
+    __shared__ float2 sums[kPixelThreads * kWidth];  // of deviations, of their squares
+    __shared__ float centers[32 * kWidth];           // there are at most 32 columns
     const int column = threadIdx.x % cut.columns, row = threadIdx.x / cut.columns;
     const int channel = (blockIdx.y * cut.columns + column) * kWidth;
+    const int width = cut.columns * kWidth;
     const long long begin = 1ll * blockIdx.x * cut.chunk, sample = blockIdx.z;
     const long long end = min(cut.pixels, begin + cut.chunk);
-    const bool mine = row < cut.rows && channel < cut.channels;
-    float center[kWidth] = {}, sum[kWidth] = {}, squares[kWidth] = {};
-    int count = 0;
-    if (mine && begin + row < end) {
-        // Deviations from the median of the first three pixels: a single outlier must not be the
-        // center.
+    float sum[kWidth] = {}, squares[kWidth] = {};
+    if (row < cut.rows && channel < cut.channels) {
+        // The median of three pixels: a single outlier must not be the center.
         const T* from = x + sample * cut.pixels * cut.channels + channel;
-        float second[kWidth], third[kWidth];
-        const long long most = end - 1, at = begin + row;
-        load<kWidth>(center, from + at * cut.channels);
-        load<kWidth>(second, from + min(at + cut.rows, most) * cut.channels);
-        load<kWidth>(third, from + min(at + 2ll * cut.rows, most) * cut.channels);
+        float center[kWidth], second[kWidth], third[kWidth];
+        load<kWidth>(center, from + begin * cut.channels);
+        load<kWidth>(second, from + (begin + end) / 2 * cut.channels);
+        load<kWidth>(third, from + (end - 1) * cut.channels);
 #pragma unroll
-        for (int i = 0; i < kWidth; ++i)
+        for (int i = 0; i < kWidth; ++i) {
             center[i] =
                 fmaxf(fminf(center[i], second[i]), fminf(fmaxf(center[i], second[i]), third[i]));
+            if (row == 0) centers[column * kWidth + i] = center[i];
+        }
 #pragma unroll 4
-        for (long long q = at; q < end; q += cut.rows) {
+        for (long long q = begin + row; q < end; q += cut.rows) {
             float v[kWidth];
             load<kWidth>(v, from + q * cut.channels);
 #pragma unroll
@@ -200,24 +201,34 @@ __global__ void __launch_bounds__(kPixelThreads)
                 const float d = v[i] - center[i];
                 sum[i] += d, squares[i] = fmaf(d, d, squares[i]);
             }
-            ++count;
         }
     }
+    // The rows within a warp are added up first, where the columns divide it.
+    const bool divides = 32 % cut.columns == 0;
+    const int entries = divides ? kPixelThreads / 32 : cut.rows;
+    if (divides)
+        for (int step = cut.columns; step < 32; step *= 2)
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i)
-        shared[threadIdx.x * kWidth + i] =
-            count ? moments_from_sums(static_cast<float>(count), center[i], sum[i], squares[i])
-                  : PartialMoments{};
+            for (int i = 0; i < kWidth; ++i) {
+                sum[i] += __shfl_xor_sync(~0u, sum[i], step);
+                squares[i] += __shfl_xor_sync(~0u, squares[i], step);
+            }
+    const int entry = divides ? threadIdx.x / 32 : row;
+    if (divides ? threadIdx.x % 32 < cut.columns : row < cut.rows)
+#pragma unroll
+        for (int i = 0; i < kWidth; ++i)
+            sums[entry * width + column * kWidth + i] = {sum[i], squares[i]};
     __syncthreads();
-    const int width = cut.columns * kWidth;
     for (int c = threadIdx.x; c < width; c += kPixelThreads) {
         const int at = blockIdx.y * width + c;
         if (at >= cut.channels) continue;
-        TwoPassMoments total;
-        for (int r = 0; r < cut.rows; ++r) total.add_to_mean(shared[r * width + c]);
-        total.finish_mean();
-        for (int r = 0; r < cut.rows; ++r) total.add_to_squares(shared[r * width + c]);
-        parts[(sample * cut.chunks + blockIdx.x) * cut.channels + at] = total.part();
+        float2 total = {};
+        for (int e = 0; e < entries; ++e) {
+            const float2 other = sums[e * width + c];
+            total.x += other.x, total.y += other.y;
+        }
+        parts[(sample * cut.chunks + blockIdx.x) * cut.channels + at] =
+            moments_from_sums(static_cast<float>(end - begin), centers[c], total.x, total.y);
     }
 }
 

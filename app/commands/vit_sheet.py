@@ -48,6 +48,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         default=STYLE_SIZE,
         help=f"long side of the style pictures for the network (default: {STYLE_SIZE})",
     )
+    need(
+        "--painted-only",
+        action="store_true",
+        help="leave out the photographs and the style pictures themselves",
+    )
     need("--device", default="auto", help="auto, cpu, cuda:0, ... (default: auto, a GPU if any)")
     need(
         "--flicker",
@@ -73,15 +78,19 @@ def _run(args: argparse.Namespace) -> int:
     photographs = [_read(path, args.size) for path in args.photos]
     with torch.inference_mode():
         codes = [network.encode_style(to_tensor(style, device)) for style in styles]
-        rows: list[tuple[str, list[NDArray[np.uint8]]]] = [("", [photographs[0], *styles])]
+        names = [path.stem for path in args.styles]
+        titles = names if args.painted_only else ["", *names]
+        rows: list[tuple[str, list[NDArray[np.uint8]]]] = []
+        if not args.painted_only:
+            rows.append(("", [photographs[0], *styles]))
         for path, photograph in zip(args.photos, photographs, strict=True):
             content = to_tensor(photograph, device)
             painted = [to_pixels(network.stylize(content, code)) for code in codes]
-            rows.append((path.stem, [photograph, *painted]))
-        save_sheet(args.output, ["", *(path.stem for path in args.styles)], rows, args.size)
+            shown = painted if args.painted_only else [photograph, *painted]
+            rows.append((path.stem, shown))
+        save_sheet(args.output, titles, rows, args.size)
         if args.flicker:
             scene = to_tensor(photographs[0], device)
-            names = [path.stem for path in args.styles]
             _print_flicker(network, scene, dict(zip(names, codes, strict=True)))
     return 0
 

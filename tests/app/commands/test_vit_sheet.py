@@ -42,6 +42,15 @@ def test_the_sheet_has_a_cell_for_every_pair(flags, tmp_path):
     assert height > 3 * 32  # the styles and two photographs
 
 
+def test_the_given_pictures_can_be_left_out(flags, tmp_path):
+    assert main(flags) == 0
+    whole_height, whole_width = read_pixels(tmp_path / "sheet.png").shape[:2]
+    assert main([*flags, "--painted-only"]) == 0
+    height, width = read_pixels(tmp_path / "sheet.png").shape[:2]
+    assert 2 * 32 < height < whole_height - 32
+    assert 2 * 48 < width <= whole_width - 48
+
+
 def test_flicker_is_printed_for_every_style(flags, capsys):
     assert main([*flags, "--flicker"]) == 0
     lines = capsys.readouterr().out.splitlines()
