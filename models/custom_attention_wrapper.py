@@ -66,7 +66,10 @@ class CustomMultiheadAttention(nn.Module):
 
 
 class FusedFFNWrapper(nn.Module):
-    """The feed-forward network `fc2(gelu(fc1(x)))`, with the exact GELU.
+    """The feed-forward network `fc2(gelu(fc1(x)))`.
+
+    GELU is its approximation by tanh (Hendrycks and Gimpel, arXiv:1606.08415), at most 5e-4 from
+    the exact one, which cuBLAS applies to a product before it is written.
 
     Args:
         embed_dim: Features of a token.
@@ -80,4 +83,4 @@ class FusedFFNWrapper(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the network to [..., embed_dim], floating; the result has the same shape."""
-        return self.fc2(F.gelu(self.fc1(x)))
+        return self.fc2(F.gelu(self.fc1(x), approximate="tanh"))

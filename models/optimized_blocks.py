@@ -86,7 +86,7 @@ class PlainFFN(nn.Module):
     def __init__(self, embed_dim: int, hidden_dim: int) -> None:
         super().__init__()
         self.fc1 = nn.Linear(embed_dim, hidden_dim)
-        self.activation = nn.GELU()
+        self.activation = nn.GELU("tanh")
         self.fc2 = nn.Linear(hidden_dim, embed_dim)
 
     def forward(self, x: Tensor) -> Tensor:

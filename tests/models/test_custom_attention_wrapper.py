@@ -46,7 +46,7 @@ def test_features_that_the_heads_cannot_share_are_refused():
 def test_the_feed_forward_network_is_linear_gelu_linear():
     torch.manual_seed(0)
     ours = FusedFFNWrapper(24, 60)
-    plain = nn.Sequential(nn.Linear(24, 60), nn.GELU(), nn.Linear(60, 24))
+    plain = nn.Sequential(nn.Linear(24, 60), nn.GELU("tanh"), nn.Linear(60, 24))
     names = {"0": "fc1", "2": "fc2"}
     state = {f"{names[key[0]]}{key[1:]}": value for key, value in plain.state_dict().items()}
     ours.load_state_dict(state)

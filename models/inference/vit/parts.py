@@ -7,7 +7,7 @@ channels last.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -27,6 +27,8 @@ from models.inference.buffers import Workspace
 from models.inference.vit.weights import BlockWeights, VitWeights
 from models.optimized_blocks import EPS, mean_tokens
 from models.vit_config import VitConfig
+
+_HALVES = torch.float16, torch.bfloat16
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -100,8 +102,21 @@ class VitParts:
         x, normed = self._styled_tokens(number, planes)
         attended = F.linear(self._attended(normed, size, weights), weights.projection[0])
         x, normed = fused_token_norm(attended, bias=weights.projection[1], residual=x, eps=EPS)
-        x = fused_ffn_forward(normed, *weights.hidden, weights.output, None, residual=x)
+        x = self._fed_forward(x, normed, weights)
         return torch.unflatten(x.transpose(1, 2), 2, size)
+
+    def _fed_forward(self, x: Tensor, normed: Tensor, weights: BlockWeights) -> Tensor:
+        """The feed-forward network of tokens [N, T, E], and `x`, which may be overwritten."""
+        if self.device.type != "cuda" or self.dtype not in _HALVES:
+            return fused_ffn_forward(
+                normed, *weights.hidden, weights.output, None, True, "tanh", residual=x
+            )
+        # GELU and the sum are the two products' epilogues, so that no pass over memory is left.
+        weight, bias = weights.hidden
+        gelu: Any = torch._addmm_activation  # pyright: ignore
+        hidden: Tensor = gelu(bias, normed.flatten(0, 1), weight.t(), use_gelu=True)
+        x.view(-1, x.shape[-1]).addmm_(hidden, weights.output.t())
+        return x
 
     def _styled_tokens(self, number: int, planes: Tensor) -> tuple[Tensor, Tensor]:
         """AdaIN of tokens [N, E, h, w], and its layer norm without parameters: each [N, T, E]."""
