@@ -204,12 +204,17 @@ inline void __threadfence() {}
 
 template <typename V>
 V __shfl_xor_sync(unsigned, V value, int step) {
-    static_assert(sizeof(V) == 4);
-    uint32_t word[1];
-    memcpy(word, &value, 4);
-    memcpy(&value, &emulator::exchange(word)[threadIdx.x % 32 ^ step], 4);
+    static_assert(sizeof(V) % 4 == 0);
+    uint32_t words[sizeof(V) / 4];
+    memcpy(words, &value, sizeof value);
+    for (uint32_t& each : words) {
+        const uint32_t word[1] = {each};
+        each = emulator::exchange(word)[threadIdx.x % 32 ^ step][0];
+    }
+    memcpy(&value, words, sizeof value);
     return value;
 }
+inline size_t __cvta_generic_to_shared(const void* at) { return reinterpret_cast<size_t>(at); }
 inline bool __all_sync(unsigned, bool holds) {
     const uint32_t word[1] = {holds};
     const auto& all = emulator::exchange(word);

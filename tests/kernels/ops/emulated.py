@@ -25,6 +25,7 @@ EMULATOR = Path(__file__).parents[1] / "network"
 MAIN = """\
 #include "emulator.h"
 #include "{source}"
+{more}
 {kernels}"""
 KERNEL = """
 struct {name}_arguments {{
@@ -69,10 +70,16 @@ class Launcher:
         assert not failure, f"{kernel}: {failure}"
 
 
-def built_or_skipped(folder: Path, source: str) -> ctypes.CDLL:
+def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
     """Compile a source of `kernels/`, once for all processes of a run; without a compiler or CUDA's
-    headers, the test is skipped."""
-    text = (FOLDER / source).read_text("utf-8")
+    headers, the test is skipped.
+
+    Args:
+        folder: Of the test's own.
+        source: Relative to `kernels/`.
+        more: Follows it: kernels that call its templates.
+    """
+    text = (FOLDER / source).read_text("utf-8") + more
     kernels = [_wrapped(name, arguments) for name, arguments in DECLARED.findall(text)]
     assert kernels
     try:
@@ -83,7 +90,7 @@ def built_or_skipped(folder: Path, source: str) -> ctypes.CDLL:
 
     def compiled(to: Path) -> Path:
         main, built = to / "main.cpp", to / "emulated.so"
-        main.write_text(MAIN.format(source=source, kernels="".join(kernels)))
+        main.write_text(MAIN.format(source=source, more=more, kernels="".join(kernels)))
         flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
         folders = [f"-I{path}" for path in (FOLDER, EMULATOR, *headers)]
         command = [compiler, *flags, *folders, "-o", str(built), str(main)]
