@@ -17,6 +17,7 @@ LIBRARY, ON_CPU = "token_norm_cuda", "PyTorch's layer norm"
 THREADS, WARP = 128, 32
 MOST_ELEMENTS = 32  # of a token that a thread holds
 VECTOR = 16  # bytes of a load
+MOST_SAMPLES = 65_535  # of a grid
 
 
 def _reference(
@@ -28,6 +29,21 @@ def _reference(
     residual: Tensor | None = None,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor]:
+    y, normed = _wide(x, mean, inverse, weight, bias, residual, eps)
+    normed, y = normed.to(x.dtype), y.to(x.dtype)
+    return (y.clone() if y is x else y).contiguous(), normed.contiguous()
+
+
+def _wide(
+    x: Tensor,
+    mean: Tensor | None,
+    inverse: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    eps: float,
+) -> tuple[Tensor, Tensor]:
+    """y and its norm, in FP32 or wider."""
     _check(x, mean, inverse, weight, bias, residual)
     y = x.to(torch.promote_types(x.dtype, torch.float32))
     if mean is not None and inverse is not None:
@@ -38,9 +54,35 @@ def _reference(
         y = y + bias
     if residual is not None:
         y = y + residual
-    normed = F.layer_norm(y, y.shape[-1:], eps=eps).to(x.dtype)
-    y = y.to(x.dtype)
-    return (y.clone() if y is x else y).contiguous(), normed.contiguous()
+    return y, F.layer_norm(y, y.shape[-1:], eps=eps)
+
+
+def _pooled_reference(
+    x: Tensor,
+    high: int,
+    wide: int,
+    stride: int,
+    mean: Tensor | None = None,
+    inverse: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    residual: Tensor | None = None,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor, Tensor]:
+    _check_groups(x, high, wide, stride)
+    y, normed = _wide(x, mean, inverse, weight, bias, residual, eps)
+    planes = torch.unflatten(normed.transpose(1, 2), 2, (high, wide))
+    pooled = F.avg_pool2d(planes, stride, ceil_mode=True, count_include_pad=False)
+    means = pooled.flatten(2).transpose(1, 2)
+    y, normed, means = (each.to(x.dtype).contiguous() for each in (y, normed, means))
+    return y.clone() if y is x else y, normed, means
+
+
+def _check_groups(x: Tensor, high: int, wide: int, stride: int) -> None:
+    if stride < 1:
+        raise ValueError(f"token norm: the side of a group is 1 or more, got {stride}")
+    if x.dim() == 3 and high * wide != x.shape[1]:
+        raise ValueError(f"token norm: {x.shape[1]} tokens are not {high} rows of {wide}")
 
 
 def _check(
@@ -76,21 +118,61 @@ def _launch(
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor]:
     _check(x, mean, inverse, weight, bias, residual)
-    _, tokens, width = x.shape
-    fits = width % (VECTOR // x.element_size()) == 0 and width <= MOST_ELEMENTS * WARP
-    if x.dtype not in TYPES or not fits or not x.numel():
+    if not _fits(x):
         return _reference(x, mean, inverse, weight, bias, residual, eps)
-    x, residual = _aligned(x), None if residual is None else _aligned(residual)
-    y, normed = torch.empty_like(x), torch.empty_like(x)
-    parameters = [
-        None if each is None else each.to(torch.float32).contiguous()
-        for each in (mean, inverse, weight, bias)
-    ]
+    tensors = _as_read(x, residual, mean, inverse, weight, bias)
+    y, normed = (torch.empty_like(tensors[0]) for _ in range(2))
+    _, tokens, width = x.shape
     rows = x.shape[0] * tokens
     blocks = -(-rows // (THREADS // WARP))
     numbers = TYPES[x.dtype], rows, tokens, width, float(eps)
-    launch("styleforge_token_norm", blocks, THREADS, x, residual, *parameters, y, normed, *numbers)
+    launch("styleforge_token_norm", blocks, THREADS, *tensors, y, normed, *numbers)
     return y, normed
+
+
+def _launch_pooled(
+    launch: CudaLauncher,
+    x: Tensor,
+    high: int,
+    wide: int,
+    stride: int,
+    mean: Tensor | None = None,
+    inverse: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    residual: Tensor | None = None,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor, Tensor]:
+    _check(x, mean, inverse, weight, bias, residual)
+    _check_groups(x, high, wide, stride)
+    if not _fits(x) or len(x) > MOST_SAMPLES:
+        return _pooled_reference(x, high, wide, stride, mean, inverse, weight, bias, residual, eps)
+    tensors = _as_read(x, residual, mean, inverse, weight, bias)
+    y, normed = (torch.empty_like(tensors[0]) for _ in range(2))
+    samples, _, width = x.shape
+    groups = -(-high // stride) * -(-wide // stride)
+    means = x.new_empty(samples, groups, width)
+    numbers = TYPES[x.dtype], high, wide, stride, width, float(eps)
+    grid = groups, samples, 1
+    kernel = "styleforge_pooled_token_norm"
+    launch(kernel, grid, THREADS, *tensors, y, normed, means, *numbers)
+    return y, normed, means
+
+
+def _fits(x: Tensor) -> bool:
+    """Whether the kernels take these tokens."""
+    width = x.shape[-1]
+    whole = width % (VECTOR // x.element_size()) == 0 and width <= MOST_ELEMENTS * WARP
+    return x.dtype in TYPES and whole and x.numel() > 0
+
+
+def _as_read(x: Tensor, residual: Tensor | None, *parameters: Tensor | None) -> list[Any]:
+    """What the kernels read, as they read it: parameters in FP32."""
+    return [
+        _aligned(x),
+        None if residual is None else _aligned(residual),
+        *(None if each is None else each.to(torch.float32).contiguous() for each in parameters),
+    ]
 
 
 def _aligned(x: Tensor) -> Tensor:
@@ -115,6 +197,28 @@ def _samples() -> Iterator[tuple[Any, ...]]:
             yield x, mean, inverse, weight, bias, None, 1e-5
             yield x, None, None, None, bias, residual, 1e-5
             yield x, mean, inverse, weight, bias, residual, 1e-3
+
+
+def _pooled_samples() -> Iterator[tuple[Any, ...]]:
+    """Groups that fill the picture or not, of one token, of few and of many."""
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator)
+
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for n, high, wide, stride, width in (
+            (1, 6, 8, 2, 384),
+            (2, 5, 7, 3, 8),
+            (1, 3, 2, 1, 16),
+            (1, 9, 4, 5, 1024),
+            (1, 4, 4, 2, 7),
+        ):
+            x, residual = (normal(n, high * wide, width).to(dtype) for _ in range(2))
+            mean, inverse = normal(n, width), normal(n, width).abs() + 0.5
+            weight, bias = normal(width), normal(width)
+            yield x, high, wide, stride, mean, inverse, weight, bias, None, 1e-5
+            yield x, high, wide, stride, None, None, None, None, residual, 1e-3
 
 
 @fused(
@@ -153,6 +257,54 @@ def fused_token_norm(
 
     Returns:
         y and its norm, [N, T, E] of x's dtype, contiguous.
+
+    Raises:
+        ValueError: A shape or a dtype does not fit.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=_pooled_reference,
+    samples=_pooled_samples,
+    on_cpu=ON_CPU,
+    cuda=LIBRARY,
+    launch_cuda=_launch_pooled,
+    tolerance_scale=4,
+    family=TRANSFORMER,
+)
+def fused_pooled_token_norm(
+    x: Tensor,
+    high: int,
+    wide: int,
+    stride: int,
+    mean: Tensor | None = None,
+    inverse: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    residual: Tensor | None = None,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`fused_token_norm` of a picture's tokens, and the means of square groups of the norm.
+
+    Such means are the keys and values that many tokens share.
+
+    Args:
+        x: [N, T, E] of any strides and floating dtype, T = `high` * `wide`, row by row.
+        high: Rows of tokens.
+        wide: Tokens of a row.
+        stride: Side of a group; those at the right and the bottom may be smaller.
+        mean: As in `fused_token_norm`, like the arguments that follow.
+        inverse: See `mean`.
+        weight: See `mean`.
+        bias: See `mean`.
+        residual: See `mean`.
+        eps: Added to the variance of a token.
+
+    Returns:
+        y and its norm, [N, T, E], and the means of the norm before it is rounded,
+        [N, ceil(high / stride) * ceil(wide / stride), E]; of x's dtype, contiguous.
 
     Raises:
         ValueError: A shape or a dtype does not fit.

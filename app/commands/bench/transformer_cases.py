@@ -20,6 +20,7 @@ from kernels.ops import (
     fused_enlarging_interleave_out,
     fused_enlarging_pad_out,
     fused_ffn_forward,
+    fused_pooled_token_norm,
     fused_token_norm,
     output_projection_forward,
 )
@@ -29,7 +30,7 @@ OPERATIONS = (
     "fused_attention", "fused_attention_backward", "fused_attention_v1",
     "fused_attention_v2_forward", "fused_attention_v3_forward", "fused_ffn_forward",
     "output_projection_forward", "fused_token_norm", "fused_enlarging_pad_out",
-    "fused_enlarging_interleave_out", "fused_depthwise_conv",
+    "fused_enlarging_interleave_out", "fused_depthwise_conv", "fused_pooled_token_norm",
 )  # fmt: skip
 WIDTH, HEADS, HIDDEN = 512, 8, 2048
 LADDER = {
@@ -58,6 +59,7 @@ def cases(device: torch.device) -> Iterator[Case]:
             yield _margin(device, precision, channels, side)
             yield _phases(device, precision, channels, side)
         yield _depthwise(device, precision, 384, 64)
+        yield _pooled_norm(device, precision, 64)
 
 
 def _layers(device: torch.device, precision: str, length: int) -> Iterator[Case]:
@@ -196,6 +198,22 @@ def _token_norm(device: torch.device, precision: str, length: int) -> Case:
         lambda: layers(x, bias, residual),
         lambda _: fused_token_norm(x, bias=bias, residual=residual)[1],
         lambda: layers(*_wide(x, bias, residual)),
+    )  # fmt: skip
+
+
+def _pooled_norm(device: torch.device, precision: str, side: int) -> Case:
+    """Tokens of a square picture, their layer norm, and its means over 2x2 of them."""
+    x = _normal(device, precision, 1, side * side, WIDTH)
+
+    def layers(x: Tensor) -> Tensor:
+        planes = F.layer_norm(x, (WIDTH,)).transpose(1, 2).unflatten(2, (side, side))
+        return F.avg_pool2d(planes, 2).flatten(2).transpose(1, 2)
+
+    return Case(
+        "token norm, means of 2x2", f"{side}x{side}x{WIDTH}", precision, "NLE",
+        lambda: layers(x),
+        lambda _: fused_pooled_token_norm(x, side, side, 2)[2],
+        lambda: layers(x.double()),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from kernels.ops.cuda.attention_choice import faster_reason
 from kernels.ops.enlarging import fused_enlarging_interleave_out, fused_enlarging_pad_out
 from kernels.ops.enlarging_reference import padded_size
 from kernels.ops.registry import TRANSFORMER, use_native
-from kernels.ops.token_norm import fused_token_norm
+from kernels.ops.token_norm import fused_pooled_token_norm, fused_token_norm
 from kernels.ops.transformer.attention import fused_attention
 from kernels.ops.transformer.depthwise import fused_depthwise_conv
 from kernels.ops.transformer.ffn import fused_ffn_forward
@@ -99,8 +99,9 @@ class VitParts:
         """AdaIN and a transformer block: tokens [N, E, h, w] to the same shape."""
         weights = self.weights.blocks[number]
         size = planes.shape[2], planes.shape[3]
-        x, normed = self._styled_tokens(number, planes)
-        attended = F.linear(self._attended(normed, size, weights), weights.projection[0])
+        stride = self.config.key_stride(*size)
+        x, normed, keys = self._styled_tokens(number, planes, stride)
+        attended = F.linear(self._attended(normed, keys, weights), weights.projection[0])
         x, normed = fused_token_norm(attended, bias=weights.projection[1], residual=x, eps=EPS)
         x = self._fed_forward(x, normed, weights)
         return torch.unflatten(x.transpose(1, 2), 2, size)
@@ -118,12 +119,17 @@ class VitParts:
         x.view(-1, x.shape[-1]).addmm_(hidden, weights.output.t())
         return x
 
-    def _styled_tokens(self, number: int, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """AdaIN of tokens [N, E, h, w], and its layer norm without parameters: each [N, T, E]."""
+    def _styled_tokens(
+        self, number: int, planes: Tensor, stride: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """AdaIN of tokens [N, E, h, w]; its layer norm without parameters; and what keys are made
+        of, the norm or the means of its square groups of side `stride`: each [N, T, E]."""
+        size = planes.shape[2], planes.shape[3]
         if not self.joins_norms or len(planes) > 1:
             planes = self.styled("tokens", planes, number, relu=False)
             x = planes.flatten(2).transpose(1, 2)
-            return x, F.layer_norm(x, x.shape[-1:], eps=EPS)
+            normed = F.layer_norm(x, x.shape[-1:], eps=EPS)
+            return x, normed, normed if stride == 1 else mean_tokens(normed, size, stride)
         if planes.device.type == "cuda":  # in FP32, without a copy in FP32
             mean, inverse = torch.batch_norm_stats(planes, EPS)
         else:
@@ -131,8 +137,11 @@ class VitParts:
             variance, mean = torch.var_mean(wide, (0, 2, 3), correction=0)
             inverse = torch.rsqrt(variance + EPS)
         tokens = planes.flatten(2).transpose(1, 2)
-        factor, shift = self.styles[number]
-        return fused_token_norm(tokens, mean[None], inverse[None], factor, shift, eps=EPS)
+        given = mean[None], inverse[None], *self.styles[number]
+        if stride > 1:
+            return fused_pooled_token_norm(tokens, *size, stride, *given, eps=EPS)
+        x, normed = fused_token_norm(tokens, *given, eps=EPS)
+        return x, normed, normed
 
     def conv(self, name: str, x: Tensor, stride: int = 1) -> Tensor:
         """Apply a convolution by its name to a padded picture, without a bias."""
@@ -229,17 +238,15 @@ class VitParts:
         y = F.pad(x, (pad,) * 4, mode="reflect")
         return y.contiguous(memory_format=torch.channels_last)
 
-    def _attended(self, normed: Tensor, size: tuple[int, int], weights: BlockWeights) -> Tensor:
-        """Attention of tokens [N, T, E], before its projection."""
+    def _attended(self, normed: Tensor, keys: Tensor, weights: BlockWeights) -> Tensor:
+        """Attention of tokens [N, T, E] to `keys`, which may be the same, before its projection."""
         n, length, width = normed.shape
         heads = self.config.num_heads
         weight, bias = weights.qkv
-        stride = self.config.key_stride(*size)
-        if stride == 1:
+        if keys is normed:
             parts = F.linear(normed, weight, bias).chunk(3, -1)
         else:
-            means = mean_tokens(normed, size, stride)
-            both = F.linear(means, weight[width:], bias[width:])
+            both = F.linear(keys, weight[width:], bias[width:])
             parts = F.linear(normed, weight[:width], bias[:width]), *both.chunk(2, -1)
         q, k, v = (torch.unflatten(part, 2, (heads, -1)).transpose(1, 2) for part in parts)
         slower = faster_reason(self.device, self.dtype, width // heads, length)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops import token_norm
-from kernels.ops.token_norm import fused_token_norm
+from kernels.ops.token_norm import fused_pooled_token_norm, fused_token_norm
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 
 TOLERANCE = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
@@ -77,6 +77,40 @@ def test_a_large_mean_loses_no_digits(launch):
     _, normed = run(launch, x)
     wanted = F.layer_norm(x.double(), (384,))
     torch.testing.assert_close(normed.double(), wanted, atol=1e-4, rtol=1e-4)
+
+
+def test_the_means_of_groups_are_those_of_the_norm():
+    x = normal(1, 15, 8)
+    y, normed, means = fused_pooled_token_norm(x, 5, 3, 2)
+    torch.testing.assert_close(y, x)
+    assert y.data_ptr() != x.data_ptr()
+    torch.testing.assert_close(normed, F.layer_norm(x, (8,)))
+    planes = normed.view(5, 3, 8)
+    assert means.shape == (1, 6, 8)
+    torch.testing.assert_close(means[0, 2], planes[2:4, 0:2].mean((0, 1)))
+    torch.testing.assert_close(means[0, 5], planes[4, 2])  # a group of one token
+
+
+def test_the_kernel_of_groups_computes_what_the_reference_does(launch):
+    count = 0
+    for sample in token_norm._pooled_samples():
+        found = token_norm._launch_pooled(launch, *sample)
+        wanted = token_norm._pooled_reference(*sample)
+        tolerance = TOLERANCE[sample[0].dtype]
+        for got, expected in zip(found, wanted, strict=True):
+            torch.testing.assert_close(got, expected, atol=tolerance, rtol=tolerance)
+        count += 1
+    assert count == 30
+    assert len(launch.launched) == 24  # one of five widths does not fit a warp's loads
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [((2, 4, 2), "9 tokens are not 2 rows of 4"), ((3, 3, 0), "is 1 or more, got 0")],
+)
+def test_groups_that_do_not_fit_are_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        fused_pooled_token_norm(normal(1, 9, 8), *given)
 
 
 @pytest.mark.parametrize(

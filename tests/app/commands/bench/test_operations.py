@@ -69,6 +69,7 @@ def test_the_operations_of_transformers_are_what_their_cases_say(monkeypatch):
         "feed-forward": lambda: transformer_cases._ffn(device, "FP32", 40),
         "projection": lambda: transformer_cases._projection(device, "FP32", 40),
         "token norm": lambda: transformer_cases._token_norm(device, "FP32", 40),
+        "pooled norm": lambda: transformer_cases._pooled_norm(device, "FP32", 6),
         "margin": lambda: transformer_cases._margin(device, "FP32", 8, 6),
         "phases": lambda: transformer_cases._phases(device, "FP32", 8, 6),
         "depthwise": lambda: transformer_cases._depthwise(device, "FP32", 8, 6),

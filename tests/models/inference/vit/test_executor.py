@@ -59,13 +59,14 @@ def test_a_batch_is_painted_as_its_pictures_are():
     torch.testing.assert_close(painter(x), net.stylize(x, code()), atol=1e-10, rtol=0)
 
 
+@pytest.mark.parametrize("size", [(24, 40), (40, 56)], ids=["own keys", "shared keys"])
 @torch.inference_mode()
-def test_joined_norms_paint_the_same_picture():
+def test_joined_norms_paint_the_same_picture(size):
     net = network()
     painter = executor(net)
     painter.joins_norms = True
     painter.set_code(code())
-    x = pixels(24, 40)
+    x = pixels(*size)
     torch.testing.assert_close(painter(x), net.stylize(x, code()), atol=1e-10, rtol=0)
 
 
