@@ -325,10 +325,9 @@ def arguments(name: str, x: Tensor) -> tuple[Any, ...]:
 
 # PyTorch 2.15 itself reads the gradients of tensors that are no leaves, and warns of it.
 @pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf")
-@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_operations_are_registered_as_pytorch_wants_them(name, layout, device):
-    x = normal(*X).to(device).contiguous(memory_format=layout)
+def test_operations_on_channels_last_are_registered_as_pytorch_wants_them(name, device):
+    x = normal(*X).to(device).contiguous(memory_format=torch.channels_last)
     given = arguments(name, x)
     for tensor in given:
         if isinstance(tensor, Tensor):
