@@ -85,6 +85,16 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [header, *lines]
 
 
+def dropped_sentence(seconds: Sequence[float]) -> str:
+    """Say how long pictures took to become the style on screen, the first one and the others."""
+    first, *others = seconds
+    later = f", the next {min(others):.2f} to {max(others):.2f} s" if others else ""
+    return (
+        "From dropping a picture on the gallery until a frame in its style is there: the first, "
+        f"for which the network is read, {first:.2f} s{later}."
+    )
+
+
 def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Format the streams through the window, from a source that is never waited for.
 
@@ -179,7 +189,10 @@ def markdown(report: Mapping[str, Any]) -> str:
     if "live" in report:
         return f"{where(report)}\n\n{_live(report['live'])}\n"
     if "window" in report:
-        return f"{where(report)}\n\n{_markdown_table(window_table(report['window']))}\n"
+        parts = [where(report), _markdown_table(window_table(report["window"]))]
+        if report.get("dropped_s"):
+            parts.append(dropped_sentence(report["dropped_s"]))
+        return "\n\n".join(parts) + "\n"
     if "quality" in report:
         return f"{where(report)}\n\n{quality_markdown(report['quality'])}\n"
     if "any_style" in report:

@@ -165,9 +165,10 @@ def window(
     engine: type[Engine],
     fps: float,
     size: tuple[int, int] = (640, 480),
+    library: Library | None = None,
 ) -> Iterator[MainWindow]:
     """Open a real window that streams `fps` frames a second of `size` (width, height)."""
-    library = Library.default()
+    library = library or Library.default()
     session = Session(library, config, engine=engine(library))
     settings = Settings(style=config.style, source="")
     shown = MainWindow(session, settings, lambda _: None)

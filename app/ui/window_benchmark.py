@@ -1,7 +1,7 @@
 """Measures how many frames a second the real window styles, from a source that is never waited for.
 
-`python -m app.ui.window_benchmark FILE` stores the results as JSON. Without a display, the window
-is rendered offscreen.
+Also how long a picture takes that becomes a style. `python -m app.ui.window_benchmark FILE` stores
+the results as JSON. Without a display, the window is rendered offscreen.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -22,15 +23,18 @@ from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.result import StyledFrame
 from app.provenance import report_header
-from app.styles.library import Library
+from app.sources.scene import render
+from app.styles.library import BUILTIN, Library
 from app.ui.live_benchmark import wait, window
 from kernels.ops.registry import STYLE, prepare
 from models.precision import Precision
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
+from utils.images.writing import write_pixels
 from utils.system import has_display
 
 SOURCE_FPS = 1000.0
+PICTURES, PICTURE_SIZE = 4, (1600, 1200)  # that become styles, one after another
 WARM_UP_S, SECONDS = 2.0, 3.0
 MIXED: dict[str, Any] = {"strength": 0.6, "keep_colors": True}
 SMALLER: dict[str, Any] = {"size": 640, "upsampling": "smooth"}
@@ -111,6 +115,41 @@ def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Stream
     )
 
 
+def dropped(library: Library, folder: Path) -> list[float]:
+    """Seconds from when a picture is dropped on the gallery until a frame in its style is there.
+
+    The first picture waits for the network to be read.
+
+    Args:
+        library: With an any-style network, and a folder of the user's own that may be filled.
+        folder: Where the pictures are put.
+    """
+    half = Precision.fp16 if resolve("auto").type == "cuda" else Precision.fp32
+    config = EngineConfig(style="candy", network="auto", precision=half)
+    painted: set[str] = set()
+    seconds: list[float] = []
+    with window(config, Engine, 30.0, (1280, 720), library) as opened:
+        session = opened.session
+        session.styled.connect(lambda styled: painted.add(styled.config.style))
+        wait(lambda: bool(painted), 60)
+        for number in range(PICTURES):
+            path = folder / f"picture{number}.png"
+            write_pixels(path, render(float(number), *PICTURE_SIZE))
+            began = time.perf_counter()
+            session.install_picture(path)
+            if not wait(lambda key=path.stem: key in painted, 60):
+                raise RuntimeError(f"{path.name} did not become a style in a minute")
+            seconds.append(time.perf_counter() - began)
+    return seconds
+
+
+def dropped_in_a_fresh_folder() -> list[float]:
+    """`dropped` with the networks that ship; nothing where there are none."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Library(BUILTIN, Path(folder) / "styles")
+        return [] if library.networks.unavailable_reason else dropped(library, Path(folder))
+
+
 def measure(say: Callable[[str], object]) -> list[dict[str, Any]]:
     """Run every case; returns JSON-serializable values."""
     _application = QApplication.instance() or QApplication([])
@@ -139,6 +178,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         **report_header(resolve("auto"), Library.default().styles),
         "source_fps": SOURCE_FPS,
         "window": measure(lambda text: sys.stderr.write(f"{text}\n")),
+        "dropped_s": dropped_in_a_fresh_folder(),
     }
     atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
     return 0

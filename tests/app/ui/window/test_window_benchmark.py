@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from app.styles.any_style_networks import SHIPPED
+from app.styles.library import BUILTIN, Library
 from app.ui import window_benchmark
-from utils.tables import window_table
+from tests.helpers.any_style import save_tiny
+from utils.tables import dropped_sentence, window_table
 
 
 def test_a_stream_through_the_window_is_measured(qapp, native_kernels, monkeypatch):
@@ -21,3 +24,17 @@ def test_a_stream_through_the_window_is_measured(qapp, native_kernels, monkeypat
     assert said[0].startswith("64x48, strength: ")
     _, line = window_table([found])
     assert line[:2] == ("64x48", "strength")
+
+
+def test_pictures_become_styles_within_the_time_that_is_told(qapp, monkeypatch, tmp_path):
+    monkeypatch.setattr(window_benchmark, "PICTURES", 2)
+    monkeypatch.setattr(window_benchmark, "PICTURE_SIZE", (64, 48))
+    for name in SHIPPED:
+        save_tiny(tmp_path / "any_style" / name)
+    library = Library(BUILTIN, tmp_path / "styles")
+    first, second = window_benchmark.dropped(library, tmp_path)
+    assert {"picture0", "picture1"} <= {style.key for style in library.styles}
+    assert 0 < first < 60
+    assert 0 < second < 60
+    sentence = dropped_sentence([first, second])
+    assert f"{first:.2f} s, the next {second:.2f} to {second:.2f} s" in sentence
