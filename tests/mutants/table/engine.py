@@ -47,8 +47,8 @@ MUTANTS = (
     Mutant(
         "a window paints the picture from before a slider was dragged",
         "app/engine/engine.py",
-        "if pixels is rendering.pixels:",
-        "if True:",
+        "rendering.screen if pixels is rendering.pixels else None",
+        "rendering.screen",
         (
             "tests/app/engine/test_display_path.py::"
             "test_what_a_window_paints_is_of_the_picture_that_is_shown",
