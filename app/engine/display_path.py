@@ -92,7 +92,7 @@ class DisplayPath:
         """Wait for the displayed pictures of a batch, one for each frame; the timings of each are
         its share of the batch's."""
         painted, clock = submitted.submission.wait(), submitted.clock
-        share = clock.read().share(len(painted))
+        share = clock.read(wait=False).share(len(painted))
         clock.reset()
         self._clocks.setdefault(clock.device, []).append(clock)
         return [

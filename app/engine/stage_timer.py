@@ -60,9 +60,13 @@ class Stopwatch:
         else:
             self._marks.append((name, time.perf_counter()))
 
-    def read(self) -> Timings:
-        """Wait for the last stage and return the milliseconds of each."""
-        if self._marks and isinstance(last := self._marks[-1][1], torch.cuda.Event):
+    def read(self, *, wait: bool = True) -> Timings:
+        """Return the milliseconds of each stage.
+
+        Args:
+            wait: Whether to wait for the last one first; otherwise it has to have ended.
+        """
+        if wait and self._marks and isinstance(last := self._marks[-1][1], torch.cuda.Event):
             last.synchronize()
         spent = dict.fromkeys(STAGES, 0.0)
         groups: dict[str, float] = {}

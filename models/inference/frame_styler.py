@@ -252,7 +252,7 @@ class Submission:
         return [
             Painted(
                 picture.numpy(),
-                any(is_broken(ranges[place : place + 1]) for ranges in self.slot.host_ranges),
+                any(map(is_broken, self.slot.told[place])),
                 None if screen is None else screen.numpy(),
             )
             for place, (picture, screen) in enumerate(zip(self._pictures, screens, strict=True))
@@ -271,6 +271,7 @@ class _Slot:
         batch: The frames together.
         frames: Each of them, [H, W, 3] of the memory of `batch`.
         pictures: What becomes of each.
+        told: For each, the [1, 3] of `host_ranges` that tell of it.
     """
 
     def __init__(self, shape: tuple[int, ...], ranges: list[Tensor], device: torch.device) -> None:
@@ -279,6 +280,9 @@ class _Slot:
         self.ranges = [torch.zeros_like(each) for each in ranges]
         self.pinned = [_pinned(frame) for frame in self.frames]
         self.host_ranges = [_pinned(each) for each in ranges]
+        self.told = [
+            [each[place : place + 1] for each in self.host_ranges] for place in range(shape[0])
+        ]
         self.uploaded, self.computed = torch.cuda.Event(), torch.cuda.Event()
         self.finished = torch.cuda.Event()
         self.in_flight = False

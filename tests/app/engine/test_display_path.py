@@ -341,6 +341,7 @@ def test_a_frame_under_way_is_timed_by_a_clock_of_its_own(path):
     path.collect(first)
     third = begun()
     assert third.clock is first.clock, "nothing else is timed by it any more"
+    assert begun().clock not in (second.clock, third.clock)
     network.device = torch.device("cuda", 0)
     path.collect(second)
     other = begun()

@@ -17,6 +17,7 @@ class Event:
     """A CUDA event on a stream where every mark is reached a millisecond after the one before."""
 
     made: ClassVar[int] = 0
+    waited: ClassVar[int] = 0
     now: ClassVar[float] = 0.0
 
     def __init__(self, *, enable_timing: bool) -> None:
@@ -28,7 +29,7 @@ class Event:
         self.at = Event.now
 
     def synchronize(self) -> None:
-        """Everything is done."""
+        Event.waited += 1
 
     def elapsed_time(self, end: Event) -> float:
         return end.at - self.at
@@ -37,6 +38,7 @@ class Event:
 @pytest.fixture
 def events(monkeypatch):
     monkeypatch.setattr(Event, "made", 0)
+    monkeypatch.setattr(Event, "waited", 0)
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(stage_timer, "current_stream", lambda _index: None)
     return Event
@@ -68,6 +70,13 @@ def test_after_a_reset_the_same_events_time_the_next_frame_alone(events):
         ]
         clock.reset()
     assert events.made == 6
+
+
+def test_the_last_stage_is_waited_for_unless_that_was_done(events):
+    clock = Stopwatch(GPU)
+    clock.mark("upload")
+    assert clock.read(wait=False) == clock.read()
+    assert events.waited == 1
 
 
 def test_on_the_cpu_a_reset_begins_anew_too():

@@ -85,6 +85,26 @@ MUTANTS = (
         (f"{_ENGINE}::test_what_runs_is_said_with_the_remark_of_its_precision",),
     ),
     Mutant(
+        "the status line does not tell that kernels became ready",
+        "app/engine/run_info.py",
+        "network_reason, build.reasons())",
+        "network_reason)",
+        (
+            "tests/app/engine/test_run_info.py::"
+            "test_the_next_frame_tells_of_kernels_that_became_ready",
+        ),
+    ),
+    Mutant(
+        "frames keep the weights of the choice before",
+        "app/engine/style_weights.py",
+        "for _, share in config.parts)\n        self._active.clear()",
+        "for _, share in config.parts)",
+        (
+            "tests/app/engine/test_style_weights.py::"
+            "test_frames_share_their_weights_until_another_choice",
+        ),
+    ),
+    Mutant(
         "a broken picture is shown instead of one in a safer precision",
         "app/engine/engine.py",
         "if not broken or precision.safer is None:",
