@@ -51,13 +51,16 @@ class Frame:
                 )
             self.alpha.setflags(write=False)
 
-    def with_pixels(self, pixels: NDArray[np.uint8]) -> Frame:
+    def with_pixels(
+        self, pixels: NDArray[np.uint8], screen: NDArray[np.uint8] | None = None
+    ) -> Frame:
         """Return a frame of the same moment with other pixels, [H, W, 3] uint8 RGB.
 
-        It has no preview and no screen. The alpha channel is kept only if the size stays the same.
+        It has no preview, and no screen but that which is given. The alpha channel is kept only if
+        the size stays the same.
         """
         alpha = self.alpha if pixels.shape == self.pixels.shape else None
-        return Frame(pixels, self.index, self.captured_at, self.read_ms, alpha=alpha)
+        return Frame(pixels, self.index, self.captured_at, self.read_ms, alpha=alpha, screen=screen)
 
     @property
     def width(self) -> int:

@@ -148,7 +148,9 @@ class Adaptation:
             self._selector(variant).measured(lite, sizes, network_ms, around_ms)
 
     def _selector(self, variant: Variant) -> NetworkSelector:
-        return self._selectors.setdefault(variant, NetworkSelector())
+        if variant not in self._selectors:
+            self._selectors[variant] = NetworkSelector()
+        return self._selectors[variant]
 
     def _resolution(
         self, variant: Variant, config: EngineConfig, *, lite: bool

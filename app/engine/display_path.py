@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+import torch
+
 from app.engine.config import EngineConfig
 from app.engine.network_pool import Network, Rendering, Size
 from app.engine.post.blending import Pixels
@@ -44,6 +46,7 @@ class DisplayPath:
         self._stylers: dict[Hashable, FrameStyler] = {}
         self._newest: Submitted | None = None
         self._weights: Hashable = None  # the key of those of the newest frame
+        self._clocks: dict[torch.device, list[Stopwatch]] = {}  # of batches that were collected
 
     def reset_history(self) -> None:
         """Do not smooth the next frame with earlier ones."""
@@ -71,7 +74,6 @@ class DisplayPath:
         Returns:
             What `collect` takes; None where this path cannot be taken.
         """
-        clock = Stopwatch(network.device, running=False)
         with network.computing():
             styler = self._styler(network, frames, sizes)
             if styler is None:
@@ -80,6 +82,7 @@ class DisplayPath:
             before = self._newest
             if before is None or styler is not before.styler or weights != self._weights:
                 styler.forget()
+            clock = self._clock(network.device)
             shown = None if screen is None else (screen[1], screen[0])
             submission = styler.submit(frames, finish, clock.mark, shown)
         self._newest, self._weights = Submitted(styler, submission, clock, finish), weights
@@ -88,8 +91,10 @@ class DisplayPath:
     def collect(self, submitted: Submitted) -> list[Rendering]:
         """Wait for the displayed pictures of a batch, one for each frame; the timings of each are
         its share of the batch's."""
-        painted = submitted.submission.wait()
-        share = submitted.clock.read().share(len(painted))
+        painted, clock = submitted.submission.wait(), submitted.clock
+        share = clock.read(wait=False).share(len(painted))
+        clock.reset()
+        self._clocks.setdefault(clock.device, []).append(clock)
         return [
             Rendering(
                 picture.pixels,
@@ -129,9 +134,15 @@ class DisplayPath:
             self._stylers.pop(next(iter(self._stylers)))
         return styler
 
+    def _clock(self, device: torch.device) -> Stopwatch:
+        """One of a batch that was collected, if there is any: its events are used again."""
+        idle = self._clocks.get(device)
+        return idle.pop() if idle else Stopwatch(device, running=False)
+
     def clear(self) -> None:
         """Free every buffer."""
         self._stylers.clear()
+        self._clocks.clear()
         self.reset_history()
 
 

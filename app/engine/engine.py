@@ -21,7 +21,7 @@ from app.engine.network_pool import Network, NetworkPool, Size
 from app.engine.post.blending import Pixels, PostProcessor, fit_to
 from app.engine.process_mode import ProcessMode
 from app.engine.result import Comparison, RunInfo, StyledFrame
-from app.engine.run_info import network_reason, run_info
+from app.engine.run_info import LatestRunInfo, network_reason
 from app.engine.style_weights import StyleWeights
 from app.errors import StyleForgeError
 from app.frame import Frame
@@ -72,6 +72,7 @@ class Engine:
         self._comparer = Comparer()
         self._post = PostProcessor()
         self._display = DisplayPath()
+        self._latest_run_info = LatestRunInfo()
         self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)  # buffers
 
     @property
@@ -398,11 +399,9 @@ class Engine:
             blend=spent.blend + blend_ms,
             comparison=comparison_ms,
         )
-        result = frame.with_pixels(pixels)
-        if pixels is rendering.pixels:
-            result = replace(result, screen=rendering.screen)
+        screen = rendering.screen if pixels is rendering.pixels else None
         return StyledFrame(
-            result,
+            frame.with_pixels(pixels, screen),
             frame,
             config,
             timings,
@@ -458,7 +457,7 @@ class Engine:
             lite_unavailable=self._style_weights.lite_unavailable_reason,
             compiling=self._adaptation.compiling,
         )
-        return run_info(config, self._device, inferred.precision, active, reason)
+        return self._latest_run_info.get(config, self._device, inferred.precision, active, reason)
 
     @contextmanager
     def _memory_errors(self, frame: Frame) -> Generator[None]:

@@ -124,6 +124,7 @@ class Network:
         self._family = family
         self._memory_format = family.variant(kernels).memory_format
         self._module = family.build(network, kernels).to(device, precision.value.dtype)
+        self._planned = self._module if isinstance(self._module, PlannedNetwork) else None
         self._loaded: Hashable = None
         self._runners: dict[Size, SingleFrameRunner] = {}  # by the size of their pictures
 
@@ -135,7 +136,8 @@ class Network:
 
     def time_layers(self, on: bool) -> None:
         """Have its timings tell every layer, or groups of layers only, as at first."""
-        self._module.by_layer = on  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
+        if on != self._module.by_layer:  # to set an attribute of a module takes its time
+            self._module.by_layer = on  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
     def render_all(self, inputs: tuple[Pixels, ...]) -> Rendering:
         """Render a frame that was scaled to one or two sizes.
@@ -256,9 +258,9 @@ class Network:
     def plan(self, size: Size, samples: int = 1) -> GraphPlan | None:
         """Get the plan for batches of `samples` pictures of `size`, inside of `computing`; None
         where the network has none."""
-        if not isinstance(self._module, PlannedNetwork):
+        if self._planned is None:
             return None
-        return self._module.plan((samples, size[1], size[0]), self.device)
+        return self._planned.plan((samples, size[1], size[0]), self.device)
 
     def _runner(self, size: Size) -> SingleFrameRunner | None:
         """Get the runner of the plan for pictures of `size`; None where there is none.

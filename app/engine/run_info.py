@@ -7,8 +7,33 @@ import torch
 from app.engine.config import EngineConfig
 from app.engine.result import RunInfo
 from app.engine.style_weights import ActiveWeights
+from kernels.jit import build
 from models.precision import Precision
 from utils.devices import cuda_unavailable_reason, title
+
+
+class LatestRunInfo:
+    """What runs, described anew only when something has changed that `run_info` reads. Not
+    thread-safe."""
+
+    def __init__(self) -> None:
+        self._read: tuple[object, ...] = ()
+        self._info: RunInfo | None = None
+
+    def get(
+        self,
+        config: EngineConfig,
+        device: torch.device,
+        precision: Precision,
+        active: ActiveWeights,
+        network_reason: str,
+    ) -> RunInfo:
+        """As `run_info` of the same arguments, and of the libraries that are in use by now."""
+        read = (config, device, precision, active, network_reason, build.reasons())
+        if self._info is None or read != self._read:
+            self._info = run_info(config, device, precision, active, network_reason)
+            self._read = read
+        return self._info
 
 
 def run_info(

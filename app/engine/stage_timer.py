@@ -24,13 +24,25 @@ class Stopwatch:
     Args:
         device: Where the stages run.
         running: Whether the first stage begins now; else at the first mark, whatever its name.
+
+    Attributes:
+        device: The same.
     """
 
     def __init__(self, device: torch.device, *, running: bool = True) -> None:
+        self.device = device
         self._cuda, self._index = device.type == "cuda", device.index
         self._marks: list[tuple[str, torch.cuda.Event | float]] = []
+        self._events: list[torch.cuda.Event] = []  # of the marks, in their order; kept by `reset`
         if running:
             self.mark("start")
+
+    def reset(self) -> None:
+        """Forget the stages, which have to be read by now: the first one begins at the next mark.
+
+        On a GPU the events are recorded again, since to make and free them takes time.
+        """
+        self._marks.clear()
 
     def mark(self, name: str) -> None:
         """End a stage.
@@ -40,15 +52,21 @@ class Stopwatch:
                 ("encoder/conv1"), which counts as a part of the network.
         """
         if self._cuda:
-            event = torch.cuda.Event(enable_timing=True)
+            if len(self._events) == len(self._marks):
+                self._events.append(torch.cuda.Event(enable_timing=True))
+            event = self._events[len(self._marks)]
             event.record(current_stream(self._index))
             self._marks.append((name, event))
         else:
             self._marks.append((name, time.perf_counter()))
 
-    def read(self) -> Timings:
-        """Wait for the last stage and return the milliseconds of each."""
-        if self._marks and isinstance(last := self._marks[-1][1], torch.cuda.Event):
+    def read(self, *, wait: bool = True) -> Timings:
+        """Return the milliseconds of each stage.
+
+        Args:
+            wait: Whether to wait for the last one first; otherwise it has to have ended.
+        """
+        if wait and self._marks and isinstance(last := self._marks[-1][1], torch.cuda.Event):
             last.synchronize()
         spent = dict.fromkeys(STAGES, 0.0)
         groups: dict[str, float] = {}

@@ -86,6 +86,7 @@ class StyleWeights:
         self._without_lite: tuple[str, ...] = ()  # the titles of those that have no lite network
         self._loaded: dict[bool, tuple[_Weights, ...]] = {}  # of those chosen, full and lite
         self._shares: tuple[float, ...] = (1.0,)
+        self._active: dict[bool, ActiveWeights] = {}  # of the choice, full and lite
 
     def choose(self, config: EngineConfig) -> None:
         """Load all weights that a config may need; the previous choice stays if that fails.
@@ -108,6 +109,7 @@ class StyleWeights:
             _check_mixable(chosen, [w.network for w in weights])
         self._chosen, self._loaded, self._without_lite = chosen, loaded, without
         self._shares = tuple(share for _, share in config.parts)
+        self._active.clear()
 
     @property
     def label(self) -> str:
@@ -129,12 +131,17 @@ class StyleWeights:
         return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no lite network"
 
     def active(self, *, lite: bool) -> ActiveWeights:
-        """Get the weights of the choice.
+        """Get the weights of the choice: the same object until the next one.
 
         Args:
             lite: Whether those of the lite network; only if the config's network is not "full"
                 and every chosen style has one.
         """
+        if lite not in self._active:
+            self._active[lite] = self._made(lite)
+        return self._active[lite]
+
+    def _made(self, lite: bool) -> ActiveWeights:
         loaded = self._loaded[lite]
         numbers = tuple(weights.number for weights in loaded)
         network, family = loaded[0].network, self.family
@@ -163,6 +170,7 @@ class StyleWeights:
         for known in [known for known in self._read if known[0] == key]:
             del self._read[known]
         self._mixes.clear()
+        self._active.clear()
 
     def _has_lite(self, style: Style) -> bool:
         return FAMILIES[style.family].has_lite(_files(style), self._library.networks)

@@ -64,6 +64,11 @@ def reason(name: str) -> str:
     return _reasons.get(name, NOT_BUILT)
 
 
+def reasons() -> dict[str, str]:
+    """What `reason` says by now of every library that was asked for, by their names."""
+    return dict(_reasons)
+
+
 def origin(name: str) -> str:
     """Where the library `name` comes from, in words; empty if it is not in use."""
     return _origins.get(name, "") if reason(name) == "" else ""

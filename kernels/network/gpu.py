@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import torch
@@ -40,14 +41,21 @@ class Gpu:
         """The GPU that `device` names, or the one that it stands for, see `standing_for`."""
         if (other := _other.get()) is not None:
             return other
-        cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
-        found: _Properties = cuda.get_device_properties(device)
-        return cls(
-            (found.major, found.minor),
-            found.shared_memory_per_block_optin,
-            found.shared_memory_per_multiprocessor,
-            found.multi_processor_count,
-        )
+        indexed = str(device) != device.type
+        return _gpu(device.index if indexed else torch.cuda.current_device())
+
+
+@cache
+def _gpu(index: int) -> Gpu:
+    """The GPU that PyTorch calls cuda:`index`, which is wanted for every frame."""
+    cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
+    found: _Properties = cuda.get_device_properties(index)
+    return Gpu(
+        (found.major, found.minor),
+        found.shared_memory_per_block_optin,
+        found.shared_memory_per_multiprocessor,
+        found.multi_processor_count,
+    )
 
 
 _other: ContextVar[Gpu | None] = ContextVar("the GPU that plans are made for", default=None)

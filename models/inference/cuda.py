@@ -89,17 +89,20 @@ class PlanCache:
         operations = None if native else layerwise.is_native(device)
         key = (shape, dtype, device, tf32, int8, operations, None if native else half)
         made, plan = self._plans.pop(key, (None, None))
-        # Buffers made in inference mode could not be written to outside of it.
-        with torch.inference_mode(False), torch.no_grad():
-            if plan is None and operations is not None:
-                layers = self._layers(network, device, dtype)
-                plan = LayerwisePlan(layers, self._weights, shape, dtype, device, native=operations)
-            elif plan is None:
-                plan = dispatch.plan_for(
-                    self._weights, network, shape, dtype, device, tf32=tf32, int8=int8
-                )
-            elif version is None or made != version:
-                plan.set_weights(self._weights)
+        if plan is None or version is None or made != version:
+            # Buffers made in inference mode could not be written to outside of it.
+            with torch.inference_mode(False), torch.no_grad():
+                if plan is not None:
+                    plan.set_weights(self._weights)
+                elif operations is not None:
+                    layers = self._layers(network, device, dtype)
+                    plan = LayerwisePlan(
+                        layers, self._weights, shape, dtype, device, native=operations
+                    )
+                else:
+                    plan = dispatch.plan_for(
+                        self._weights, network, shape, dtype, device, tf32=tf32, int8=int8
+                    )
         self._plans[key] = version, plan
         while len(self._plans) > PLANS_KEPT:
             self._plans.pop(next(iter(self._plans)))

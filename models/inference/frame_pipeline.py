@@ -175,7 +175,7 @@ def is_broken(ranges: Tensor) -> bool:
         ranges: [1, 3] integers on the host: the minimum and the maximum, as integers of the same
             order, and the number of values that are not finite.
     """
-    least, most, not_finite = map(int, ranges[0].numpy())
+    least, most, not_finite = ranges.numpy()[0].tolist()
     low, high = _float_of(least), _float_of(most)
     return bool(not_finite) or not (math.isfinite(low) and math.isfinite(high)) or low == high
 

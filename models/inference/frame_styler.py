@@ -146,7 +146,7 @@ class FrameStyler:
         compute.wait_event(slot.uploaded)
         mark("queue")
         if self.frame == self.detail.shape[1:]:
-            self.detail.frames.copy_(slot.frames)
+            self.detail.frames.copy_(slot.batch)
         else:
             for frame, small in zip(slot.frames, self.detail.frames, strict=True):
                 self._kernels.resize(frame, small)
@@ -252,7 +252,7 @@ class Submission:
         return [
             Painted(
                 picture.numpy(),
-                any(is_broken(ranges[place : place + 1]) for ranges in self.slot.host_ranges),
+                any(map(is_broken, self.slot.told[place])),
                 None if screen is None else screen.numpy(),
             )
             for place, (picture, screen) in enumerate(zip(self._pictures, screens, strict=True))
@@ -266,25 +266,34 @@ class _Slot:
         shape: N, H, W and 3 of the frames.
         ranges: Those of the plans.
         device: A CUDA device.
+
+    Attributes:
+        batch: The frames together.
+        frames: Each of them, [H, W, 3] of the memory of `batch`.
+        pictures: What becomes of each.
+        told: For each, the [1, 3] of `host_ranges` that tell of it.
     """
 
     def __init__(self, shape: tuple[int, ...], ranges: list[Tensor], device: torch.device) -> None:
-        self.frames = torch.zeros(shape, dtype=torch.uint8, device=device)
-        self.pictures = torch.zeros_like(self.frames)
+        self.batch = torch.zeros(shape, dtype=torch.uint8, device=device)
+        self.frames, self.pictures = list(self.batch), list(torch.zeros_like(self.batch))
         self.ranges = [torch.zeros_like(each) for each in ranges]
         self.pinned = [_pinned(frame) for frame in self.frames]
         self.host_ranges = [_pinned(each) for each in ranges]
+        self.told = [
+            [each[place : place + 1] for each in self.host_ranges] for place in range(shape[0])
+        ]
         self.uploaded, self.computed = torch.cuda.Event(), torch.cuda.Event()
         self.finished = torch.cuda.Event()
         self.in_flight = False
-        self._screens: Tensor | None = None
+        self._screens: list[Tensor] = []
 
-    def screens_of(self, size: tuple[int, int]) -> Tensor:
-        """A buffer for the copies that a window paints, [N, height, width, 4] uint8; `size` has
+    def screens_of(self, size: tuple[int, int]) -> list[Tensor]:
+        """Buffers for the copies that a window paints, each [height, width, 4] uint8; `size` has
         the height first."""
-        if self._screens is None or self._screens.shape[1:3] != size:
+        if not self._screens or self._screens[0].shape[:2] != size:
             with torch.inference_mode(False):
-                self._screens = self.pictures.new_zeros(len(self.pictures), *size, 4)
+                self._screens = list(self.batch.new_zeros(len(self.frames), *size, 4))
         return self._screens
 
 

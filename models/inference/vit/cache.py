@@ -87,13 +87,15 @@ class VitCache:
         key = shape, native
         plan = self._plans.pop(key, None)
         # Buffers made in inference mode could not be written to outside of it.
-        with torch.inference_mode(False), torch.no_grad():
-            if plan is None and native:
-                ends = ends_for(end_weights(weights), network, shape, dtype, device)
-                plan = NativeVitPlan(VitParts(self._config, weights), ends)
-            elif plan is None:
-                plan = VitPlan(VitExecutor(self._config, weights), shape)
-            if self._is_new(plan, code):
+        if plan is None:
+            with torch.inference_mode(False), torch.no_grad():
+                if native:
+                    ends = ends_for(end_weights(weights), network, shape, dtype, device)
+                    plan = NativeVitPlan(VitParts(self._config, weights), ends)
+                else:
+                    plan = VitPlan(VitExecutor(self._config, weights), shape)
+        if self._is_new(plan, code):
+            with torch.inference_mode(False), torch.no_grad():
                 plan.set_weights({CODE: code})
         self._plans[key] = plan  # last in the dict: the first is the least recently used
         if len(self._plans) > PLANS_KEPT:

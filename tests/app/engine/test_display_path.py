@@ -330,6 +330,25 @@ def test_a_batch_has_a_plan_a_styler_and_a_share_of_the_time_of_its_own(path):
     assert len(FakeStyler.made) == 2
 
 
+def test_a_frame_under_way_is_timed_by_a_clock_of_its_own(path):
+    network = FakeNetwork()
+
+    def begun():
+        return path.submit(network, [FRAME], SIZES, Finish(), "a")
+
+    first, second = begun(), begun()
+    assert first.clock is not second.clock
+    path.collect(first)
+    third = begun()
+    assert third.clock is first.clock, "nothing else is timed by it any more"
+    assert begun().clock not in (second.clock, third.clock)
+    network.device = torch.device("cuda", 0)
+    path.collect(second)
+    other = begun()
+    assert other.clock not in (second.clock, third.clock), "events belong to a device"
+    assert other.clock.device == network.device
+
+
 # The full network on Hopper adds up every frame of a batch as it does a single one; elsewhere
 # tiles, and with them the order of additions, depend on the size of the batch.
 @pytest.mark.gpu

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -19,6 +21,7 @@ from app.options import (
 )
 from app.styles.pack import StyleError
 from models.checkpoints import load_checkpoint
+from models.families.table import FAMILIES
 from models.network_config import NetworkConfig
 from tests.conftest import add_style
 
@@ -179,3 +182,39 @@ def test_an_evicted_style_is_used_until_the_next_choice_and_read_again_then(weig
         np.testing.assert_array_equal(value, number)
     weights.choose(config)
     assert weights.active(lite=False).key != before.key
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"style": "second", "mix": None},
+        {"mix": None},
+        {"mix_amount": 0.7},
+        {"mix": "plain"},
+        {"mix_more": (("plain", 0.2),)},
+    ],
+    ids=["style", "no mix", "share", "mix", "third style"],
+)
+def test_frames_share_their_weights_until_another_choice(changed, weights, monkeypatch):
+    monkeypatch.setattr(FAMILIES["feed-forward"], "most_mixed", 3)
+    config = EngineConfig("first", mix="second", mix_amount=0.3, network="full")
+    weights.choose(config)
+    before = weights.active(lite=False)
+    kept = {name: value.clone() for name, value in before.state.items()}
+    assert weights.active(lite=False) is before
+    weights.choose(replace(config, **changed))
+    after = weights.active(lite=False)
+    assert after.key != before.key
+    assert after.label == weights.label != before.label
+    assert any((after.state[name] != value).any() for name, value in kept.items())
+    weights.choose(config)
+    again = weights.active(lite=False)
+    assert again.key == before.key
+    assert all(torch.equal(again.state[name], value) for name, value in kept.items())
+
+
+def test_the_weights_of_the_full_and_the_lite_network_are_kept_apart(weights):
+    weights.choose(EngineConfig("first", mix="second"))
+    for _ in range(2):
+        assert weights.active(lite=False).network == FULL
+        assert weights.active(lite=True).network == LITE

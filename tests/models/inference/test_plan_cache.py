@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from kernels.network import dispatch
 from kernels.network.gpu import Gpu
 from models.inference import cuda
 from models.inference.cuda import PlanCache
+from models.inference.layerwise_plan import LoadableNetwork
 from models.network_config import FULL, LITE
 from models.precision import int8_allowed
 
@@ -78,3 +80,102 @@ def test_a_plan_of_integers_is_another_than_that_of_fp16(asked):
         with int8_allowed(True):
             assert cache.plan(*given) is not fp16
     assert len(asked) == 2
+
+
+class Planned:
+    """A plan that takes down the weights that it is given."""
+
+    def __init__(self, *_made_of, **_options) -> None:
+        self.given: list[dict[str, torch.Tensor]] = []
+
+    def set_weights(self, weights) -> None:
+        self.given.append({name: value.clone() for name, value in weights.items()})
+
+
+class Stream:
+    """Frames that ask one cache for their plans.
+
+    Attributes:
+        weights: Of the network.
+    """
+
+    def __init__(self) -> None:
+        self.weights = {"weight": torch.zeros(2)}
+        self._cache = PlanCache(lambda *_: cast("LoadableNetwork", None))
+
+    def __call__(self, dtype=torch.float16, shape=SHAPE, index=0):
+        """The plan for the next frame."""
+        device = torch.device("cuda", index)
+        with torch.inference_mode():
+            return self._cache.plan(FULL, lambda: self.weights, dtype, shape, device)
+
+
+@pytest.fixture
+def frame(asked, monkeypatch):
+    monkeypatch.setattr(dispatch, "plan_for", Planned)
+    monkeypatch.setattr(cuda, "LayerwisePlan", Planned)
+    monkeypatch.setattr(cuda.layerwise, "is_native", lambda _device: False)
+    return Stream()
+
+
+def test_frames_have_one_plan_whose_weights_are_given_to_it_when_they_change(frame):
+    plan = frame()
+    assert frame() is plan
+    assert plan.given == []
+    frame.weights["weight"].add_(3)
+    assert frame() is plan
+    assert frame() is plan
+    assert [given["weight"].tolist() for given in plan.given] == [[3.0, 3.0]]
+    frame.weights["weight"].data = torch.ones(2)
+    assert frame() is plan
+    assert plan.given[-1]["weight"].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"dtype": torch.bfloat16}, {"shape": (1, 16, 32)}, {"shape": (2, 16, 16)}, {"index": 1}],
+    ids=["dtype", "size", "frames in a batch", "device"],
+)
+def test_another_frame_has_another_plan_and_the_first_one_has_its_own_again(changed, frame):
+    plan = frame()
+    assert frame(**changed) is not plan
+    assert frame() is plan
+
+
+def test_the_next_frame_is_computed_with_the_bits_that_are_allowed_by_then(frame, monkeypatch):
+    exact = frame(torch.float32)
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    assert frame(torch.float32) is not exact
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    assert frame(torch.float32) is exact
+
+
+def test_the_next_frame_runs_on_the_kernels_that_became_ready(frame, monkeypatch):
+    monkeypatch.setattr(cuda, "use_native", lambda _name: False)
+    layers = frame()
+    assert frame() is layers
+    monkeypatch.setattr(cuda.layerwise, "is_native", lambda _device: True)
+    operations = frame()
+    assert operations is not layers
+    monkeypatch.setattr(cuda, "use_native", lambda _name: True)
+    assert frame() not in (layers, operations)
+
+
+def test_a_plan_is_made_and_its_weights_are_set_outside_of_inference_mode(frame, monkeypatch):
+    modes: list[bool] = []
+    made = Planned.__init__
+
+    def noted(self, *given, **options):
+        modes.append(torch.is_inference_mode_enabled() or torch.is_grad_enabled())
+        made(self, *given, **options)
+
+    monkeypatch.setattr(Planned, "__init__", noted)
+    monkeypatch.setattr(
+        Planned,
+        "set_weights",
+        lambda _self, _weights: modes.append(torch.is_inference_mode_enabled()),
+    )
+    frame()
+    frame.weights["weight"].add_(1)
+    frame()
+    assert modes == [False, False]

@@ -40,6 +40,33 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "frames under way are timed by one clock",
+        "app/engine/display_path.py",
+        "idle.pop() if idle",
+        "idle[-1] if idle",
+        (
+            "tests/app/engine/test_display_path.py::test_a_frame_under_way_is_timed_by_a_clock_of_its_own",
+        ),
+    ),
+    Mutant(
+        "a stopwatch tells the stages of the frame before as well",
+        "app/engine/stage_timer.py",
+        "        self._marks.clear()",
+        "        pass",
+        (
+            "tests/app/engine/test_stage_timer.py::test_after_a_reset_the_same_events_time_the_next_frame_alone",
+        ),
+    ),
+    Mutant(
+        "a plan keeps the weights that were changed in place",
+        "models/inference/cuda.py",
+        "if plan is None or version is None or made != version:",
+        "if plan is None or version is None:",
+        (
+            "tests/models/inference/test_plan_cache.py::test_frames_have_one_plan_whose_weights_are_given_to_it_when_they_change",
+        ),
+    ),
+    Mutant(
         "the range of what layers paint is not that of the picture",
         "models/inference/sequential_plan.py",
         "return torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)",

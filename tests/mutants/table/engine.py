@@ -47,8 +47,8 @@ MUTANTS = (
     Mutant(
         "a window paints the picture from before a slider was dragged",
         "app/engine/engine.py",
-        "if pixels is rendering.pixels:",
-        "if True:",
+        "rendering.screen if pixels is rendering.pixels else None",
+        "rendering.screen",
         (
             "tests/app/engine/test_display_path.py::"
             "test_what_a_window_paints_is_of_the_picture_that_is_shown",
@@ -83,6 +83,26 @@ MUTANTS = (
         "limitations.append(precision.remark(device))",
         'limitations.append("")',
         (f"{_ENGINE}::test_what_runs_is_said_with_the_remark_of_its_precision",),
+    ),
+    Mutant(
+        "the status line does not tell that kernels became ready",
+        "app/engine/run_info.py",
+        "network_reason, build.reasons())",
+        "network_reason)",
+        (
+            "tests/app/engine/test_run_info.py::"
+            "test_the_next_frame_tells_of_kernels_that_became_ready",
+        ),
+    ),
+    Mutant(
+        "frames keep the weights of the choice before",
+        "app/engine/style_weights.py",
+        "for _, share in config.parts)\n        self._active.clear()",
+        "for _, share in config.parts)",
+        (
+            "tests/app/engine/test_style_weights.py::"
+            "test_frames_share_their_weights_until_another_choice",
+        ),
     ),
     Mutant(
         "a broken picture is shown instead of one in a safer precision",

@@ -1,0 +1,96 @@
+"""What runs is described once, and anew as soon as anything changes that the description tells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from app.engine.config import EngineConfig
+from app.engine.run_info import LatestRunInfo, run_info
+from app.engine.style_weights import StyleWeights
+from kernels.jit import build
+from models.precision import Precision
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
+
+
+@pytest.fixture
+def frame(library, monkeypatch):
+    """What a frame is computed with, by name."""
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _device: "a GPU")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device: (9, 0))
+    monkeypatch.setitem(build._reasons, "instance_norm", "")
+    config = EngineConfig("candy", kernels="norm", device="cpu")
+    weights = StyleWeights(library)
+    weights.choose(config)
+    return {
+        "config": config,
+        "device": CPU,
+        "precision": config.precision,
+        "active": weights.active(lite=False),
+        "network_reason": "",
+    }
+
+
+def test_frames_of_one_config_share_a_description(frame):
+    latest = LatestRunInfo()
+    info = latest.get(**frame)
+    assert info == run_info(**frame)
+    assert latest.get(**frame) is info
+    assert latest.get(**frame | {"config": replace(frame["config"])}) is info
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"config": EngineConfig("candy", kernels="baseline", device="cpu")}, "Baseline, FP32"),
+        ({"device": GPU}, "a GPU (cuda:0)"),
+        ({"precision": Precision.bf16}, "BF16, CPU: FP32 gave a broken picture"),
+        ({"network_reason": "it is slow"}, "it is slow"),
+    ],
+    ids=["config", "device", "precision", "reason"],
+)
+def test_the_next_frame_tells_what_has_changed(changed, told, frame):
+    latest = LatestRunInfo()
+    before = latest.get(**frame)
+    after = latest.get(**frame | changed)
+    assert told not in str(before)
+    assert told in str(after)
+    assert after == run_info(**frame | changed)
+    assert latest.get(**frame) == before
+
+
+def test_the_next_frame_tells_of_the_weights_that_it_has(frame):
+    latest = LatestRunInfo()
+    assert latest.get(**frame).style == "Candy"
+    other = replace(frame["active"], label="Mosaic", remarks=("its code was made again",))
+    after = latest.get(**frame | {"active": other})
+    assert after.style == "Mosaic"
+    assert "its code was made again" in after.limitations
+
+
+def test_the_next_frame_tells_of_kernels_that_became_ready(frame, monkeypatch):
+    latest = LatestRunInfo()
+    monkeypatch.setitem(build._reasons, "instance_norm", build.BUILDING)
+    assert any(build.BUILDING in told for told in latest.get(**frame).limitations)
+    monkeypatch.setitem(build._reasons, "instance_norm", "")
+    assert not any(build.BUILDING in told for told in latest.get(**frame).limitations)
+    monkeypatch.setitem(build._reasons, "instance_norm", "no compiler")
+    assert any("no compiler" in told for told in latest.get(**frame).limitations)
+
+
+def test_a_description_that_fails_is_not_kept(frame, monkeypatch):
+    latest = LatestRunInfo()
+    before = latest.get(**frame)
+
+    def fails(*_given):
+        raise RuntimeError("lost")
+
+    with monkeypatch.context() as lost:
+        lost.setattr("app.engine.run_info.title", fails)
+        with pytest.raises(RuntimeError, match="lost"):
+            latest.get(**frame | {"network_reason": "it is slow"})
+    assert latest.get(**frame) == before
+    assert "it is slow" in str(latest.get(**frame | {"network_reason": "it is slow"}))
