@@ -78,17 +78,16 @@ class Ends(NetworkPlan):
             norm: "joined" or "in5".
             x: [N, H, W, C], `joined` or `large`.
         """
-        count = x.shape[1] * x.shape[2]
         to = self._measured[norm]
-        to[..., 0] = count
         if x.device.type == "cuda":
             # For each sample, since it is over all of them; in FP32, without a copy in FP32.
             for sample, row in zip(x, to[:, 0], strict=True):
                 mean, inverse = torch.batch_norm_stats(sample.permute(2, 0, 1)[None], 0.0)
-                row[:, 1], row[:, 2] = mean, inverse.pow(-2) * count
+                row[:, 1] = mean
+                torch.pow(inverse, -2, out=row[:, 2])
         else:
             variance, mean = torch.var_mean(x.float(), (1, 2), correction=0)
-            to[:, 0, :, 1], to[:, 0, :, 2] = mean, variance * count
+            to[:, 0, :, 1], to[:, 0, :, 2] = mean, variance
 
     def _lay_out(self, network: Dimensions, height: int, width: int) -> None:
         outer, middle, inner = network.widths
@@ -118,10 +117,12 @@ class Ends(NetworkPlan):
         self._last("in5", self.large, size)
 
     def _measure_before(self, norm: str, channels: int) -> None:
-        """Have a norm whose statistics `measure` writes."""
+        """Have a norm whose statistics `measure` writes, as those of one value: its variance is the
+        sum of squared deviations then, so that a frame computes nothing more."""
         self._measured[norm] = merged = self._keep(
             torch.zeros(self.samples, 1, channels, 4, device=self.device)
         )
+        merged[..., 0] = 1
         weight, bias = (
             self._filled(f"{norm}.{part}", lambda w: w, (channels,)) for part in ("weight", "bias")
         )

@@ -28,13 +28,13 @@ MUTANTS = (
         (f"{_INFERENCE}/test_executor.py::test_a_batch_is_painted_as_its_pictures_are",),
     ),
     Mutant(
-        "the last layer's norm takes the variance for the sum of squares",
+        "the last layer's norm takes the statistics for those of nothing",
         "kernels/network/ends.py",
-        "mean, variance * count",
-        "mean, variance",
+        "merged[..., 0] = 1",
+        "merged[..., 0] = 0",
         (
             "tests/kernels/network/test_ends.py::"
-            "test_measured_statistics_are_count_mean_and_squared_deviations",
+            "test_measured_statistics_are_those_of_one_value_with_mean_and_variance",
         ),
     ),
     Mutant(
