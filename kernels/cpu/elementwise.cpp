@@ -112,13 +112,14 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count) {
     constexpr bool kDirect = sizeof(T) == sizeof(float);
     alignas(64) float buffers[4][kBlock], made[2][kBlock], factors[kBlock];
     const float* in[4];
-    const int given = Op::kInputs + (p.backward ? 1 : 0);
+    const bool one = p.backward && Op::kOfResult;  // the result is read in place of the inputs
+    const int given = (one ? 1 : Op::kInputs) + (p.backward ? 1 : 0);
     for (int i = 0; i < given; ++i) in[i] = gather<T>(p, i, at, count, buffers[i]);
     const float* const* own = in + (p.backward ? 1 : 0);
     if (Op::kDrops) draw(p, at, count, factors);
     const float* x = own[0];
-    const float* y = Op::kDrops ? factors : Op::kInputs > 1 ? own[1] : x;
-    const float* z = Op::kInputs > 2 ? own[2] : x;
+    const float* y = Op::kDrops ? factors : Op::kInputs > 1 && !one ? own[1] : x;
+    const float* z = Op::kInputs > 2 && !one ? own[2] : x;
     float* out[2];
     for (int i = 0; i < 2; ++i) {
         T* const whole = static_cast<T*>(p.outputs[i]);
