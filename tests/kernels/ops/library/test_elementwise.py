@@ -221,6 +221,38 @@ def test_the_number_of_threads_changes_no_bit(op):
     assert torch.equal(found[0], found[2])
 
 
+@NAMES
+def test_results_that_go_past_the_caches_are_the_same(op):
+    # Of an odd number of elements, the last of which fill no line of memory.
+    shape = (2051, 2049)
+    x, y, grad = (normal(seed, *shape) for seed in (0, 1, 2))
+    arguments = {"gelu_dropout": [x, 0.4, True, STATE], "prelu_bias": [x, normal(3, 1), y]}
+    given = arguments.get(op.name, [x, y])
+    leaves = [x for x in given if isinstance(x, Tensor) and x.is_floating_point()]
+    for each in leaves:
+        each.requires_grad_()
+    found = op.operation(*given)
+    gradients = torch.autograd.grad(found, leaves, grad)
+    # Rows of 2,049 by themselves stay in the caches, and begin at other places of lines.
+    for row in (0, 1, 2050):
+        if op.name == "gelu_dropout":
+            kept = kept_elements(STATE, x.numel(), 0.4).view(shape)[row]
+            alone = F.gelu(x[row]) * kept / 0.6
+            torch.testing.assert_close(found[row], alone, atol=1e-6, rtol=1e-6)
+            (expected,) = torch.autograd.grad(alone, x, grad[row])
+            torch.testing.assert_close(gradients[0][row], expected[row], atol=2e-6, rtol=2e-6)
+            continue
+        part = [each[row] if each.shape == shape else each for each in leaves]
+        ordered = part if op.name != "prelu_bias" else [part[0], leaves[1], part[2]]
+        alone = op.operation(*ordered)
+        assert torch.equal(found[row], alone)
+        wanted = [each for each, of in zip(part, leaves, strict=True) if of.shape == shape]
+        expected = torch.autograd.grad(alone, wanted, grad[row])
+        large = [each for each, of in zip(gradients, leaves, strict=True) if of.shape == shape]
+        for mine, theirs in zip(large, expected, strict=True):
+            assert torch.equal(mine[row], theirs)
+
+
 @ON
 @NAMES
 def test_its_second_derivative_is_right(op, device):
