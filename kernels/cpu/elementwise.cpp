@@ -25,7 +25,6 @@ using namespace styleforge::elementwise;
 
 constexpr int64_t kBlock = 512;               // elements at a time
 constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
-constexpr int64_t kCached = 24 << 20;         // bytes: a last cache of 32 MiB holds more than these
 
 template <typename T>
 inline void widen(float* to, const T* from, int64_t step, int64_t count) {
@@ -177,10 +176,10 @@ bool goes_past_caches(const StyleforgeElements& p) {
         whole += !is_broadcast;
     }
     for (const void* out : p.outputs) {
-        if (reinterpret_cast<uintptr_t>(out) % (kLine * sizeof(float)) != 0) return false;
+        if (!can_stream(out, kBlock)) return false;
         whole += out != nullptr;
     }
-    return kStreams && whole * p.count * static_cast<int64_t>(sizeof(float)) > kCached;
+    return whole * p.count * static_cast<int64_t>(sizeof(float)) > kCached;
 }
 
 template <typename Op, typename T>

@@ -9,6 +9,7 @@
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
 #include "../include/cpu/parallel.h"
+#include "../include/cpu/streams.h"
 #include "../include/cpu/sums.h"
 #include "../include/cpu/vector_math.h"
 #include "../include/cpu/with_type.h"
@@ -43,6 +44,24 @@ void normalize(const float* __restrict x, Moments of, const float* __restrict we
     for (int64_t i = 0; i < width; ++i) {
         const float normed = (x[i] - of.mean) * of.inverse;
         y[i] = Activation::template value<VectorMath>(normed * weight[i] + bias[i]);
+    }
+}
+
+// The same past the caches, of rows that can be streamed.
+template <typename Activation>
+void stream_normalized(const float* x, Moments of, const float* weight, const float* bias,
+                       float* y, int64_t width) {
+    alignas(64) float piece[kPiece];
+    for (int64_t i = 0; i < width; i += kPiece) {
+        normalize<Activation>(x + i, of, weight + i, bias + i, piece, kPiece);
+        stream(y + i, piece);
+    }
+}
+// x + y into `total`, past the caches, and into `sum`.
+void stream_sum(const float* x, const float* y, float* sum, float* total, int64_t width) {
+    for (int64_t i = 0; i < width; i += kPiece) {
+        for (int64_t k = i; k < i + kPiece; ++k) sum[k] = x[k] + y[k];
+        stream(total + i, sum + i);
     }
 }
 
@@ -135,6 +154,10 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
     std::atomic<int> failed{0};
     with_type(type, [&](auto element) {
         using T = decltype(element);
+        // A norm alone takes the same time either way.
+        const int64_t moved = rows * width * static_cast<int64_t>(4 * sizeof(T));
+        const bool streams = type == 0 && residual != nullptr && moved > kCached &&
+                             can_stream(y, width) && can_stream(total, width);
         const auto run = [&](int64_t begin, int64_t end) {
             Buffer<float> buffers(3 * width);
             if (!buffers) {
@@ -149,19 +172,30 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
                 if (residual != nullptr) {
                     const float* r = in_fp32(static_cast<const T*>(residual) + at, second, width);
                     T* const to = static_cast<T*>(total) + at;
-                    float* const sum = place_of(to, first);
-                    for (int64_t i = 0; i < width; ++i) sum[i] = v[i] + r[i];
-                    put(to, sum, width);
-                    v = in_fp32(static_cast<const T*>(to), first, width);  // rounded
+                    if (streams) {
+                        stream_sum(v, r, first, static_cast<float*>(total) + at, width);
+                        v = first;
+                    } else {
+                        float* const sum = place_of(to, first);
+                        for (int64_t i = 0; i < width; ++i) sum[i] = v[i] + r[i];
+                        put(to, sum, width);
+                        v = in_fp32(static_cast<const T*>(to), first, width);  // rounded
+                    }
                 }
                 const Moments of = moments_of(v, width, centered, eps);
                 T* const to = static_cast<T*>(y) + at;
                 float* const out = place_of(to, made);
                 with_activation(activation, [&](auto function) {
-                    normalize<decltype(function)>(v, of, weight, bias, out, width);
+                    using Activation = decltype(function);
+                    if (streams)
+                        stream_normalized<Activation>(v, of, weight, bias,
+                                                      static_cast<float*>(y) + at, width);
+                    else
+                        normalize<Activation>(v, of, weight, bias, out, width);
                 });
-                put(to, out, width);
+                if (!streams) put(to, out, width);
             }
+            if (streams) streamed();
         };
         parallel_for(rows, threads_for(rows * width, threads), run);
     });

@@ -20,6 +20,7 @@ constexpr bool kStreams = true;
 constexpr bool kStreams = false;
 #endif
 
+constexpr int64_t kCached = 24 << 20;  // bytes: a last cache of 32 MiB holds more than these
 constexpr int64_t kLine = 16;   // elements of a line of memory
 constexpr int64_t kPiece = 64;  // elements that are stored at once
 
@@ -45,6 +46,12 @@ inline void prefetch(const float* from) {
 #else
     (void)from;
 #endif
+}
+
+// Whether rows of `width` at `to` are whole pieces, each of which begins at a line.
+inline bool can_stream(const void* to, int64_t width) {
+    return kStreams && width % kPiece == 0 &&
+           reinterpret_cast<uintptr_t>(to) % (kLine * sizeof(float)) == 0;
 }
 
 // To be called by each thread after its last `stream`.
