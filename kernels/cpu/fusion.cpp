@@ -26,6 +26,15 @@ int64_t threads_for(int64_t elements, int64_t threads) {
     return elements < kSerialElements ? 1 : threads;
 }
 
+constexpr int64_t kAhead = 256;  // elements of a row, in whose time as many of the next one come
+
+// A row is read at once and then taken several times, so that loads of the next one begin late.
+template <typename T>
+void prefetch_row(const T* from, int64_t count) {
+    constexpr int64_t kStep = kPiece * static_cast<int64_t>(sizeof(float) / sizeof(T));
+    for (int64_t i = 0; i < count; i += kStep) prefetch(from + i);
+}
+
 struct Moments {
     float mean, inverse;
 };
@@ -91,6 +100,16 @@ void row_gradient(const float* __restrict inner, const float* __restrict x, Mome
         out[i] = of.inverse * (inner[i] - sum) + scale * (x[i] - of.mean);
     if (added != nullptr)
         for (int64_t i = 0; i < width; ++i) out[i] += added[i];
+}
+
+// The same past the caches, of rows that can be streamed.
+void stream_gradient(const float* inner, const float* x, Moments of, float sum, float product,
+                     const float* added, float* out, int64_t width) {
+    alignas(64) float piece[kPiece];
+    for (int64_t i = 0; i < width; i += kPiece) {
+        row_gradient(inner + i, x + i, of, sum, product, added ? added + i : added, piece, kPiece);
+        stream(out + i, piece);
+    }
 }
 
 // What channels are normed by, and their parameters.
@@ -223,26 +242,42 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
         float *const of_weight = partial + part * 2 * width, *const of_bias = of_weight + width;
         for (int64_t i = 0; i < 2 * width; ++i) of_weight[i] = 0;
         const double count = static_cast<double>(width);
+        const int64_t moved = rows * width * static_cast<int64_t>((added ? 4 : 3) * sizeof(T));
+        const bool streams = type == 0 && moved > kCached && can_stream(dx, width);
         for (int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row) {
             const int64_t at = row * width;
             const float* const v = in_fp32(static_cast<const T*>(x) + at, wide, width);
             const float* const g = in_fp32(static_cast<const T*>(grad) + at, of_y, width);
             const Moments of = moments_of(v, width, centered, eps);
             with_activation(activation, [&](auto function) {
-                parameters_gradient<decltype(function)>(g, v, of, weight, bias, of_weight, of_bias,
-                                                        inner, width);
+                using Activation = decltype(function);
+                for (int64_t i = 0; i < width; i += kAhead) {
+                    const int64_t size = width - i < kAhead ? width - i : kAhead;
+                    prefetch_row(static_cast<const T*>(x) + at + width + i, size);
+                    prefetch_row(static_cast<const T*>(grad) + at + width + i, size);
+                    parameters_gradient<Activation>(g + i, v + i, of, weight + i, bias + i,
+                                                    of_weight + i, of_bias + i, inner + i, size);
+                }
             });
+            if (added != nullptr) prefetch_row(static_cast<const T*>(added) + at, width);
             const double sum = centered ? sum_of(width, [&](int64_t i) { return inner[i]; }) : 0;
             const double product =
                 sum_of(width, [&](int64_t i) { return inner[i] * (v[i] - of.mean); }) * of.inverse;
             const float* const a =
                 added ? in_fp32(static_cast<const T*>(added) + at, more, width) : nullptr;
             T* const to = static_cast<T*>(dx) + at;
-            float* const out = place_of(to, made);
-            row_gradient(inner, v, of, static_cast<float>(sum / count),
-                         static_cast<float>(product / count), a, out, width);
-            put(to, out, width);
+            const float middle = static_cast<float>(sum / count);
+            const float along = static_cast<float>(product / count);
+            if (streams) {
+                float* const out = static_cast<float*>(dx) + at;
+                stream_gradient(inner, v, of, middle, along, a, out, width);
+            } else {
+                float* const out = place_of(to, made);
+                row_gradient(inner, v, of, middle, along, a, out, width);
+                put(to, out, width);
+            }
         }
+        if (streams) streamed();
     };
     with_type(type, [&](auto element) {
         parallel_for(parts, threads_for(rows * width, threads), [&](int64_t begin, int64_t end) {

@@ -38,11 +38,12 @@ inline void stream(float* to, const float* from) {
 #endif
 }
 
-// Begins to load the piece at `from`, which may lie behind the end of a row.
-inline void prefetch(const float* from) {
+// Begins to load as many bytes as a piece has, which may lie behind the end of a row.
+inline void prefetch(const void* from) {
 #if STYLEFORGE_STREAMS
-    for (int64_t i = 0; i < kPiece; i += kLine)
-        _mm_prefetch(reinterpret_cast<const char*>(from + i), _MM_HINT_T0);
+    constexpr int64_t kBytes = sizeof(float);
+    for (int64_t i = 0; i < kPiece * kBytes; i += kLine * kBytes)
+        _mm_prefetch(static_cast<const char*>(from) + i, _MM_HINT_T0);
 #else
     (void)from;
 #endif

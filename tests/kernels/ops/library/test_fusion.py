@@ -355,3 +355,17 @@ def test_sums_and_norms_that_go_past_the_caches_are_the_same(kind):
         alone = kf.ops.add_norm(x[rows], residual[rows], [1024], weight, kind=kind)
         assert torch.equal(total[rows], alone[0])
         assert torch.equal(y[rows], alone[1])
+
+
+def test_gradients_that_go_past_the_caches_are_the_same():
+    x, residual, grad = (normal(seed, 2050, 1088) for seed in (0, 1, 2))
+    weight, bias = normal(3, 1088), normal(4, 1088)
+
+    def gradients(rows: slice) -> tuple[Tensor, ...]:
+        leaf = x[rows].clone().requires_grad_()
+        total, y = kf.ops.add_norm(leaf, residual[rows], [1088], weight, bias)
+        return torch.autograd.grad((total, y), leaf, (grad[rows], grad[rows].flip(1)))
+
+    (whole,) = gradients(slice(None))
+    for rows in (slice(0, 3), slice(2047, 2050)):
+        assert torch.equal(whole[rows], gradients(rows)[0])
