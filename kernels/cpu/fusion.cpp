@@ -28,7 +28,8 @@ int64_t threads_for(int64_t elements, int64_t threads) {
 
 constexpr int64_t kAhead = 256;  // elements of a row, in whose time as many of the next one come
 
-// A row is read at once and then taken several times, so that loads of the next one begin late.
+// A row is read at once and then taken several times, so that loads of the next one begin late; and
+// compilers make the comparison of a ReLU's gradient the mask of a load, which then waits for it.
 template <typename T>
 void prefetch_row(const T* from, int64_t count) {
     constexpr int64_t kStep = kPiece * static_cast<int64_t>(sizeof(float) / sizeof(T));
@@ -354,6 +355,7 @@ STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* 
                 const int64_t at = number * inner + begin;
                 const float* const v = in_fp32(from + at, wide, size);
                 const float* const g = given ? in_fp32(given + at, of_y, size) : v;
+                if (given != nullptr) prefetch_row(given + at + size, size);
                 for (int64_t k = 0; k < size; ++k) {
                     normed[k] = (v[k] - middle) * inverse_of;
                     through[k] = elementwise::relu_gradient(g[k], normed[k] * scale + shift);
@@ -392,6 +394,7 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
                 const float* const v = in_fp32(static_cast<const T*>(x) + at + begin, wide, size);
                 const T* const given = static_cast<const T*>(grad) + at + begin;
                 const float* const g = in_fp32(given, of_y, size);
+                prefetch_row(given + size, size);
                 T* const to = static_cast<T*>(dx) + at + begin;
                 float* const out = place_of(to, made);
                 each_element(size, last ? begin : c, last, [&](int64_t k, int64_t channel) {
