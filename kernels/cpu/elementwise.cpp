@@ -2,20 +2,21 @@
 // gradients.
 //
 // Elements are taken in blocks that stay in the first cache. A tensor that lies as the result does
-// is read where it is; another, or one of 16 bits, is brought into a buffer first. Arithmetic is in
-// FP32. Every element is computed alike in whatever block it lies, so that the number of threads
-// changes no bit.
+// is read where it is; another, or one of 16 bits, is brought into a buffer first. Results of FP32
+// that would not stay in the caches are stored past them. Arithmetic is in FP32. Every element is
+// computed alike in whatever block it lies, so that the number of threads changes no bit.
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 
 #include "../include/cpu/dtypes.h"
 #include "../include/cpu/export.h"
 #include "../include/cpu/half_rows.h"
 #include "../include/cpu/parallel.h"
+#include "../include/cpu/philox_rows.h"
+#include "../include/cpu/streams.h"
 #include "../include/cpu/vector_math.h"
 #include "../include/elementwise/call.h"
 #include "../include/elementwise/functors.h"
-#include "../include/elementwise/philox.h"
 
 namespace {
 
@@ -77,18 +78,12 @@ void draw(const StyleforgeElements& p, int64_t at, int64_t count, float* factors
         for (int64_t i = 0; i < count; ++i) factors[i] = 1.f;
         return;
     }
-    const int64_t fours = (count + 3) / 4;
-    const uint64_t first = static_cast<uint64_t>(at / 4);
-    const long long state[2] = {p.state[0], p.state[1]};
-    for (int64_t i = 0; i < fours; ++i) {
-        Word words[4];
-        philox(first + static_cast<uint64_t>(i), state, words);
-        for (int k = 0; k < 4; ++k) factors[4 * i + k] = words[k] >= p.dropped ? kept : 0.f;
-    }
+    dropout_row(static_cast<uint64_t>(at / 4), (count + 3) / 4, p.state, p.dropped, kept, factors);
 }
 
 template <typename Op>
-void forward(const float* x, const float* y, const float* z, float* out, int64_t count) {
+void forward(const float* __restrict x, const float* __restrict y, const float* __restrict z,
+             float* __restrict out, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
         const float in[kMostInputs] = {x[i], y[i], z[i]};
         out[i] = Op::template forward<VectorMath>(in);
@@ -96,8 +91,9 @@ void forward(const float* x, const float* y, const float* z, float* out, int64_t
 }
 
 template <typename Op>
-void backward(const float* grad, const float* x, const float* y, const float* z, float* first,
-              float* second, int64_t count) {
+void backward(const float* __restrict grad, const float* __restrict x, const float* __restrict y,
+              const float* __restrict z, float* __restrict first, float* __restrict second,
+              int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
         const float in[kMostInputs] = {x[i], y[i], z[i]};
         float out[kMostGradients] = {0.f, 0.f};
@@ -107,19 +103,48 @@ void backward(const float* grad, const float* x, const float* y, const float* z,
     }
 }
 
+// Whether a comparison lets the gradient through: GCC makes it the mask of the load, which then
+// begins late.
+template <typename Op>
+constexpr bool kMasked = std::is_same<Op, AddRelu>::value || std::is_same<Op, MultiplyRelu>::value;
+
+// Computes `count` elements, a whole number of pieces, past the caches: the gradients if `grad` is
+// given. An output may be null.
+template <typename Op>
+void stream_block(const float* grad, const float* x, const float* y, const float* z,
+                  float* const (&out)[2], int64_t count) {
+    alignas(64) float made[2][kPiece];
+    for (int64_t i = 0; i < count; i += kPiece) {
+        if (kMasked<Op> && grad != nullptr) prefetch(grad + i + kBlock);
+        if (grad != nullptr)
+            backward<Op>(grad + i, x + i, y + i, z + i, made[0], made[1], kPiece);
+        else
+            forward<Op>(x + i, y + i, z + i, made[0], kPiece);
+        for (int k = 0; k < 2; ++k)
+            if (out[k] != nullptr) stream(out[k] + i, made[k]);
+    }
+}
+
 template <typename Op, typename T>
-void run_block(const StyleforgeElements& p, int64_t at, int64_t count) {
+void run_block(const StyleforgeElements& p, int64_t at, int64_t count, bool streams) {
     constexpr bool kDirect = sizeof(T) == sizeof(float);
     alignas(64) float buffers[4][kBlock], made[2][kBlock], factors[kBlock];
     const float* in[4];
-    const int given = Op::kInputs + (p.backward ? 1 : 0);
+    const bool one = p.backward && Op::kOfResult;  // the result is read in place of the inputs
+    const int given = (one ? 1 : Op::kInputs) + (p.backward ? 1 : 0);
     for (int i = 0; i < given; ++i) in[i] = gather<T>(p, i, at, count, buffers[i]);
     const float* const* own = in + (p.backward ? 1 : 0);
     if (Op::kDrops) draw(p, at, count, factors);
     const float* x = own[0];
-    const float* y = Op::kDrops ? factors : Op::kInputs > 1 ? own[1] : x;
-    const float* z = Op::kInputs > 2 ? own[2] : x;
+    const float* y = Op::kDrops ? factors : Op::kInputs > 1 && !one ? own[1] : x;
+    const float* z = Op::kInputs > 2 && !one ? own[2] : x;
     float* out[2];
+    if constexpr (kDirect)
+        if (streams && count % kPiece == 0) {
+            for (int i = 0; i < 2; ++i)
+                out[i] = p.outputs[i] ? static_cast<float*>(p.outputs[i]) + at : nullptr;
+            return stream_block<Op>(p.backward ? in[0] : nullptr, x, y, z, out, count);
+        }
     for (int i = 0; i < 2; ++i) {
         T* const whole = static_cast<T*>(p.outputs[i]);
         out[i] = made[i];
@@ -132,17 +157,41 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count) {
         forward<Op>(x, y, z, out[0], count);
     if constexpr (!kDirect)
         for (int i = 0; i < 2; ++i)
-            if (p.outputs[i] != nullptr) narrow_row(static_cast<T*>(p.outputs[i]) + at, out[i], count);
+            if (p.outputs[i] != nullptr)
+                narrow_row(static_cast<T*>(p.outputs[i]) + at, out[i], count);
+}
+
+// Whether results are stored past the caches: where all that a pass reads and writes is so much
+// that they would be evicted before anybody reads them. What is broadcast stays in the caches.
+template <typename Op>
+bool goes_past_caches(const StyleforgeElements& p) {
+    // Of attention_dropout the gradient takes the random numbers alone.
+    constexpr bool kAlone = std::is_same<Op, AttentionDropout>::value;
+    constexpr int kKept = kAlone ? 0 : Op::kOfResult ? 1 : Op::kInputs;
+    const int given = p.backward ? 1 + kKept : Op::kInputs;
+    int64_t whole = 0;
+    for (int i = 0; i < given; ++i) {
+        bool is_broadcast = false;
+        for (int d = 0; d < p.dims; ++d) is_broadcast |= p.strides[i][d] == 0;
+        whole += !is_broadcast;
+    }
+    for (const void* out : p.outputs) {
+        if (!can_stream(out, kBlock)) return false;
+        whole += out != nullptr;
+    }
+    return whole * p.count * static_cast<int64_t>(sizeof(float)) > kCached;
 }
 
 template <typename Op, typename T>
 void run(const StyleforgeElements& p, int64_t threads) {
     const int64_t blocks = (p.count + kBlock - 1) / kBlock;
+    const bool streams = sizeof(T) == sizeof(float) && goes_past_caches<Op>(p);
     parallel_for(blocks, p.count < kSerialElements ? 1 : threads, [&](int64_t begin, int64_t end) {
         for (int64_t block = begin; block < end; ++block) {
             const int64_t at = block * kBlock, left = p.count - at;
-            run_block<Op, T>(p, at, left < kBlock ? left : kBlock);
+            run_block<Op, T>(p, at, left < kBlock ? left : kBlock, streams);
         }
+        if (streams) streamed();
     });
 }
 

@@ -9,6 +9,7 @@
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
 #include "../include/cpu/parallel.h"
+#include "../include/cpu/streams.h"
 #include "../include/cpu/sums.h"
 #include "../include/cpu/vector_math.h"
 #include "../include/cpu/with_type.h"
@@ -23,6 +24,16 @@ constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes lo
 
 int64_t threads_for(int64_t elements, int64_t threads) {
     return elements < kSerialElements ? 1 : threads;
+}
+
+constexpr int64_t kAhead = 256;  // elements of a row, in whose time as many of the next one come
+
+// A row is read at once and then taken several times, so that loads of the next one begin late; and
+// compilers make the comparison of a ReLU's gradient the mask of a load, which then waits for it.
+template <typename T>
+void prefetch_row(const T* from, int64_t count) {
+    constexpr int64_t kStep = kPiece * static_cast<int64_t>(sizeof(float) / sizeof(T));
+    for (int64_t i = 0; i < count; i += kStep) prefetch(from + i);
 }
 
 struct Moments {
@@ -43,6 +54,24 @@ void normalize(const float* __restrict x, Moments of, const float* __restrict we
     for (int64_t i = 0; i < width; ++i) {
         const float normed = (x[i] - of.mean) * of.inverse;
         y[i] = Activation::template value<VectorMath>(normed * weight[i] + bias[i]);
+    }
+}
+
+// The same past the caches, of rows that can be streamed.
+template <typename Activation>
+void stream_normalized(const float* x, Moments of, const float* weight, const float* bias,
+                       float* y, int64_t width) {
+    alignas(64) float piece[kPiece];
+    for (int64_t i = 0; i < width; i += kPiece) {
+        normalize<Activation>(x + i, of, weight + i, bias + i, piece, kPiece);
+        stream(y + i, piece);
+    }
+}
+// x + y into `total`, past the caches, and into `sum`.
+void stream_sum(const float* x, const float* y, float* sum, float* total, int64_t width) {
+    for (int64_t i = 0; i < width; i += kPiece) {
+        for (int64_t k = i; k < i + kPiece; ++k) sum[k] = x[k] + y[k];
+        stream(total + i, sum + i);
     }
 }
 
@@ -72,6 +101,16 @@ void row_gradient(const float* __restrict inner, const float* __restrict x, Mome
         out[i] = of.inverse * (inner[i] - sum) + scale * (x[i] - of.mean);
     if (added != nullptr)
         for (int64_t i = 0; i < width; ++i) out[i] += added[i];
+}
+
+// The same past the caches, of rows that can be streamed.
+void stream_gradient(const float* inner, const float* x, Moments of, float sum, float product,
+                     const float* added, float* out, int64_t width) {
+    alignas(64) float piece[kPiece];
+    for (int64_t i = 0; i < width; i += kPiece) {
+        row_gradient(inner + i, x + i, of, sum, product, added ? added + i : added, piece, kPiece);
+        stream(out + i, piece);
+    }
 }
 
 // What channels are normed by, and their parameters.
@@ -135,6 +174,10 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
     std::atomic<int> failed{0};
     with_type(type, [&](auto element) {
         using T = decltype(element);
+        // A norm alone takes the same time either way.
+        const int64_t moved = rows * width * static_cast<int64_t>(4 * sizeof(T));
+        const bool streams = type == 0 && residual != nullptr && moved > kCached &&
+                             can_stream(y, width) && can_stream(total, width);
         const auto run = [&](int64_t begin, int64_t end) {
             Buffer<float> buffers(3 * width);
             if (!buffers) {
@@ -149,19 +192,30 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
                 if (residual != nullptr) {
                     const float* r = in_fp32(static_cast<const T*>(residual) + at, second, width);
                     T* const to = static_cast<T*>(total) + at;
-                    float* const sum = place_of(to, first);
-                    for (int64_t i = 0; i < width; ++i) sum[i] = v[i] + r[i];
-                    put(to, sum, width);
-                    v = in_fp32(static_cast<const T*>(to), first, width);  // rounded
+                    if (streams) {
+                        stream_sum(v, r, first, static_cast<float*>(total) + at, width);
+                        v = first;
+                    } else {
+                        float* const sum = place_of(to, first);
+                        for (int64_t i = 0; i < width; ++i) sum[i] = v[i] + r[i];
+                        put(to, sum, width);
+                        v = in_fp32(static_cast<const T*>(to), first, width);  // rounded
+                    }
                 }
                 const Moments of = moments_of(v, width, centered, eps);
                 T* const to = static_cast<T*>(y) + at;
                 float* const out = place_of(to, made);
                 with_activation(activation, [&](auto function) {
-                    normalize<decltype(function)>(v, of, weight, bias, out, width);
+                    using Activation = decltype(function);
+                    if (streams)
+                        stream_normalized<Activation>(v, of, weight, bias,
+                                                      static_cast<float*>(y) + at, width);
+                    else
+                        normalize<Activation>(v, of, weight, bias, out, width);
                 });
-                put(to, out, width);
+                if (!streams) put(to, out, width);
             }
+            if (streams) streamed();
         };
         parallel_for(rows, threads_for(rows * width, threads), run);
     });
@@ -189,26 +243,42 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
         float *const of_weight = partial + part * 2 * width, *const of_bias = of_weight + width;
         for (int64_t i = 0; i < 2 * width; ++i) of_weight[i] = 0;
         const double count = static_cast<double>(width);
+        const int64_t moved = rows * width * static_cast<int64_t>((added ? 4 : 3) * sizeof(T));
+        const bool streams = type == 0 && moved > kCached && can_stream(dx, width);
         for (int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row) {
             const int64_t at = row * width;
             const float* const v = in_fp32(static_cast<const T*>(x) + at, wide, width);
             const float* const g = in_fp32(static_cast<const T*>(grad) + at, of_y, width);
             const Moments of = moments_of(v, width, centered, eps);
             with_activation(activation, [&](auto function) {
-                parameters_gradient<decltype(function)>(g, v, of, weight, bias, of_weight, of_bias,
-                                                        inner, width);
+                using Activation = decltype(function);
+                for (int64_t i = 0; i < width; i += kAhead) {
+                    const int64_t size = width - i < kAhead ? width - i : kAhead;
+                    prefetch_row(static_cast<const T*>(x) + at + width + i, size);
+                    prefetch_row(static_cast<const T*>(grad) + at + width + i, size);
+                    parameters_gradient<Activation>(g + i, v + i, of, weight + i, bias + i,
+                                                    of_weight + i, of_bias + i, inner + i, size);
+                }
             });
+            if (added != nullptr) prefetch_row(static_cast<const T*>(added) + at, width);
             const double sum = centered ? sum_of(width, [&](int64_t i) { return inner[i]; }) : 0;
             const double product =
                 sum_of(width, [&](int64_t i) { return inner[i] * (v[i] - of.mean); }) * of.inverse;
             const float* const a =
                 added ? in_fp32(static_cast<const T*>(added) + at, more, width) : nullptr;
             T* const to = static_cast<T*>(dx) + at;
-            float* const out = place_of(to, made);
-            row_gradient(inner, v, of, static_cast<float>(sum / count),
-                         static_cast<float>(product / count), a, out, width);
-            put(to, out, width);
+            const float middle = static_cast<float>(sum / count);
+            const float along = static_cast<float>(product / count);
+            if (streams) {
+                float* const out = static_cast<float*>(dx) + at;
+                stream_gradient(inner, v, of, middle, along, a, out, width);
+            } else {
+                float* const out = place_of(to, made);
+                row_gradient(inner, v, of, middle, along, a, out, width);
+                put(to, out, width);
+            }
         }
+        if (streams) streamed();
     };
     with_type(type, [&](auto element) {
         parallel_for(parts, threads_for(rows * width, threads), [&](int64_t begin, int64_t end) {
@@ -285,6 +355,7 @@ STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* 
                 const int64_t at = number * inner + begin;
                 const float* const v = in_fp32(from + at, wide, size);
                 const float* const g = given ? in_fp32(given + at, of_y, size) : v;
+                if (given != nullptr) prefetch_row(given + at + size, size);
                 for (int64_t k = 0; k < size; ++k) {
                     normed[k] = (v[k] - middle) * inverse_of;
                     through[k] = elementwise::relu_gradient(g[k], normed[k] * scale + shift);
@@ -323,6 +394,7 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
                 const float* const v = in_fp32(static_cast<const T*>(x) + at + begin, wide, size);
                 const T* const given = static_cast<const T*>(grad) + at + begin;
                 const float* const g = in_fp32(given, of_y, size);
+                prefetch_row(given + size, size);
                 T* const to = static_cast<T*>(dx) + at + begin;
                 float* const out = place_of(to, made);
                 each_element(size, last ? begin : c, last, [&](int64_t k, int64_t channel) {

@@ -9,6 +9,7 @@
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
 #include "../include/cpu/parallel.h"
+#include "../include/cpu/streams.h"
 #include "../include/cpu/with_type.h"
 
 namespace {
@@ -111,6 +112,31 @@ void embed_row(const T* from, const T* added, T* to, int64_t width, float scale)
     }
 }
 
+// The same in FP32, in one pass.
+void embed_row(const float* __restrict from, const float* __restrict added, float* __restrict to,
+               int64_t width, float scale) {
+    if (added != nullptr)
+        for (int64_t i = 0; i < width; ++i) to[i] = from[i] * scale + added[i];
+    else if (scale != 1.f)
+        for (int64_t i = 0; i < width; ++i) to[i] = from[i] * scale;
+    else
+        std::memcpy(to, from, static_cast<size_t>(width) * sizeof(float));
+}
+
+// The same past the caches, of rows that can be streamed.
+void stream_embedded(const float* from, const float* added, float* to, int64_t width,
+                     float scale) {
+    alignas(64) float piece[kPiece];
+    for (int64_t i = 0; i < width; i += kPiece) {
+        embed_row(from + i, added == nullptr ? added : added + i, piece, kPiece, scale);
+        stream(to + i, piece);
+    }
+}
+template <typename T>
+void stream_embedded(const T* from, const T* added, T* to, int64_t width, float scale) {
+    embed_row(from, added, to, width, scale);
+}
+
 inline float join(int64_t reduction, float a, float b) {
     if (reduction == kMax) return b > a || b != b ? b : a;
     if (reduction == kMin) return b < a || b != b ? b : a;
@@ -148,6 +174,8 @@ STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* token
     std::atomic<int> failed{0};
     return with_type(type, [&](auto element) -> int {
         using T = decltype(element);
+        const int64_t moved = rows * width * static_cast<int64_t>(sizeof(T)) * (position ? 2 : 1);
+        const bool streams = type == 0 && moved > kCached && can_stream(out, width);
         parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
                 const int64_t sequence = row / length, place = row % length;
@@ -165,11 +193,16 @@ STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* token
                 T* const to = static_cast<T*>(out) + row * width;
                 if (token < 0)
                     std::memset(to, 0, static_cast<size_t>(width) * sizeof(T));
-                else
-                    embed_row(static_cast<const T*>(table) + token * width,
-                              added == nullptr ? added : added + place * width, to, width,
-                              static_cast<float>(scale));
+                else {
+                    const T* const from = static_cast<const T*>(table) + token * width;
+                    const T* const row_added = added == nullptr ? added : added + place * width;
+                    if (streams)
+                        stream_embedded(from, row_added, to, width, static_cast<float>(scale));
+                    else
+                        embed_row(from, row_added, to, width, static_cast<float>(scale));
+                }
             }
+            if (streams) streamed();
         });
         *missing = failed;
         return 0;

@@ -12,8 +12,7 @@ namespace styleforge {
 struct VectorMath {
     // Results below 1e-38 become that.
     static inline float exp(float v) {
-        v = v < -87.f ? -87.f : v;
-        v = v > 88.f ? 88.f : v;
+        v = within(v, -87.f, 88.f);
         // Adding 1.5 * 2^23 rounds to a whole number, which is then in the lowest bits.
         const float shifted = v * 1.44269504f + 12582912.f, whole = shifted - 12582912.f;
         float rest = v - whole * 0.693359375f;  // ln 2 in two parts, the first exact in the product
@@ -31,8 +30,7 @@ struct VectorMath {
     }
 
     static inline float tanh(float v) {
-        v = v < -9.f ? -9.f : v;
-        v = v > 9.f ? 9.f : v;
+        v = within(v, -9.f, 9.f);
         const float u = v * v;
         float p = -1.22464125e-11f;
         p = p * u + 3.06428036e-08f;
@@ -45,12 +43,11 @@ struct VectorMath {
         q = q * u + 0.0272501832f;
         q = q * u + 0.470141944f;
         q = q * u + 1.f;
-        return within_one(v * p / q);
+        return within(v * p / q, -1.f, 1.f);
     }
 
     static inline float erf(float v) {
-        v = v < -3.95f ? -3.95f : v;
-        v = v > 3.95f ? 3.95f : v;
+        v = within(v, -3.95f, 3.95f);
         const float u = v * v;
         float p = 2.02582723e-06f;
         p = p * u + 0.000284678561f;
@@ -64,13 +61,19 @@ struct VectorMath {
         q = q * u + 0.114559074f;
         q = q * u + 0.503088797f;
         q = q * u + 1.f;
-        return within_one(v * p / q);
+        return within(v * p / q, -1.f, 1.f);
     }
 
  private:
-    static inline float within_one(float v) {
-        v = v < -1.f ? -1.f : v;
-        return v > 1.f ? 1.f : v;
+    // `least` or `most` where v is beyond, NaN stays. A compiler may take a conditional expression
+    // for two ways through what follows, and then computes both of them for all elements: x times
+    // the sigmoid of -88 is subnormal, which takes many times as long.
+    static inline float within(float v, float least, float most) {
+        return chosen(v > most, most, chosen(v < least, least, v));
+    }
+    static inline float chosen(bool first, float a, float b) {
+        const uint32_t mask = 0u - static_cast<uint32_t>(first);
+        return bit_cast<float>((bit_cast<uint32_t>(a) & mask) | (bit_cast<uint32_t>(b) & ~mask));
     }
 };
 

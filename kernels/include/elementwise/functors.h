@@ -15,7 +15,14 @@ constexpr int kMostInputs = 3, kMostGradients = 2;
 
 // Every functor has `kInputs`, the tensors that it reads; `kGradients`, the different gradients of
 // these, where inputs that are added share one; and `kDrops`, whether the framework hands it the
-// factor of dropout as its second input. `M` has exp, tanh and erf for the number type A.
+// factor of dropout as its second input. `backward` reads the inputs again, or of those marked
+// OfResult the result, as `in[0]`. `M` has exp, tanh and erf for the number type A.
+struct OfInputs {
+    static constexpr bool kOfResult = false;
+};
+struct OfResult {
+    static constexpr bool kOfResult = true;
+};
 
 template <typename A>
 STYLEFORGE_ELEMENT A relu(A v) {
@@ -70,7 +77,7 @@ STYLEFORGE_ELEMENT A tanh_of_softplus(A v) {
     return n / (n + A(2));
 }
 
-struct AddRelu {
+struct AddRelu : OfResult {
     static constexpr int kInputs = 2, kGradients = 1;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -80,11 +87,11 @@ struct AddRelu {
     template <typename M, typename A>
     static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
                                             A (&out)[kMostGradients]) {
-        out[0] = relu_gradient(grad, in[0] + in[1]);
+        out[0] = relu_gradient(grad, in[0]);
     }
 };
 
-struct MultiplyRelu {
+struct MultiplyRelu : OfInputs {
     static constexpr int kInputs = 2, kGradients = 2;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -100,7 +107,7 @@ struct MultiplyRelu {
     }
 };
 
-struct AddSigmoid {
+struct AddSigmoid : OfResult {
     static constexpr int kInputs = 2, kGradients = 1;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -110,12 +117,11 @@ struct AddSigmoid {
     template <typename M, typename A>
     static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
                                             A (&out)[kMostGradients]) {
-        const A s = sigmoid<M>(in[0] + in[1]);
-        out[0] = grad * s * (A(1) - s);
+        out[0] = grad * in[0] * (A(1) - in[0]);
     }
 };
 
-struct MulTanh {
+struct MulTanh : OfInputs {
     static constexpr int kInputs = 2, kGradients = 2;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -131,7 +137,7 @@ struct MulTanh {
     }
 };
 
-struct BiasGelu {
+struct BiasGelu : OfInputs {
     static constexpr int kInputs = 2, kGradients = 1;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -145,7 +151,7 @@ struct BiasGelu {
     }
 };
 
-struct BiasGeluTanh {
+struct BiasGeluTanh : OfInputs {
     static constexpr int kInputs = 2, kGradients = 1;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -159,7 +165,7 @@ struct BiasGeluTanh {
     }
 };
 
-struct GeluDropout {
+struct GeluDropout : OfInputs {
     static constexpr int kInputs = 1, kGradients = 1;
     static constexpr bool kDrops = true;
     template <typename M, typename A>
@@ -173,7 +179,7 @@ struct GeluDropout {
     }
 };
 
-struct SwishMultiply {
+struct SwishMultiply : OfInputs {
     static constexpr int kInputs = 2, kGradients = 2;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -189,7 +195,7 @@ struct SwishMultiply {
     }
 };
 
-struct MishScale {
+struct MishScale : OfInputs {
     static constexpr int kInputs = 2, kGradients = 2;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -206,7 +212,7 @@ struct MishScale {
 };
 
 // The inputs are x, bias and alpha.
-struct PreluBias {
+struct PreluBias : OfInputs {
     static constexpr int kInputs = 3, kGradients = 2;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -223,7 +229,7 @@ struct PreluBias {
     }
 };
 
-struct AttentionDropout {
+struct AttentionDropout : OfInputs {
     static constexpr int kInputs = 1, kGradients = 1;
     static constexpr bool kDrops = true;
     template <typename M, typename A>

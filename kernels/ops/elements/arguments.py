@@ -10,16 +10,23 @@ from torch import Tensor
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
 
 
-def check(function: str, inputs: Sequence[Tensor]) -> torch.Size:
+def check(
+    function: str, inputs: Sequence[Tensor], names: Sequence[str] | None = None
+) -> torch.Size:
     """The shape of the result.
+
+    Args:
+        function: The name.
+        inputs: What it reads.
+        names: What messages call these; None for the names of the function's inputs.
 
     Raises:
         ValueError: A tensor is of another dtype than floating ones, on another device than the
             first, or of a shape that does not broadcast.
     """
-    row = FUNCTIONS[function]
+    names = FUNCTIONS[function].inputs if names is None else names
     shape, first = inputs[0].shape, inputs[0]
-    for name, x in zip(row.inputs, inputs, strict=True):
+    for name, x in zip(names, inputs, strict=True):
         if x.dtype not in TYPES:
             raise ValueError(
                 f"{function}: {name} is a tensor of {x.dtype}; expected float16, bfloat16, float32 "
@@ -27,8 +34,7 @@ def check(function: str, inputs: Sequence[Tensor]) -> torch.Size:
             )
         if x.device != first.device:
             raise ValueError(
-                f"{function}: {name} is on {x.device}; expected {first.device}, where "
-                f"{row.inputs[0]} is"
+                f"{function}: {name} is on {x.device}; expected {first.device}, where {names[0]} is"
             )
         try:
             shape = broadcast(shape, x.shape)

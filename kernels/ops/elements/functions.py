@@ -19,12 +19,20 @@ class Function(NamedTuple):
         gradients: By different gradient, the numbers of the inputs that it is of: inputs that are
             added share one.
         drops: Whether it has dropout, whose elements are numbered row by row.
+        of_result: Whether its gradients follow from its result, which backward reads in place of
+            the inputs, as PyTorch's do: one tensor is read where there were two.
     """
 
     name: str
     inputs: tuple[str, ...]
     gradients: tuple[tuple[int, ...], ...]
     drops: bool = False
+    of_result: bool = False
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What messages call the tensors that backward reads beside the gradient."""
+        return ("result",) if self.of_result else self.inputs
 
     @property
     def number(self) -> int:
@@ -35,9 +43,9 @@ class Function(NamedTuple):
 FUNCTIONS = {
     row.name: row
     for row in (
-        Function("add_relu", ("x", "y"), ((0, 1),)),
+        Function("add_relu", ("x", "y"), ((0, 1),), of_result=True),
         Function("multiply_relu", ("x", "y"), ((0,), (1,))),
-        Function("add_sigmoid", ("x", "y"), ((0, 1),)),
+        Function("add_sigmoid", ("x", "y"), ((0, 1),), of_result=True),
         Function("mul_tanh", ("x", "y"), ((0,), (1,))),
         Function("bias_gelu", ("x", "bias"), ((0, 1),)),
         Function("bias_gelu_tanh", ("x", "bias"), ((0, 1),)),

@@ -51,7 +51,7 @@ def backward(
 
     Args:
         grad: Of the result.
-        inputs: As in `forward`.
+        inputs: As in `forward`; the result alone where the gradients follow from that.
         function: The name.
         wanted: By different gradient, whether it is computed.
         p: As in `forward`.
@@ -63,7 +63,7 @@ def backward(
     shape = check_backward(grad, inputs, function, wanted)
     wide = _widened(inputs)
     given = (grad.to(wide[0].dtype), *wide, *_factors(function, wide[0], shape, p, state))
-    found = _prelu_gradients(*given) if function == "prelu_bias" else _BACKWARD[function](*given)
+    found = _gradients(function, given)
     return [
         _laid_out(function, x.expand(shape), inputs, shape)
         for x, want in zip(found, wanted, strict=True)
@@ -84,15 +84,15 @@ def check_backward(
         raise ValueError(
             f"elementwise_backward: function is '{function}'; expected {', '.join(FUNCTIONS)}"
         )
-    if len(inputs) != len(row.inputs):
+    if len(inputs) != len(row.kept):
         raise ValueError(
-            f"elementwise_backward: inputs has {len(inputs)} tensors; expected {len(row.inputs)}"
+            f"elementwise_backward: inputs has {len(inputs)} tensors; expected {len(row.kept)}"
         )
     if len(wanted) != len(row.gradients):
         raise ValueError(
             f"elementwise_backward: wanted has {len(wanted)} values; expected {len(row.gradients)}"
         )
-    shape = check(function, inputs)
+    shape = check(function, inputs, row.kept)
     if grad.shape != shape:
         raise ValueError(
             f"elementwise_backward: grad has the shape {list(grad.shape)}; expected {list(shape)}"
@@ -145,9 +145,12 @@ def _gelu_tanh_slope(v: Tensor) -> Tensor:
     return 0.5 * (1 + t) + 0.5 * v * (1 - t * t) * factor * (1 + 3 * 0.044715 * v * v)
 
 
-def _sigmoid_gradient(grad: Tensor, v: Tensor) -> Tensor:
-    s = torch.sigmoid(v)
-    return grad * s * (1 - s)
+def _gradients(function: str, given: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    if function == "prelu_bias":
+        return _prelu_gradients(*given)
+    if FUNCTIONS[function].of_result:
+        return _OF_RESULT[function](*given)
+    return _BACKWARD[function](*given)
 
 
 def _product(inner: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -191,9 +194,7 @@ _FORWARD: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "attention_dropout": lambda scores, factors: scores * factors,
 }
 _BACKWARD: dict[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, ...]]] = {
-    "add_relu": lambda grad, x, y: (_relu_gradient(grad, x + y),),
     "multiply_relu": lambda grad, x, y: _product(_relu_gradient(grad, x * y), x, y),
-    "add_sigmoid": lambda grad, x, y: (_sigmoid_gradient(grad, x + y),),
     "mul_tanh": lambda grad, x, y: _product(grad * (1 - torch.tanh(x * y) ** 2), x, y),
     "bias_gelu": lambda grad, x, bias: (grad * _gelu_slope(x + bias),),
     "bias_gelu_tanh": lambda grad, x, bias: (grad * _gelu_tanh_slope(x + bias),),
@@ -201,4 +202,8 @@ _BACKWARD: dict[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, ...]]] = {
     "swish_multiply": _swish_gradients,
     "mish_scale": _mish_gradients,
     "attention_dropout": lambda grad, _, factors: (grad * factors,),
+}
+_OF_RESULT: dict[str, Callable[[Tensor, Tensor], tuple[Tensor, ...]]] = {
+    "add_relu": lambda grad, result: (_relu_gradient(grad, result),),
+    "add_sigmoid": lambda grad, result: (grad * result * (1 - result),),
 }

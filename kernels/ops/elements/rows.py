@@ -59,30 +59,47 @@ class Spelling:
     dropped: Callable[[Sequence[Any]], float] = _never
     adapted: Callable[..., Sequence[Tensor]] = _same
 
-    def save(self, arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
-        """What is kept for backward: the inputs, and the state of dropout."""
-        drops = FUNCTIONS[self.function(arguments)].drops
-        return [*(arguments[at] for at in self.places), arguments[-1] if drops else None]
+    def save(self, arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
+        """What is kept for backward: the inputs, the result or None, and the state of dropout.
+
+        Where the result is read in place of the inputs, those that are like it are None: of the
+        others the shape and the dtype of their gradient are wanted.
+        """
+        row = FUNCTIONS[self.function(arguments)]
+        given: list[Tensor | None] = [arguments[at] for at in self.places]
+        result = results[0] if row.of_result else None
+        if result is not None:
+            given = [None if x is not None and _alike(x, result) else x for x in given]
+        return [*given, result, arguments[-1] if row.drops else None]
 
     def backward(self, kept: Kept, grad: Tensor) -> Sequence[Gradient]:
         """The gradients of all arguments, by one pass and the sums over broadcast dimensions."""
-        *given, state = kept.tensors
+        *given, result, state = kept.tensors
+        given = [result if x is None else x for x in given]
         name, inputs = self.function(kept.options), self.adapted(*given)
         needs = [kept.needs[at] for at in self.places]
         row = FUNCTIONS[name]
         wanted = [any(needs[each] for each in of) for of in row.gradients]
         p = self.dropped(kept.options)
         operation = getattr(torch.ops, NAMESPACE).elementwise_backward
-        found = iter(operation(grad, list(inputs), name, wanted, p, state if p > 0 else None))
+        read = [result] if row.of_result else list(inputs)
+        found = iter(operation(grad, read, name, wanted, p, state if p > 0 else None))
         gradients: list[Gradient] = [None] * len(kept.options)
         for of, want in zip(row.gradients, wanted, strict=True):
             whole: Tensor | None = next(found) if want else None
             for number in of:
                 if whole is not None and needs[number]:
-                    own = whole.sum_to_size(inputs[number].shape)
-                    x = given[number]
-                    gradients[self.places[number]] = own.reshape(x.shape).to(x.dtype)
+                    own, x = whole, given[number]
+                    # Inputs that are added share one tensor, which autograd copies where it keeps
+                    # both: views of it would look like two tensors with memory of their own.
+                    if not _alike(whole, x):
+                        own = whole.sum_to_size(inputs[number].shape).reshape(x.shape).to(x.dtype)
+                    gradients[self.places[number]] = own
         return gradients
+
+
+def _alike(first: Tensor, second: Tensor) -> bool:
+    return first.shape == second.shape and first.dtype == second.dtype
 
 
 def two(function: str) -> Spelling:

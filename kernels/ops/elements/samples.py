@@ -62,7 +62,7 @@ def of_backward() -> Iterator[tuple[Any, ...]]:
     state = torch.tensor([12345, 678])
     for name, row in FUNCTIONS.items():
         for x, y in pairs():
-            inputs = [x, y, _normal(7, *y.shape).to(x.dtype)][: len(row.inputs)]
+            inputs = [x, y, _normal(7, *y.shape).to(x.dtype)][: len(row.kept)]
             shape = x.shape if len(inputs) == 1 else broadcast(x.shape, y.shape)
             grad = _normal(8, *shape).to(x.dtype)
             wanted = [True] * len(row.gradients)

@@ -280,7 +280,8 @@ def elementwise_backward(
 
     Args:
         grad: The gradient of the result, of its shape.
-        inputs: The tensors of the operation; of prelu_bias x, bias and alpha as it broadcasts.
+        inputs: The tensors of the operation; of prelu_bias x, bias and alpha as it broadcasts; of
+            add_relu and add_sigmoid the result alone.
         function: The operation's name; "bias_gelu_tanh" for the approximation.
         wanted: By different gradient, whether it is computed: tensors that are added share one.
         p: The probability that an element was dropped.

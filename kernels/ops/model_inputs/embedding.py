@@ -64,10 +64,14 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     scale, start = kept.options[3:]
     of_weight = of_position = None
     if kept.needs[1]:
-        of_weight = _of_table(grad, tokens, weight, _ZEROS) * scale
+        of_weight = _of_table(grad, tokens, weight, _ZEROS)
+        if scale != 1:
+            of_weight = of_weight * scale
     if kept.needs[2]:
         behind = position.shape[0] - start - tokens.shape[1]
-        of_position = F.pad(grad.sum(0), (0, 0, start, behind))
+        of_position = grad.sum(0)
+        if start or behind:
+            of_position = F.pad(of_position, (0, 0, start, behind))
     return None, of_weight, of_position, None, None
 
 

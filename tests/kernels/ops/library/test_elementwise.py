@@ -162,6 +162,37 @@ def test_its_gradients_are_pytorchs(op, layout, device, dtype):
 
 @ON
 @NAMES
+@pytest.mark.parametrize("layout", ["contiguous", "row", "one element"])
+def test_each_gradient_that_autograd_keeps_has_memory_of_its_own(op, layout, device):
+    arguments = given(op, layout, device, torch.float32)
+    leaves = [x for x in arguments if isinstance(x, Tensor) and x.is_floating_point()]
+    for x in leaves:
+        x.requires_grad_()
+    op.operation(*arguments).sum().backward()
+    memory = [x.grad.untyped_storage().data_ptr() for x in leaves if x.grad is not None]
+    assert len(memory) == len(leaves)
+    assert len(set(memory)) == len(memory)
+
+
+@ON
+@pytest.mark.parametrize("name", ["add_relu", "add_sigmoid"])
+def test_tensors_that_are_added_share_one_gradient_and_keep_their_result_alone(name, device):
+    x, y = (normal(seed, 33, 40).to(device).requires_grad_() for seed in (0, 1))
+    kept: list[Tensor] = []
+
+    def keep(saved: Tensor) -> Tensor:
+        kept.append(saved)
+        return saved
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda saved: saved):
+        found = OPS[name].operation(x, y)
+    first, second = torch.autograd.grad(found.sum(), (x, y))
+    assert first is second
+    assert [each.data_ptr() for each in kept] == [found.data_ptr()]
+
+
+@ON
+@NAMES
 def test_its_gradients_are_bit_equal_in_two_runs(op, device):
     def run() -> list[Tensor]:
         arguments = given(op, "row", device, torch.float32)
@@ -188,6 +219,38 @@ def test_the_number_of_threads_changes_no_bit(op):
         torch.set_num_threads(before)
     assert torch.equal(found[0], found[1])
     assert torch.equal(found[0], found[2])
+
+
+@NAMES
+def test_results_that_go_past_the_caches_are_the_same(op):
+    # Of an odd number of elements, the last of which fill no line of memory.
+    shape = (2051, 2049)
+    x, y, grad = (normal(seed, *shape) for seed in (0, 1, 2))
+    arguments = {"gelu_dropout": [x, 0.4, True, STATE], "prelu_bias": [x, normal(3, 1), y]}
+    given = arguments.get(op.name, [x, y])
+    leaves = [x for x in given if isinstance(x, Tensor) and x.is_floating_point()]
+    for each in leaves:
+        each.requires_grad_()
+    found = op.operation(*given)
+    gradients = torch.autograd.grad(found, leaves, grad)
+    # Rows of 2,049 by themselves stay in the caches, and begin at other places of lines.
+    for row in (0, 1, 2050):
+        if op.name == "gelu_dropout":
+            kept = kept_elements(STATE, x.numel(), 0.4).view(shape)[row]
+            alone = F.gelu(x[row]) * kept / 0.6
+            torch.testing.assert_close(found[row], alone, atol=1e-6, rtol=1e-6)
+            (expected,) = torch.autograd.grad(alone, x, grad[row])
+            torch.testing.assert_close(gradients[0][row], expected[row], atol=2e-6, rtol=2e-6)
+            continue
+        part = [each[row] if each.shape == shape else each for each in leaves]
+        ordered = part if op.name != "prelu_bias" else [part[0], leaves[1], part[2]]
+        alone = op.operation(*ordered)
+        assert torch.equal(found[row], alone)
+        wanted = [each for each, of in zip(part, leaves, strict=True) if of.shape == shape]
+        expected = torch.autograd.grad(alone, wanted, grad[row])
+        large = [each for each, of in zip(gradients, leaves, strict=True) if of.shape == shape]
+        for mine, theirs in zip(large, expected, strict=True):
+            assert torch.equal(mine[row], theirs)
 
 
 @ON
@@ -305,11 +368,15 @@ def test_options_that_do_not_fit_are_named():
     with pytest.raises(ValueError, match="function is 'add'; expected add_relu, "):
         backward(x, [x, x], "add", [True])
     with pytest.raises(ValueError, match="inputs has 1 tensors; expected 2"):
-        backward(x, [x], "add_relu", [True])
+        backward(x, [x], "mul_tanh", [True, True])
+    with pytest.raises(ValueError, match="inputs has 2 tensors; expected 1"):
+        backward(x, [x, x], "add_relu", [True])
     with pytest.raises(ValueError, match="wanted has 2 values; expected 1"):
-        backward(x, [x, x], "add_relu", [True, True])
+        backward(x, [x], "add_relu", [True, True])
+    with pytest.raises(ValueError, match=r"result is a tensor of torch\.int64; expected"):
+        backward(x, [x.long()], "add_relu", [True])
     with pytest.raises(ValueError, match=r"grad has the shape \[3\]; expected \[2, 3, 4\]"):
-        backward(torch.zeros(3), [x, x], "add_relu", [True])
+        backward(torch.zeros(3), [x], "add_relu", [True])
 
 
 @ON

@@ -344,3 +344,28 @@ def test_wider_rows_than_a_block_holds_are_pytorchs_and_say_so():
     torch.testing.assert_close(kf.ops.layer_norm_relu(x, 9000), F.layer_norm(x, (9000,)).relu())
     with pytest.raises(kf.KernelUnavailable, match="a row has 9000 elements; the native CUDA"):
         kf.kernels.fusion.layer_norm_relu(x, 9000)
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_sums_and_norms_that_go_past_the_caches_are_the_same(kind):
+    x, residual, weight = normal(0, 2050, 1024), normal(1, 2050, 1024), normal(2, 1024)
+    total, y = kf.ops.add_norm(x, residual, [1024], weight, kind=kind)
+    assert torch.equal(total, x + residual)
+    for rows in (slice(0, 3), slice(2047, 2050)):
+        alone = kf.ops.add_norm(x[rows], residual[rows], [1024], weight, kind=kind)
+        assert torch.equal(total[rows], alone[0])
+        assert torch.equal(y[rows], alone[1])
+
+
+def test_gradients_that_go_past_the_caches_are_the_same():
+    x, residual, grad = (normal(seed, 2050, 1088) for seed in (0, 1, 2))
+    weight, bias = normal(3, 1088), normal(4, 1088)
+
+    def gradients(rows: slice) -> tuple[Tensor, ...]:
+        leaf = x[rows].clone().requires_grad_()
+        total, y = kf.ops.add_norm(leaf, residual[rows], [1088], weight, bias)
+        return torch.autograd.grad((total, y), leaf, (grad[rows], grad[rows].flip(1)))
+
+    (whole,) = gradients(slice(None))
+    for rows in (slice(0, 3), slice(2047, 2050)):
+        assert torch.equal(whole[rows], gradients(rows)[0])

@@ -203,6 +203,16 @@ def test_second_derivatives_of_windows_are_right(reduce, device):
     assert torch.autograd.gradgradcheck(run, (x,), atol=1e-4)
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+def test_embeddings_that_go_past_the_caches_are_the_same(scale):
+    tokens = torch.randint(50, (2, 1700), generator=torch.Generator().manual_seed(0))
+    weight, position = normal(1, 50, 1024), normal(2, 1700, 1024)
+    found = kf.ops.embedding_position(tokens, weight, position, scale)
+    torch.testing.assert_close(found, weight[tokens] * scale + position, atol=1e-6, rtol=1e-6)
+    alone = kf.ops.embedding_position(tokens[:, :3], weight, position, scale)
+    assert torch.equal(found[:, :3], alone)
+
+
 def test_the_number_of_threads_changes_no_bit():
     x, weight = normal(0, 5, 3000), normal(1, 50, 24)
     tokens = torch.randint(50, (4, 20), generator=torch.Generator().manual_seed(0))
