@@ -47,6 +47,8 @@ std::string elementwise_passes() {
         {{"source", quoted("elementwise.cu")},
          {"target", quoted("75")},
          {"threads", number(kElementThreads)},
+         {"blocks", object({{"forward", number(kElementBlocks)},
+                            {"backward", number(kElementBlocksBackward)}})},
          {"kernels", object({{"float32", by_function("float", sizeof(float))},
                              {"float16", by_function("__half", sizeof(__half))},
                              {"bfloat16", by_function("__nv_bfloat16", sizeof(__nv_bfloat16))},

@@ -15,7 +15,6 @@ from kernels.ops.elements.layout import StyleforgeElements, Walk
 from kernels.ops.registry import LIBRARY
 
 STRUCTURES = {"StyleforgeElements": StyleforgeElements}
-_BLOCKS = 8  # of a pass, for each multiprocessor
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
@@ -76,13 +75,14 @@ class LibraryKernels:
             addresses |= address or 0
         fits = not addresses % 16 and walk.fits(width)
         of_function = told["kernels"][dtype][_NAMES[p.function]]
-        kernel = of_function["backward" if p.backward else "forward"]
+        direction = "backward" if p.backward else "forward"
+        kernel = of_function[direction]
         threads: int = told["threads"]
         groups = -(-p.count // (width if fits else 1))
         launch = self._library.kernel(
             told["source"], kernel["vector" if fits else "scalar"], threads
         )
-        blocks = max(1, min(-(-groups // threads), _BLOCKS * multiprocessors))
+        blocks = max(1, min(-(-groups // threads), told["blocks"][direction] * multiprocessors))
         return launch((blocks, 1, 1), stream, p)
 
 

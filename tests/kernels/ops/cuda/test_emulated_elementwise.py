@@ -62,12 +62,12 @@ def given(function: str, layout: str, dtype: torch.dtype) -> list[Tensor]:
     return inputs[: len(FUNCTIONS[function].inputs)]
 
 
-def assert_close(got: Tensor, exact: Tensor) -> None:
-    """As far apart as rounding to the dtype explains."""
+def assert_close(got: Tensor, exact: Tensor, units: float = 4) -> None:
+    """As far apart as rounding to the dtype explains, of which the largest of many is larger."""
     unit = torch.finfo(got.dtype).eps
     assert got.shape == exact.shape
     if got.numel():
-        allowed = 4 * unit * (exact.abs() + 1)
+        allowed = units * unit * (exact.abs() + 1)
         assert bool(((got.double() - exact).abs() <= allowed).all())
 
 
@@ -91,6 +91,31 @@ def test_results_and_gradients_are_those_of_the_reference(launch, function, layo
     exact = reference.backward(grad.double(), exactly, function, wanted, p, state)
     for mine, theirs in zip(found, exact, strict=True):
         assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize("rest", [(111, 200), (200,), ()], ids=str)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_blocks_take_several_tiles_and_leave_no_element(launch, function, rest, dtype):
+    launch.gpu = Gpu(-1, 1, 8)
+    row = FUNCTIONS[function]
+    inputs = [normal(0, 111, 200).to(dtype)]
+    if len(row.inputs) > 1:
+        inputs.append(normal(1, *(rest or (200,))).to(dtype))
+    if len(row.inputs) > 2:
+        inputs.append(normal(2, *rest).to(dtype))
+    state = STATE if row.drops else None
+    p = 0.3 if row.drops else 0.0
+    wide = [x.double() for x in inputs]
+    y = elementwise.forward(launch, function, inputs, p, state)
+    assert_close(y, reference.forward(function, wide, p, state), 12)
+    grad, wanted = normal(3, 111, 200).to(dtype), [True] * len(row.gradients)
+    if row.of_result:
+        inputs, wide = [y], [y.double()]
+    found = elementwise.backward(launch, grad, inputs, function, wanted, p, state)
+    exact = reference.backward(grad.double(), wide, function, wanted, p, state)
+    for mine, theirs in zip(found, exact, strict=True):
+        assert_close(mine, theirs, 12)
 
 
 @pytest.mark.parametrize("wanted", [[True, False], [False, True], [False, False]])
