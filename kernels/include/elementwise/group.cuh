@@ -87,10 +87,12 @@ struct Group {
         else
             out[0] = Op::template forward<CudaMath>(in);
     }
-    // Computes all, and stores what is wanted from element `at` of dense tensors on.
-    template <typename I>
+    // Computes all, stores what is wanted from element `at` of dense tensors on, and hands what was
+    // computed of element j to `use(j, out)` before it is rounded.
+    template <typename I, typename Use>
     __device__ __forceinline__ void finish(const StyleforgeElements& p,
-                                           const long long (&state)[2], I at) const {
+                                           const long long (&state)[2], I at,
+                                           const Use& use) const {
         A factors[kCount] = {};
         if constexpr (Op::kDrops) draw(p, state, at, factors);
         Vector results[kMade];
@@ -98,6 +100,7 @@ struct Group {
         for (int j = 0; j < kCount; ++j) {
             A out[kMostGradients] = {};
             compute(j, factors[j], out);
+            use(j, out);
 #pragma unroll
             for (int i = 0; i < kMade; ++i) results[i].element[j] = Computed<T>::to(out[i]);
         }
@@ -105,6 +108,11 @@ struct Group {
         for (int i = 0; i < kMade; ++i)
             if (p.outputs[i] != nullptr)
                 *reinterpret_cast<Vector*>(static_cast<T*>(p.outputs[i]) + at) = results[i];
+    }
+    template <typename I>
+    __device__ __forceinline__ void finish(const StyleforgeElements& p,
+                                           const long long (&state)[2], I at) const {
+        finish(p, state, at, [](int, const A (&)[kMostGradients]) {});
     }
 };
 

@@ -11,10 +11,13 @@ from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
 from kernels.ops.elements.functions import FUNCTIONS
-from kernels.ops.elements.layout import StyleforgeElements, Walk
+from kernels.ops.elements.layout import StyleforgeColumns, StyleforgeElements, Walk
 from kernels.ops.registry import LIBRARY
 
-STRUCTURES = {"StyleforgeElements": StyleforgeElements}
+STRUCTURES = {
+    "StyleforgeElements": StyleforgeElements,
+    "StyleforgeColumns": StyleforgeColumns,
+}
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
@@ -84,6 +87,40 @@ class LibraryKernels:
         )
         blocks = max(1, min(-(-groups // threads), told["blocks"][direction] * multiprocessors))
         return launch((blocks, 1, 1), stream, p)
+
+    def chunk_of_rows(self, columns: int, rows: int, dtype: str, multiprocessors: int) -> int:
+        """How many rows `columns` sums together, so that all blocks run at once.
+
+        Args:
+            columns: Of each row.
+            rows: How many there are.
+            dtype: "float32", "float16" or "bfloat16".
+            multiprocessors: Of the GPU.
+        """
+        told = self._told["elementwise"]
+        at_once = told["column_blocks"][dtype] * multiprocessors
+        chunks = max(1, at_once // self._tiles(columns, dtype))
+        # A block of fewer rows than it takes at once would have warps without any.
+        return max(-(-rows // chunks), told["threads"] // told["column_lanes"])
+
+    def columns(self, p: StyleforgeColumns, dtype: str, stream: c_void_p | int | None) -> int:
+        """The gradients of an elementwise function, and their sums over rows.
+
+        Args:
+            p: What it is called with.
+            dtype: "float32", "float16" or "bfloat16".
+            stream: A CUstream.
+        """
+        told = self._told["elementwise"]
+        kernel = told["kernels"][dtype][_NAMES[p.call.function]]["columns"]
+        launch = self._library.kernel(told["source"], kernel, told["threads"])
+        columns, rows = p.call.sizes[0], p.call.sizes[1]
+        blocks = self._tiles(columns, dtype) * -(-rows // p.chunk)
+        return launch((blocks, 1, 1), stream, p)
+
+    def _tiles(self, columns: int, dtype: str) -> int:
+        lanes: int = self._told["elementwise"]["column_lanes"]
+        return -(-columns // (lanes * (16 // _BYTES[dtype])))
 
 
 register(LIBRARY, LibraryKernels)
