@@ -117,7 +117,8 @@ __device__ __forceinline__ void walk(const StyleforgeElements& p, const long lon
 
 template <typename Op, typename T, bool kBackward, int kCount>
 __global__ void __launch_bounds__(
-    kElementThreads, kBackward ? kElementBlocksBackward : kElementBlocks)
+    kElementThreads,
+    sizeof(T) == 8 ? 3 : kBackward ? kElementBlocksBackward : kElementBlocks)
     elementwise_pass(const StyleforgeElements p) {
     using Wide = unsigned long long;
     long long state[2] = {};
