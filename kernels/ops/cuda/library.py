@@ -18,6 +18,9 @@ STRUCTURES = {
     "StyleforgeElements": StyleforgeElements,
     "StyleforgeColumns": StyleforgeColumns,
 }
+# Blocks of a pass for each that runs at once: those that come later take the place of the first to
+# end, so that few wait for one that has a tile more.
+_WAVES = 2
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
@@ -85,7 +88,8 @@ class LibraryKernels:
         launch = self._library.kernel(
             told["source"], kernel["vector" if fits else "scalar"], threads
         )
-        blocks = max(1, min(-(-groups // threads), told["blocks"][direction] * multiprocessors))
+        most = _WAVES * told["blocks"][direction] * multiprocessors
+        blocks = max(1, min(-(-groups // threads), most))
         return launch((blocks, 1, 1), stream, p)
 
     def chunk_of_rows(self, columns: int, rows: int, dtype: str, multiprocessors: int) -> int:
