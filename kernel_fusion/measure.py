@@ -5,7 +5,7 @@ Errors are the largest difference from PyTorch's calls in float64, relative to t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -167,7 +167,27 @@ def _backward(case: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
         found: Any = torch.autograd.grad(of, leaves, grads, retain_graph=True, allow_unused=True)
         return tuple(found)
 
-    return call, size_of((*tensors_of(given), *grads, *tensors_of(call())))
+    is_ours = way is case.op.operation  # of other ways nobody asks for the bytes
+    read = kept(forward) if is_ours and not case.timed.is_joint else given
+    return call, size_of(distinct((*tensors_of(read), *grads, *tensors_of(call()))))
+
+
+def kept(forward: Callable[[], object]) -> list[Tensor]:
+    """The tensors that a call keeps for its backward, which has to read them."""
+    found: list[Tensor] = []
+
+    def keep(x: Tensor) -> Tensor:
+        found.append(x.detach())
+        return found[-1]
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+        forward()
+    return found
+
+
+def distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
+    """Of tensors that lie in the same memory, such as the gradients of what is added, only one."""
+    return list({(x.data_ptr(), x.numel()): x for x in tensors}.values())
 
 
 def results(found: Any) -> tuple[Tensor, ...]:

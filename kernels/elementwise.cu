@@ -1,4 +1,6 @@
-// The elementwise operations of the library for any model, and their gradients: one kernel template,
-// include/elementwise/pass.cuh, with a functor each, include/elementwise/functors.h.
+// The elementwise operations of the library for any model, and their gradients: two kernel templates,
+// include/elementwise/pass.cuh and, for gradients that are summed over rows,
+// include/elementwise/columns.cuh, with a functor each, include/elementwise/functors.h.
 #include "include/library.h"
+#include "include/elementwise/columns.cuh"
 #include "include/elementwise/pass.cuh"

@@ -3,130 +3,11 @@
 #include "include/common/dtypes.cuh"
 #include "include/common/team.cuh"
 #include "include/common/with_type.cuh"
-#include "include/elementwise/pass.cuh"
 #include "include/fusion/activations.h"
+#include "include/fusion/row_norm.cuh"
 
 namespace styleforge {
 namespace fusion {
-
-constexpr int kMost = 16, kMostBackward = 8;  // elements of a row that a thread holds
-using elementwise::CudaMath;
-
-// Elements `at` on of a row of parameters, or `otherwise` where there are none.
-template <int kCount, typename T>
-__device__ __forceinline__ void load_or(float (&to)[kCount], const T* from, int at,
-                                        float otherwise) {
-    if (from != nullptr) return load<kCount>(to, from + at);
-#pragma unroll
-    for (int k = 0; k < kCount; ++k) to[k] = otherwise;
-}
-
-// A row of which each thread holds `kHeld` elements at most, in groups of kCount.
-template <int kCount, int kHeld>
-struct Row {
-    static constexpr int kGroups = kHeld / kCount;
-    Team team;
-    int width, held;  // elements; none are held where there is no row
-    long long begin;   // in tensors of rows
-
-    // `use(group, at)` for the groups of this thread.
-    template <typename Use>
-    __device__ __forceinline__ void each(const Use& use) const {
-#pragma unroll
-        for (int group = 0; group < kGroups; ++group) {
-            const int at = (group * team.size + team.lane) * kCount;
-            if (at < held) use(group, at);
-        }
-    }
-    // Has `values` less their mean if `centered`; the reciprocal of their deviation.
-    __device__ __forceinline__ float normalize(float (&values)[kGroups][kCount], int centered,
-                                               float eps) const {
-        float sum = 0, squares = 0;
-        if (centered) {
-            each([&](int group, int) {
-#pragma unroll
-                for (int k = 0; k < kCount; ++k) sum += values[group][k];
-            });
-            sum = team.sum(sum) / width;
-        }
-        each([&](int group, int) {
-#pragma unroll
-            for (int k = 0; k < kCount; ++k) {
-                values[group][k] -= sum;
-                squares += values[group][k] * values[group][k];
-            }
-        });
-        return rsqrtf(team.sum(squares) / width + eps);
-    }
-};
-
-template <typename T, int kCount, typename Activation>
-__device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T* x,
-                                         const T* residual, const T* weight, const T* bias,
-                                         T* total, T* y, int centered, float eps) {
-    float values[kMost / kCount][kCount];
-    row.each([&](int group, int at) {
-        load<kCount>(values[group], x + row.begin + at);
-        if (residual == nullptr) return;
-        float added[kCount];
-        load<kCount>(added, residual + row.begin + at);
-#pragma unroll
-        for (int k = 0; k < kCount; ++k)  // rounded, as backward will read it
-            values[group][k] = to_float(from_float<T>(values[group][k] + added[k]));
-        store<kCount>(total + row.begin + at, values[group]);
-    });
-    const float inverse = row.normalize(values, centered, eps);
-    row.each([&](int group, int at) {
-        float w[kCount], b[kCount];
-        load_or(w, weight, at, 1.f);
-        load_or(b, bias, at, 0.f);
-#pragma unroll
-        for (int k = 0; k < kCount; ++k)
-            w[k] = Activation::template value<CudaMath>(values[group][k] * inverse * w[k] + b[k]);
-        store<kCount>(y + row.begin + at, w);
-    });
-}
-
-// Adds a row's share to `of_weight` and `of_bias`.
-template <typename T, int kCount, typename Activation>
-__device__ __forceinline__ void row_norm_gradient(
-    const Row<kCount, kMostBackward>& row, const T* grad, const T* added, const T* x,
-    const T* weight, const T* bias, T* dx, float (&of_weight)[kMostBackward / kCount][kCount],
-    float (&of_bias)[kMostBackward / kCount][kCount], int centered, float eps) {
-    float values[kMostBackward / kCount][kCount], inner[kMostBackward / kCount][kCount];
-    row.each([&](int group, int at) {
-        load<kCount>(values[group], x + row.begin + at);
-        load<kCount>(inner[group], grad + row.begin + at);
-    });
-    const float inverse = row.normalize(values, centered, eps);
-    float sums[2] = {};  // of what comes through, and of its product with the norm
-    row.each([&](int group, int at) {
-        float w[kCount], b[kCount];
-        load_or(w, weight, at, 1.f);
-        load_or(b, bias, at, 0.f);
-#pragma unroll
-        for (int k = 0; k < kCount; ++k) {
-            const float normed = values[group][k] *= inverse;
-            const float g = Activation::template gradient<CudaMath>(inner[group][k],
-                                                                    normed * w[k] + b[k]);
-            of_weight[group][k] += g * normed;
-            of_bias[group][k] += g;
-            inner[group][k] = g * w[k];
-            sums[0] += inner[group][k];
-            sums[1] += inner[group][k] * normed;
-        }
-    });
-    row.team.sum(sums);
-    const float sum = centered ? sums[0] / row.width : 0, product = sums[1] / row.width;
-    row.each([&](int group, int at) {
-        float out[kCount] = {};
-        if (added != nullptr) load<kCount>(out, added + row.begin + at);
-#pragma unroll
-        for (int k = 0; k < kCount; ++k)
-            out[k] += inverse * (inner[group][k] - sum - values[group][k] * product);
-        store<kCount>(dx + row.begin + at, out);
-    });
-}
 
 // Of channels: y = (x - mean) * inverse * weight + bias, all of it FP32 [channels].
 struct Channels {
@@ -162,14 +43,14 @@ __device__ __forceinline__ void each_group(long long count, int channels, long l
 // y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight
 // and bias: [width]. What is null is left out. A row has `team` threads, of kMost elements each at
 // most.
-extern "C" __global__ void __launch_bounds__(512, 1)
+extern "C" __global__ void __launch_bounds__(512, 2)
     styleforge_row_norm(const void* x, const void* residual, const void* weight, const void* bias,
                         void* total, void* y, long long type, int vector, long long activation,
                         long long rows, long long width, long long team, int centered,
                         double eps) {
     using namespace styleforge;
     using namespace styleforge::fusion;
-    __shared__ float shared[32];
+    __shared__ float shared[Team::kShared];
     const int size = static_cast<int>(team), length = static_cast<int>(width);
     const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
     const long long row = 1ll * blockIdx.x * (blockDim.x / size) + threadIdx.x / size;
@@ -186,48 +67,66 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     });
 }
 
-// dx = added + the gradient of styleforge_row_norm by its sum `x`. partial: FP32 [teams, 2, width],
-// each team's sums of the gradients of weight and bias, or null.
-extern "C" __global__ void __launch_bounds__(512, 1)
+// dx = added + the gradient of styleforge_row_norm by its sum `x`, in vectors. partial: FP32
+// [blocks, teams of a block, 2, width], each team's sums of the gradients of weight and bias, or null.
+extern "C" __global__ void __launch_bounds__(512, 2)
     styleforge_row_norm_backward(const void* grad, const void* added, const void* x,
                                  const void* weight, const void* bias, void* dx, float* partial,
-                                 long long type, int vector, long long activation, long long rows,
+                                 long long type, long long activation, long long rows,
                                  long long width, long long team, int centered, double eps) {
     using namespace styleforge;
     using namespace styleforge::fusion;
-    __shared__ float shared[32];
-    const int size = static_cast<int>(team), length = static_cast<int>(width);
-    const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
-    const int at_once = blockDim.x / size;
-    const long long number = 1ll * blockIdx.x * at_once + threadIdx.x / size;
-    with_type(type, vector, [&](auto element, auto count) {
+    __shared__ float shared[Team::kShared];
+    const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
+                         activation, rows,  width, team,   centered, eps};
+    with_type(type, 1, [&](auto element, auto count) {
+        row_norm_gradients<decltype(element), decltype(count)::value>(p, shared);
+    });
+}
+
+// The same, element by element. It takes twice as many registers.
+extern "C" __global__ void __launch_bounds__(512, 1)
+    styleforge_row_norm_backward_elements(const void* grad, const void* added, const void* x,
+                                          const void* weight, const void* bias, void* dx,
+                                          float* partial, long long type, long long activation,
+                                          long long rows, long long width, long long team,
+                                          int centered, double eps) {
+    using namespace styleforge;
+    using namespace styleforge::fusion;
+    __shared__ float shared[Team::kShared];
+    const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
+                         activation, rows,  width, team,   centered, eps};
+    with_type(type, 0, [&](auto element, auto) {
+        row_norm_gradients<decltype(element), 1>(p, shared);
+    });
+}
+
+// What all teams left in `partial`, [teams, 2, width], summed; `of_weight` or `of_bias` may be null. A
+// block is of 32 columns of both.
+extern "C" __global__ void __launch_bounds__(1024)
+    styleforge_row_norm_parameters(const float* partial, void* of_weight, void* of_bias,
+                                   long long type, long long teams, long long width) {
+    using namespace styleforge;
+    __shared__ float shared[32][33];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const long long first = 32ll * blockIdx.x, column = first + lane;
+    float sum = 0;
+    if (column < 2 * width)
+#pragma unroll 4
+        for (long long i = warp; i < teams; i += 32) sum += partial[i * 2 * width + column];
+    shared[warp][lane] = sum;
+    __syncthreads();
+    // A warp takes a column: what 32 warps have of it.
+    const long long own = first + warp;
+    float total[1] = {shared[lane][warp]};
+    Team{32, lane, nullptr}.sum(total);
+    if (lane != 0 || own >= 2 * width) return;
+    void* to = own < width ? of_weight : of_bias;
+    const long long at = own < width ? own : own - width;
+    if (to == nullptr) return;
+    with_type(type, 0, [&](auto element, auto) {
         using T = decltype(element);
-        constexpr int kCount = decltype(count)::value;
-        with_activation(activation, [&](auto function) {
-            constexpr int kGroups = kMostBackward / kCount;
-            float of_weight[kGroups][kCount] = {}, of_bias[kGroups][kCount] = {};
-            // The same for all teams of a block, which wait for each other.
-            for (long long first = 1ll * blockIdx.x * at_once; first < rows;
-                 first += 1ll * gridDim.x * at_once) {
-                const long long row = first + threadIdx.x / size;
-                row_norm_gradient<T, kCount, decltype(function)>(
-                    Row<kCount, kMostBackward>{own, length, row < rows ? length : 0,
-                                               row * width},
-                    static_cast<const T*>(grad), static_cast<const T*>(added),
-                    static_cast<const T*>(x), static_cast<const T*>(weight),
-                    static_cast<const T*>(bias), static_cast<T*>(dx), of_weight, of_bias, centered,
-                    static_cast<float>(eps));
-            }
-            if (partial == nullptr) return;
-            float* to = partial + number * 2 * width;
-            Row<kCount, kMostBackward>{own, length, length, 0}.each([&](int group, int at) {
-#pragma unroll
-                for (int k = 0; k < kCount; ++k) {
-                    to[at + k] = of_weight[group][k];
-                    to[width + at + k] = of_bias[group][k];
-                }
-            });
-        });
+        static_cast<T*>(to)[at] = from_float<T>(total[0]);
     });
 }
 

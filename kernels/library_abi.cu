@@ -7,6 +7,7 @@
 #include <string>
 
 #include "include/common/describe.h"
+#include "include/elementwise/columns.h"
 #include "include/elementwise/functors.h"
 #include "include/library.h"
 
@@ -15,13 +16,16 @@ namespace {
 
 std::string structs() {
     using E = StyleforgeElements;
+    using C = StyleforgeColumns;
     return object({{"StyleforgeElements",
                     layout(sizeof(E),
                            {OFFSET(E, inputs), OFFSET(E, outputs), OFFSET(E, state),
                             OFFSET(E, count), OFFSET(E, sizes), OFFSET(E, strides),
                             OFFSET(E, kept_scale), OFFSET(E, dropped), OFFSET(E, dims),
                             OFFSET(E, function), OFFSET(E, backward), OFFSET(E, type),
-                            OFFSET(E, wide)})}});
+                            OFFSET(E, wide)})},
+                   {"StyleforgeColumns",
+                    layout(sizeof(C), {OFFSET(C, call), OFFSET(C, sums), OFFSET(C, chunk)})}});
 }
 
 // As many elements at a time as 16 bytes have, or one.
@@ -32,12 +36,22 @@ std::string by_width(const char* functor, const char* type, size_t size, const c
                    {"scalar", kernel(name, {of, type, backward, "1"})}});
 }
 
-std::string by_direction(const char* functor, const char* type, size_t size) {
-    return object({{"forward", by_width(functor, type, size, "false")},
-                   {"backward", by_width(functor, type, size, "true")}});
+// With sums over rows, where there are kernels for these.
+template <typename Functor>
+std::string by_columns(const char* functor, const char* type, size_t size) {
+    if (Functor::kInputs < 2 || Functor::kDrops || size > sizeof(float)) return "";
+    return kernel("styleforge::elementwise::elementwise_columns",
+                  {std::string("styleforge::elementwise::") + functor, type, number(16 / size)});
 }
 
-#define FUNCTION(name, Functor) {#name, by_direction(#Functor, type, size)},
+template <typename Functor>
+std::string by_direction(const char* functor, const char* type, size_t size) {
+    return object({{"forward", by_width(functor, type, size, "false")},
+                   {"backward", by_width(functor, type, size, "true")},
+                   {"columns", by_columns<Functor>(functor, type, size)}});
+}
+
+#define FUNCTION(name, Functor) {#name, by_direction<elementwise::Functor>(#Functor, type, size)},
 std::string by_function(const char* type, size_t size) {
     return object({STYLEFORGE_ELEMENTWISE(FUNCTION)});
 }
@@ -47,6 +61,12 @@ std::string elementwise_passes() {
         {{"source", quoted("elementwise.cu")},
          {"target", quoted("75")},
          {"threads", number(kElementThreads)},
+         {"blocks", object({{"forward", number(kElementBlocks)},
+                            {"backward", number(kElementBlocksBackward)}})},
+         {"column_blocks", object({{"float32", number(kColumnBlocks<float>)},
+                                   {"float16", number(kColumnBlocks<__half>)},
+                                   {"bfloat16", number(kColumnBlocks<__nv_bfloat16>)}})},
+         {"column_lanes", number(kColumnLanes)},
          {"kernels", object({{"float32", by_function("float", sizeof(float))},
                              {"float16", by_function("__half", sizeof(__half))},
                              {"bfloat16", by_function("__nv_bfloat16", sizeof(__nv_bfloat16))},

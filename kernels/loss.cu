@@ -2,7 +2,7 @@
 // the sum of squared differences. FP16 and BF16 are computed in FP32, FP64 in FP64.
 #include <math.h>
 
-#include "include/elementwise/pass.cuh"
+#include "include/elementwise/group.cuh"
 #include "include/loss/rows.h"
 
 namespace styleforge {

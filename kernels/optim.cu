@@ -1,6 +1,6 @@
 // Updates of many tensors by one launch: Adam, SGD, the norm of all gradients and their clipping. A
 // block has a chunk of one tensor, of any type; FP16 and BF16 are computed in FP32, FP64 in FP64.
-#include "include/elementwise/pass.cuh"
+#include "include/elementwise/group.cuh"
 #include "include/optim/tensors.h"
 
 namespace styleforge {

@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(256)
                            long long team, double scale) {
     using namespace styleforge;
     using namespace styleforge::fusion;
-    __shared__ float shared[2 * kSumThreads / 32];
+    __shared__ float shared[Team::kShared];
     const int size = static_cast<int>(team);
     const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
     const long long part = 1ll * blockIdx.x * (blockDim.x / size) + threadIdx.x / size;

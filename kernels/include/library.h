@@ -7,5 +7,18 @@
 namespace styleforge {
 
 constexpr int kElementThreads = 256;  // of a block of an elementwise pass
+// Of these on a multiprocessor. With registers for so many the compiler issues all loads of a thread
+// first; without a bound it delays some behind arithmetic, which saves registers.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kElementBlocks = 4;  // as many threads as there are
+#else
+constexpr int kElementBlocks = 5;
+#endif
+constexpr int kElementBlocksBackward = 4;
+
+// The same of gradients with sums over rows, which hold twice as many of them in 16 bits.
+template <typename T>
+constexpr int kColumnBlocks = sizeof(T) < 4 ? 3 : 4;
+constexpr int kColumnLanes = 32;  // vectors of columns that such a block takes
 
 }  // namespace styleforge

@@ -1,126 +1,139 @@
 // One pass of an elementwise operation on a GPU: loads and stores of 16 bytes where tensors lie so,
 // single elements of any strides elsewhere. The dimensions are those that a caller left after
-// joining what lies together, so that contiguous tensors take no division.
+// joining what lies together; up to two of them, such as rows and a bias for their columns, are
+// walked without a division.
 #pragma once
 
-#include <math.h>
-
-#include "../common/dtypes.cuh"
 #include "../library.h"
-#include "functors.h"
-#include "philox.h"
+#include "group.cuh"
 
 namespace styleforge {
 namespace elementwise {
 
-struct CudaMath {
-    static __device__ __forceinline__ float exp(float v) { return expf(v); }
-    static __device__ __forceinline__ float tanh(float v) { return tanhf(v); }
-    static __device__ __forceinline__ float erf(float v) { return erff(v); }
-    static __device__ __forceinline__ double exp(double v) { return ::exp(v); }
-    static __device__ __forceinline__ double tanh(double v) { return ::tanh(v); }
-    static __device__ __forceinline__ double erf(double v) { return ::erf(v); }
-};
-
-// FP64 is computed in FP64, everything else in FP32.
+// Vectors of each tensor that a thread has in flight, so that what it waits for is hidden where few
+// tensors are read: their loads come before the first arithmetic. Those of FP64 take arithmetic.
 template <typename T>
-struct Computed {
-    using Type = float;
-    static __device__ __forceinline__ float from(T v) { return to_float(v); }
-    static __device__ __forceinline__ T to(float v) { return from_float<T>(v); }
-};
-template <>
-struct Computed<double> {
-    using Type = double;
-    static __device__ __forceinline__ double from(double v) { return v; }
-    static __device__ __forceinline__ double to(double v) { return v; }
+constexpr int kInFlight = sizeof(T) == 8 ? 1 : 2;
+
+// A place in rows of `width`, moved on by a distance without a division.
+struct Place {
+    unsigned row = 0, column = 0;
+
+    Place() = default;
+    __device__ __forceinline__ Place(unsigned at, unsigned width)
+        : row(at / width), column(at % width) {}
+    __device__ __forceinline__ void move(const Place& distance, unsigned width) {
+        row += distance.row;
+        column += distance.column;
+        if (column >= width) column -= width, ++row;
+    }
 };
 
-// kCount elements from `at` on of what an operation reads and writes, computed in registers.
-template <typename Op, typename T, bool kBackward, int kCount, typename I>
-__device__ __forceinline__ void compute(const StyleforgeElements& p, I at) {
-    using A = typename Computed<T>::Type;
-    constexpr int kGiven = Op::kInputs + (kBackward ? 1 : 0);
-    I offsets[kGiven] = {};
-    I rest = at;
-    for (int d = 0; d < p.dims; ++d) {
-        const I size = static_cast<I>(p.sizes[d]);
-        const I place = d + 1 < p.dims ? rest % size : rest;
-        if (d + 1 < p.dims) rest /= size;
+// Whether a function reads a number as its last input, as the PReLU most networks have.
+template <typename Op>
+constexpr bool kEndsInNumber = Op::kInputs == 3;
+
+// Whether every tensor has its elements together in each row, or is the number at the end.
+template <typename Op, int kGiven>
+__device__ __forceinline__ bool lies_in_rows(const StyleforgeElements& p) {
+    bool so = p.dims <= 2 && !p.wide;
 #pragma unroll
-        for (int i = 0; i < kGiven; ++i) offsets[i] += place * static_cast<I>(p.strides[i][d]);
-    }
-    A given[kGiven][kCount];
-#pragma unroll
-    for (int i = 0; i < kGiven; ++i) {
-        const T* from = static_cast<const T*>(p.inputs[i]) + offsets[i];
-        if (kCount > 1 && p.strides[i][0] != 0) {
-            const auto vector = *reinterpret_cast<const AlignedVector<T, kCount>*>(from);
-#pragma unroll
-            for (int j = 0; j < kCount; ++j) given[i][j] = Computed<T>::from(vector.element[j]);
-        } else {
-            const A value = Computed<T>::from(*from);
-#pragma unroll
-            for (int j = 0; j < kCount; ++j) given[i][j] = value;
-        }
-    }
-    A factors[kCount];
-    if constexpr (Op::kDrops) {
-        Word words[4];
-#pragma unroll
-        for (int j = 0; j < kCount; ++j) {
-            const I element = at + static_cast<I>(j);
-            if (p.state != nullptr && (j == 0 || element % 4 == 0))
-                philox(static_cast<Words>(element) / 4, p.state, words);
-            const int word = static_cast<int>(element % 4);
-            const Word drawn = word < 2 ? (word == 0 ? words[0] : words[1])
-                                        : (word == 2 ? words[2] : words[3]);
-            factors[j] = p.state == nullptr   ? A(1)
-                         : drawn >= p.dropped ? static_cast<A>(p.kept_scale)
-                                              : A(0);
-        }
-    }
-    AlignedVector<T, kCount> results[2];
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-        A in[kMostInputs] = {};
-#pragma unroll
-        for (int i = 0; i < Op::kInputs; ++i) in[i] = given[i + (kBackward ? 1 : 0)][j];
-        if constexpr (Op::kDrops) in[1] = factors[j];
-        if constexpr (kBackward) {
-            A out[kMostGradients] = {};
-            Op::template backward<CudaMath>(given[0][j], in, out);
-#pragma unroll
-            for (int i = 0; i < Op::kGradients; ++i) results[i].element[j] = Computed<T>::to(out[i]);
-        } else {
-            results[0].element[j] = Computed<T>::to(Op::template forward<CudaMath>(in));
-        }
-    }
-    constexpr int kMade = kBackward ? Op::kGradients : 1;
-#pragma unroll
-    for (int i = 0; i < kMade; ++i)
-        if (p.outputs[i] != nullptr)
-            *reinterpret_cast<AlignedVector<T, kCount>*>(static_cast<T*>(p.outputs[i]) + at) =
-                results[i];
+    for (int i = 0; i < kGiven; ++i)
+        so = so && (kEndsInNumber<Op> && i == kGiven - 1
+                        ? p.strides[i][0] == 0 && p.strides[i][1] == 0
+                        : p.strides[i][0] != 0);
+    return so;
 }
 
+// The tiles of tensors that lie in rows, a tile of all that a block has in flight; one dimension is
+// one row. What is left for `walk` begins at the element that is returned.
+template <typename Op, typename T, bool kBackward, int kCount>
+__device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
+                                               const long long (&state)[2]) {
+    using Taken = Group<Op, T, kBackward, kCount>;
+    constexpr int kGroups = kInFlight<T>;
+    constexpr int kVectors = Taken::kGiven - (kEndsInNumber<Op> ? 1 : 0);
+    constexpr unsigned kStep = kElementThreads * kCount, kTile = kGroups * kStep;
+    const unsigned width = static_cast<unsigned>(p.dims == 1 ? p.count : p.sizes[0]);
+    const unsigned end = static_cast<unsigned>(p.count) / kTile * kTile;
+    unsigned at = blockIdx.x * kTile + threadIdx.x * kCount;
+    if (at >= end) return end;
+    const T* from[kVectors];
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) from[i] = static_cast<const T*>(p.inputs[i]);
+    T number{};
+    if constexpr (kEndsInNumber<Op>) number = *static_cast<const T*>(p.inputs[kVectors]);
+    Place first(at, width);
+    const Place to_group(kStep, width), to_tile(gridDim.x * kTile, width);
+    for (; at < end; at += gridDim.x * kTile) {
+        Taken groups[kGroups];
+        Place place = first;
+        first.move(to_tile, width);
+#pragma unroll
+        for (int u = 0; u < kGroups; ++u) {
+#pragma unroll
+            for (int i = 0; i < kVectors; ++i)
+                groups[u].load(i, from[i] + place.row * static_cast<unsigned>(p.strides[i][1]) +
+                                      place.column);
+            if constexpr (kEndsInNumber<Op>) groups[u].fill(kVectors, number);
+            place.move(to_group, width);
+        }
+#pragma unroll
+        for (int u = 0; u < kGroups; ++u) groups[u].finish(p, state, at + u * kStep);
+    }
+    return end;
+}
+
+// Groups of tensors that lie in any way, from element `first` of all on.
 template <typename Op, typename T, bool kBackward, int kCount, typename I>
-__device__ __forceinline__ void walk(const StyleforgeElements& p) {
-    const I step = static_cast<I>(gridDim.x) * kElementThreads;
-    const I first = static_cast<I>(blockIdx.x) * kElementThreads + threadIdx.x;
-    const I groups = static_cast<I>(p.count) / kCount;
-    for (I i = first; i < groups; i += step) compute<Op, T, kBackward, kCount, I>(p, i * kCount);
-    if constexpr (kCount > 1)  // what fills no vector, of tensors that lie in one dimension
-        for (I i = groups * kCount + first; i < static_cast<I>(p.count); i += step)
-            compute<Op, T, kBackward, 1, I>(p, i);
+__device__ __forceinline__ void walk(const StyleforgeElements& p, const long long (&state)[2],
+                                     I first) {
+    using Taken = Group<Op, T, kBackward, kCount>;
+    constexpr int kGiven = Taken::kGiven;
+    const I thread = static_cast<I>(blockIdx.x) * kElementThreads + threadIdx.x;
+    for (I at = first + thread * kCount; at + kCount <= static_cast<I>(p.count);
+         at += static_cast<I>(gridDim.x) * kElementThreads * kCount) {
+        I offsets[kGiven] = {}, rest = at;
+#pragma unroll 1  // a division of 64 bits is long
+        for (int d = 0; d < p.dims; ++d) {
+            const I size = static_cast<I>(p.sizes[d]);
+            const I place = d + 1 < p.dims ? rest % size : rest;
+            if (d + 1 < p.dims) rest /= size;
+#pragma unroll
+            for (int i = 0; i < kGiven; ++i) offsets[i] += place * static_cast<I>(p.strides[i][d]);
+        }
+        Taken group;
+#pragma unroll
+        for (int i = 0; i < kGiven; ++i) {
+            const T* from = static_cast<const T*>(p.inputs[i]) + offsets[i];
+            if (kCount > 1 && p.strides[i][0] != 0)
+                group.load(i, from);
+            else
+                group.fill(i, *from);
+        }
+        group.finish(p, state, at);
+    }
 }
 
 template <typename Op, typename T, bool kBackward, int kCount>
-__global__ void __launch_bounds__(kElementThreads) elementwise_pass(const StyleforgeElements p) {
+__global__ void __launch_bounds__(
+    kElementThreads,
+    sizeof(T) == 8 ? 3 : kBackward ? kElementBlocksBackward : kElementBlocks)
+    elementwise_pass(const StyleforgeElements p) {
+    using Wide = unsigned long long;
+    long long state[2] = {};
+    if constexpr (Op::kDrops)
+        if (p.state != nullptr) state[0] = p.state[0], state[1] = p.state[1];
+    unsigned first = 0;
+    if constexpr (kCount > 1)
+        if (lies_in_rows<Op, Group<Op, T, kBackward, kCount>::kGiven>(p))
+            first = walk_tiles<Op, T, kBackward, kCount>(p, state);
     if (p.wide)
-        walk<Op, T, kBackward, kCount, unsigned long long>(p);
+        walk<Op, T, kBackward, kCount, Wide>(p, state, 0);
     else
-        walk<Op, T, kBackward, kCount, unsigned>(p);
+        walk<Op, T, kBackward, kCount, unsigned>(p, state, first);
+    if constexpr (kCount > 1)  // what fills no vector, of tensors that lie in one dimension
+        walk<Op, T, kBackward, 1, Wide>(p, state, static_cast<Wide>(p.count) / kCount * kCount);
 }
 
 }  // namespace elementwise

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from kernels.ops.cuda.calls import launched
 from kernels.ops.cuda.library import LibraryKernels
-from kernels.ops.elements import passes
-from kernels.ops.elements.layout import StyleforgeElements
-from kernels.ops.elements.passes import Pass
+from kernels.ops.elements import columns, passes, sums
+from kernels.ops.elements.columns import Columns
+from kernels.ops.elements.layout import StyleforgeElements, traits
+from kernels.ops.elements.passes import Pass, read_by_backward
+from kernels.ops.elements.reference import check_backward
 from kernels.ops.launcher import CudaLauncher
 
 
@@ -38,6 +41,57 @@ def backward(
     """As `kernels.ops.elements.reference.backward`."""
     submit = functools.partial(_submit, launch)
     return passes.backward(launch, submit, grad, inputs, function, wanted, p, state)
+
+
+def backward_sums(
+    launch: CudaLauncher,
+    grad: Tensor,
+    inputs: list[Tensor],
+    function: str,
+    wanted: list[bool],
+    like: list[Tensor],
+    of: list[int],
+    p: float = 0.0,
+    state: Tensor | None = None,
+) -> list[Tensor]:
+    """As `kernels.ops.elements.sums.of_gradients`; in one pass where sums are over rows.
+
+    The sums are of FP32 before it is rounded to the dtype, chunk by chunk, and then over chunks.
+    """
+    sums.check(wanted, like, of)
+    tensors = (grad, *inputs, *like)
+    key = ("sums", function, len(inputs), *((*traits(x), x.get_device()) for x in tensors))
+    found: tuple[Columns | None] | None = launch.calls.get(key)
+    if found is None:
+        check_backward(grad, inputs, function, wanted)
+        found = launch.keep(key, (columns.planned(grad, inputs, function, like),))
+    (plan,) = found
+    whole = [
+        grad.new_empty_strided(plan.shape, plan.strides) if plan is not None and want else None
+        for want in wanted
+    ]
+    struct = None
+    if plan is not None:
+        struct = columns.filled(plan, read_by_backward(function, grad, inputs), whole)
+    if plan is None or struct is None:
+        run = functools.partial(backward, launch)
+        return sums.of_gradients(run, grad, inputs, function, wanted, like, of, p, state)
+    library: LibraryKernels = launch.library
+    dtype = str(plan.dtype).removeprefix("torch.")
+    rows = library.chunk_of_rows(plan.columns, plan.rows, dtype, launch.gpu.multiprocessors)
+    struct.chunk = rows
+    chunks = -(-plan.rows // rows)
+    partial = {
+        number: grad.new_empty((chunks, plan.columns), dtype=torch.float32) for number in set(of)
+    }
+    for number, each in partial.items():
+        struct.sums[number] = each.data_ptr()
+    launched(library.columns(struct, dtype, launch.stream), "elementwise")
+    made = [x for x in whole if x is not None]
+    for number, x, is_number in zip(of, like, plan.numbers, strict=True):
+        total = partial[number].sum() if is_number else partial[number].sum(0)
+        made.append(total.to(plan.dtype).view(x.shape))
+    return made
 
 
 def _submit(launch: CudaLauncher, prepared: Pass, p: StyleforgeElements) -> None:

@@ -11,11 +11,16 @@ from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
 from kernels.ops.elements.functions import FUNCTIONS
-from kernels.ops.elements.layout import StyleforgeElements, Walk
+from kernels.ops.elements.layout import StyleforgeColumns, StyleforgeElements, Walk
 from kernels.ops.registry import LIBRARY
 
-STRUCTURES = {"StyleforgeElements": StyleforgeElements}
-_BLOCKS = 8  # of a pass, for each multiprocessor
+STRUCTURES = {
+    "StyleforgeElements": StyleforgeElements,
+    "StyleforgeColumns": StyleforgeColumns,
+}
+# Blocks of a pass for each that runs at once: those that come later take the place of the first to
+# end, so that few wait for one that has a tile more.
+_WAVES = 2
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
@@ -76,14 +81,50 @@ class LibraryKernels:
             addresses |= address or 0
         fits = not addresses % 16 and walk.fits(width)
         of_function = told["kernels"][dtype][_NAMES[p.function]]
-        kernel = of_function["backward" if p.backward else "forward"]
+        direction = "backward" if p.backward else "forward"
+        kernel = of_function[direction]
         threads: int = told["threads"]
         groups = -(-p.count // (width if fits else 1))
         launch = self._library.kernel(
             told["source"], kernel["vector" if fits else "scalar"], threads
         )
-        blocks = max(1, min(-(-groups // threads), _BLOCKS * multiprocessors))
+        most = _WAVES * told["blocks"][direction] * multiprocessors
+        blocks = max(1, min(-(-groups // threads), most))
         return launch((blocks, 1, 1), stream, p)
+
+    def chunk_of_rows(self, columns: int, rows: int, dtype: str, multiprocessors: int) -> int:
+        """How many rows `columns` sums together, so that all blocks run at once.
+
+        Args:
+            columns: Of each row.
+            rows: How many there are.
+            dtype: "float32", "float16" or "bfloat16".
+            multiprocessors: Of the GPU.
+        """
+        told = self._told["elementwise"]
+        at_once = told["column_blocks"][dtype] * multiprocessors
+        chunks = max(1, at_once // self._tiles(columns, dtype))
+        # A block of fewer rows than it takes at once would have warps without any.
+        return max(-(-rows // chunks), told["threads"] // told["column_lanes"])
+
+    def columns(self, p: StyleforgeColumns, dtype: str, stream: c_void_p | int | None) -> int:
+        """The gradients of an elementwise function, and their sums over rows.
+
+        Args:
+            p: What it is called with.
+            dtype: "float32", "float16" or "bfloat16".
+            stream: A CUstream.
+        """
+        told = self._told["elementwise"]
+        kernel = told["kernels"][dtype][_NAMES[p.call.function]]["columns"]
+        launch = self._library.kernel(told["source"], kernel, told["threads"])
+        columns, rows = p.call.sizes[0], p.call.sizes[1]
+        blocks = self._tiles(columns, dtype) * -(-rows // p.chunk)
+        return launch((blocks, 1, 1), stream, p)
+
+    def _tiles(self, columns: int, dtype: str) -> int:
+        lanes: int = self._told["elementwise"]["column_lanes"]
+        return -(-columns // (lanes * (16 // _BYTES[dtype])))
 
 
 register(LIBRARY, LibraryKernels)

@@ -28,6 +28,12 @@ class StyleforgeElements(Structure):
     ]
 
 
+class StyleforgeColumns(Structure):
+    """Mirror of StyleforgeColumns in include/elementwise/columns.h."""
+
+    _fields_ = [("call", StyleforgeElements), ("sums", c_void_p * 2), ("chunk", c_longlong)]
+
+
 class Walk(NamedTuple):
     """The order in which a pass walks its tensors: that of the result's memory.
 

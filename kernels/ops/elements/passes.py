@@ -82,14 +82,14 @@ def backward(
     prepared: Pass | None = calls.calls.get(key)
     if prepared is None:
         shape = check_backward(grad, inputs, function, wanted)
-        given = _read(function, grad, inputs)
+        given = read_by_backward(function, grad, inputs)
         prepared = calls.keep(key, _prepared(function, inputs, given, shape, backward=True))
     if not any(wanted):
         return []
-    return _run(submit, prepared, _read(function, grad, inputs), wanted, p, state)
+    return _run(submit, prepared, read_by_backward(function, grad, inputs), wanted, p, state)
 
 
-def _read(function: str, grad: Tensor, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def read_by_backward(function: str, grad: Tensor, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """What kernels are handed: with the gradient as many tensors as the function has inputs."""
     row = FUNCTIONS[function]
     return (grad, *([*inputs] * len(row.inputs) if row.of_result else inputs))

@@ -79,22 +79,37 @@ class Spelling:
         name, inputs = self.function(kept.options), self.adapted(*given)
         needs = [kept.needs[at] for at in self.places]
         row = FUNCTIONS[name]
-        wanted = [any(needs[each] for each in of) for of in row.gradients]
         p = self.dropped(kept.options)
-        operation = getattr(torch.ops, NAMESPACE).elementwise_backward
+        # By gradient, the inputs that have its shape, and those that were broadcast to it.
+        whole = [[each for each in of if needs[each]] for of in row.gradients]
+        small = [
+            (number, each)
+            for number, of in enumerate(whole)
+            for each in of
+            if inputs[each].shape != grad.shape
+        ]
+        for number, each in small:
+            whole[number].remove(each)
+        wanted = [bool(of) for of in whole]
         read = [result] if row.of_result else list(inputs)
-        found = iter(operation(grad, read, name, wanted, p, state if p > 0 else None))
+        drawn = state if p > 0 else None
+        operations = getattr(torch.ops, NAMESPACE)
+        if small:
+            like, of_gradient = [inputs[each] for _, each in small], [number for number, _ in small]
+            arguments = (grad, read, name, wanted, like, of_gradient, p, drawn)
+            found = iter(operations.elementwise_sums_backward(*arguments))
+        else:
+            found = iter(operations.elementwise_backward(grad, read, name, wanted, p, drawn))
         gradients: list[Gradient] = [None] * len(kept.options)
-        for of, want in zip(row.gradients, wanted, strict=True):
-            whole: Tensor | None = next(found) if want else None
-            for number in of:
-                if whole is not None and needs[number]:
-                    own, x = whole, given[number]
-                    # Inputs that are added share one tensor, which autograd copies where it keeps
-                    # both: views of it would look like two tensors with memory of their own.
-                    if not _alike(whole, x):
-                        own = whole.sum_to_size(inputs[number].shape).reshape(x.shape).to(x.dtype)
-                    gradients[self.places[number]] = own
+        for of in [*(of for of in whole if of), *([each] for _, each in small)]:
+            made: Tensor = next(found)
+            for each in of:
+                own, x = made, given[each]
+                # Inputs that are added share one tensor, which autograd copies where it keeps
+                # both: views of it would look like two tensors with memory of their own.
+                if not _alike(made, x):
+                    own = made.reshape(x.shape).to(x.dtype)
+                gradients[self.places[each]] = own
         return gradients
 
 

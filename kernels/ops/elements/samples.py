@@ -67,3 +67,18 @@ def of_backward() -> Iterator[tuple[Any, ...]]:
             grad = _normal(8, *shape).to(x.dtype)
             wanted = [True] * len(row.gradients)
             yield grad, inputs, name, wanted, 0.25, state if row.drops else None
+
+
+def of_sums() -> Iterator[tuple[Any, ...]]:
+    """Every function, whose inputs but the first are rows, a row and a number, or columns."""
+    state = torch.tensor([12345, 678])
+    shapes = (((70, 96), (96,), ()), ((9, 72), (72,), (72,)), ((5, 64), (5, 1), (5, 1)))
+    for name, row in FUNCTIONS.items():
+        for dtype in (torch.float32, torch.float16, torch.bfloat16):
+            for first, *rest in shapes:
+                x, grad = _normal(0, *first).to(dtype), _normal(1, *first).to(dtype)
+                others = [_normal(seed, *each).to(dtype) for seed, each in enumerate(rest, 2)]
+                inputs, gradients = [x, *others][: len(row.kept)], len(row.gradients)
+                of = [0, 1] if len(inputs) == 3 else [gradients - 1]
+                like, wanted = others[: len(of)], [True] + [False] * (gradients - 1)
+                yield grad, inputs, name, wanted, like, of, 0.25, state if row.drops else None

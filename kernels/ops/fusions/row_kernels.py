@@ -18,6 +18,8 @@ from kernels.ops.fusions.rows import (
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 THREADS, LEAST_THREADS, WARP = 512, 128, 32
+AT_ONCE = 2 * THREADS  # threads of a multiprocessor that norms have registers for
+SUMMED = 32  # columns of both parameters that a block of 1,024 threads sums over teams
 # Of a row on a GPU, what a thread holds in registers, forward and backward; and the widest rows.
 _HELD, _HELD_BACKWARD = 16, 8
 MOST_WIDTH, MOST_WIDTH_BACKWARD = _HELD * THREADS, _HELD_BACKWARD * THREADS
@@ -172,21 +174,21 @@ def backward_on_cuda(
     dx, dtype = torch.empty_like(given.x), given.x.dtype
     read = *given.same, given.x, given.weight, given.bias
     team, threads = _team(given.width, _HELD_BACKWARD)
-    at_once = threads // team
+    at_once, vector = threads // team, takes_vectors(given.width, *read)
     # As many as run at once: a block that takes several rows sums their gradients of parameters.
-    blocks = min(-(-given.rows // at_once), launch.gpu.multiprocessors * (THREADS // threads))
+    most = (AT_ONCE if vector else THREADS) // threads
+    blocks = min(-(-given.rows // at_once), launch.gpu.multiprocessors * most)
     partial = None
     if given.weight is not None or given.bias is not None:
         partial = dx.new_empty((blocks * at_once, 2, given.width), dtype=torch.float32)
     launch(
-        "styleforge_row_norm_backward",
+        f"styleforge_row_norm_backward{'' if vector else '_elements'}",
         blocks,
         threads,
         *read,
         dx,
         partial,
         TYPES[dtype],
-        takes_vectors(given.width, *read),
         ACTIVATIONS.index(activation),
         given.rows,
         given.width,
@@ -194,7 +196,21 @@ def backward_on_cuda(
         centered,
         float(eps),
     )
-    return [dx] if partial is None else [dx, *_of_parameters(given, partial)]
+    if partial is None:
+        return [dx]
+    parameters = given.weight, given.bias
+    made = [None if x is None else torch.empty_like(x) for x in parameters]
+    launch(
+        "styleforge_row_norm_parameters",
+        -(-2 * given.width // SUMMED),
+        1024,
+        partial,
+        *made,
+        TYPES[dtype],
+        blocks * at_once,
+        given.width,
+    )
+    return [dx, *(x for x in made if x is not None)]
 
 
 def _team(width: int, held: int) -> tuple[int, int]:

@@ -3,21 +3,24 @@
 Tensors broadcast as PyTorch's do and may have any strides. The result has the dtype that PyTorch
 promotes to; FP16 and BF16 are computed in FP32 and rounded once. It is laid out as the first tensor
 where that has its shape, and contiguous elsewhere. Gradients are computed in one pass for all
-tensors; those of tensors that were broadcast are then summed by PyTorch, in a fixed order.
+tensors; on a GPU those of rows and numbers that were broadcast are summed in it, others by PyTorch.
+The order of all sums is fixed.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from torch import Tensor
 
 from kernels.ops.cuda import elementwise as on_cuda
 from kernels.ops.elements import cpu as on_cpu
-from kernels.ops.elements import reference, samples
+from kernels.ops.elements import reference, samples, sums
 from kernels.ops.elements.arguments import channel_weights
 from kernels.ops.elements.functions import TYPES
 from kernels.ops.elements.rows import Run, Spelling, drawn, dropping, elementwise, two
+from kernels.ops.launcher import CpuLauncher
 from kernels.ops.registry import LIBRARY, fused
 
 APPROXIMATE = {"none": "bias_gelu", "tanh": "bias_gelu_tanh"}
@@ -289,6 +292,64 @@ def elementwise_backward(
 
     Returns:
         The gradients that are wanted, each of the result's shape and dtype.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    ...
+
+
+def _sums_on_cpu(
+    launch: CpuLauncher,
+    grad: Tensor,
+    inputs: list[Tensor],
+    function: str,
+    wanted: list[bool],
+    like: list[Tensor],
+    of: list[int],
+    p: float = 0.0,
+    state: Tensor | None = None,
+) -> list[Tensor]:
+    run = partial(on_cpu.backward, launch)
+    return sums.of_gradients(run, grad, inputs, function, wanted, like, of, p, state)
+
+
+@fused(
+    on_cpu.LIBRARY_ON_CPU,
+    reference=sums.reference_sums,
+    samples=samples.of_sums,
+    launch_cpu=_sums_on_cpu,
+    launch_cuda=on_cuda.backward_sums,
+    cuda=LIBRARY,
+    family=LIBRARY,
+    tolerance_scale=16,
+    cuda_dtypes=tuple(TYPES),
+    refuses=_refuses_backward,
+)
+def elementwise_sums_backward(
+    grad: Tensor,
+    inputs: list[Tensor],
+    function: str,
+    wanted: list[bool],
+    like: list[Tensor],
+    of: list[int],
+    p: float = 0.0,
+    state: Tensor | None = None,
+) -> list[Tensor]:
+    """The gradients of an elementwise operation, and their sums over broadcast dimensions.
+
+    Args:
+        grad: As that of `elementwise_backward`, like what is not listed here.
+        inputs: As there.
+        function: As there.
+        wanted: By different gradient, whether it is returned whole.
+        like: By sum, a tensor of its shape, which broadcasts to that of the gradients.
+        of: By sum, the number of the gradient.
+        p: As there.
+        state: As there.
+
+    Returns:
+        The gradients that are wanted, then the sums, of the dtype of the result.
 
     Raises:
         ValueError: An argument does not fit.

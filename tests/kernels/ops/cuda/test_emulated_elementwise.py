@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.cuda import elementwise
-from kernels.ops.elements import reference
+from kernels.ops.elements import reference, sums
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
 from kernels.ops.launcher import Calls, Gpu
 from tests.helpers.cases import cases
@@ -62,12 +62,12 @@ def given(function: str, layout: str, dtype: torch.dtype) -> list[Tensor]:
     return inputs[: len(FUNCTIONS[function].inputs)]
 
 
-def assert_close(got: Tensor, exact: Tensor) -> None:
-    """As far apart as rounding to the dtype explains."""
+def assert_close(got: Tensor, exact: Tensor, units: float = 4) -> None:
+    """As far apart as rounding to the dtype explains, of which the largest of many is larger."""
     unit = torch.finfo(got.dtype).eps
     assert got.shape == exact.shape
     if got.numel():
-        allowed = 4 * unit * (exact.abs() + 1)
+        allowed = units * unit * (exact.abs() + 1)
         assert bool(((got.double() - exact).abs() <= allowed).all())
 
 
@@ -91,6 +91,31 @@ def test_results_and_gradients_are_those_of_the_reference(launch, function, layo
     exact = reference.backward(grad.double(), exactly, function, wanted, p, state)
     for mine, theirs in zip(found, exact, strict=True):
         assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize("rest", [(223, 200), (200,), ()], ids=str)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_blocks_take_several_tiles_and_leave_no_element(launch, function, rest, dtype):
+    launch.gpu = Gpu(-1, 1, 8)
+    row = FUNCTIONS[function]
+    inputs = [normal(0, 223, 200).to(dtype)]
+    if len(row.inputs) > 1:
+        inputs.append(normal(1, *(rest or (200,))).to(dtype))
+    if len(row.inputs) > 2:
+        inputs.append(normal(2, *rest).to(dtype))
+    state = STATE if row.drops else None
+    p = 0.3 if row.drops else 0.0
+    wide = [x.double() for x in inputs]
+    y = elementwise.forward(launch, function, inputs, p, state)
+    assert_close(y, reference.forward(function, wide, p, state), 12)
+    grad, wanted = normal(3, 223, 200).to(dtype), [True] * len(row.gradients)
+    if row.of_result:
+        inputs, wide = [y], [y.double()]
+    found = elementwise.backward(launch, grad, inputs, function, wanted, p, state)
+    exact = reference.backward(grad.double(), wide, function, wanted, p, state)
+    for mine, theirs in zip(found, exact, strict=True):
+        assert_close(mine, theirs, 12)
 
 
 @pytest.mark.parametrize("wanted", [[True, False], [False, True], [False, False]])
@@ -121,12 +146,107 @@ def test_tensors_of_several_dtypes_are_promoted(launch):
     assert torch.equal(got, torch.relu(x + y))
 
 
+# Rows and columns, of which some are no multiple of what a block takes, and how many
+# multiprocessors share them.
+SUMMED = [((70, 96), 1), ((37, 264), 2), ((129, 64), 16), ((8, 1024), 2)]
+SUMMING = [name for name, row in FUNCTIONS.items() if len(row.inputs) > 1 and not row.drops]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(("shape", "multiprocessors"), SUMMED)
+@pytest.mark.parametrize("function", SUMMING)
+def test_gradients_of_rows_are_summed_in_the_pass(
+    library, launch, function, shape, multiprocessors, dtype
+):
+    launch.gpu = Gpu(-1, multiprocessors, 8)
+    row = FUNCTIONS[function]
+    bias, number = normal(1, shape[1]).to(dtype), normal(2).to(dtype)
+    inputs = [normal(0, *shape).to(dtype), bias, number][: len(row.kept)]
+    like, of = ([bias, number], [0, 1]) if len(inputs) == 3 else ([bias], [len(row.gradients) - 1])
+    grad, wanted = normal(3, *shape).to(dtype), [True] + [False] * (len(row.gradients) - 1)
+    library.kernels.launched.clear()
+    found = elementwise.backward_sums(launch, grad, inputs, function, wanted, like, of)
+    (kernel,) = library.kernels.launched
+    assert "elementwise_columns" in kernel
+    wide = [[x.double() for x in given] for given in (inputs, like)]
+    exact = sums.reference_sums(grad.double(), wide[0], function, wanted, wide[1], of)
+    assert_close(found[0], exact[0], 8)
+    for mine, theirs in zip(found[1:], exact[1:], strict=True):
+        assert mine.dtype == dtype
+        assert_close(mine, theirs, 64)
+    again = elementwise.backward_sums(launch, grad, inputs, function, wanted, like, of)
+    assert all(map(torch.equal, found, again))
+
+
+def test_a_sum_without_its_whole_gradient_writes_nothing_else(library, launch):
+    x, scale, grad = normal(0, 20, 64), normal(1, 64), normal(2, 20, 64)
+    library.kernels.launched.clear()
+    given = (grad, [x, scale], "mish_scale", [False, False], [scale], [1])
+    (found,) = elementwise.backward_sums(launch, *given)
+    assert "elementwise_columns" in library.kernels.launched.pop()
+    (exact,) = sums.reference_sums(*given)
+    assert_close(found, exact.double(), 64)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "grad"),
+    [
+        (normal(0, 20, 32), normal(1, 32), normal(2, 20, 32)),
+        (normal(0, 20, 66), normal(1, 66), normal(2, 20, 66)),
+        (normal(0, 20, 64), normal(1, 20, 1), normal(2, 20, 64)),
+        (normal(0, 64), normal(1, 20, 64), normal(2, 20, 64)),
+        (normal(0, 20, 64), normal(1, 64), normal(2).expand(20, 64)),
+        (normal(0, 20, 65)[:, 1:], normal(1, 64), normal(2, 20, 64)),
+        (normal(0, 2, 20, 64), normal(1, 2, 1, 64), normal(2, 2, 20, 64)),
+        (normal(0, 20, 64).double(), normal(1, 64).double(), normal(2, 20, 64).double()),
+    ],
+    ids=["few", "odd", "column", "first", "expanded", "offset", "three", "double"],
+)
+def test_what_lies_otherwise_is_summed_by_pytorch(library, launch, x, y, grad):
+    library.kernels.launched.clear()
+    small, of = (x, 0) if x.numel() < y.numel() else (y, 1)
+    given = (grad, [x, y], "mish_scale", [of == 1, of == 0], [small], [of])
+    found = elementwise.backward_sums(launch, *given)
+    assert all("elementwise_pass" in name for name in library.kernels.launched)
+    for mine, theirs in zip(found, sums.reference_sums(*given), strict=True):
+        assert mine.shape == theirs.shape
+        assert_close(mine, theirs.double(), 64)
+
+
+def test_channels_that_lie_last_are_columns(library, launch):
+    x = normal(0, 2, 64, 5, 3).to(memory_format=torch.channels_last)
+    bias, alpha = normal(1, 64, 1, 1), normal(2, 64, 1, 1)
+    grad = normal(3, 2, 64, 5, 3).to(memory_format=torch.channels_last)
+    library.kernels.launched.clear()
+    given = (grad, [x, bias, alpha], "prelu_bias", [True, False], [bias, alpha], [0, 1])
+    found = elementwise.backward_sums(launch, *given)
+    assert "elementwise_columns" in library.kernels.launched.pop()
+    for mine, theirs in zip(found, sums.reference_sums(*given), strict=True):
+        assert mine.stride() == theirs.stride()
+        assert_close(mine, theirs.double(), 64)
+
+
+@pytest.mark.parametrize(
+    ("of", "message"),
+    [([], "of has 0 values; expected 1"), ([1], r"of is \[1\]; expected numbers")],
+)
+def test_sums_that_do_not_exist_are_named(launch, of, message):
+    x, bias = normal(0, 20, 64), normal(1, 64)
+    with pytest.raises(ValueError, match=message):
+        elementwise.backward_sums(launch, x, [x, bias], "bias_gelu", [True], [bias], of)
+
+
 def test_every_kernel_ran(library, launch):
     kernels = library.kernels
     for case in cases(test_results_and_gradients_are_those_of_the_reference):
         if not kernels.names - kernels.launched:
             break
-        if case["layout"] in ("contiguous", "sliced", "offset"):
+        if case["layout"] in ("contiguous", "sliced", "offset", "transposed"):
             test_results_and_gradients_are_those_of_the_reference(launch, **case)
+    for case in cases(test_gradients_of_rows_are_summed_in_the_pass):
+        if case["shape"] == SUMMED[0][0]:
+            names = {*kernels.launched}
+            test_gradients_of_rows_are_summed_in_the_pass(library, launch, **case)
+            kernels.launched |= names
     missing = kernels.names - kernels.launched
     assert not missing, sorted(missing)

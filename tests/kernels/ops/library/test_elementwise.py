@@ -321,6 +321,39 @@ def test_it_compiles_into_one_graph_with_its_gradient(op, device):
 
 @pytest.mark.gpu
 @NAMES
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@pytest.mark.parametrize("rest", [(2051, 1032), (1032,), (1031,), (), (2051, 1)], ids=str)
+@pytest.mark.parametrize("is_sliced", [False, True])
+def test_many_tiles_and_rows_are_those_of_pytorch(op, dtype, rest, is_sliced):
+    columns = rest[-1] if rest and rest[-1] > 1 else 1032
+    x = normal(0, 2051, columns + 8 * is_sliced)[:, :columns]
+    arguments = given(op, "row", "cuda", dtype)
+    arguments[0] = x.to("cuda", dtype)
+    if op.name != "gelu_dropout":
+        arguments[-1] = normal(1, *rest).to("cuda", dtype)
+    leaves = [
+        x.requires_grad_() for x in arguments if isinstance(x, Tensor) and x.is_floating_point()
+    ]
+    exact_leaves = [x.detach().double().requires_grad_() for x in leaves]
+    each = iter(exact_leaves)
+    exact_arguments = [
+        next(each) if isinstance(x, Tensor) and x.is_floating_point() else x for x in arguments
+    ]
+    grad = normal(2, 2051, columns).to("cuda", dtype)
+    y, exact = op.operation(*arguments), EAGER[op.name].run(*exact_arguments)
+    unit = torch.finfo(dtype).eps
+    assert apart(y.detach(), exact.detach()) <= 8 * unit
+    found = torch.autograd.grad(y, leaves, grad, retain_graph=True)
+    expected = torch.autograd.grad(exact, exact_leaves, grad.double())
+    for mine, right in zip(found, expected, strict=True):
+        # A sum of many terms of either sign may be smaller than what it is rounded by.
+        size = max(float(right.abs().max()), (y.numel() / mine.numel()) ** 0.5)
+        assert float((mine.double() - right).abs().max()) <= 16 * unit * size
+    assert all(map(torch.equal, found, torch.autograd.grad(y, leaves, grad)))
+
+
+@pytest.mark.gpu
+@NAMES
 def test_a_cuda_graph_replays_it(op):
     arguments = given(op, "row", "cuda", torch.float32)
     op.operation(*arguments)

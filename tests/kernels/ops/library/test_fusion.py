@@ -339,6 +339,31 @@ def test_tensors_without_elements_have_results(device):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", [(3001, 1024), (3001, 1023), (1777, 4096), (5003, 96)], ids=str)
+@pytest.mark.parametrize("name", ["layer_norm_relu", "layer_norm_gelu"])
+def test_norms_of_many_rows_are_those_of_pytorch(name, shape, dtype):
+    x, grad = (normal(seed, *shape).to("cuda", dtype) for seed in (0, 1))
+    leaves = [x, *(normal(seed, shape[1]).to("cuda", dtype) for seed in (2, 3))]
+    for leaf in leaves:
+        leaf.requires_grad_()
+    wide = [leaf.detach().double().requires_grad_() for leaf in leaves]
+    op = OPS[name]
+    assert op.timed is not None
+    y = op.operation(leaves[0], [shape[1]], *leaves[1:])
+    exact = op.timed.eager(wide[0], [shape[1]], *wide[1:])
+    unit = torch.finfo(dtype).eps
+    found = torch.autograd.grad(y, leaves, grad, retain_graph=True)
+    # At 0 a ReLU's gradient jumps, and which side of it a rounded norm is on differs: where the
+    # largest differences may be, few elements are far apart, and most are near.
+    expected = torch.autograd.grad(exact, wide, grad.double())
+    for mine, right in zip((y.detach(), *found), (exact.detach(), *expected), strict=True):
+        difference = (mine.double() - right).abs() / right.abs().max()
+        assert float((difference > 16 * unit).double().mean()) < 1e-3
+    assert all(map(torch.equal, found, torch.autograd.grad(y, leaves, grad)))
+
+
+@pytest.mark.gpu
 def test_wider_rows_than_a_block_holds_are_pytorchs_and_say_so():
     x = normal(0, 2, 9000).cuda()
     torch.testing.assert_close(kf.ops.layer_norm_relu(x, 9000), F.layer_norm(x, (9000,)).relu())

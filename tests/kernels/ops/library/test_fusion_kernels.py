@@ -81,7 +81,9 @@ PASSES: dict[str, tuple[str, Any, Any, Any, float]] = {
 }
 KERNELS = {
     "rows": {"row_norm"},
-    "rows backward": {"row_norm_backward"},
+    "rows backward": {
+        *("row_norm_backward", "row_norm_backward_elements", "row_norm_parameters"),
+    },
     "channels": {"channels_sums", "channels_relu"},
     "channels backward": {"channels_sums", "channels_gradient"},
     "reductions": {"reduce_rows", "reduce_columns"},
@@ -117,6 +119,22 @@ def test_vectors_are_taken_where_rows_are_made_of_them(launchers):
         row_kernels.forward_on_cuda(launch, Norm("norm"), x, [width], None, None, 1e-5)
         ((_, arguments),) = launch.launched
         assert arguments[7] is vector
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", [(150, 256), (70, 250), (30, 1000), (21, 4096), (9, 1023)])
+def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, monkeypatch):
+    launch = launchers["fusion"]
+    monkeypatch.setattr(launch, "gpu", Gpu(-1, 1, 8))
+    x, grad = samples._normal(0, *shape).to(dtype), samples._normal(1, *shape).to(dtype)
+    weight, bias = (samples._normal(seed, shape[1]).to(dtype) for seed in (2, 3))
+    given = (grad, x, [shape[1]], weight, bias, None, "gelu", True, 1e-5)
+    found = row_kernels.backward_on_cuda(launch, *given)
+    unit = torch.finfo(dtype).eps
+    for got, expected in zip(found, rows.reference_backward(*given), strict=True):
+        largest = 1 + float(expected.abs().max())
+        torch.testing.assert_close(got, expected, atol=32 * unit * largest, rtol=0)
+    assert all(map(torch.equal, found, row_kernels.backward_on_cuda(launch, *given)))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,120 @@
+// The elements that one thread of an elementwise pass takes together on a GPU: loaded as they lie in
+// memory, computed in registers, and stored. A caller issues the loads of several groups first.
+#pragma once
+
+#include <math.h>
+
+#include "../common/dtypes.cuh"
+#include "call.h"
+#include "functors.h"
+#include "philox.h"
+
+namespace styleforge {
+namespace elementwise {
+
+struct CudaMath {
+    static __device__ __forceinline__ float exp(float v) { return expf(v); }
+    static __device__ __forceinline__ float tanh(float v) { return tanhf(v); }
+    static __device__ __forceinline__ float erf(float v) { return erff(v); }
+    static __device__ __forceinline__ double exp(double v) { return ::exp(v); }
+    static __device__ __forceinline__ double tanh(double v) { return ::tanh(v); }
+    static __device__ __forceinline__ double erf(double v) { return ::erf(v); }
+};
+
+// FP64 is computed in FP64, everything else in FP32.
+template <typename T>
+struct Computed {
+    using Type = float;
+    static __device__ __forceinline__ float from(T v) { return to_float(v); }
+    static __device__ __forceinline__ T to(float v) { return from_float<T>(v); }
+};
+template <>
+struct Computed<double> {
+    using Type = double;
+    static __device__ __forceinline__ double from(double v) { return v; }
+    static __device__ __forceinline__ double to(double v) { return v; }
+};
+
+// What dropout multiplies kCount elements from `at` on by; `at` is a multiple of kCount. `state` is
+// what p.state points to, or anything where that is null.
+template <typename A, int kCount, typename I>
+__device__ __forceinline__ void draw(const StyleforgeElements& p, const long long (&state)[2], I at,
+                                     A (&factors)[kCount]) {
+    constexpr int kWords = kCount < 4 ? kCount : 4;  // of the four that a number gives
+#pragma unroll
+    for (int first = 0; first < kCount; first += kWords) {
+        Word words[4] = {};
+        if (p.state != nullptr) philox(static_cast<Words>(at + first) / 4, state, words);
+#pragma unroll
+        for (int j = 0; j < kWords; ++j) {
+            const int word = kWords == 4 ? j : static_cast<int>((at + j) % 4);
+            const Word drawn = word < 2 ? (word == 0 ? words[0] : words[1])
+                                        : (word == 2 ? words[2] : words[3]);
+            factors[first + j] = p.state == nullptr   ? A(1)
+                                 : drawn >= p.dropped ? static_cast<A>(p.kept_scale)
+                                                      : A(0);
+        }
+    }
+}
+
+// kCount elements of every tensor that a pass reads.
+template <typename Op, typename T, bool kBackward, int kCount>
+struct Group {
+    static constexpr int kGiven = kBackward ? 1 + (Op::kOfResult ? 1 : Op::kInputs) : Op::kInputs;
+    static constexpr int kMade = kBackward ? Op::kGradients : 1;
+    using A = typename Computed<T>::Type;
+    using Vector = AlignedVector<T, kCount>;
+    Vector given[kGiven];
+
+    // Those of one tensor, which lie together.
+    __device__ __forceinline__ void load(int input, const T* from) {
+        given[input] = *reinterpret_cast<const Vector*>(from);
+    }
+    // The same element for all.
+    __device__ __forceinline__ void fill(int input, T value) {
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) given[input].element[j] = value;
+    }
+    // The result, or the gradients, of element j.
+    __device__ __forceinline__ void compute(int j, A factor, A (&out)[kMostGradients]) const {
+        A in[kMostInputs] = {};
+#pragma unroll
+        for (int i = kBackward ? 1 : 0; i < kGiven; ++i)
+            in[i - (kBackward ? 1 : 0)] = Computed<T>::from(given[i].element[j]);
+        if constexpr (Op::kDrops) in[1] = factor;
+        if constexpr (kBackward)
+            Op::template backward<CudaMath>(Computed<T>::from(given[0].element[j]), in, out);
+        else
+            out[0] = Op::template forward<CudaMath>(in);
+    }
+    // Computes all, stores what is wanted from element `at` of dense tensors on, and hands what was
+    // computed of element j to `use(j, out)` before it is rounded.
+    template <typename I, typename Use>
+    __device__ __forceinline__ void finish(const StyleforgeElements& p,
+                                           const long long (&state)[2], I at,
+                                           const Use& use) const {
+        A factors[kCount] = {};
+        if constexpr (Op::kDrops) draw(p, state, at, factors);
+        Vector results[kMade];
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) {
+            A out[kMostGradients] = {};
+            compute(j, factors[j], out);
+            use(j, out);
+#pragma unroll
+            for (int i = 0; i < kMade; ++i) results[i].element[j] = Computed<T>::to(out[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < kMade; ++i)
+            if (p.outputs[i] != nullptr)
+                *reinterpret_cast<Vector*>(static_cast<T*>(p.outputs[i]) + at) = results[i];
+    }
+    template <typename I>
+    __device__ __forceinline__ void finish(const StyleforgeElements& p,
+                                           const long long (&state)[2], I at) const {
+        finish(p, state, at, [](int, const A (&)[kMostGradients]) {});
+    }
+};
+
+}  // namespace elementwise
+}  // namespace styleforge
