@@ -172,7 +172,8 @@ def test_plans_can_be_made_for_another_gpu(monkeypatch):
         multi_processor_count=132,
     )
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
-    device, other = torch.device("cuda"), replace(H200, multiprocessors=28)
+    # No machine has so many, so that no other test has asked for it or will.
+    device, other = torch.device("cuda", 61), replace(H200, multiprocessors=28)
     with standing_for(other):
         assert Gpu.of(device) == other
     assert Gpu.of(device) == H200
