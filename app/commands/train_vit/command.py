@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import inf
 from pathlib import Path
 from statistics import fmean
@@ -80,7 +80,8 @@ def _run(args: argparse.Namespace, members: Team) -> int:
     begun = None
     if args.init is not None:
         begun = load_vit(args.init)
-        if begun.config != config.network:
+        # How many keys tokens share changes no weight.
+        if replace(begun.config, max_keys=config.network.max_keys) != config.network:
             raise TrainingError(f"'{printable(args.init.name)}' is no {args.variant} network")
     if members.device.type == "cuda":
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
