@@ -29,9 +29,8 @@ def _reference(
     residual: Tensor | None = None,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor]:
-    y, normed = _wide(x, mean, inverse, weight, bias, residual, eps)
-    normed, y = normed.to(x.dtype), y.to(x.dtype)
-    return (y.clone() if y is x else y).contiguous(), normed.contiguous()
+    y, normed = _as_given(x, *_wide(x, mean, inverse, weight, bias, residual, eps))
+    return y, normed
 
 
 def _wide(
@@ -74,8 +73,14 @@ def _pooled_reference(
     planes = torch.unflatten(normed.transpose(1, 2), 2, (high, wide))
     pooled = F.avg_pool2d(planes, stride, ceil_mode=True, count_include_pad=False)
     means = pooled.flatten(2).transpose(1, 2)
-    y, normed, means = (each.to(x.dtype).contiguous() for each in (y, normed, means))
-    return y.clone() if y is x else y, normed, means
+    y, normed, means = _as_given(x, y, normed, means)
+    return y, normed, means
+
+
+def _as_given(x: Tensor, *wide: Tensor) -> list[Tensor]:
+    """Of x's dtype, contiguous, and none of them x itself."""
+    narrow = (each.to(x.dtype).contiguous() for each in wide)
+    return [each.clone() if each is x else each for each in narrow]
 
 
 def _check_groups(x: Tensor, high: int, wide: int, stride: int) -> None:
