@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 OVERHEAD_S = 0.5  # between updates of the engine's overhead
 LEAD = 2  # times that an upload takes, before the end of the frame ahead
+LONGEST_S = 0.02  # that commands wait for a frame under way
+EARLY_S = 0.0002  # what a sleeping thread may wake up late
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +94,8 @@ class Worker(QObject):
         self._overhead_at = 0.0
         self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
         self._due = 0.0  # when to read the next frame, at the earliest
+        self._spent_s = 0.0  # what the newest frame took, from its upload to its download
+        self._ends = 0.0  # when the frame under way is expected to be done
         self._tick = QTimer(self, interval=0)
         self._tick.timeout.connect(self._step)
 
@@ -202,7 +206,7 @@ class Worker(QObject):
         if self._under_way is not None and (early := self._due - time.perf_counter()) > 0:
             time.sleep(early)  # a frame read later is younger when it is painted
         try:
-            frame = source.read() if self._under_way is None else source.read(timeout=0)
+            frame = self._read(source)
         except Exception as exc:
             log.info("source failed", exc_info=True)
             self.close()
@@ -225,6 +229,14 @@ class Worker(QObject):
         elif (refine := self._needs_reprocess(source)) is None or self._frame is None:
             return
         self._style(source, self._frame, refine)
+
+    def _read(self, source: FrameSource) -> Frame | None:
+        """The source's next frame. While one is under way, it may come as late as that is done: to
+        wait for the one under way first would leave the GPU idle until the next is uploaded."""
+        if self._under_way is None:
+            return source.read()
+        left = self._ends - EARLY_S - time.perf_counter()
+        return source.read(timeout=min(max(left, 0.0), LONGEST_S))
 
     def _needs_reprocess(self, source: FrameSource) -> bool | None:
         """Whether to style the last frame again: None for no, True for better quality."""
@@ -257,6 +269,7 @@ class Worker(QObject):
             screen = screen_size(shown, self._display)
             pending = self._engine.begin(shown, mode, self.wanted, screen) if streaming else None
             before, self._under_way = self._under_way, pending and (taken, pending)
+            self._ends = time.perf_counter() + self._spent_s
             if before is not None:
                 self._complete(*before)
             if pending is None:
@@ -282,6 +295,8 @@ class Worker(QObject):
         styled = self._engine.complete(pending)
         spent = styled.timings
         computed = spent.resize + spent.network + spent.blend
+        self._spent_s = (computed + spent.download) / 1e3
+        self._ends = time.perf_counter() + self._spent_s  # of the one that was begun meanwhile
         # Half of the frame that is computed now, or as long as the next one's upload takes; but a
         # GPU that had to wait for its frame is not made to wait longer.
         lead = max(computed / 2, LEAD * spent.upload)

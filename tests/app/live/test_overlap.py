@@ -16,7 +16,7 @@ from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
-from app.live.worker import Worker
+from app.live.worker import EARLY_S, LONGEST_S, Worker
 from tests.conftest import picture
 
 
@@ -106,9 +106,31 @@ def test_a_frame_that_no_other_follows_is_not_held_back(worker, engine, source, 
     assert latest.take() is None
     worker._step()
     assert latest.take() is not None
-    assert source.waits[1] == 0, "nothing is waited for while a frame is under way"
+    assert source.waits[1] == 0, "nothing is waited for before it is known what a frame takes"
     worker._step()
     assert source.waits[2] > 0
+
+
+@pytest.mark.parametrize(
+    ("computed", "waited"), [(8.0, 0.008), (900.0, LONGEST_S)], ids=["a short frame", "a long one"]
+)
+def test_the_next_frame_may_come_until_the_one_under_way_is_done(
+    computed, waited, worker, engine, source, latest, monkeypatch
+):
+    complete = engine.complete
+    spent = Timings(network=computed / 2, blend=computed / 4, download=computed / 4)
+    monkeypatch.setattr(engine, "complete", lambda given: replace(complete(given), timings=spent))
+    source.frames = [Frame(picture(), 0)]
+    worker._step()
+    worker._step()
+    source.frames = [Frame(picture(), 1)]
+    worker._step()
+    monkeypatch.setattr(worker, "_due", 0.0)
+    now = time.perf_counter()
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    monkeypatch.setattr(worker, "_ends", now + computed / 1e3)
+    worker._step()
+    assert source.waits[-1] == pytest.approx(waited, abs=2 * EARLY_S)
 
 
 def test_its_times_add_up_to_the_time_since_its_capture(worker, source, latest):
