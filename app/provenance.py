@@ -30,7 +30,7 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
         `tuned`, where layers were tuned for the GPU, tells which, or why they are not used.
     """
     files = [(s.key, path) for s in styles for path in (s.weights, s.lite) if path is not None]
-    weights = {f"{key}/{path.name}": _sha256(path) for key, path in files}
+    weights = {f"{key}/{path.name}": digest_of(path) for key, path in files}
     return {
         "taken": datetime.now(UTC).date().isoformat(),
         "machine": machine_info(device),
@@ -57,5 +57,6 @@ def commit() -> str | None:
     return commit_of(Path(__file__))
 
 
-def _sha256(path: Path) -> str:
+def digest_of(path: Path) -> str:
+    """Return the sha256 of a file of weights, in hexadecimal; of a packed one, of its contents."""
     return hashlib.sha256(unpack(path.read_bytes())).hexdigest()

@@ -14,10 +14,12 @@ from utils.tables import BLOCK
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 SHOWN = sorted({(PAGE.parent / block[2]).resolve() for block in BLOCK.finditer(PAGE.read_text())})
+SHIPPED = BUILTIN.parent / "any_style"
+ANY_STYLE = PAGE.parents[1] / "benchmarks" / "any-style-quality.json"  # on a page of its own
 # Measured with random numbers: single operations, the network for the model of time, and that which
 # takes any picture as style.
 OF_NO_STYLE = {
-    "any-style.json",
+    *("any-style.json", ANY_STYLE.name),
     *("operations.json", "model.json", "tuning.json", "tuning-100kb.json"),
     *("library-cpu.json", "library-cuda.json"),
 }
@@ -34,7 +36,7 @@ def _outdated(report: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "path", [p for p in SHOWN if p.name not in OF_NO_STYLE], ids=lambda p: p.name
+    "path", [*(p for p in SHOWN if p.name not in OF_NO_STYLE), ANY_STYLE], ids=lambda p: p.name
 )
 def test_the_figures_shown_are_of_the_weights_that_ship(path):
     report = json.loads(path.read_text("utf-8"))
@@ -44,6 +46,8 @@ def test_the_figures_shown_are_of_the_weights_that_ship(path):
     assert weighed
     assert measured <= weighed
     assert _outdated(report) == []
+    for name, digest in report.get("quality", {}).get("any_style", {}).items():
+        assert hashlib.sha256((SHIPPED / name).read_bytes()).hexdigest() == digest
 
 
 def test_figures_of_weights_that_no_longer_ship_are_noticed():

@@ -35,7 +35,7 @@ from app.commands.quality.measure import (
 )
 from app.commands.quality.report_file import other_styles, store_report
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
-from app.provenance import report_header
+from app.provenance import digest_of, report_header
 from app.styles.pack import load_pack
 from kernels.ops.registry import STYLE, prepare
 from models.checkpoints import CheckpointError, load_checkpoint
@@ -140,11 +140,13 @@ def _measure(
     )
     with _progress("Preparing the native kernels ..."):
         prepare(family=STYLE)
+    given = {path.name: digest_of(path) for path in args.any_style}
     report = {
         **report_header(device, [subject.pack for subject in subjects]),
         "quality": {
             "size": args.size,
             "vgg": args.vgg.name if args.vgg else None,
+            **({"any_style": given} if given else {}),
             **measurement_conditions(plan, photographs),
         },
     }

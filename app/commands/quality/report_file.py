@@ -55,11 +55,22 @@ def store_report(path: Path, report: dict[str, Any], *, add: bool) -> None:
     try:
         with _report_lock(path) if add else nullcontext():
             if add:
-                styles += other_styles(path, report, [style["key"] for style in styles])
+                others = other_styles(path, report, [style["key"] for style in styles])
+                styles += others
+                if kept := _weights(path, [style["key"] for style in others]):
+                    report["weights"] = kept | report["weights"]
             styles.sort(key=lambda style: rank(style["key"]))
             atomic_write(path, (json.dumps(report, indent=1, allow_nan=False) + "\n").encode())
     except OSError as exc:
         raise QualityError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
+
+
+def _weights(path: Path, keys: Sequence[str]) -> dict[str, str]:
+    """The digests in the report of the files of these styles."""
+    if not keys:
+        return {}
+    before: dict[str, str] = json.loads(path.read_text("utf-8")).get("weights", {})
+    return {name: digest for name, digest in before.items() if name.split("/")[0] in keys}
 
 
 def _report_lock(path: Path) -> FileLock:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
 
@@ -102,6 +103,8 @@ def test_any_style_networks_stand_beside_the_trained_ones(place: Path) -> None:
     assert given["style"] > 0
     assert given["style"] != trained["style"]
     assert given["panned"] > 0
+    digest = sha256((place / "any.safetensors").read_bytes()).hexdigest()
+    assert report["quality"]["any_style"] == {"any.safetensors": digest}
     header = "| style | style term, full | style term, custom | still, full | still, custom |"
     table = markdown(report)
     assert header in table
@@ -145,8 +148,9 @@ def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -
     add = [*arguments(place, *quick, "--styles", "candy"), "--add"]
     assert main(add) == 0
     report = place / "quality.json"
-    styles = json.loads(report.read_text("utf-8"))["quality"]["styles"]
-    assert [style["key"] for style in styles] == ["candy", "mosaic"]
+    stored = json.loads(report.read_text("utf-8"))
+    assert [style["key"] for style in stored["quality"]["styles"]] == ["candy", "mosaic"]
+    assert {name.split("/")[0] for name in stored["weights"]} == {"candy", "mosaic"}
     kept = report.read_bytes()
     assert main([*add, "--size", "96"]) == 1
     assert "was measured with another size" in capsys.readouterr().err
