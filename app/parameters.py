@@ -199,6 +199,18 @@ class Parameters:
             metadata="Strokes",
         ),
     )
+    texture: float = _row(
+        0.0,
+        FractionParameter(
+            label="T&exture",
+            tip="Paints skies, walls and other flat parts, which stay smooth without it",
+            group=Group.DETAIL,
+            stage=Stage.NETWORK,
+            zero="Off",
+            help="how much to paint where the picture is flat, 0 to 1",
+            metadata="Texture",
+        ),
+    )
     upsampling: str = _row(
         "guided",
         ChoiceParameter(

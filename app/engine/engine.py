@@ -23,6 +23,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import Comparison, RunInfo, StyledFrame
 from app.engine.run_info import LatestRunInfo, network_reason
 from app.engine.style_weights import StyleWeights
+from app.engine.texture import Texture
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.parameters import CHOICES
@@ -72,6 +73,7 @@ class Engine:
         self._comparer = Comparer()
         self._post = PostProcessor()
         self._display = DisplayPath()
+        self._texture = Texture()
         self._latest_run_info = LatestRunInfo()
         self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)  # buffers
 
@@ -111,6 +113,7 @@ class Engine:
         """Do not smooth the next frame with earlier ones: the source was changed, or a seek."""
         self._post.reset_history()
         self._display.reset_history()
+        self._texture.reset()
 
     def compile_kernels(self, compiling: bool) -> None:
         """Tell whether kernels are being compiled. Measurements taken meanwhile adapt the stream
@@ -289,14 +292,14 @@ class Engine:
         lite = self._adaptation.use_lite(variant, config, frame, mode, unavailable)
         active = self._style_weights.active(lite=lite)
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
-        return Inferred(frame, config, mode, precision, active, sizes, (), {}, 0.0)
+        return Inferred(frame, config, mode, precision, active, sizes, (), (), {}, 0.0)
 
     def _submit(self, batch: Sequence[Inferred], screen: Size | None = None) -> Submitted | None:
         """Start computing frames that stay on the GPU; None where none does."""
         inferred = batch[0]
         config, active = inferred.config, inferred.active
-        if self._device.type != "cuda" or config.compare:
-            return None
+        if self._device.type != "cuda" or config.compare or config.texture > 0:
+            return None  # texture is added on the CPU
         network = self._network(inferred, config.kernels)
         finish = finish_of(config, smoothed=inferred.smoothed)
         frames = [each.frame.pixels for each in batch]
@@ -336,13 +339,20 @@ class Engine:
         network = self._network(batch[0], config.kernels)
         start = time.perf_counter()
         empty = np.empty((0, 0, 3), np.uint8)
-        inputs = [fit_to(each.frame.pixels, sizes.detail, empty) for each in batch]
+        inputs = [(fit_to(each.frame.pixels, sizes.detail, empty),) for each in batch]
+        given = [self._textured(*each) for each in zip(batch, inputs, strict=True)]
         resize_ms = (time.perf_counter() - start) * 1e3 / len(batch)
-        for inferred, resized, rendering in zip(
-            batch, inputs, network.render_batch(inputs), strict=True
-        ):
+        rendered = network.render_batch([pixels for (pixels,) in given])
+        for inferred, clean, painted, rendering in zip(batch, inputs, given, rendered, strict=True):
             renderings = {config.kernels: rendering}
-            yield replace(inferred, inputs=(resized,), renderings=renderings, resize_ms=resize_ms)
+            yield replace(
+                inferred, inputs=clean, given=painted, renderings=renderings, resize_ms=resize_ms
+            )
+
+    def _textured(self, inferred: Inferred, inputs: tuple[Pixels, ...]) -> tuple[Pixels, ...]:
+        """What the networks are given for a frame that was scaled to `inputs`."""
+        amount, continues = inferred.config.texture, inferred.mode.has_history
+        return self._texture.apply(inputs, amount, continues=continues)
 
     def _infer(self, inferred: Inferred) -> Inferred:
         submitted = self._submit((inferred,))
@@ -356,12 +366,15 @@ class Engine:
             small = fit_to(frame.pixels, sizes.strokes, self._resized_for_strokes)
             self._resized_for_strokes = small
             inputs += (small,)
+        given = self._textured(inferred, inputs)
         resize_ms = (time.perf_counter() - start) * 1e3
         order = self._comparer.order(config.kernels) if config.compare else (config.kernels,)
         renderings = {
-            kernels: self._network(inferred, kernels).render_all(inputs) for kernels in order
+            kernels: self._network(inferred, kernels).render_all(given) for kernels in order
         }
-        return replace(inferred, inputs=inputs, renderings=renderings, resize_ms=resize_ms)
+        return replace(
+            inferred, inputs=inputs, given=given, renderings=renderings, resize_ms=resize_ms
+        )
 
     def _finish(self, inferred: Inferred) -> StyledFrame:
         frame, config, rendering = inferred.frame, inferred.config, inferred.rendering
@@ -441,7 +454,7 @@ class Engine:
         return self._comparer.compare(
             inferred.renderings,
             networks,
-            inferred.inputs,
+            inferred.given,
             displayed,
             precision,
             (self._device, active.network),

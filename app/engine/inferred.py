@@ -28,8 +28,9 @@ class Inferred:
         sizes: The (width, height) of the networks' inputs.
         inputs: The frame scaled to each of the sizes, the larger first; none where it was scaled
             on the GPU.
+        given: The same as the networks are given them, with texture.
         renderings: The output of each network that ran, by its key in VARIANTS.
-        resize_ms: How long scaling the frame took.
+        resize_ms: How long scaling the frame, and adding the texture, took.
     """
 
     frame: Frame
@@ -39,6 +40,7 @@ class Inferred:
     active: ActiveWeights
     sizes: Sizes
     inputs: tuple[Pixels, ...]
+    given: tuple[Pixels, ...]
     renderings: dict[str, Rendering]
     resize_ms: float
 

@@ -284,7 +284,7 @@ def test_only_what_comes_after_the_network_leaves_its_picture_as_it_is():
 
 def test_only_sliders_leave_the_choice_as_it_is():
     sliders = [n for n, row in PARAMETERS.items() if isinstance(row, FractionParameter)]
-    assert sliders == ["strength", "mix_amount", "smoothing"]
+    assert sliders == ["strength", "mix_amount", "texture", "smoothing"]
     assert same_choice(EngineConfig(), EngineConfig(mix_amount=0.2, strength=0.1))
     assert not same_choice(EngineConfig(), EngineConfig(keep_colors=True))
 

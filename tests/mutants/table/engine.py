@@ -7,8 +7,31 @@ from tests.mutants.mutant import Mutant
 _ENGINE = "tests/app/engine/test_engine.py"
 _ADAPTED = "tests/app/engine/test_adaptation.py"
 _FINISHED = "tests/app/engine/post/test_post_processing.py"
+_TEXTURE = "tests/app/engine/test_texture.py"
+
 
 MUTANTS = (
+    Mutant(
+        "texture stays on the screen while the scene moves",
+        "app/engine/texture.py",
+        "            self._offset = self._moved",
+        "            pass",
+        (f"{_TEXTURE}::test_the_pattern_moves_with_the_scene",),
+    ),
+    Mutant(
+        "texture is put on what has a structure",
+        "app/engine/texture.py",
+        "1 - deviation / FLAT",
+        "1 - 0 * deviation / FLAT",
+        (f"{_TEXTURE}::test_structure_gets_none",),
+    ),
+    Mutant(
+        "the network is given the frame without its texture",
+        "app/engine/engine.py",
+        "render_all(given) for kernels",
+        "render_all(inputs) for kernels",
+        (f"{_TEXTURE}::test_the_network_sees_the_texture_and_the_source_stays_clean",),
+    ),
     Mutant(
         "the pool builds the baseline whatever was chosen",
         "app/engine/network_pool.py",

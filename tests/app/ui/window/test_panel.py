@@ -67,7 +67,7 @@ def test_the_panel_is_in_groups_whose_check_boxes_come_last(window):
     parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
     assert [part.accessibleName() or part.text() for part in parts] == [
         "Style", "Strength", "Mix with", "Share of the second style", "Keep colors",
-        "Detail", "Size", "Strokes", "Sharpen to frame",
+        "Detail", "Size", "Strokes", "Texture", "Sharpen to frame",
         "Motion", "Smoothing",
         "Speed", "Network", "Precision", "Kernels", "Device",
     ]  # fmt: skip

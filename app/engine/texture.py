@@ -1,0 +1,202 @@
+"""Noise for the flat parts of a frame, so that networks paint them too.
+
+A network that is trained to be steady follows the frame: skies and walls, which give it nothing to
+follow, stay smooth. Noise of two bands, where the frame is flat, brings the strokes back, with the
+same weights. White noise does not: the networks are trained to ignore that of a camera.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from utils.opencv import cv2
+
+Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+_Floats = NDArray[np.float32]  # [H, W]
+
+# In pixels of the network's input, in which its strokes have a fixed width: the blur of each band
+# and the side of its tile, whose common multiple is too far away for a repetition to be seen.
+BANDS = ((1.5, 509), (4.0, 661))
+DEVIATION = 20.0  # of 255, of the noise in flat parts at full texture
+FLAT = 18.0  # of 255: parts of the frame that deviate as much have no texture
+WINDOW = 5.0  # pixels: the blur over which a deviation is taken
+CELL = 4  # pixels: its resolution
+
+TRACKED = 128  # pixels: the long side of the copies on which motion is measured
+CERTAIN = 0.2  # of the peak of a phase correlation, of 1: below, the motion is not known
+STILL = 0.1  # pixels of those copies that are no motion but noise
+FAR = 0.06  # of their width, beyond which motion is measured from a newer frame
+REFINED = 3  # times that a motion is
+OUTLIERS = 3.0  # median errors, beyond which something moves otherwise
+_BACK = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+FADES, RETURNS = 0.25, 0.05  # a frame, where the motion is not known, and where it is again
+
+
+class Texture:
+    """Adds texture to the inputs of networks, and moves it with the scene. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the frames before the next one."""
+        # Copies: the one that motion is measured from, and that of the frame before.
+        self._reference = self._before = np.empty((0, 0), np.float32)
+        # In pixels: where the pattern was at the reference, where the scene is, and the pattern,
+        # which ignores the noise of that measurement.
+        self._anchor = self._moved = self._offset = (0.0, 0.0)
+        self._presence = 1.0
+
+    def apply(
+        self, inputs: tuple[Pixels, ...], amount: float, *, continues: bool
+    ) -> tuple[Pixels, ...]:
+        """Add texture to a frame.
+
+        Args:
+            inputs: The frame scaled to each size that a network is given, the one of the strokes
+                last.
+            amount: 0 for none, 1 for the most.
+            continues: Whether the frame continues the one before, so that the pattern has to move
+                with the scene; where its motion is not known, the texture fades.
+
+        Returns:
+            `inputs` themselves without an amount, else new pictures of their sizes.
+        """
+        if amount <= 0:
+            return inputs
+        strokes = inputs[-1]
+        gray = np.asarray(cv2.cvtColor(strokes, cv2.COLOR_RGB2GRAY), np.uint8)
+        if continues:
+            self._follow(gray)
+        else:
+            self.reset()
+        height, width = gray.shape
+        field = _noise(height, width, *self._offset) * _flatness(gray)
+        field *= np.float32(amount * DEVIATION * self._presence)
+        return tuple(_added(picture, field) for picture in inputs)
+
+    def _follow(self, gray: NDArray[np.uint8]) -> None:
+        """Move the pattern with the scene."""
+        height, width = gray.shape
+        scale = max(1.0, max(height, width) / TRACKED)
+        size = max(1, round(width / scale)), max(1, round(height / scale))
+        small = cv2.resize(gray, size, interpolation=cv2.INTER_AREA).astype(np.float32)
+        if self._reference.shape != small.shape:
+            self.reset()
+            self._reference = self._before = small
+            return
+        motion = _motion(self._reference, small)
+        if motion is None:  # too far from there, perhaps, but not from the frame before
+            self._reference, self._anchor = self._before, self._moved
+            motion = _motion(self._reference, small)
+        self._before = small
+        if motion is None:
+            self._reference, self._anchor = small, self._moved
+            self._presence = max(0.0, self._presence - FADES)
+            return
+        self._presence = min(1.0, self._presence + RETURNS)
+        x, y = motion
+        self._moved = self._anchor[0] + x * width / size[0], self._anchor[1] + y * height / size[1]
+        if math.dist(self._moved, self._offset) > STILL * scale:
+            self._offset = self._moved
+        if math.hypot(x, y) > FAR * size[0]:
+            self._reference, self._anchor = small, self._moved
+
+
+def _motion(before: _Floats, now: _Floats) -> tuple[float, float] | None:
+    """How far a picture has moved, in pixels to the right and down; None where that is not known.
+
+    By phase correlation, which is off by some tenths of a pixel, and then by the method of Lucas
+    and Kanade (1981) over the whole picture, without what moves otherwise.
+    """
+    height, width = now.shape
+    window = _window(width, height)
+    # Given a window, OpenCV writes the product into its arguments.
+    (x, y), certainty = cv2.phaseCorrelate(before * window, now * window)
+    if not certainty >= CERTAIN:  # which is no number where the picture is empty
+        return None
+    for _ in range(REFINED):
+        back = cv2.warpAffine(
+            now, _translation(x, y), (width, height), flags=_BACK, borderMode=cv2.BORDER_REPLICATE
+        )
+        wrong = before - back
+        error = np.abs(wrong)
+        weight = window * (error <= OUTLIERS * float(np.median(error)) + 1)
+        right = cv2.Sobel(back, cv2.CV_32F, 1, 0, scale=1 / 8) * weight
+        down = cv2.Sobel(back, cv2.CV_32F, 0, 1, scale=1 / 8) * weight
+        slopes = np.stack((right, down)).reshape(2, -1)
+        step = np.linalg.lstsq(slopes @ slopes.T, slopes @ (wrong * weight).ravel(), rcond=1e-3)[0]
+        if math.hypot(*step) > 1:  # the slopes do not tell
+            break
+        x, y = x + float(step[0]), y + float(step[1])
+    return x, y
+
+
+def _added(picture: Pixels, field: _Floats) -> Pixels:
+    """A picture with the texture, scaled to its size."""
+    height, width, _ = picture.shape
+    if field.shape != (height, width):
+        larger = cv2.resize(field, (width, height), interpolation=cv2.INTER_CUBIC)
+        field = np.asarray(larger, np.float32)
+    rounded = np.rint(field).astype(np.int16)
+    gray = cv2.merge((rounded, rounded, rounded))
+    return np.asarray(cv2.add(picture, gray, dtype=cv2.CV_8U), np.uint8)
+
+
+def _flatness(gray: NDArray[np.uint8]) -> _Floats:
+    """1 where the surroundings of a pixel do not deviate, 0 from FLAT on."""
+    height, width = gray.shape
+    cells = max(1, width // CELL), max(1, height // CELL)
+    values = gray.astype(np.float32)
+    means, squares = (
+        cv2.GaussianBlur(cv2.resize(each, cells, interpolation=cv2.INTER_AREA), (0, 0), sigma)
+        for each, sigma in ((values, WINDOW / CELL), (values * values, WINDOW / CELL))
+    )
+    deviation = np.sqrt(np.maximum(squares - means * means, 0))
+    flat = np.clip(1 - deviation / FLAT, 0, 1)
+    return np.asarray(cv2.resize(flat, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
+
+
+def _noise(height: int, width: int, x: float, y: float) -> _Floats:
+    """The pattern, of unit deviation, moved by x and y pixels."""
+    total = np.zeros((height, width), np.float32)
+    for number, (_, side) in enumerate(BANDS):
+        # Whole pixels are cut out, the rest is interpolated.
+        left, top = math.floor(-x), math.floor(-y)
+        tile = _tile(number)
+        repeats = -(-(height + 1) // side) + 1, -(-(width + 1) // side) + 1
+        if max(repeats) > 2:
+            tile = np.tile(tile[:side, :side], repeats)
+        cut = tile[top % side :, left % side :][: height + 1, : width + 1]
+        rest = _translation(-x - left, -y - top)
+        total += np.asarray(cv2.warpAffine(cut, rest, (width, height), flags=_BACK), np.float32)
+    total *= np.float32(1 / math.sqrt(len(BANDS)))
+    return total
+
+
+def _translation(x: float, y: float) -> NDArray[np.float64]:
+    return np.array([[1, 0, x], [0, 1, y]], np.float64)
+
+
+@lru_cache(maxsize=4)
+def _window(width: int, height: int) -> _Floats:
+    """Weights for a phase correlation, by which the edges do not count."""
+    columns, rows = (np.hanning(side + 2)[1:-1] for side in (width, height))
+    return np.asarray(np.outer(rows, columns), np.float32)
+
+
+@lru_cache(maxsize=len(BANDS))
+def _tile(number: int) -> _Floats:
+    """Gaussian noise of one of BANDS, periodic, of unit deviation; [2 * side, 2 * side], so that
+    every cut of up to side x side is a part of it."""
+    blur, side = BANDS[number]
+    spectrum = np.fft.rfft2(np.random.default_rng(number).standard_normal((side, side)))
+    rows, columns = np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None]
+    spectrum *= np.exp(-2 * (np.pi * blur) ** 2 * (rows**2 + columns**2))
+    spectrum[0, 0] = 0  # the mean
+    tile = np.fft.irfft2(spectrum, (side, side))
+    return np.tile(np.asarray(tile / tile.std(), np.float32), (2, 2))

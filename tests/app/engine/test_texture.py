@@ -1,0 +1,136 @@
+"""Texture is noise where a frame is flat, which stays with the scene."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.engine.process_mode import ProcessMode
+from app.engine.texture import BANDS, DEVIATION, Texture, _noise, _tile
+from app.frame import Frame
+from tests.conftest import picture
+from utils.opencv import cv2
+
+GRAY = np.full((96, 128, 3), 120, np.uint8)
+
+
+def textured(pixels, amount=1.0, texture=None, *, continues=False):
+    (result,) = (texture or Texture()).apply((pixels,), amount, continues=continues)
+    return result
+
+
+def landscape(x: float, y: float, width: int = 256, height: int = 144) -> np.ndarray:
+    """A view of one scene with flat and structured parts, x and y pixels to the right and down."""
+    rng = np.random.default_rng(3)
+    blocks = rng.integers(0, 255, (12, 20)).astype(np.uint8)
+    scene = cv2.resize(blocks, (700, 420), interpolation=cv2.INTER_NEAREST)
+    there = np.array([[1, 0, x + 60], [0, 1, y + 60]], np.float64)
+    how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    view = cv2.warpAffine(scene, there, (width, height), flags=how)
+    noisy = view[..., None] + rng.normal(0, 2, (height, width, 3))
+    return np.clip(np.rint(noisy), 0, 255).astype(np.uint8)
+
+
+def test_a_flat_picture_gets_noise_of_the_amounts_deviation():
+    for amount in (0.25, 1.0):
+        change = textured(GRAY, amount).astype(float) - 120
+        assert change.std() == pytest.approx(amount * DEVIATION, rel=0.25)
+        assert (change[..., 0] == change[..., 2]).all(), "it is gray"
+
+
+def test_structure_gets_none():
+    board = np.kron(np.indices((12, 16)).sum(0) % 2, np.ones((8, 8)))[..., None] * [200, 200, 200]
+    board = board.astype(np.uint8)
+    np.testing.assert_array_equal(textured(board), board)
+
+
+def test_without_an_amount_the_inputs_are_given_as_they_are():
+    inputs = (GRAY, GRAY[::2, ::2].copy())
+    assert Texture().apply(inputs, 0.0, continues=True) is inputs
+
+
+def test_a_picture_has_the_same_texture_whatever_came_before():
+    texture = Texture()
+    for step in range(3):
+        textured(landscape(4.0 * step, 0), texture=texture, continues=True)
+    np.testing.assert_array_equal(textured(GRAY, texture=texture), textured(GRAY))
+
+
+def test_both_sizes_of_a_frame_have_one_texture():
+    small = np.asarray(cv2.resize(GRAY, (64, 48)), np.uint8)
+    large, strokes = Texture().apply((GRAY, small), 1.0, continues=False)
+    again = cv2.resize(large, (64, 48), interpolation=cv2.INTER_AREA).astype(float)
+    assert np.corrcoef(again.ravel(), strokes.astype(float).ravel())[0, 1] > 0.9
+
+
+def test_the_pattern_stands_still_before_a_still_camera():
+    texture = Texture()
+    for seed in range(12):
+        noise = np.random.default_rng(seed).normal(0, 2, (144, 256, 3))
+        noisy = np.clip(landscape(0, 0) + noise, 0, 255).astype(np.uint8)
+        textured(noisy, texture=texture, continues=True)
+    assert texture._offset == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("step", [(2.3, 0.9), (-0.4, 0.2), (7.0, -3.0)], ids=str)
+def test_the_pattern_moves_with_the_scene(step):
+    texture = Texture()
+    for number in range(16):
+        textured(landscape(number * step[0], number * step[1]), texture=texture, continues=True)
+    assert texture._offset == pytest.approx((-15 * step[0], -15 * step[1]), rel=0.03, abs=0.6)
+
+
+def test_where_the_motion_is_not_known_it_fades_and_returns():
+    texture = Texture()
+    rng = np.random.default_rng(0)
+    textured(GRAY, texture=texture, continues=True)
+    for _ in range(5):
+        unlike = rng.integers(0, 255, GRAY.shape).astype(np.uint8)
+        textured(unlike, texture=texture, continues=True)
+    assert texture._presence == 0
+    view = landscape(0, 0)
+    for _ in range(30):
+        textured(view, texture=texture, continues=True)
+    assert texture._presence == 1
+    texture.reset()
+    assert texture._presence == 1
+
+
+def test_a_tile_is_periodic_and_of_unit_deviation():
+    for number, (_, side) in enumerate(BANDS):
+        tile = _tile(number)
+        assert tile.std() == pytest.approx(1, rel=1e-3)
+        np.testing.assert_array_equal(tile[:side, :side], tile[side:, side:])
+
+
+def test_a_pattern_larger_than_its_tiles_moves_in_fractions_of_a_pixel():
+    large, moved = _noise(40, 1500, 0.0, 0.0), _noise(40, 1500, -700.0, 0.0)
+    np.testing.assert_allclose(large[:, 700:], moved[:, :800], atol=1e-5)
+    half = (large[:, :-1] + large[:, 1:]) / 2
+    np.testing.assert_allclose(_noise(40, 1499, -0.5, 0.0), half, atol=1e-4)
+
+
+def test_the_network_sees_the_texture_and_the_source_stays_clean(engine, config):
+    frame = Frame(GRAY)
+    engine.configure(config)
+    plain = engine.process(frame, ProcessMode.SINGLE).frame.pixels
+    engine.configure(replace(config, texture=1.0))
+    assert (engine.process(frame, ProcessMode.SINGLE).frame.pixels != plain).any()
+    engine.configure(replace(config, texture=1.0, strength=0.0))
+    shown = engine.process(frame, ProcessMode.SINGLE).frame.pixels
+    np.testing.assert_array_equal(shown, GRAY)
+
+
+def test_in_a_batch_and_in_comparisons_pictures_have_the_same_texture(engine, config):
+    frames = [Frame(GRAY), Frame(picture(128, 96))]
+    engine.configure(replace(config, texture=0.5))
+    alone = [engine.process(frame, ProcessMode.SINGLE).frame.pixels for frame in frames]
+    together = engine.process_batch(frames, ProcessMode.SINGLE)
+    for one, other in zip(alone, together, strict=True):
+        assert np.abs(one.astype(int) - other.frame.pixels).max() <= 1
+    engine.configure(replace(config, texture=0.5, compare=True))
+    compared = engine.process(frames[0], ProcessMode.SINGLE).comparison
+    assert compared is not None
+    assert compared.agrees
