@@ -48,7 +48,8 @@ __device__ __forceinline__ void normalize_token(const Tokens<T>& p, long long ro
                                                 float (&values)[kVectors][kCount]) {
     const long long from = row * p.width;
     AlignedVector<T, kCount> added[kVectors];
-    for_vectors<kVectors>(p.width, [&](int i, int at) { load<kCount>(values[i], p.x + from + at); });
+    for_vectors<kVectors>(p.width,
+                          [&](int i, int at) { load<kCount>(values[i], p.x + from + at); });
     if (kEarly && p.residual != nullptr)
         for_vectors<kVectors>(p.width, [&](int i, int at) {
             added[i] = *reinterpret_cast<const AlignedVector<T, kCount>*>(p.residual + from + at);

@@ -16,6 +16,8 @@ from kernels.ops import (
     fused_attention_v1,
     fused_attention_v2_forward,
     fused_attention_v3_forward,
+    fused_channel_moments_out,
+    fused_channel_statistics,
     fused_depthwise_conv,
     fused_enlarging_interleave_out,
     fused_enlarging_pad_out,
@@ -31,6 +33,7 @@ OPERATIONS = (
     "fused_attention_v2_forward", "fused_attention_v3_forward", "fused_ffn_forward",
     "output_projection_forward", "fused_token_norm", "fused_enlarging_pad_out",
     "fused_enlarging_interleave_out", "fused_depthwise_conv", "fused_pooled_token_norm",
+    "fused_channel_statistics", "fused_channel_moments_out",
 )  # fmt: skip
 WIDTH, HEADS, HIDDEN = 512, 8, 2048
 LADDER = {
@@ -59,6 +62,8 @@ def cases(device: torch.device) -> Iterator[Case]:
             yield _margin(device, precision, channels, side)
             yield _phases(device, precision, channels, side)
         yield _depthwise(device, precision, 384, 64)
+        yield _statistics(device, precision, 384, 64)
+        yield _moments(device, precision, 32, 512)
         yield _pooled_norm(device, precision, 64)
 
 
@@ -214,6 +219,38 @@ def _pooled_norm(device: torch.device, precision: str, side: int) -> Case:
         lambda: layers(x),
         lambda _: fused_pooled_token_norm(x, side, side, 2)[2],
         lambda: layers(x.double()),
+    )  # fmt: skip
+
+
+def _statistics(device: torch.device, precision: str, channels: int, side: int) -> Case:
+    """Of each channel the mean, and the inverse deviation, which is compared."""
+    x = _planes(device, precision, 1, channels, side, side)
+
+    def layers(x: Tensor) -> Tensor:
+        return torch.rsqrt(torch.var_mean(x, (2, 3), correction=0)[0] + 1e-5)
+
+    return Case(
+        "channel statistics", f"{channels}x{side}x{side}", precision, "NHWC",
+        lambda: layers(x.float()),
+        lambda _: fused_channel_statistics(x, 1e-5)[1],
+        lambda: layers(x.double()),
+    )  # fmt: skip
+
+
+def _moments(device: torch.device, precision: str, channels: int, side: int) -> Case:
+    """The mean and, compared, the variance, written where another kernel reads them."""
+    x = _planes(device, precision, 1, channels, side, side)
+    mean, variance = torch.empty(2, 1, channels, device=device)
+
+    def ours() -> Tensor:
+        fused_channel_moments_out(x, mean, variance)
+        return variance
+
+    return Case(
+        "channel moments", f"{channels}x{side}x{side}", precision, "NHWC",
+        lambda: torch.var_mean(x.float(), (2, 3), correction=0)[0],
+        lambda _: ours(),
+        lambda: torch.var_mean(x.double(), (2, 3), correction=0)[0],
     )  # fmt: skip
 
 

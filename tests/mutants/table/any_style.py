@@ -45,6 +45,26 @@ MUTANTS = (
         ("tests/kernels/ops/test_token_norm.py::test_the_kernel_computes_what_the_reference_does",),
     ),
     Mutant(
+        "the margin of a norm on a GPU is always a reflection",
+        "kernels/ops/cuda/norm.py",
+        "p.width, p.pad, p.border = w, pad, BORDERS[pad_mode]",
+        "p.width, p.pad, p.border = w, pad, 0",
+        (
+            "tests/kernels/ops/cuda/test_calls.py::"
+            "test_a_margin_of_channels_last_is_written_by_the_norm",
+        ),
+    ),
+    Mutant(
+        "moments of channels are written as if they were dense",
+        "kernels/ops/transformer/statistics.py",
+        "shape = samples, channels, chunks, *mean.stride()",
+        "shape = samples, channels, chunks, channels, 1",
+        (
+            "tests/kernels/ops/test_channel_statistics.py::"
+            "test_moments_are_written_where_they_belong_and_nowhere_else",
+        ),
+    ),
+    Mutant(
         "an any-style network keeps the first code",
         "models/inference/vit/cache.py",
         "return known is None or known[0] is not code or known[1] != code._version",

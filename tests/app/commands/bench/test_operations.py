@@ -73,6 +73,8 @@ def test_the_operations_of_transformers_are_what_their_cases_say(monkeypatch):
         "margin": lambda: transformer_cases._margin(device, "FP32", 8, 6),
         "phases": lambda: transformer_cases._phases(device, "FP32", 8, 6),
         "depthwise": lambda: transformer_cases._depthwise(device, "FP32", 8, 6),
+        "statistics": lambda: transformer_cases._statistics(device, "FP32", 8, 6),
+        "moments": lambda: transformer_cases._moments(device, "FP32", 8, 6),
     }
     with torch.inference_mode():
         for make in makers.values():
