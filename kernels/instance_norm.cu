@@ -6,9 +6,9 @@
 // mostly from the L2 cache. All sums are of differences from the mean.
 #include <math.h>
 
-#include "include/common/border.cuh"
 #include "include/common/dtypes.cuh"
 #include "include/common/pixel_statistics.cuh"
+#include "include/common/pixel_writing.cuh"
 #include "include/operations.h"
 
 namespace styleforge {
@@ -187,67 +187,16 @@ __global__ void __launch_bounds__(kMergeThreads)
     if (exists && threadIdx.x < kMergedPlanes) affine[at] = affine_of(merged, a, at % channels);
 }
 
-// The pixel of a picture that is pixel `at` of the picture with its margin.
-__device__ __forceinline__ int inside(int at, const Margin& margin) {
-    if (margin.pad == 0) return at;
-    const int wide = margin.width + 2 * margin.pad;
-    int row = at / wide, column = at - row * wide - margin.pad;
-    row -= margin.pad;
-    if (margin.border == STYLEFORGE_REFLECT)
-        return reflect_index(row, margin.height) * margin.width +
-               reflect_index(column, margin.width);
-    return clamp_index(row, margin.height) * margin.width + clamp_index(column, margin.width);
-}
-
-// y with its margin, of which `cut` tells the pixels. As y may be x, the compiler moves no load up
-// over a store: those of kAtOnce pixels are issued before the first of these is written.
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kPixelThreads, 3)
     write_pixels(const Planes p, const Affine* affine, const Cut cut, const Margin margin) {
-    using Vector = AlignedVector<T, kWidth>;
-    const int column = threadIdx.x % cut.columns, row = threadIdx.x / cut.columns;
-    const int channel = (blockIdx.y * cut.columns + column) * kWidth;
-    if (row >= cut.rows || channel >= cut.channels) return;
-    const int begin = blockIdx.x * cut.chunk, pixels = static_cast<int>(cut.pixels);
-    const int end = min(pixels, begin + cut.chunk);
-    const long long sample = blockIdx.z, channels = cut.channels;
+    const int channel = first_channel<kWidth>(cut);
+    if (!is_at_work(cut, channel)) return;
     Affine own[kWidth];
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i) own[i] = affine[sample * channels + channel + i];
-    const float floor = p.relu ? 0.f : -INFINITY;
-    const long long before = sample * p.pixels * channels + channel;
-    const T* x = static_cast<const T*>(p.x) + before;
-    const T* residual = static_cast<const T*>(p.residual) + before;
-    T* y = static_cast<T*>(p.y) + sample * cut.pixels * channels + channel;
-    for (int first = begin + row; first < end; first += kAtOnce * cut.rows) {
-        int from[kAtOnce];
-        Vector values[kAtOnce], added[kAtOnce];
-        // Behind the last pixel that one is read instead, so that no load is behind a branch; what
-        // becomes of it is not stored.
-#pragma unroll
-        for (int k = 0; k < kAtOnce; ++k)
-            from[k] = inside(min(first + k * cut.rows, end - 1), margin);
-#pragma unroll
-        for (int k = 0; k < kAtOnce; ++k)
-            values[k] = *reinterpret_cast<const Vector*>(x + from[k] * channels);
-        if (p.residual)
-#pragma unroll
-            for (int k = 0; k < kAtOnce; ++k)
-                added[k] = *reinterpret_cast<const Vector*>(residual + from[k] * channels);
-#pragma unroll
-        for (int k = 0; k < kAtOnce; ++k) {
-            const int q = first + k * cut.rows;
-            float v[kWidth], add[kWidth] = {};
-            load<kWidth>(v, values[k].element);
-            if (p.residual) load<kWidth>(add, added[k].element);
-#pragma unroll
-            for (int i = 0; i < kWidth; ++i) {
-                const float value = normalize(v[i], own[i]) + add[i];
-                v[i] = value < floor ? floor : value;
-            }
-            if (q < end) store<kWidth>(y + q * channels, v);
-        }
-    }
+    for (int i = 0; i < kWidth; ++i)
+        own[i] = affine[1ll * blockIdx.z * cut.channels + channel + i];
+    write_chunk<T, kWidth>(p, own, cut, margin, channel);
 }
 
 // kWriteSize elements of a plane; every block merges the plane's parts for itself.

@@ -49,6 +49,7 @@ class Ends(NetworkPlan):
     added: Tensor
     large: Tensor
     _norms: dict[str, abi.NormParams]
+    _moments: dict[str, Tensor]
 
     @property
     def values(self) -> tuple[Tensor, Tensor]:
@@ -71,6 +72,18 @@ class Ends(NetworkPlan):
         for layer in self._within(group):
             for step in self._layers[layer]:
                 step(stream, in_bytes)
+
+    def moments(self, norm: str) -> Tensor:
+        """The moments that a layer leaves of what it writes, for a norm that is left to others.
+
+        Args:
+            norm: "in2" of `half`, "in3" of `quarter`, "res1.in2" of `added`.
+
+        Returns:
+            [N, G, C, 4], of each group of blocks the count, the mean, the sum of squared deviations
+            and a value without a meaning; in memory that every frame writes anew.
+        """
+        return self._moments[norm]
 
     def measure(self, norm: str, x: Tensor) -> None:
         """Tell a layer the statistics of what it takes the norm of.

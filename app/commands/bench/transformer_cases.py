@@ -17,6 +17,7 @@ from kernels.ops import (
     fused_attention_v2_forward,
     fused_attention_v3_forward,
     fused_channel_moments_out,
+    fused_channel_norm,
     fused_channel_statistics,
     fused_depthwise_conv,
     fused_enlarging_interleave_out,
@@ -33,7 +34,7 @@ OPERATIONS = (
     "fused_attention_v2_forward", "fused_attention_v3_forward", "fused_ffn_forward",
     "output_projection_forward", "fused_token_norm", "fused_enlarging_pad_out",
     "fused_enlarging_interleave_out", "fused_depthwise_conv", "fused_pooled_token_norm",
-    "fused_channel_statistics", "fused_channel_moments_out",
+    "fused_channel_statistics", "fused_channel_moments_out", "fused_channel_norm",
 )  # fmt: skip
 WIDTH, HEADS, HIDDEN = 512, 8, 2048
 LADDER = {
@@ -64,6 +65,7 @@ def cases(device: torch.device) -> Iterator[Case]:
         yield _depthwise(device, precision, 384, 64)
         yield _statistics(device, precision, 384, 64)
         yield _moments(device, precision, 32, 512)
+        yield _norm_by_moments(device, precision, 128, 128)
         yield _pooled_norm(device, precision, 64)
 
 
@@ -251,6 +253,28 @@ def _moments(device: torch.device, precision: str, channels: int, side: int) -> 
         lambda: torch.var_mean(x.float(), (2, 3), correction=0)[0],
         lambda _: ours(),
         lambda: torch.var_mean(x.double(), (2, 3), correction=0)[0],
+    )  # fmt: skip
+
+
+def _norm_by_moments(device: torch.device, precision: str, channels: int, side: int) -> Case:
+    """A norm by the moments of eleven groups, ReLU and a margin; PyTorch takes moments itself."""
+    groups = torch.arange(1.0, 12.0, device=device)[:, None].expand(11, channels)
+    ones = torch.ones(11, channels, device=device)  # all groups alike: mean 0 and variance 1
+    moments = torch.stack((groups, 0 * ones, groups, ones), -1)[None]
+    x = _planes(device, precision, 1, channels, side, side).double()
+    variance, mean = torch.var_mean(x, (2, 3), correction=0, keepdim=True)
+    x = ((x - mean) * torch.rsqrt(variance)).to(DTYPES[precision])
+    weight, bias = (_normal(device, precision, channels).float() for _ in range(2))
+
+    def layers(x: Tensor) -> Tensor:
+        y = F.instance_norm(x, weight=weight.to(x.dtype), bias=bias.to(x.dtype))
+        return F.pad(y.relu(), (1, 1, 1, 1), mode="reflect")
+
+    return Case(
+        "channel norm, ReLU, margin", f"{channels}x{side}x{side}", precision, "NHWC",
+        lambda: layers(x),
+        lambda _: fused_channel_norm(x, moments, weight, bias, None, 1e-5, True, 1),
+        lambda: layers(x.double()),
     )  # fmt: skip
 
 

@@ -55,7 +55,8 @@ struct Cut {
 
 // What is written around a picture that is normalized; nothing where pad is 0.
 struct Margin {
-    int height, width, pad, border;  // of the picture; pixels on each side; as in operations.h
+    int height, width;  // of the picture
+    int pad, border;    // pixels on each side; 0 reflects and 1 repeats, as in operations.h
 };
 
 }  // namespace styleforge

@@ -8,6 +8,7 @@ networks loads.
 from __future__ import annotations
 
 from kernels.ops.transformer import attention as attention
+from kernels.ops.transformer import channel_norm as channel_norm
 from kernels.ops.transformer import depthwise as depthwise
 from kernels.ops.transformer import ffn as ffn
 from kernels.ops.transformer import ladder as ladder

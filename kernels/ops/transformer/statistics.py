@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -75,23 +75,49 @@ def _submit(
     """Write means, and variances or, with `eps`, the reciprocals of deviations."""
     x = x.contiguous(memory_format=torch.channels_last)
     samples, channels, height, width = x.shape
-    pixels, each = height * width, VECTOR // x.element_size()
-    vectors = channels % each == 0 and x.data_ptr() % VECTOR == 0
-    groups = channels // each if vectors else channels
-    # Rows of threads are then parts of a warp, and none of them is idle.
-    columns = next((c for c in (32, 16, 8, 4) if groups % c == 0), min(groups, 32))
-    across, rows = -(-groups // columns), THREADS // columns
-    wanted = -(-BLOCKS * launch.gpu.multiprocessors // (across * samples))
-    chunk = max(-(-pixels // wanted), LEAST * rows)
-    chunks = -(-pixels // chunk)
+    cut = cut_of(launch, x.shape, height * width, vector_of(x))
+    chunks = cut.grid[0]
     parts = x.new_empty(samples * chunks * channels * MOMENTS_BYTES, dtype=torch.uint8)
-    numbers = TYPES[x.dtype], vectors, pixels, channels, columns, chunk
-    grid = chunks, across, samples
-    launch("styleforge_channel_parts", grid, THREADS, x, parts, *numbers)
+    numbers = TYPES[x.dtype], cut.vector > 1, height * width, channels, cut.columns, cut.chunk
+    launch("styleforge_channel_parts", cut.grid, THREADS, x, parts, *numbers)
     blocks = -(-samples * channels // MERGED)
     shape = samples, channels, chunks, *mean.stride()
     ending = eps is not None, 0.0 if eps is None else float(eps)
     launch("styleforge_channel_merge", blocks, THREADS, parts, mean, spread, *shape, *ending)
+
+
+class Cut(NamedTuple):
+    """How a picture whose channels come last is shared out.
+
+    Attributes:
+        vector: Channels that a thread loads at once.
+        columns: Threads side by side.
+        chunk: Pixels of a block.
+        grid: Blocks along pixels, channels and samples.
+    """
+
+    vector: int
+    columns: int
+    chunk: int
+    grid: tuple[int, int, int]
+
+
+def vector_of(*tensors: Tensor) -> int:
+    """As many channels of dense pictures, channels last, as fit in 16 bytes; 1 where that fails."""
+    each = VECTOR // tensors[0].element_size()
+    fits = all(x.shape[1] % each == 0 and x.data_ptr() % VECTOR == 0 for x in tensors)
+    return each if fits else 1
+
+
+def cut_of(launch: CudaLauncher, shape: torch.Size, pixels: int, vector: int) -> Cut:
+    """Share out pictures of some shape, of which so many pixels are read or written."""
+    groups = shape[1] // vector
+    # Rows of threads are then parts of a warp, and none of them is idle.
+    columns = next((c for c in (32, 16, 8, 4) if groups % c == 0), min(groups, 32))
+    across, rows = -(-groups // columns), THREADS // columns
+    wanted = -(-BLOCKS * launch.gpu.multiprocessors // (across * shape[0]))
+    chunk = max(-(-pixels // wanted), LEAST * rows)
+    return Cut(vector, columns, chunk, (-(-pixels // chunk), across, shape[0]))
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:

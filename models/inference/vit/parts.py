@@ -20,6 +20,7 @@ from kernels.ops.enlarging_reference import padded_size
 from kernels.ops.registry import TRANSFORMER, use_native
 from kernels.ops.token_norm import fused_pooled_token_norm, fused_token_norm
 from kernels.ops.transformer.attention import fused_attention
+from kernels.ops.transformer.channel_norm import fused_channel_norm
 from kernels.ops.transformer.depthwise import fused_depthwise_conv
 from kernels.ops.transformer.ffn import fused_ffn_forward
 from kernels.ops.transformer.statistics import fused_channel_statistics
@@ -183,9 +184,14 @@ class VitParts:
         fused_enlarging_interleave_out(z, skip, out)
         return out
 
-    def normed(self, to: str, x: Tensor, number: int, *, pad: int = 0) -> Tensor:
-        """A norm of the stem by its number, ReLU and padding; `to` names a buffer."""
-        return self._norm(to, x, self.weights.norms[number], None, pad=pad)
+    def normed(
+        self, to: str, x: Tensor, number: int, *, pad: int = 0, moments: Tensor | None = None
+    ) -> Tensor:
+        """A norm of the stem by its number, ReLU and padding; `to` names a buffer.
+
+        With `moments`, as kernels.network.ends gives them, x is not measured again.
+        """
+        return self._norm(to, x, self.weights.norms[number], None, pad=pad, moments=moments)
 
     def styled(
         self,
@@ -196,9 +202,11 @@ class VitParts:
         residual: Tensor | None = None,
         relu: bool = True,
         pad: int = 0,
+        moments: Tensor | None = None,
     ) -> Tensor:
-        """AdaIN by its number, residual, ReLU and padding; `to` names a buffer."""
-        return self._norm(to, x, self.styles[number], residual, relu=relu, pad=pad)
+        """AdaIN by its number, residual, ReLU and padding; `to` and `moments` as in `normed`."""
+        style = self.styles[number]
+        return self._norm(to, x, style, residual, relu=relu, pad=pad, moments=moments)
 
     def _norm(
         self,
@@ -209,8 +217,11 @@ class VitParts:
         *,
         relu: bool = True,
         pad: int = 0,
+        moments: Tensor | None = None,
     ) -> Tensor:
         """Norm, residual, ReLU and padding; into the buffer `to` on the CPU."""
+        if moments is not None:
+            return fused_channel_norm(x, moments, *affine, residual, EPS, relu, pad)
         arguments = (*affine, residual, EPS, relu, pad, "reflect", False)
         if self.device.type != "cpu":
             return fused_instance_norm(x, *arguments)

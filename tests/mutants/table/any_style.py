@@ -55,6 +55,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a norm by moments takes every group for equally large",
+        "kernels/ops/transformer/channel_norm.py",
+        "mean = (count * means).sum(1) / total",
+        "mean = means.mean(1)",
+        (
+            "tests/kernels/ops/test_channel_norm.py::"
+            "test_its_kernel_computes_what_the_reference_does",
+        ),
+    ),
+    Mutant(
         "moments of channels are written as if they were dense",
         "kernels/ops/transformer/statistics.py",
         "shape = samples, channels, chunks, *mean.stride()",

@@ -75,6 +75,7 @@ def test_the_operations_of_transformers_are_what_their_cases_say(monkeypatch):
         "depthwise": lambda: transformer_cases._depthwise(device, "FP32", 8, 6),
         "statistics": lambda: transformer_cases._statistics(device, "FP32", 8, 6),
         "moments": lambda: transformer_cases._moments(device, "FP32", 8, 6),
+        "by moments": lambda: transformer_cases._norm_by_moments(device, "FP32", 8, 6),
     }
     with torch.inference_mode():
         for make in makers.values():
