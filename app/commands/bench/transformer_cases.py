@@ -62,6 +62,7 @@ def cases(device: torch.device) -> Iterator[Case]:
         for channels, side in ((512, 64), (128, 256)):
             yield _margin(device, precision, channels, side)
             yield _phases(device, precision, channels, side)
+        yield _shared_keys(device, precision, 4096, 1024)
         yield _depthwise(device, precision, 384, 64)
         yield _statistics(device, precision, 384, 64)
         yield _moments(device, precision, 32, 512)
@@ -102,6 +103,20 @@ def _attention(device: torch.device, precision: str, length: int, size: int) -> 
         lambda: F.scaled_dot_product_attention(q, k, v),
         lambda _: fused_attention(q, k, v, None, size**-0.5)[0],
         exact,
+    )  # fmt: skip
+
+
+def _shared_keys(device: torch.device, precision: str, queries: int, keys: int) -> Case:
+    """Attention to fewer keys, as of the any-style network's tokens, with its six heads."""
+    heads, size = 6, 64
+    q = _normal(device, precision, 1, queries, heads, size).transpose(1, 2)
+    k, v = _normal(device, precision, 1, keys, 2, heads, size).permute(2, 0, 3, 1, 4)
+    return Case(
+        "attention, shared keys", f"{heads} heads of {queries}x{size}, {keys} keys", precision,
+        "NLHD",
+        lambda: F.scaled_dot_product_attention(q, k, v),
+        lambda _: fused_attention(q, k, v, None, size**-0.5)[0],
+        lambda: F.scaled_dot_product_attention(q.double(), k.double(), v.double()),
     )  # fmt: skip
 
 
