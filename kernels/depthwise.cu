@@ -24,18 +24,28 @@ __device__ __forceinline__ void depthwise(const T* x, const T* weight, T* y, int
     for (int i = 0; i < kTaps; ++i)
         load<kCount>(weights + i * kCount, weight + 1ll * channel * kTaps + i * kCount);
     const long long before = 1ll * blockIdx.z * h * w;
-    for (int row = blockIdx.y * kRows; row < h && row < (blockIdx.y + 1) * kRows; ++row) {
-        float sum[kCount] = {};
+    const int first = blockIdx.y * kRows;
+    float sums[kRows][kCount] = {};
+    // Each pixel is read once, and added to all that it is a tap of; nothing is stored before, since
+    // the compiler moves no load up over a store. Below the picture's margin its last row is read.
 #pragma unroll
-        for (int tap = 0; tap < kTaps; ++tap) {
-            const long long line = before + 1ll * reflected(row + tap / 3 - 1, h) * w;
+    for (int i = -1; i <= kRows; ++i) {
+        const long long line = before + 1ll * reflected(min(first + i, h), h) * w;
+#pragma unroll
+        for (int j = 0; j < 3; ++j) {
             float values[kCount];
-            load<kCount>(values, x + (line + reflected(column + tap % 3 - 1, w)) * c + channel);
+            load<kCount>(values, x + (line + reflected(column + j - 1, w)) * c + channel);
 #pragma unroll
-            for (int k = 0; k < kCount; ++k) sum[k] += weights[k * kTaps + tap] * values[k];
+            for (int row = max(i - 1, 0); row <= min(i + 1, kRows - 1); ++row)
+#pragma unroll
+                for (int k = 0; k < kCount; ++k)
+                    sums[row][k] += weights[k * kTaps + (i - row + 1) * 3 + j] * values[k];
         }
-        store<kCount>(y + (before + 1ll * row * w + column) * c + channel, sum);
     }
+#pragma unroll
+    for (int row = 0; row < kRows; ++row)
+        if (first + row < h)
+            store<kCount>(y + (before + 1ll * (first + row) * w + column) * c + channel, sums[row]);
 }
 
 // Calls with the type of the pointers, and 16 bytes of it a thread where addresses allow, else one.

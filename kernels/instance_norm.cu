@@ -7,8 +7,9 @@
 #include <math.h>
 
 #include "include/common/dtypes.cuh"
+#include "include/common/pixel_statistics.cuh"
+#include "include/common/pixel_writing.cuh"
 #include "include/operations.h"
-#include "include/common/plane_statistics.cuh"
 
 namespace styleforge {
 
@@ -166,109 +167,36 @@ __global__ void __launch_bounds__(kPartThreads)
         parts[blockIdx.x] = moments_from_sums(static_cast<float>(count), center, sums[0], sums[1]);
 }
 
-// The statistics of a chunk of pixels to parts[n][chunk][c]. All rows of threads take deviations from
-// the same center, so that their sums only have to be added up.
+// The statistics of a chunk of pixels to parts[n][chunk][c].
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kPixelThreads)
     parts_of_pixels(const T* x, PartialMoments* parts, const Cut cut) {
-    __shared__ float2 sums[kPixelThreads * kWidth];  // of deviations, of their squares
-    __shared__ float centers[32 * kWidth];           // there are at most 32 columns
-    const int column = threadIdx.x % cut.columns, row = threadIdx.x / cut.columns;
-    const int channel = (blockIdx.y * cut.columns + column) * kWidth;
-    const int width = cut.columns * kWidth;
-    const long long begin = 1ll * blockIdx.x * cut.chunk, sample = blockIdx.z;
-    const long long end = min(cut.pixels, begin + cut.chunk);
-    float sum[kWidth] = {}, squares[kWidth] = {};
-    if (row < cut.rows && channel < cut.channels) {
-        // The median of three pixels: a single outlier must not be the center.
-        const T* from = x + sample * cut.pixels * cut.channels + channel;
-        float center[kWidth], second[kWidth], third[kWidth];
-        load<kWidth>(center, from + begin * cut.channels);
-        load<kWidth>(second, from + (begin + end) / 2 * cut.channels);
-        load<kWidth>(third, from + (end - 1) * cut.channels);
-#pragma unroll
-        for (int i = 0; i < kWidth; ++i) {
-            center[i] =
-                fmaxf(fminf(center[i], second[i]), fminf(fmaxf(center[i], second[i]), third[i]));
-            if (row == 0) centers[column * kWidth + i] = center[i];
-        }
-#pragma unroll 4
-        for (long long q = begin + row; q < end; q += cut.rows) {
-            float v[kWidth];
-            load<kWidth>(v, from + q * cut.channels);
-#pragma unroll
-            for (int i = 0; i < kWidth; ++i) {
-                const float d = v[i] - center[i];
-                sum[i] += d, squares[i] = fmaf(d, d, squares[i]);
-            }
-        }
-    }
-    // The rows within a warp are added up first, where the columns divide it.
-    const bool divides = 32 % cut.columns == 0;
-    const int entries = divides ? kPixelThreads / 32 : cut.rows;
-    if (divides)
-        for (int step = cut.columns; step < 32; step *= 2)
-#pragma unroll
-            for (int i = 0; i < kWidth; ++i) {
-                sum[i] += __shfl_xor_sync(~0u, sum[i], step);
-                squares[i] += __shfl_xor_sync(~0u, squares[i], step);
-            }
-    const int entry = divides ? threadIdx.x / 32 : row;
-    if (divides ? threadIdx.x % 32 < cut.columns : row < cut.rows)
-#pragma unroll
-        for (int i = 0; i < kWidth; ++i)
-            sums[entry * width + column * kWidth + i] = {sum[i], squares[i]};
-    __syncthreads();
-    for (int c = threadIdx.x; c < width; c += kPixelThreads) {
-        const int at = blockIdx.y * width + c;
-        if (at >= cut.channels) continue;
-        float2 total = {};
-        for (int e = 0; e < entries; ++e) {
-            const float2 other = sums[e * width + c];
-            total.x += other.x, total.y += other.y;
-        }
-        parts[(sample * cut.chunks + blockIdx.x) * cut.channels + at] =
-            moments_from_sums(static_cast<float>(end - begin), centers[c], total.x, total.y);
-    }
+    __shared__ PixelSums<kWidth> shared;
+    measure_pixels<T, kWidth>(x, parts, cut, shared);
 }
 
-// A warp for each plane: its parts to affine[n][c].
+// A block for kMergedPlanes planes: their parts to affine[n][c].
 __global__ void __launch_bounds__(kMergeThreads)
     merge_planes(const PartialMomentsView parts, const AffineParameters a, Affine* affine,
                  int samples, int channels) {
-    const int at = (blockIdx.x * kMergeThreads + threadIdx.x) / 32;
-    if (at >= samples * channels) return;
-    const PartialMoments merged = merge_partial_moments(parts, at / channels, at % channels);
-    if (threadIdx.x % 32 == 0) affine[at] = affine_of(merged, a, at % channels);
+    __shared__ MergeSums shared;
+    const int at = blockIdx.x * kMergedPlanes + threadIdx.x % kMergedPlanes;
+    const bool exists = at < samples * channels;
+    const PartialMoments merged =
+        merge_by_block(parts, at / channels, at % channels, exists, shared);
+    if (exists && threadIdx.x < kMergedPlanes) affine[at] = affine_of(merged, a, at % channels);
 }
 
 template <typename T, int kWidth>
-__global__ void __launch_bounds__(kPixelThreads)
-    write_pixels(const Planes p, const Affine* affine, const Cut cut) {
-    const int column = threadIdx.x % cut.columns, row = threadIdx.x / cut.columns;
-    const int channel = (blockIdx.y * cut.columns + column) * kWidth;
-    if (row >= cut.rows || channel >= cut.channels) return;
-    const long long begin = 1ll * blockIdx.x * cut.chunk, sample = blockIdx.z;
-    const long long end = min(cut.pixels, begin + cut.chunk);
+__global__ void __launch_bounds__(kPixelThreads, 3)
+    write_pixels(const Planes p, const Affine* affine, const Cut cut, const Margin margin) {
+    const int channel = first_channel<kWidth>(cut);
+    if (!is_at_work(cut, channel)) return;
     Affine own[kWidth];
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i) own[i] = affine[sample * cut.channels + channel + i];
-    const float floor = p.relu ? 0.f : -INFINITY;
-    const T* x = static_cast<const T*>(p.x);
-    const T* residual = static_cast<const T*>(p.residual);
-#pragma unroll 4
-    for (long long q = begin + row; q < end; q += cut.rows) {
-        const long long at = (sample * cut.pixels + q) * cut.channels + channel;
-        float v[kWidth], add[kWidth] = {};
-        load<kWidth>(v, x + at);
-        if (residual) load<kWidth>(add, residual + at);
-#pragma unroll
-        for (int i = 0; i < kWidth; ++i) {
-            const float value = normalize(v[i], own[i]) + add[i];
-            v[i] = value < floor ? floor : value;
-        }
-        store<kWidth>(static_cast<T*>(p.y) + at, v);
-    }
+    for (int i = 0; i < kWidth; ++i)
+        own[i] = affine[1ll * blockIdx.z * cut.channels + channel + i];
+    write_chunk<T, kWidth>(p, own, cut, margin, channel);
 }
 
 // kWriteSize elements of a plane; every block merges the plane's parts for itself.

@@ -20,6 +20,7 @@ std::string structs() {
     using A = AffineParameters;
     using P = Planes;
     using X = Cut;
+    using M = Margin;
     return object({
         {"StyleforgeConvolution",
          layout(sizeof(C), {OFFSET(C, x), OFFSET(C, packed), OFFSET(C, bias), OFFSET(C, affine),
@@ -44,6 +45,8 @@ std::string structs() {
                             OFFSET(P, relu)})},
         {"Cut", layout(sizeof(X), {OFFSET(X, pixels), OFFSET(X, channels), OFFSET(X, columns),
                                    OFFSET(X, rows), OFFSET(X, chunk), OFFSET(X, chunks)})},
+        {"Margin", layout(sizeof(M), {OFFSET(M, height), OFFSET(M, width), OFFSET(M, pad),
+                                      OFFSET(M, border)})},
     });
 }
 
@@ -135,6 +138,7 @@ std::string instance_norm() {
                    {"write_threads", number(kWriteThreads)},
                    {"pixel_threads", number(kPixelThreads)},
                    {"merge_threads", number(kMergeThreads)},
+                   {"merged_planes", number(kMergedPlanes)},
                    {"types", object({TYPES(KERNELS)})},
                    {"kernels", object({{"merge_planes", quoted("styleforge::merge_planes")}})}});
 #undef KERNELS

@@ -18,6 +18,7 @@ from kernels.network.plan import EPS, NetworkPlan
 from kernels.network.shapes import Dimensions
 from kernels.network.sm80 import Sm80Plan
 from kernels.network.sm90 import Sm90Plan
+from kernels.ops.transformer.statistics import fused_channel_moments_out
 
 MULTIPLE = 8  # of the sides of the padded picture
 STEM, RESIDUAL, LAST = "stem", "residual", "last"  # groups of layers
@@ -48,6 +49,7 @@ class Ends(NetworkPlan):
     added: Tensor
     large: Tensor
     _norms: dict[str, abi.NormParams]
+    _moments: dict[str, Tensor]
 
     @property
     def values(self) -> tuple[Tensor, Tensor]:
@@ -71,6 +73,18 @@ class Ends(NetworkPlan):
             for step in self._layers[layer]:
                 step(stream, in_bytes)
 
+    def moments(self, norm: str) -> Tensor:
+        """The moments that a layer leaves of what it writes, for a norm that is left to others.
+
+        Args:
+            norm: "in2" of `half`, "in3" of `quarter`, "res1.in2" of `added`.
+
+        Returns:
+            [N, G, C, 4], of each group of blocks the count, the mean, the sum of squared deviations
+            and a value without a meaning; in memory that every frame writes anew.
+        """
+        return self._moments[norm]
+
     def measure(self, norm: str, x: Tensor) -> None:
         """Tell a layer the statistics of what it takes the norm of.
 
@@ -78,16 +92,8 @@ class Ends(NetworkPlan):
             norm: "joined" or "in5".
             x: [N, H, W, C], `joined` or `large`.
         """
-        to = self._measured[norm]
-        if x.device.type == "cuda":
-            # For each sample, since it is over all of them; in FP32, without a copy in FP32.
-            for sample, row in zip(x, to[:, 0], strict=True):
-                mean, inverse = torch.batch_norm_stats(sample.permute(2, 0, 1)[None], 0.0)
-                row[:, 1] = mean
-                torch.pow(inverse, -2, out=row[:, 2])
-        else:
-            variance, mean = torch.var_mean(x.float(), (1, 2), correction=0)
-            to[:, 0, :, 1], to[:, 0, :, 2] = mean, variance
+        to = self._measured[norm][:, 0]
+        fused_channel_moments_out(x.permute(0, 3, 1, 2), to[..., 1], to[..., 2])
 
     def _lay_out(self, network: Dimensions, height: int, width: int) -> None:
         outer, middle, inner = network.widths

@@ -65,6 +65,7 @@ class Sm80Plan(NetworkPlan):
         self._gpu = Gpu.of(device)
         self._small = small
         self._norms: dict[str, abi.NormParams] = {}
+        self._moments: dict[str, Tensor] = {}  # by norm, what its layer leaves
         super().__init__(weights, network, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
@@ -167,6 +168,7 @@ class Sm80Plan(NetworkPlan):
         groups, n = -(-blocks // group), self.samples
         entries = self._keep(torch.zeros(n, blocks, channels, 4, device=self.device))
         merged = self._keep(torch.zeros(n, groups, channels, 4, device=self.device))
+        self._moments[name] = merged
         tickets = self._keep(torch.zeros(n, groups, dtype=torch.int32, device=self.device))
         gamma, beta = (
             self._filled(f"{name}.{part}", lambda w: w, (channels,)) for part in ("weight", "bias")

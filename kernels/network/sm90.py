@@ -58,6 +58,7 @@ class Sm90Plan(NetworkPlan):
         self._precision = self._traits.precisions[precision_of(dtype, tf32)]
         self._blocks = Gpu.of(device).multiprocessors
         self._norms: dict[str, abi.NormParams] = {}
+        self._moments: dict[str, Tensor] = {}  # by norm, what its layer leaves
         super().__init__(weights, network, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
@@ -208,6 +209,7 @@ class Sm90Plan(NetworkPlan):
         groups, n = -(-blocks // group), self.samples
         entries = self._keep(torch.zeros(n, blocks, 128, 4, device=self.device))
         merged = self._keep(torch.zeros(n, groups, channels, 4, device=self.device))
+        self._moments[name] = merged
         tickets = self._keep(torch.zeros(n, groups, dtype=torch.int32, device=self.device))
         gamma, beta = (
             self._filled(f"{name}.{part}", lambda w: w, (channels,)) for part in ("weight", "bias")

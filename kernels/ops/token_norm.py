@@ -15,8 +15,9 @@ from kernels.ops.registry import TRANSFORMER, fused
 
 LIBRARY, ON_CPU = "token_norm_cuda", "PyTorch's layer norm"
 THREADS, WARP = 128, 32
-MOST_ELEMENTS = 32  # of a token that a thread holds
-VECTOR = 16  # bytes of a load
+COUNT = 4  # elements of a load
+MOST_WIDTH, NARROW = 1024, 512  # channels; those that kernels with fewer registers take
+VECTOR = 16  # bytes: tensors begin at multiples of it
 MOST_SAMPLES = 65_535  # of a grid
 
 
@@ -131,7 +132,8 @@ def _launch(
     rows = x.shape[0] * tokens
     blocks = -(-rows // (THREADS // WARP))
     numbers = TYPES[x.dtype], rows, tokens, width, float(eps)
-    launch("styleforge_token_norm", blocks, THREADS, *tensors, y, normed, *numbers)
+    kernel = "styleforge_token_norm" if width <= NARROW else "styleforge_wide_token_norm"
+    launch(kernel, blocks, THREADS, *tensors, y, normed, *numbers)
     return y, normed
 
 
@@ -159,15 +161,15 @@ def _launch_pooled(
     means = x.new_empty(samples, groups, width)
     numbers = TYPES[x.dtype], high, wide, stride, width, float(eps)
     grid = groups, samples, 1
-    kernel = "styleforge_pooled_token_norm"
-    launch(kernel, grid, THREADS, *tensors, y, normed, means, *numbers)
+    name = "pooled_token_norm" if width <= NARROW else "wide_pooled_token_norm"
+    launch(f"styleforge_{name}", grid, THREADS, *tensors, y, normed, means, *numbers)
     return y, normed, means
 
 
 def _fits(x: Tensor) -> bool:
     """Whether the kernels take these tokens."""
     width = x.shape[-1]
-    whole = width % (VECTOR // x.element_size()) == 0 and width <= MOST_ELEMENTS * WARP
+    whole = width % COUNT == 0 and width <= MOST_WIDTH
     return x.dtype in TYPES and whole and x.numel() > 0
 
 
@@ -176,7 +178,7 @@ def _as_read(x: Tensor, residual: Tensor | None, *parameters: Tensor | None) -> 
     return [
         _aligned(x),
         None if residual is None else _aligned(residual),
-        *(None if each is None else each.to(torch.float32).contiguous() for each in parameters),
+        *(None if each is None else _aligned(each.to(torch.float32)) for each in parameters),
     ]
 
 
@@ -194,7 +196,14 @@ def _samples() -> Iterator[tuple[Any, ...]]:
         return torch.randn(shape, generator=generator)
 
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        for n, tokens, width in ((2, 3, 8), (1, 37, 384), (2, 9, 1024), (1, 5, 1032), (1, 3, 7)):
+        for n, tokens, width in (
+            (2, 3, 8),
+            (1, 37, 384),
+            (1, 6, 516),
+            (2, 9, 1024),
+            (1, 5, 1028),
+            (1, 3, 7),
+        ):
             x, residual = (normal(n, tokens, width).to(dtype) for _ in range(2))
             mean, inverse = normal(n, width), normal(n, width).abs() + 0.5
             weight, bias = normal(width), normal(width)
@@ -214,8 +223,9 @@ def _pooled_samples() -> Iterator[tuple[Any, ...]]:
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for n, high, wide, stride, width in (
             (1, 6, 8, 2, 384),
-            (2, 5, 7, 3, 8),
+            (2, 5, 7, 3, 12),
             (1, 3, 2, 1, 16),
+            (1, 4, 3, 2, 516),
             (1, 9, 4, 5, 1024),
             (1, 4, 4, 2, 7),
         ):

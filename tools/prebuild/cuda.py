@@ -51,6 +51,7 @@ LEFT_OUT = {
     "output_projection.cu": ("sm_86", "sm_100", "sm_120"),
     "enlarging.cu": ("sm_86", "sm_100", "sm_120"),
     "depthwise.cu": ("sm_86", "sm_100", "sm_120"),
+    "channel_statistics.cu": ("sm_86", "sm_100", "sm_120"),
     "token_norm.cu": ("sm_86", "sm_100", "sm_120"),
     "elementwise.cu": _ON_PTX,
     "fusion.cu": _ON_PTX,

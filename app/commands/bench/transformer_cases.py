@@ -16,6 +16,9 @@ from kernels.ops import (
     fused_attention_v1,
     fused_attention_v2_forward,
     fused_attention_v3_forward,
+    fused_channel_moments_out,
+    fused_channel_norm,
+    fused_channel_statistics,
     fused_depthwise_conv,
     fused_enlarging_interleave_out,
     fused_enlarging_pad_out,
@@ -31,6 +34,7 @@ OPERATIONS = (
     "fused_attention_v2_forward", "fused_attention_v3_forward", "fused_ffn_forward",
     "output_projection_forward", "fused_token_norm", "fused_enlarging_pad_out",
     "fused_enlarging_interleave_out", "fused_depthwise_conv", "fused_pooled_token_norm",
+    "fused_channel_statistics", "fused_channel_moments_out", "fused_channel_norm",
 )  # fmt: skip
 WIDTH, HEADS, HIDDEN = 512, 8, 2048
 LADDER = {
@@ -58,7 +62,11 @@ def cases(device: torch.device) -> Iterator[Case]:
         for channels, side in ((512, 64), (128, 256)):
             yield _margin(device, precision, channels, side)
             yield _phases(device, precision, channels, side)
+        yield _shared_keys(device, precision, 4096, 1024)
         yield _depthwise(device, precision, 384, 64)
+        yield _statistics(device, precision, 384, 64)
+        yield _moments(device, precision, 32, 512)
+        yield _norm_by_moments(device, precision, 128, 128)
         yield _pooled_norm(device, precision, 64)
 
 
@@ -95,6 +103,20 @@ def _attention(device: torch.device, precision: str, length: int, size: int) -> 
         lambda: F.scaled_dot_product_attention(q, k, v),
         lambda _: fused_attention(q, k, v, None, size**-0.5)[0],
         exact,
+    )  # fmt: skip
+
+
+def _shared_keys(device: torch.device, precision: str, queries: int, keys: int) -> Case:
+    """Attention to fewer keys, as of the any-style network's tokens, with its six heads."""
+    heads, size = 6, 64
+    q = _normal(device, precision, 1, queries, heads, size).transpose(1, 2)
+    k, v = _normal(device, precision, 1, keys, 2, heads, size).permute(2, 0, 3, 1, 4)
+    return Case(
+        "attention, shared keys", f"{heads} heads of {queries}x{size}, {keys} keys", precision,
+        "NLHD",
+        lambda: F.scaled_dot_product_attention(q, k, v),
+        lambda _: fused_attention(q, k, v, None, size**-0.5)[0],
+        lambda: F.scaled_dot_product_attention(q.double(), k.double(), v.double()),
     )  # fmt: skip
 
 
@@ -213,6 +235,60 @@ def _pooled_norm(device: torch.device, precision: str, side: int) -> Case:
         "token norm, means of 2x2", f"{side}x{side}x{WIDTH}", precision, "NLE",
         lambda: layers(x),
         lambda _: fused_pooled_token_norm(x, side, side, 2)[2],
+        lambda: layers(x.double()),
+    )  # fmt: skip
+
+
+def _statistics(device: torch.device, precision: str, channels: int, side: int) -> Case:
+    """Of each channel the mean, and the inverse deviation, which is compared."""
+    x = _planes(device, precision, 1, channels, side, side)
+
+    def layers(x: Tensor) -> Tensor:
+        return torch.rsqrt(torch.var_mean(x, (2, 3), correction=0)[0] + 1e-5)
+
+    return Case(
+        "channel statistics", f"{channels}x{side}x{side}", precision, "NHWC",
+        lambda: layers(x.float()),
+        lambda _: fused_channel_statistics(x, 1e-5)[1],
+        lambda: layers(x.double()),
+    )  # fmt: skip
+
+
+def _moments(device: torch.device, precision: str, channels: int, side: int) -> Case:
+    """The mean and, compared, the variance, written where another kernel reads them."""
+    x = _planes(device, precision, 1, channels, side, side)
+    mean, variance = torch.empty(2, 1, channels, device=device)
+
+    def ours() -> Tensor:
+        fused_channel_moments_out(x, mean, variance)
+        return variance
+
+    return Case(
+        "channel moments", f"{channels}x{side}x{side}", precision, "NHWC",
+        lambda: torch.var_mean(x.float(), (2, 3), correction=0)[0],
+        lambda _: ours(),
+        lambda: torch.var_mean(x.double(), (2, 3), correction=0)[0],
+    )  # fmt: skip
+
+
+def _norm_by_moments(device: torch.device, precision: str, channels: int, side: int) -> Case:
+    """A norm by the moments of eleven groups, ReLU and a margin; PyTorch takes moments itself."""
+    groups = torch.arange(1.0, 12.0, device=device)[:, None].expand(11, channels)
+    ones = torch.ones(11, channels, device=device)  # all groups alike: mean 0 and variance 1
+    moments = torch.stack((groups, 0 * ones, groups, ones), -1)[None]
+    x = _planes(device, precision, 1, channels, side, side).double()
+    variance, mean = torch.var_mean(x, (2, 3), correction=0, keepdim=True)
+    x = ((x - mean) * torch.rsqrt(variance)).to(DTYPES[precision])
+    weight, bias = (_normal(device, precision, channels).float() for _ in range(2))
+
+    def layers(x: Tensor) -> Tensor:
+        y = F.instance_norm(x, weight=weight.to(x.dtype), bias=bias.to(x.dtype))
+        return F.pad(y.relu(), (1, 1, 1, 1), mode="reflect")
+
+    return Case(
+        "channel norm, ReLU, margin", f"{channels}x{side}x{side}", precision, "NHWC",
+        lambda: layers(x),
+        lambda _: fused_channel_norm(x, moments, weight, bias, None, 1e-5, True, 1),
         lambda: layers(x.double()),
     )  # fmt: skip
 

@@ -13,7 +13,8 @@ constexpr int kPartThreads = 512;
 constexpr int kWriteSize = 8192;  // elements of a plane that a block writes
 constexpr int kWriteThreads = 256;
 constexpr int kPixelThreads = 256;  // where channels come last
-constexpr int kMergeThreads = 128;
+constexpr int kMergeThreads = 256;
+constexpr int kMergedPlanes = 2;  // by a block: what it reads of a part is a sector of memory
 
 // The moments of a part of a plane: (count, mean rounded, rounding error of the mean, M2). An empty
 // part is all zeros.
@@ -50,6 +51,12 @@ struct Planes {
 struct Cut {
     long long pixels;
     int channels, columns, rows, chunk, chunks;  // columns and rows of threads; pixels of a chunk
+};
+
+// What is written around a picture that is normalized; nothing where pad is 0.
+struct Margin {
+    int height, width;  // of the picture
+    int pad, border;    // pixels on each side; 0 reflects and 1 repeats, as in operations.h
 };
 
 }  // namespace styleforge

@@ -66,4 +66,55 @@ __device__ __forceinline__ PartialMoments merge_partial_moments(const PartialMom
     return total.part();
 }
 
+// What a block shares that merges parts: count, sum and squares of each plane, by warp.
+struct MergeSums {
+    double sums[3][kMergeThreads / 32][kMergedPlanes];
+};
+
+// The sum over the threads of a plane, in a fixed order; all of them get it.
+__device__ __forceinline__ double sum_over_block(
+    double value, double (&slots)[kMergeThreads / 32][kMergedPlanes]) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int step = 16; step >= kMergedPlanes; step /= 2)
+        value += __shfl_xor_sync(~0u, value, step);
+    if (lane < kMergedPlanes) slots[threadIdx.x / 32][lane] = value;
+    __syncthreads();
+    value = 0;
+#pragma unroll
+    for (int warp = 0; warp < kMergeThreads / 32; ++warp)
+        value += slots[warp][lane % kMergedPlanes];
+    return value;
+}
+
+// Merges the parts of plane (sample, channel), called by a whole block: kMergedPlanes planes at a
+// time, each by every kMergedPlanes-th thread. Where `exists` is false, there is no such plane.
+__device__ __forceinline__ PartialMoments merge_by_block(const PartialMomentsView& p,
+                                                         long long sample, int channel, bool exists,
+                                                         MergeSums& shared) {
+    constexpr int kRows = kMergeThreads / kMergedPlanes;
+    constexpr int kKept = 8;  // parts that a thread holds: all of them are loaded at once
+    const PartialMoments* from = p.parts + sample * p.of_sample + channel * p.of_channel;
+    const int row = threadIdx.x / kMergedPlanes, count = exists ? p.count : 0;
+    PartialMoments kept[kKept];
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+        const int i = row + k * kRows;
+        kept[k] = i < count ? from[i * p.of_part] : PartialMoments{};
+    }
+    TwoPassMoments total;
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) total.add_to_mean(kept[k]);
+    for (int i = row + kKept * kRows; i < count; i += kRows) total.add_to_mean(from[i * p.of_part]);
+    total.count = sum_over_block(total.count, shared.sums[0]);
+    total.sum = sum_over_block(total.sum, shared.sums[1]);
+    total.finish_mean();
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) total.add_to_squares(kept[k]);
+    for (int i = row + kKept * kRows; i < count; i += kRows)
+        total.add_to_squares(from[i * p.of_part]);
+    total.squares = sum_over_block(total.squares, shared.sums[2]);
+    return total.part();
+}
+
 }  // namespace styleforge

@@ -24,6 +24,7 @@ from kernels.ops.cuda.structs import (
     AffineParameters,
     Convolution,
     Cut,
+    Margin,
     PartialMomentsView,
     Planes,
     StyleforgeConvNormRelu,
@@ -171,7 +172,7 @@ class Operations:
             return self._write_planes(p, view, stream)
         if error := self._merge(p, view, p.scratch, stream):
             return error
-        return self._write_pixels(p, self._cut(p), p.scratch, stream)
+        return self._write_pixels(p, p.scratch, stream)
 
     def styleforge_merge_norm(
         self, p: StyleforgeNorm, parts: int | None, tiles: int, affine: int | None, stream: _Stream
@@ -294,7 +295,7 @@ class Operations:
         view = PartialMomentsView(p.scratch, cut.chunks * p.channels, 1, p.channels, cut.chunks)
         if error := self._merge(p, view, affine, stream):
             return error
-        return self._write_pixels(p, cut, affine, stream)
+        return self._write_pixels(p, affine, stream)
 
     def _write_planes(self, p: StyleforgeNorm, view: PartialMomentsView, stream: _Stream) -> int:
         blocks = _divide_up(p.pixels, self._norm["write_size"])
@@ -306,15 +307,15 @@ class Operations:
             (_planes(p, 1), view, c_int(blocks)),
         )
 
-    def _write_pixels(
-        self, p: StyleforgeNorm, cut: Cut, affine: int | None, stream: _Stream
-    ) -> int:
+    def _write_pixels(self, p: StyleforgeNorm, affine: int | None, stream: _Stream) -> int:
+        margin = Margin(p.pixels // p.width, p.width, p.pad, p.border) if p.pad else Margin()
+        cut = self._cut(p, (margin.height + 2 * p.pad) * (margin.width + 2 * p.pad))
         return self._launch(
             self._of_type[p.type]["write_pixels"][self._width_of(p)],
             self._grid_of_pixels(p, cut),
             self._norm["pixel_threads"],
             stream,
-            (_planes(p, 1), c_void_p(affine), cut),
+            (_planes(p, 1), c_void_p(affine), cut, margin),
         )
 
     def _merge(
@@ -323,7 +324,7 @@ class Operations:
         threads: int = self._norm["merge_threads"]
         return self._launch(
             self._norm["kernels"]["merge_planes"],
-            (_divide_up(p.samples * p.channels, threads // 32), 1, 1),
+            (_divide_up(p.samples * p.channels, self._norm["merged_planes"]), 1, 1),
             threads,
             stream,
             (view, _parameters(p), c_void_p(affine), c_int(p.samples), c_int(p.channels)),
@@ -351,10 +352,11 @@ class Operations:
         across = _divide_up(p.channels, cut.columns * self._elements(p))
         return cut.chunks, across, p.samples
 
-    def _cut(self, p: StyleforgeNorm) -> Cut:
-        """About eight blocks for each multiprocessor, but chunks that are worth starting."""
-        elements = self._elements(p)
-        key = (p.pixels, p.channels, p.samples, p.multiprocessors, elements)
+    def _cut(self, p: StyleforgeNorm, written: int = 0) -> Cut:
+        """About eight blocks for each multiprocessor, but chunks that are worth starting; of what
+        is read or, with a margin, of as many pixels as are written."""
+        elements, pixels = self._elements(p), written or p.pixels
+        key = (pixels, p.channels, p.samples, p.multiprocessors, elements)
         found = self._cuts.get(key)
         if found is not None:
             return found
@@ -364,9 +366,9 @@ class Operations:
         columns = min(vectors, 32)
         rows = self._norm["pixel_threads"] // columns
         wanted = _divide_up(8 * p.multiprocessors, _divide_up(vectors, columns) * p.samples)
-        chunk = max(_divide_up(p.pixels, wanted), 4 * rows)
-        chunks = _divide_up(p.pixels, chunk)
-        cut = self._cuts[key] = Cut(p.pixels, p.channels, columns, rows, chunk, chunks)
+        chunk = max(_divide_up(pixels, wanted), 4 * rows)
+        chunks = _divide_up(pixels, chunk)
+        cut = self._cuts[key] = Cut(pixels, p.channels, columns, rows, chunk, chunks)
         return cut
 
     def _launch(

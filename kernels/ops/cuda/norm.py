@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -26,6 +27,8 @@ from kernels.ops.norm_reference import (
     interleaved,
 )
 
+BORDERS = {"reflect": 0, "replicate": 1}  # as include/operations.h numbers them
+
 
 def norm_forward(
     launch: CudaLauncher,
@@ -38,7 +41,8 @@ def norm_forward(
     relu: bool = False,
 ) -> Tensor:
     """`fused_instance_norm_forward`; FP64 runs on PyTorch."""
-    return run(launch, _prepare, (input, gamma, beta, residual), (eps, use_vectorized, relu))
+    tensors = input, gamma, beta, residual
+    return run(launch, _prepare, tensors, (eps, use_vectorized, relu, 0, "reflect"))
 
 
 def norm(
@@ -53,13 +57,16 @@ def norm(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    """`fused_instance_norm`: the norm by its kernel; the copies around it, which only the CPU's
-    kernel folds in, by PyTorch."""
+    """`fused_instance_norm`: the norm by its kernel, with its margin where channels come last; the
+    other copies around it, which only the CPU's kernel folds in, by PyTorch."""
     if not pad and not interleave and pad_mode == "reflect":
         return norm_forward(launch, x, weight, bias, eps, True, residual, relu)
     check(x, weight, bias, residual, pad, pad_mode, interleave)
     layout = dense_layout(x, interleave)
     plain = interleaved(x).contiguous(memory_format=layout) if interleave else x
+    if pad and dense_layout(plain, False) is torch.channels_last:
+        tensors = plain, weight, bias, residual
+        return run(launch, _prepare, tensors, (eps, True, relu, pad, pad_mode))
     y = norm_forward(launch, plain, weight, bias, eps, True, residual, relu)
     if not pad:
         return y.contiguous(memory_format=layout)
@@ -152,6 +159,8 @@ def _prepare(
     eps: float,
     use_vectorized: bool,
     relu: bool,
+    pad: int,
+    pad_mode: str,
 ) -> PreparedCall:
     """Check the arguments and take down what is launched.
 
@@ -159,19 +168,22 @@ def _prepare(
         ValueError: An argument does not fit.
     """
     input = tensors[0]
-    check(*tensors, 0, "reflect", False)
+    check(*tensors, pad, pad_mode, False)
     layout = dense_layout(input, False)
     if input.dtype not in TYPES or not input.numel():
-        return lambda _, given, __: instance_norm_reference(*given, eps=eps, relu=relu)
+        rest: dict[str, Any] = {"eps": eps, "relu": relu, "pad": pad, "pad_mode": pad_mode}
+        return lambda _, given, __: instance_norm_reference(*given, **rest)
     convert = partial(_converted, layout=layout)
     given = convert(tensors)
     recording = Recording(launch, given)
     x = recording.picture(0)
-    y = recording.result(x.shape, layout)
+    n, c, h, w = x.shape
+    y = recording.result((n, c, h + 2 * pad, w + 2 * pad), layout)
     parameters = given[1], recording.input(1), given[2], recording.input(2)
     last = layout is torch.channels_last
-    p = norm_of(launch, y, input.dtype, parameters, eps, relu=relu, channels_last=last)
-    p.x, p.residual, p.vectorized = x.address, recording.input(3), use_vectorized
+    p = norm_of(launch, x, input.dtype, parameters, eps, relu=relu, channels_last=last)
+    p.y, p.residual, p.vectorized = y.address, recording.input(3), use_vectorized
+    p.width, p.pad, p.border = w, pad, BORDERS[pad_mode]
     if scratch := recording.library.styleforge_norm_scratch(p):
         p.scratch = recording.scratch(scratch)
     launched(recording.library.styleforge_norm(p, None), "instance norm")

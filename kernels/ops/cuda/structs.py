@@ -9,6 +9,8 @@ from typing import Any
 class StyleforgeNorm(Structure):
     """y = relu(norm(x) * gamma + beta + residual), dense [N, C, P] or, channels last, [N, P, C].
 
+    Where channels come last, y may have a margin.
+
     No kernel takes it: the launchers take it apart.
 
     Attributes:
@@ -22,6 +24,9 @@ class StyleforgeNorm(Structure):
         vectorized: Whether 16 bytes are loaded at a time where shape and addresses allow.
         multiprocessors: Of the GPU.
         clusters: Whether the GPU has thread block clusters.
+        width: Of a row of pixels, where there is a margin.
+        pad: Pixels of y's margin on each side, or 0.
+        border: What the margin repeats, as include/operations.h numbers it.
     """
 
     _fields_ = [
@@ -30,6 +35,7 @@ class StyleforgeNorm(Structure):
         ("eps", c_float),
         *((name, c_int) for name in ("relu", "channels_last", "type", "parameter_type")),
         *((name, c_int) for name in ("vectorized", "multiprocessors", "clusters")),
+        *((name, c_int) for name in ("width", "pad", "border")),
     ]
 
 
@@ -81,7 +87,7 @@ class Convolution(Structure):
 
 
 class PartialMomentsView(Structure):
-    """Mirror of PartialMomentsView in include/common/plane_params.cuh, as the next three."""
+    """Mirror of PartialMomentsView in include/common/plane_params.cuh, as the next four."""
 
     _fields_ = [
         ("parts", c_void_p),
@@ -116,6 +122,12 @@ class Cut(Structure):
     ]
 
 
+class Margin(Structure):
+    """What is written around a picture that is normalized."""
+
+    _fields_ = [(name, c_int) for name in ("height", "width", "pad", "border")]
+
+
 # Those that kernels take, by their names in C++.
 STRUCTURES: dict[str, type[Any]] = {
     mirror.__name__: mirror
@@ -126,5 +138,6 @@ STRUCTURES: dict[str, type[Any]] = {
         AffineParameters,
         Planes,
         Cut,
+        Margin,
     )
 }

@@ -120,8 +120,9 @@ def _stem(ends: Ends, held: Held) -> Held:
 
 
 def _tokens(parts: VitParts, ends: Ends, held: Held) -> Held:
-    half = parts.normed("half", _planes(ends.half), 1)
-    quarter = parts.normed("quarter", _planes(ends.quarter), 2, pad=1)
+    half = parts.normed("half", _planes(ends.half), 1, moments=ends.moments("in2"))
+    moments = ends.moments("in3")
+    quarter = parts.normed("quarter", _planes(ends.quarter), 2, pad=1, moments=moments)
     return held._replace(x=parts.embedded(quarter), half=half, quarter=quarter)
 
 
@@ -140,8 +141,9 @@ def _deconv1(parts: VitParts, ends: Ends, held: Held) -> Held:
 
 def _residual(parts: VitParts, ends: Ends, held: Held) -> Held:
     ends.submit(native.RESIDUAL, held.in_bytes)
-    residual = _planes(ends.activated)
-    x = parts.styled("small", _planes(ends.added), -3, residual=residual, relu=False)
+    residual, moments = _planes(ends.activated), ends.moments("res1.in2")
+    added = _planes(ends.added)
+    x = parts.styled("small", added, -3, residual=residual, relu=False, moments=moments)
     return held._replace(x=x)
 
 

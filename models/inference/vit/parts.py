@@ -20,8 +20,10 @@ from kernels.ops.enlarging_reference import padded_size
 from kernels.ops.registry import TRANSFORMER, use_native
 from kernels.ops.token_norm import fused_pooled_token_norm, fused_token_norm
 from kernels.ops.transformer.attention import fused_attention
+from kernels.ops.transformer.channel_norm import fused_channel_norm
 from kernels.ops.transformer.depthwise import fused_depthwise_conv
 from kernels.ops.transformer.ffn import fused_ffn_forward
+from kernels.ops.transformer.statistics import fused_channel_statistics
 from kernels.weight_transforms import can_write_into, convolve
 from models.inference.buffers import Workspace
 from models.inference.vit.weights import BlockWeights, VitWeights
@@ -51,8 +53,8 @@ class VitParts:
         factors: What `set_code` writes: the factors of all AdaINs, then their shifts, in float32 or
             better. It stays where it is, so that a CUDA graph can read it.
         styles: The same by AdaIN: factor [C] and shift [C].
-        joins_norms: Whether AdaIN of the tokens of a single picture and the layer norm after it are
-            one operation, on statistics that PyTorch takes; on the CPU our norm is faster.
+        joins_norms: Whether AdaIN of the tokens and the layer norm after it are one operation, on
+            statistics that another one takes; on the CPU our norm is faster.
     """
 
     def __init__(self, config: VitConfig, weights: VitWeights) -> None:
@@ -125,19 +127,13 @@ class VitParts:
         """AdaIN of tokens [N, E, h, w]; its layer norm without parameters; and what keys are made
         of, the norm or the means of its square groups of side `stride`: each [N, T, E]."""
         size = planes.shape[2], planes.shape[3]
-        if not self.joins_norms or len(planes) > 1:
+        if not self.joins_norms:
             planes = self.styled("tokens", planes, number, relu=False)
             x = planes.flatten(2).transpose(1, 2)
             normed = F.layer_norm(x, x.shape[-1:], eps=EPS)
             return x, normed, normed if stride == 1 else mean_tokens(normed, size, stride)
-        if planes.device.type == "cuda":  # in FP32, without a copy in FP32
-            mean, inverse = torch.batch_norm_stats(planes, EPS)
-        else:
-            wide = planes.to(torch.promote_types(planes.dtype, torch.float32))
-            variance, mean = torch.var_mean(wide, (0, 2, 3), correction=0)
-            inverse = torch.rsqrt(variance + EPS)
         tokens = planes.flatten(2).transpose(1, 2)
-        given = mean[None], inverse[None], *self.styles[number]
+        given = *fused_channel_statistics(planes, EPS), *self.styles[number]
         if stride > 1:
             return fused_pooled_token_norm(tokens, *size, stride, *given, eps=EPS)
         x, normed = fused_token_norm(tokens, *given, eps=EPS)
@@ -188,9 +184,14 @@ class VitParts:
         fused_enlarging_interleave_out(z, skip, out)
         return out
 
-    def normed(self, to: str, x: Tensor, number: int, *, pad: int = 0) -> Tensor:
-        """A norm of the stem by its number, ReLU and padding; `to` names a buffer."""
-        return self._norm(to, x, self.weights.norms[number], None, pad=pad)
+    def normed(
+        self, to: str, x: Tensor, number: int, *, pad: int = 0, moments: Tensor | None = None
+    ) -> Tensor:
+        """A norm of the stem by its number, ReLU and padding; `to` names a buffer.
+
+        With `moments`, as kernels.network.ends gives them, x is not measured again.
+        """
+        return self._norm(to, x, self.weights.norms[number], None, pad=pad, moments=moments)
 
     def styled(
         self,
@@ -201,9 +202,11 @@ class VitParts:
         residual: Tensor | None = None,
         relu: bool = True,
         pad: int = 0,
+        moments: Tensor | None = None,
     ) -> Tensor:
-        """AdaIN by its number, residual, ReLU and padding; `to` names a buffer."""
-        return self._norm(to, x, self.styles[number], residual, relu=relu, pad=pad)
+        """AdaIN by its number, residual, ReLU and padding; `to` and `moments` as in `normed`."""
+        style = self.styles[number]
+        return self._norm(to, x, style, residual, relu=relu, pad=pad, moments=moments)
 
     def _norm(
         self,
@@ -214,8 +217,11 @@ class VitParts:
         *,
         relu: bool = True,
         pad: int = 0,
+        moments: Tensor | None = None,
     ) -> Tensor:
         """Norm, residual, ReLU and padding; into the buffer `to` on the CPU."""
+        if moments is not None:
+            return fused_channel_norm(x, moments, *affine, residual, EPS, relu, pad)
         arguments = (*affine, residual, EPS, relu, pad, "reflect", False)
         if self.device.type != "cpu":
             return fused_instance_norm(x, *arguments)

@@ -14,6 +14,7 @@ from kernels.network import dispatch
 from kernels.network.ends import LAST, RESIDUAL, STEM, STYLED, Ends, ends_for
 from kernels.network.gpu import Gpu
 from kernels.network.shapes import NetworkShape
+from kernels.ops.transformer.channel_norm import MOST_GROUPS
 from models.inference.vit.native_plan import end_weights
 from models.inference.vit.weights import prepare
 from models.vit_config import VitConfig
@@ -125,6 +126,15 @@ def test_weights_alone_leave_the_styles_as_they_are(ends):
     ends.set_weights(end_weights(prepare(state, CONFIG, torch.float16, CPU)))
     addresses = {each.data_ptr(): each for each in ends._kept}
     assert addresses[ends._norms["in5"].gamma].unique().tolist() == [1.0]
+
+
+def test_moments_are_where_the_layers_leave_them(ends):
+    for norm, buffer in (("in2", ends.half), ("in3", ends.quarter), ("res1.in2", ends.added)):
+        moments = ends.moments(norm)
+        assert moments.shape[::2] == (SHAPE[0], buffer.shape[-1])
+        assert moments.shape[1] <= MOST_GROUPS
+        told = ends._norms[norm]
+        assert (told.groups, told.count) == (moments.data_ptr(), moments.shape[1])
 
 
 def test_measured_statistics_are_those_of_one_value_with_mean_and_variance(ends):

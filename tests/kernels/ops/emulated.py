@@ -6,6 +6,7 @@ An operation's launch function is given a Launcher in place of a CudaLauncher, a
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import re
 import subprocess
 from ctypes import Structure, byref, c_char_p, c_double, c_int, c_longlong, c_void_p
@@ -98,7 +99,8 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
         assert ran.returncode == 0, ran.stderr
         return built
 
-    return ctypes.CDLL(str(made_once(folder, source, compiled)))
+    digest = hashlib.sha256(more.encode()).hexdigest()[:8]  # others may add other kernels
+    return ctypes.CDLL(str(made_once(folder, f"{source}-{digest}", compiled)))
 
 
 def _wrapped(name: str, declared: str) -> str:

@@ -68,8 +68,10 @@ def test_the_kernel_computes_what_the_reference_does(launch):
         for got, expected in zip(found, wanted, strict=True):
             torch.testing.assert_close(got, expected, atol=tolerance, rtol=tolerance)
         count += 1
-    assert count == 60
-    assert len(launch.launched) == 36  # two of five widths do not fit a warp's loads
+    assert count == 72
+    assert len(launch.launched) == 48  # two of six widths do not fit a warp's loads
+    kernels = {name for name, _ in launch.launched}
+    assert kernels == {"styleforge_token_norm", "styleforge_wide_token_norm"}
 
 
 def test_a_large_mean_loses_no_digits(launch):
@@ -100,8 +102,19 @@ def test_the_kernel_of_groups_computes_what_the_reference_does(launch):
         for got, expected in zip(found, wanted, strict=True):
             torch.testing.assert_close(got, expected, atol=tolerance, rtol=tolerance)
         count += 1
-    assert count == 30
-    assert len(launch.launched) == 24  # one of five widths does not fit a warp's loads
+    assert count == 36
+    assert len(launch.launched) == 30  # one of six widths does not fit a warp's loads
+    kernels = {name for name, _ in launch.launched}
+    assert kernels == {"styleforge_pooled_token_norm", "styleforge_wide_pooled_token_norm"}
+
+
+def test_parameters_anywhere_in_memory_are_read_right(launch):
+    x, memory = normal(1, 6, 8).half(), normal(4 * 8 + 1).float()
+    parts = [memory[1 + 8 * number :][:8] for number in range(4)]  # not at multiples of 16 bytes
+    given = parts[0][None], parts[1][None], parts[2], parts[3]
+    found, wanted = run(launch, x, *given), token_norm._reference(x, *given)
+    for got, expected in zip(found, wanted, strict=True):
+        torch.testing.assert_close(got, expected, atol=4e-3, rtol=4e-3)
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,39 @@ MUTANTS = (
     Mutant(
         "tokens too wide for a warp lose their last channels",
         "kernels/ops/token_norm.py",
-        " and width <= MOST_ELEMENTS * WARP",
+        " and width <= MOST_WIDTH",
         "",
         ("tests/kernels/ops/test_token_norm.py::test_the_kernel_computes_what_the_reference_does",),
+    ),
+    Mutant(
+        "the margin of a norm on a GPU is always a reflection",
+        "kernels/ops/cuda/norm.py",
+        "p.width, p.pad, p.border = w, pad, BORDERS[pad_mode]",
+        "p.width, p.pad, p.border = w, pad, 0",
+        (
+            "tests/kernels/ops/cuda/test_calls.py::"
+            "test_a_margin_of_channels_last_is_written_by_the_norm",
+        ),
+    ),
+    Mutant(
+        "a norm by moments takes every group for equally large",
+        "kernels/ops/transformer/channel_norm.py",
+        "mean = (count * means).sum(1) / total",
+        "mean = means.mean(1)",
+        (
+            "tests/kernels/ops/test_channel_norm.py::"
+            "test_its_kernel_computes_what_the_reference_does",
+        ),
+    ),
+    Mutant(
+        "moments of channels are written as if they were dense",
+        "kernels/ops/transformer/statistics.py",
+        "shape = samples, channels, chunks, *mean.stride()",
+        "shape = samples, channels, chunks, channels, 1",
+        (
+            "tests/kernels/ops/test_channel_statistics.py::"
+            "test_moments_are_written_where_they_belong_and_nowhere_else",
+        ),
     ),
     Mutant(
         "an any-style network keeps the first code",

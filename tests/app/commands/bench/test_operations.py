@@ -64,6 +64,7 @@ def test_the_operations_of_transformers_are_what_their_cases_say(monkeypatch):
     assert named == set(transformer_cases.OPERATIONS)
     makers = {
         "attention": lambda: transformer_cases._attention(device, "FP32", 40, 32),
+        "shared keys": lambda: transformer_cases._shared_keys(device, "FP32", 40, 10),
         "rung": lambda: transformer_cases._rung(device, "FP32", 40, "2"),
         "module": lambda: transformer_cases._module(device, "FP32", 40),
         "feed-forward": lambda: transformer_cases._ffn(device, "FP32", 40),
@@ -73,6 +74,9 @@ def test_the_operations_of_transformers_are_what_their_cases_say(monkeypatch):
         "margin": lambda: transformer_cases._margin(device, "FP32", 8, 6),
         "phases": lambda: transformer_cases._phases(device, "FP32", 8, 6),
         "depthwise": lambda: transformer_cases._depthwise(device, "FP32", 8, 6),
+        "statistics": lambda: transformer_cases._statistics(device, "FP32", 8, 6),
+        "moments": lambda: transformer_cases._moments(device, "FP32", 8, 6),
+        "by moments": lambda: transformer_cases._norm_by_moments(device, "FP32", 8, 6),
     }
     with torch.inference_mode():
         for make in makers.values():

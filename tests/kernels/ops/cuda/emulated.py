@@ -168,7 +168,7 @@ class EmulatedOperations:
         shape = (p.samples, p.channels, p.pixels)
         plane = p.channels * p.pixels
         strides = (plane, 1, p.channels) if p.channels_last else (plane, p.pixels, 1)
-        x, y = (memory(each, shape, strides, DTYPES[p.type]) for each in (p.x, p.y))
+        x = memory(p.x, shape, strides, DTYPES[p.type])
         wide = x.double()
         scale = (wide.var(2, correction=0, keepdim=True) + p.eps).rsqrt()
         wide = (wide - wide.mean(2, keepdim=True)) * scale
@@ -178,7 +178,15 @@ class EmulatedOperations:
             wide = wide + self._parameter(p, p.beta)
         if p.residual:
             wide = wide + memory(p.residual, shape, strides, DTYPES[p.type])
-        y.copy_(wide.relu() if p.relu else wide)
+        wide = wide.relu() if p.relu else wide
+        if p.pad:
+            assert p.channels_last
+            planes = torch.unflatten(wide, 2, (p.pixels // p.width, p.width))
+            mode = ("reflect", "replicate")[p.border]
+            wide = F.pad(planes, (p.pad,) * 4, mode=mode).flatten(2)
+            plane = p.channels * wide.shape[2]
+            strides = plane, 1, p.channels
+        memory(p.y, tuple(wide.shape), strides, DTYPES[p.type]).copy_(wide)
 
     def _parameter(self, p: StyleforgeNorm, address: int) -> Tensor:
         return memory(address, (p.channels, 1), (1, 1), DTYPES[p.parameter_type])

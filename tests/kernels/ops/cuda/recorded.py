@@ -25,7 +25,7 @@ ARGUMENTS = {
         *(structs.PartialMomentsView, structs.AffineParameters),
         *(c_void_p, c_int, c_int),
     ),
-    "write_pixels": (structs.Planes, c_void_p, structs.Cut),
+    "write_pixels": (structs.Planes, c_void_p, structs.Cut, structs.Margin),
     "write_planes": (structs.Planes, structs.PartialMomentsView, c_int),
     "conv2d_kernel": (structs.Convolution,),
     "pack_weight_kernel": (structs.Convolution, c_void_p, c_void_p),
@@ -64,6 +64,8 @@ def norms():
         yield norm(type=type_, channels_last=last, vectorized=0, parameter_type=1)
         yield norm(type=type_, channels_last=last, gamma=None, beta=None, relu=0, residual=1 << 20)
         yield norm(type=type_, channels_last=last, samples=1, multiprocessors=16)
+    for type_, pad, border in itertools.product((0, 1, 2), (1, 4), (0, 1)):
+        yield norm(type=type_, channels_last=1, width=128, pad=pad, border=border)
     yield norm(type=7)
 
 

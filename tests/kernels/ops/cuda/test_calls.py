@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import weakref
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -144,6 +145,17 @@ def test_the_result_is_written_where_the_caller_says(hopper):
     torch.testing.assert_close(out, expected, atol=3e-5, rtol=3e-5)
     with pytest.raises(ValueError, match=r"out must be a dense torch\.float32 tensor"):
         norm.norm_out(hopper, x, None, None, None, 1e-5, True, 2, "reflect", False, out)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_a_margin_of_channels_last_is_written_by_the_norm(hopper, library, monkeypatch, mode):
+    x = torch.randn(2, 8, 13, 22).contiguous(memory_format=torch.channels_last)
+    expected = OPS["fused_instance_norm"].reference(x, None, None, x, 1e-5, True, 3, mode)
+    passes = SimpleNamespace(pad=lambda *_, **__: pytest.fail("another pass over memory"))
+    monkeypatch.setattr(norm, "F", passes)
+    got = norm.norm(hopper, x, None, None, x, 1e-5, True, 3, mode)
+    torch.testing.assert_close(got, expected, atol=3e-5, rtol=3e-5)
+    assert library.calls == ["norm"]
 
 
 @pytest.mark.parametrize("last", [False, True], ids=["planes", "channels last"])

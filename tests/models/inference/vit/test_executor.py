@@ -60,13 +60,14 @@ def test_a_batch_is_painted_as_its_pictures_are():
 
 
 @pytest.mark.parametrize("size", [(24, 40), (40, 56)], ids=["own keys", "shared keys"])
+@pytest.mark.parametrize("count", [1, 2])
 @torch.inference_mode()
-def test_joined_norms_paint_the_same_picture(size):
+def test_joined_norms_paint_the_same_pictures(size, count):
     net = network()
     painter = executor(net)
     painter.joins_norms = True
     painter.set_code(code())
-    x = pixels(*size)
+    x = pixels(*size, count=count)
     torch.testing.assert_close(painter(x), net.stylize(x, code()), atol=1e-10, rtol=0)
 
 

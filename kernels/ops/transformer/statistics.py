@@ -1,0 +1,197 @@
+"""The mean and the variance of each channel of pictures, without a copy in FP32."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from kernels.ops.cuda.calls import MOMENTS_BYTES, TYPES
+from kernels.ops.launcher import CudaLauncher
+from kernels.ops.registry import TRANSFORMER, fused
+
+LIBRARY, ON_CPU = "channel_statistics_cuda", "PyTorch's variance"
+THREADS, VECTOR = 256, 16  # of a block; bytes of a load
+MERGED = 2  # channels that a block merges
+BLOCKS = 4  # that a multiprocessor runs at once
+LEAST = 4  # pixels of a thread
+
+
+def _moments(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance [N, C], in FP32 or wider."""
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    variance, mean = torch.var_mean(wide, (2, 3), correction=0)
+    return mean, variance
+
+
+def _reference(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
+    _check(x)
+    mean, variance = _moments(x)
+    return mean, torch.rsqrt(variance + eps)
+
+
+def _moments_reference(x: Tensor, mean: Tensor, variance: Tensor) -> None:
+    _check(x, mean, variance)
+    for to, values in zip((mean, variance), _moments(x), strict=True):
+        to.copy_(values)
+
+
+def _check(x: Tensor, *results: Tensor) -> None:
+    if x.dim() != 4 or not x.is_floating_point() or x.shape[2] * x.shape[3] == 0:
+        raise ValueError(f"channel statistics: x is [N, C, H, W] with pixels, got {list(x.shape)}")
+    wanted = x.shape[:2], torch.promote_types(x.dtype, torch.float32)
+    for result in results:
+        if (result.shape, result.dtype) != wanted:
+            raise ValueError(
+                f"channel statistics: results are {wanted[1]} {list(wanted[0])}, "
+                f"got {result.dtype} {list(result.shape)}"
+            )
+    if results and results[0].stride() != results[-1].stride():
+        raise ValueError("channel statistics: mean and variance have the same strides")
+
+
+def _launch(launch: CudaLauncher, x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
+    _check(x)
+    if x.dtype not in TYPES or not x.numel():
+        return _reference(x, eps)
+    mean, inverse = (x.new_empty(x.shape[:2], dtype=torch.float32) for _ in range(2))
+    _submit(launch, x, mean, inverse, eps)
+    return mean, inverse
+
+
+def _launch_moments(launch: CudaLauncher, x: Tensor, mean: Tensor, variance: Tensor) -> None:
+    _check(x, mean, variance)
+    if x.dtype not in TYPES or not x.numel():
+        _moments_reference(x, mean, variance)
+    else:
+        _submit(launch, x, mean, variance, None)
+
+
+def _submit(
+    launch: CudaLauncher, x: Tensor, mean: Tensor, spread: Tensor, eps: float | None
+) -> None:
+    """Write means, and variances or, with `eps`, the reciprocals of deviations."""
+    x = x.contiguous(memory_format=torch.channels_last)
+    samples, channels, height, width = x.shape
+    cut = cut_of(launch, x.shape, height * width, vector_of(x))
+    chunks = cut.grid[0]
+    parts = x.new_empty(samples * chunks * channels * MOMENTS_BYTES, dtype=torch.uint8)
+    numbers = TYPES[x.dtype], cut.vector > 1, height * width, channels, cut.columns, cut.chunk
+    launch("styleforge_channel_parts", cut.grid, THREADS, x, parts, *numbers)
+    blocks = -(-samples * channels // MERGED)
+    shape = samples, channels, chunks, *mean.stride()
+    ending = eps is not None, 0.0 if eps is None else float(eps)
+    launch("styleforge_channel_merge", blocks, THREADS, parts, mean, spread, *shape, *ending)
+
+
+class Cut(NamedTuple):
+    """How a picture whose channels come last is shared out.
+
+    Attributes:
+        vector: Channels that a thread loads at once.
+        columns: Threads side by side.
+        chunk: Pixels of a block.
+        grid: Blocks along pixels, channels and samples.
+    """
+
+    vector: int
+    columns: int
+    chunk: int
+    grid: tuple[int, int, int]
+
+
+def vector_of(*tensors: Tensor) -> int:
+    """As many channels of dense pictures, channels last, as fit in 16 bytes; 1 where that fails."""
+    each = VECTOR // tensors[0].element_size()
+    fits = all(x.shape[1] % each == 0 and x.data_ptr() % VECTOR == 0 for x in tensors)
+    return each if fits else 1
+
+
+def cut_of(launch: CudaLauncher, shape: torch.Size, pixels: int, vector: int) -> Cut:
+    """Share out pictures of some shape, of which so many pixels are read or written."""
+    groups = shape[1] // vector
+    # Rows of threads are then parts of a warp, and none of them is idle.
+    columns = next((c for c in (32, 16, 8, 4) if groups % c == 0), min(groups, 32))
+    across, rows = -(-groups // columns), THREADS // columns
+    wanted = -(-BLOCKS * launch.gpu.multiprocessors // (across * shape[0]))
+    chunk = max(-(-pixels // wanted), LEAST * rows)
+    return Cut(vector, columns, chunk, (-(-pixels // chunk), across, shape[0]))
+
+
+def _samples() -> Iterator[tuple[Any, ...]]:
+    """Loads of 16 bytes and of elements; columns that divide a warp or not; few pixels and many."""
+    for x in _pictures():
+        yield x, 1e-5
+
+
+def _samples_moments() -> Iterator[tuple[Any, ...]]:
+    """The same, into every second value of what they write to."""
+    for x in _pictures():
+        n, channels = x.shape[:2]
+        made = torch.zeros(n, channels, 4)
+        yield x, made[..., 1], made[..., 2]
+
+
+def _pictures() -> Iterator[Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for shape in ((1, 32, 40, 30), (2, 384, 5, 7), (1, 24, 9, 9), (2, 3, 6, 1), (1, 8, 1, 1)):
+            x = torch.randn(shape, generator=generator) * 3 + 5
+            yield x.to(dtype).contiguous(memory_format=torch.channels_last)
+
+
+@fused(
+    "",
+    reference=_reference,
+    samples=_samples,
+    on_cpu=ON_CPU,
+    cuda=LIBRARY,
+    launch_cuda=_launch,
+    family=TRANSFORMER,
+)
+def fused_channel_statistics(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
+    """The mean and the reciprocal of the standard deviation of each channel of each picture.
+
+    They are what `fused_token_norm` takes, and what torch.batch_norm_stats gives of all pictures
+    together. Deviations are taken from a pixel's value in FP32 and merged in FP64 in a fixed order
+    (Chan, Golub and LeVeque 1983), so that a mean a thousand times the deviation costs no digits of
+    it and two runs on a machine are bit-equal.
+
+    Args:
+        x: [N, C, H, W] of any strides and floating dtype, with at least one pixel.
+        eps: Added to the variance, which is biased.
+
+    Returns:
+        Both [N, C], in FP32 (FP64 for FP64).
+
+    Raises:
+        ValueError: A shape or a dtype does not fit.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=_moments_reference,
+    samples=_samples_moments,
+    mutates=("mean", "variance"),
+    on_cpu=ON_CPU,
+    cuda=LIBRARY,
+    launch_cuda=_launch_moments,
+    family=TRANSFORMER,
+)
+def fused_channel_moments_out(x: Tensor, mean: Tensor, variance: Tensor) -> None:
+    """The mean and the biased variance of each channel, see `fused_channel_statistics`.
+
+    Args:
+        x: [N, C, H, W] of any strides and floating dtype, with at least one pixel.
+        mean: [N, C] in FP32 (FP64 for FP64), which is written to.
+        variance: Likewise, with the strides of `mean`.
+
+    Raises:
+        ValueError: An argument does not fit.
+        RuntimeError: A gradient would be needed.
+    """
+    ...
