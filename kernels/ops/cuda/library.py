@@ -21,6 +21,9 @@ STRUCTURES = {
 # Blocks of a pass for each that runs at once: those that come later take the place of the first to
 # end, so that few wait for one that has a tile more.
 _WAVES = 2
+# Tiles of a block where all tensors lie in one dimension: with 1 the GPU hands out what is left as
+# blocks end, so that none has one more than the others; with more a thread is set up less often.
+_FLAT_TILES = 1
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
@@ -88,9 +91,12 @@ class LibraryKernels:
         launch = self._library.kernel(
             told["source"], kernel["vector" if fits else "scalar"], threads
         )
-        most = _WAVES * told["blocks"][direction] * multiprocessors
-        blocks = max(1, min(-(-groups // threads), most))
-        return launch((blocks, 1, 1), stream, p)
+        blocks = -(-groups // threads)
+        if fits and walk.is_flat:
+            blocks = -(-blocks // (told["in_flight"][dtype] * _FLAT_TILES))
+        else:
+            blocks = min(blocks, _WAVES * told["blocks"][direction] * multiprocessors)
+        return launch((max(1, blocks), 1, 1), stream, p)
 
     def chunk_of_rows(self, columns: int, rows: int, dtype: str, multiprocessors: int) -> int:
         """How many rows `columns` sums together, so that all blocks run at once.

@@ -56,6 +56,11 @@ class Walk(NamedTuple):
         )
         return max(self.elements, *reach) > MOST_NARROW
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether all inputs lie in one dimension that 32 bits count."""
+        return len(self.sizes) == 1 and all(all(of) for of in self.strides) and not self.is_wide
+
     def fits(self, width: int) -> bool:
         """Whether vectors of `width` elements never leave a row, and lie at multiples of them."""
         return (

@@ -118,6 +118,29 @@ def test_blocks_take_several_tiles_and_leave_no_element(launch, function, rest, 
         assert_close(mine, theirs, 12)
 
 
+def test_gelu_is_that_of_float64_wherever_it_is_read(launch):
+    x = torch.cat([torch.linspace(-12, 12, 24001), torch.linspace(-1e4, 1e4, 2001)])
+    bias, grad = torch.zeros(()), torch.ones_like(x)
+    wide = [x.double(), bias.double()]
+    y = elementwise.forward(launch, "bias_gelu", (x, bias))
+    (slope,) = elementwise.backward(launch, grad, [x, bias], "bias_gelu", [True])
+    exact = reference.forward("bias_gelu", wide)
+    (steep,) = reference.backward(grad.double(), wide, "bias_gelu", [True])
+    near = x.abs() <= 12
+    assert float((y - exact)[near].abs().max()) < 6e-7  # 12 has a unit of 9.5e-7
+    assert float(((y - exact) / exact.abs().clamp(min=1e-3)).abs().max()) < 1e-4
+    assert float((slope - steep).abs().max()) < 3e-7
+    positive = x >= 0
+    assert float(((y - exact)[positive] / exact[positive].clamp(min=1e-9)).max()) < 3e-7
+
+
+def test_gelu_keeps_nan_and_infinity(launch):
+    x = torch.tensor([float("nan"), float("inf"), 1.0])
+    got = elementwise.forward(launch, "bias_gelu", (x, torch.zeros(())))
+    assert got.isnan().tolist() == [True, False, False]
+    assert got.isinf().tolist() == [False, True, False]
+
+
 @pytest.mark.parametrize("wanted", [[True, False], [False, True], [False, False]])
 def test_a_gradient_that_is_not_wanted_is_not_written(launch, wanted):
     inputs = given("swish_multiply", "contiguous", torch.float32)
