@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         constexpr int kCount = decltype(count)::value;
         with_activation(activation, [&](auto function) {
             row_norm<T, kCount, decltype(function)>(
-                Row<kCount, kMost>{own, length, row < rows ? length : 0, row * width},
+                Row<kCount, kMost>{own, row < rows ? length : 0, 1.f / length, row * width},
                 static_cast<const T*>(x), static_cast<const T*>(residual),
                 static_cast<const T*>(weight), static_cast<const T*>(bias),
                 static_cast<T*>(total), static_cast<T*>(y), centered, static_cast<float>(eps));
@@ -69,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 
 // dx = added + the gradient of styleforge_row_norm by its sum `x`, in vectors. partial: FP32
 // [blocks, teams of a block, 2, width], each team's sums of the gradients of weight and bias, or null.
-extern "C" __global__ void __launch_bounds__(512, 2)
+extern "C" __global__ void __launch_bounds__(256, 2)
     styleforge_row_norm_backward(const void* grad, const void* added, const void* x,
                                  const void* weight, const void* bias, void* dx, float* partial,
                                  long long type, long long activation, long long rows,
@@ -79,12 +79,16 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     __shared__ float shared[Team::kShared];
     const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
                          activation, rows,  width, team,   centered, eps};
+    __shared__ uint4 pieces[Stage::kPieces];
     with_type(type, 1, [&](auto element, auto count) {
-        row_norm_gradients<decltype(element), decltype(count)::value>(p, shared);
+        using T = decltype(element);
+        constexpr int kCount = decltype(count)::value;
+        constexpr bool kStaged = Stage::kCopies && kCount == kVectorSize<T>;
+        row_norm_gradients<kStaged, kMostBackward, T, kCount>(p, Stage{pieces}, shared);
     });
 }
 
-// The same, element by element. It takes twice as many registers.
+// The same, element by element, of which a thread holds fewer: a block has 512 threads.
 extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge_row_norm_backward_elements(const void* grad, const void* added, const void* x,
                                           const void* weight, const void* bias, void* dx,
@@ -97,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
                          activation, rows,  width, team,   centered, eps};
     with_type(type, 0, [&](auto element, auto) {
-        row_norm_gradients<decltype(element), 1>(p, shared);
+        row_norm_gradients<false, kMostElements, decltype(element), 1>(p, Stage{nullptr}, shared);
     });
 }
 

@@ -6,7 +6,8 @@ namespace styleforge {
 // `size` threads that lie together, a power of two from 32 on. Every thread of the block has to take
 // part in a sum, also where its team has no row.
 struct Team {
-    static constexpr int kShared = 64;  // numbers: two times two for each warp of a block
+    static constexpr int kMostWarps = 16;  // of a block
+    static constexpr int kShared = 4 * kMostWarps;  // numbers: two times two for each warp
     int size, lane;
     float* shared;          // kShared numbers
     mutable int turn = 0;  // of two, which half of `shared` the last sum was taken in
@@ -26,14 +27,20 @@ struct Team {
         turn ^= kShared / 2;
         float* const sums = shared + turn;
 #pragma unroll
-        for (int k = 0; k < kCount; ++k) {
+        for (int k = 0; k < kCount; ++k)
             if (lane % 32 == 0) sums[2 * warp + k] = values[k];
-            values[k] = 0;
-        }
         __syncthreads();
-        for (int i = first; i < first + size / 32; ++i)
+        // A lane takes what one warp left, of the first 16 and again of the last 16: a loop over all
+        // of them in each thread takes more instructions than what is summed.
+        const int other = lane % kMostWarps;
 #pragma unroll
-            for (int k = 0; k < kCount; ++k) values[k] += sums[2 * i + k];
+        for (int k = 0; k < kCount; ++k)
+            values[k] = other < size / 32 ? sums[2 * (first + other) + k] : 0;
+#pragma unroll
+        for (int step = kMostWarps / 2; step > 0; step /= 2)
+#pragma unroll
+            for (int k = 0; k < kCount; ++k)
+                values[k] += __shfl_xor_sync(0xffffffffu, values[k], step);
     }
     __device__ __forceinline__ float sum(float value) const {
         float values[1] = {value};

@@ -128,7 +128,8 @@ def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, mon
     monkeypatch.setattr(launch, "gpu", Gpu(-1, 1, 8))
     x, grad = samples._normal(0, *shape).to(dtype), samples._normal(1, *shape).to(dtype)
     weight, bias = (samples._normal(seed, shape[1]).to(dtype) for seed in (2, 3))
-    given = (grad, x, [shape[1]], weight, bias, None, "gelu", True, 1e-5)
+    added = samples._normal(4, *shape).to(dtype) if shape[0] % 2 else None
+    given = (grad, x, [shape[1]], weight, bias, added, "gelu", True, 1e-5)
     found = row_kernels.backward_on_cuda(launch, *given)
     unit = torch.finfo(dtype).eps
     for got, expected in zip(found, rows.reference_backward(*given), strict=True):
