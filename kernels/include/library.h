@@ -24,5 +24,6 @@ constexpr int kInFlight = sizeof(T) == 8 ? 1 : 2;
 template <typename T>
 constexpr int kColumnBlocks = sizeof(T) < 4 ? 3 : 4;
 constexpr int kColumnLanes = 32;  // vectors of columns that such a block takes
+constexpr int kTotalThreads = 1024;  // of a block that sums what such blocks left
 
 }  // namespace styleforge

@@ -11,12 +11,18 @@ from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
 from kernels.ops.elements.functions import FUNCTIONS
-from kernels.ops.elements.layout import StyleforgeColumns, StyleforgeElements, Walk
+from kernels.ops.elements.layout import (
+    StyleforgeColumns,
+    StyleforgeElements,
+    StyleforgeTotals,
+    Walk,
+)
 from kernels.ops.registry import LIBRARY
 
 STRUCTURES = {
     "StyleforgeElements": StyleforgeElements,
     "StyleforgeColumns": StyleforgeColumns,
+    "StyleforgeTotals": StyleforgeTotals,
 }
 # Blocks of a pass for each that runs at once: those that come later take the place of the first to
 # end, so that few wait for one that has a tile more.
@@ -127,6 +133,19 @@ class LibraryKernels:
         columns, rows = p.call.sizes[0], p.call.sizes[1]
         blocks = self._tiles(columns, dtype) * -(-rows // p.chunk)
         return launch((blocks, 1, 1), stream, p)
+
+    def totals(self, p: StyleforgeTotals, dtype: str, stream: c_void_p | int | None) -> int:
+        """What `columns` left of one or two gradients, summed over chunks.
+
+        Args:
+            p: What it is called with.
+            dtype: Of the totals: "float32", "float16" or "bfloat16".
+            stream: A CUstream.
+        """
+        source, told = self._told["elementwise"]["source"], self._told["elementwise"]["totals"]
+        threads: int = told["threads"]
+        launch = self._library.kernel(source, told["kernels"][dtype], threads)
+        return launch((-(-p.columns // 32), 2 if p.totals[1] else 1, 1), stream, p)
 
     def _tiles(self, columns: int, dtype: str) -> int:
         lanes: int = self._told["elementwise"]["column_lanes"]

@@ -34,6 +34,18 @@ class StyleforgeColumns(Structure):
     _fields_ = [("call", StyleforgeElements), ("sums", c_void_p * 2), ("chunk", c_longlong)]
 
 
+class StyleforgeTotals(Structure):
+    """Mirror of StyleforgeTotals in include/elementwise/columns.h."""
+
+    _fields_ = [
+        ("sums", c_void_p * 2),
+        ("totals", c_void_p * 2),
+        ("chunks", c_longlong),
+        ("columns", c_longlong),
+        ("numbers", c_int * 2),
+    ]
+
+
 class Walk(NamedTuple):
     """The order in which a pass walks its tensors: that of the result's memory.
 
