@@ -19,14 +19,15 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     using namespace styleforge::fusion;
     __shared__ float shared[Team::kShared];
     const int size = static_cast<int>(team), length = static_cast<int>(width);
-    const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
-    const long long row = 1ll * blockIdx.x * (blockDim.x / size) + threadIdx.x / size;
+    int number;
+    const Team own = Team::of_thread(size, shared, number);
+    const long long row = 1ll * blockIdx.x * (blockDim.x >> Team::log2_of(size)) + number;
     with_type(type, vector, [&](auto element, auto count) {
         using T = decltype(element);
         constexpr int kCount = decltype(count)::value;
         with_activation(activation, [&](auto function) {
             row_norm<T, kCount, decltype(function)>(
-                Row<kCount, kMost>{own, row < rows ? length : 0, 1.f / length, row * width},
+                Row<kCount, kMost>{own, row < rows ? length : 0, length, row * width},
                 static_cast<const T*>(x), static_cast<const T*>(residual),
                 static_cast<const T*>(weight), static_cast<const T*>(bias),
                 static_cast<T*>(total), static_cast<T*>(y), centered, static_cast<float>(eps));

@@ -12,6 +12,20 @@ struct Team {
     float* shared;          // kShared numbers
     mutable int turn = 0;  // of two, which half of `shared` the last sum was taken in
 
+    // Of `size` threads; `number` is which of a block's teams it is. No division: a size is a power of
+    // two.
+    static __device__ __forceinline__ Team of_thread(int size, float* shared, int& number) {
+        number = static_cast<int>(threadIdx.x) >> log2_of(size);
+        return {size, static_cast<int>(threadIdx.x) & (size - 1), shared};
+    }
+    static __device__ __forceinline__ int log2_of(int size) {
+#ifdef __CUDA_ARCH__
+        return 31 - __clz(size);
+#else
+        return __builtin_ctz(size);
+#endif
+    }
+
     // Replaces each of the values by its sum over the team.
     template <int kCount>
     __device__ __forceinline__ void sum(float (&values)[kCount]) const {

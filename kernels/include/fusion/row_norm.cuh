@@ -25,6 +25,12 @@ __device__ __forceinline__ void load_or(float (&to)[kCount], const T* from, int 
     for (int k = 0; k < kCount; ++k) to[k] = otherwise;
 }
 
+// 1 / width, without the branch that a division has.
+__device__ __forceinline__ float share_of(int width) {
+    const float w = static_cast<float>(width), near = CudaMath::divide(1.f, w);
+    return fmaf(near, fmaf(-w, near, 1.f), near);
+}
+
 // Has what lies at `address` brought into the L2 cache.
 __device__ __forceinline__ void prefetch(const void* address) {
 #ifdef __CUDA_ARCH__
@@ -70,10 +76,11 @@ template <int kCount, int kHeld>
 struct Row {
     static constexpr int kGroups = kHeld / kCount;
     const Team& team;
-    int held;         // elements; none where there is no row
-    float share;      // of an element in a mean
+    int held, width;  // elements; none are held where there is no row
     long long begin;  // in tensors of rows
 
+    // Of an element in a mean.
+    __device__ __forceinline__ float share() const { return share_of(width); }
     // `use(group, at)` for the groups of this thread.
     template <typename Use>
     __device__ __forceinline__ void each(const Use& use) const {
@@ -92,7 +99,7 @@ struct Row {
 #pragma unroll
                 for (int k = 0; k < kCount; ++k) sum += values[group][k];
             });
-            sum = team.sum(sum) * share;
+            sum = team.sum(sum) * share();
         }
         each([&](int group, int) {
 #pragma unroll
@@ -101,7 +108,7 @@ struct Row {
                 squares += values[group][k] * values[group][k];
             }
         });
-        return rsqrtf(team.sum(squares) * share + eps);
+        return rsqrtf(team.sum(squares) * share() + eps);
     }
 };
 
@@ -188,7 +195,7 @@ __device__ __forceinline__ void row_norm_gradient(
     if (added != nullptr)
         row.each([&](int group, int at) { load<kCount>(out[group], added + row.begin + at); });
     row.team.sum(sums);
-    const float sum = centered ? sums[0] * row.share : 0, product = sums[1] * row.share;
+    const float sum = centered ? sums[0] * row.share() : 0, product = sums[1] * row.share();
     row.each([&](int group, int at) {
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
@@ -214,13 +221,14 @@ __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const 
     static_assert(!kStaged || kCount * sizeof(T) == sizeof(uint4), "a copy is of 16 bytes");
     using Held = Row<kCount, kHeld>;
     const int size = static_cast<int>(p.team), width = static_cast<int>(p.width);
-    const Team team{size, static_cast<int>(threadIdx.x) % size, shared};
-    const unsigned at_once = blockDim.x / size, own = threadIdx.x / size;
-    const float share = 1.f / static_cast<float>(width), eps = static_cast<float>(p.eps);
+    int own;
+    const Team team = Team::of_thread(size, shared, own);
+    const unsigned at_once = blockDim.x >> Team::log2_of(size);
+    const float eps = static_cast<float>(p.eps);
     float of_weight[Held::kGroups][kCount] = {}, of_bias[Held::kGroups][kCount] = {};
     const unsigned rows = static_cast<unsigned>(p.rows), step = gridDim.x * at_once;
     const auto held_of = [&](unsigned row) {
-        return Held{team, row < rows ? width : 0, share, row * p.width};
+        return Held{team, row < rows ? width : 0, width, row * p.width};
     };
     if constexpr (kStaged) {
         const Held row = held_of(blockIdx.x * at_once + own);
@@ -241,7 +249,7 @@ __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const 
     }
     if (p.partial == nullptr) return;
     float* to = p.partial + (1ll * blockIdx.x * at_once + own) * 2 * p.width;
-    Held{team, width, share, 0}.each([&](int group, int at) {
+    Held{team, width, width, 0}.each([&](int group, int at) {
         store<kCount>(to + at, of_weight[group]);
         store<kCount>(to + p.width + at, of_bias[group]);
     });
