@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 
 // dx = added + the gradient of styleforge_row_norm by its sum `x`, in vectors. partial: FP32
 // [blocks, teams of a block, 2, width], each team's sums of the gradients of weight and bias, or null.
-extern "C" __global__ void __launch_bounds__(256, 2)
+extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThreads, 2)
     styleforge_row_norm_backward(const void* grad, const void* added, const void* x,
                                  const void* weight, const void* bias, void* dx, float* partial,
                                  long long type, long long activation, long long rows,

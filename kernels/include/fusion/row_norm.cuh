@@ -11,9 +11,12 @@ namespace styleforge {
 namespace fusion {
 
 // Elements of a row that a thread holds: forward, backward, and backward one by one. What a thread does
-// once for a row is shared by them.
+// once for a row is shared by them. FORWARD, BACKWARD and BACKWARD_ELEMENTS in
+// kernels/ops/fusions/row_kernels.py say the same.
 constexpr int kMost = 16, kMostBackward = 16, kMostElements = 8;
-constexpr int kBackwardThreads = 256;  // of a block that reads vectors backward
+// Of a block that reads vectors backward, which 128 registers a thread are for. With 8 elements they
+// are 512, and 64.
+constexpr int kBackwardThreads = 256;
 using elementwise::CudaMath;
 
 // Elements `at` on of a row of parameters, or `otherwise` where there are none.

@@ -174,3 +174,11 @@ def test_blocks_take_chunks_of_large_planes(launchers, shape, dtype, training):
 )
 def test_a_row_has_as_many_threads_as_hold_it(width, threads):
     assert row_kernels._team(width, 16) == threads
+
+
+@pytest.mark.parametrize("block", [row_kernels.BACKWARD, row_kernels.BACKWARD_ELEMENTS])
+@pytest.mark.parametrize("width", [1, 64, 1000, row_kernels.MOST_WIDTH_BACKWARD])
+def test_a_block_has_threads_for_every_row_that_it_takes(block, width):
+    team, threads = row_kernels._team(width, block.held)
+    assert team * block.held >= width
+    assert team <= threads <= block.threads
