@@ -116,10 +116,14 @@ __device__ __forceinline__ void walk(const StyleforgeElements& p, const long lon
     }
 }
 
+// Blocks that a multiprocessor has registers for. Dropout in 16 bits draws 16 numbers at once.
+template <typename Op, typename T, bool kBackward>
+constexpr int kBlocks = sizeof(T) == 8                             ? 3
+                        : kBackward || (Op::kDrops && sizeof(T) == 2) ? kElementBlocksBackward
+                                                                      : kElementBlocks;
+
 template <typename Op, typename T, bool kBackward, int kCount>
-__global__ void __launch_bounds__(
-    kElementThreads,
-    sizeof(T) == 8 ? 3 : kBackward ? kElementBlocksBackward : kElementBlocks)
+__global__ void __launch_bounds__(kElementThreads, kBlocks<Op, T, kBackward>)
     elementwise_pass(const StyleforgeElements p) {
     using Wide = unsigned long long;
     long long state[2] = {};
