@@ -4,41 +4,8 @@
 #include "include/common/team.cuh"
 #include "include/common/with_type.cuh"
 #include "include/fusion/activations.h"
+#include "include/fusion/channels.cuh"
 #include "include/fusion/row_norm.cuh"
-
-namespace styleforge {
-namespace fusion {
-
-// Of channels: y = (x - mean) * inverse * weight + bias, all of it FP32 [channels].
-struct Channels {
-    const float *mean, *inverse, *weight, *bias;
-
-    __device__ __forceinline__ float normed(float x, int c) const {
-        return (x - mean[c]) * inverse[c];
-    }
-    __device__ __forceinline__ float affine(float normed, int c) const {
-        return normed * weight[c] + bias[c];
-    }
-};
-
-// `use(at, c, step)` for groups of kCount elements; element k of one is of channel c + k * step.
-// `inner` elements of a channel lie together.
-template <int kCount, typename Use>
-__device__ __forceinline__ void each_group(long long count, int channels, long long inner,
-                                           const Use& use) {
-    const long long first = 1ll * blockIdx.x * blockDim.x + threadIdx.x;
-    const int step = inner == 1;
-    for (long long i = first * kCount; i < count; i += 1ll * gridDim.x * blockDim.x * kCount) {
-        const bool narrow = count <= 0x7fffffff;
-        const int c = narrow ? static_cast<unsigned>(i) / static_cast<unsigned>(inner) %
-                                   static_cast<unsigned>(channels)
-                             : static_cast<int>(i / inner % channels);
-        use(i, c, step);
-    }
-}
-
-}  // namespace fusion
-}  // namespace styleforge
 
 // y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight
 // and bias: [width]. What is null is left out. A row has `team` threads, of kMost elements each at
@@ -52,14 +19,15 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     using namespace styleforge::fusion;
     __shared__ float shared[Team::kShared];
     const int size = static_cast<int>(team), length = static_cast<int>(width);
-    const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
-    const long long row = 1ll * blockIdx.x * (blockDim.x / size) + threadIdx.x / size;
+    int number;
+    const Team own = Team::of_thread(size, shared, number);
+    const long long row = 1ll * blockIdx.x * (blockDim.x >> Team::log2_of(size)) + number;
     with_type(type, vector, [&](auto element, auto count) {
         using T = decltype(element);
         constexpr int kCount = decltype(count)::value;
         with_activation(activation, [&](auto function) {
             row_norm<T, kCount, decltype(function)>(
-                Row<kCount, kMost>{own, length, row < rows ? length : 0, row * width},
+                Row<kCount, kMost>{own, row < rows ? length : 0, length, row * width},
                 static_cast<const T*>(x), static_cast<const T*>(residual),
                 static_cast<const T*>(weight), static_cast<const T*>(bias),
                 static_cast<T*>(total), static_cast<T*>(y), centered, static_cast<float>(eps));
@@ -69,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 
 // dx = added + the gradient of styleforge_row_norm by its sum `x`, in vectors. partial: FP32
 // [blocks, teams of a block, 2, width], each team's sums of the gradients of weight and bias, or null.
-extern "C" __global__ void __launch_bounds__(512, 2)
+extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThreads, 2)
     styleforge_row_norm_backward(const void* grad, const void* added, const void* x,
                                  const void* weight, const void* bias, void* dx, float* partial,
                                  long long type, long long activation, long long rows,
@@ -79,12 +47,16 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     __shared__ float shared[Team::kShared];
     const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
                          activation, rows,  width, team,   centered, eps};
+    __shared__ uint4 pieces[Stage::kPieces];
     with_type(type, 1, [&](auto element, auto count) {
-        row_norm_gradients<decltype(element), decltype(count)::value>(p, shared);
+        using T = decltype(element);
+        constexpr int kCount = decltype(count)::value;
+        constexpr bool kStaged = Stage::kCopies && kCount == kVectorSize<T>;
+        row_norm_gradients<kStaged, kMostBackward, T, kCount>(p, Stage{pieces}, shared);
     });
 }
 
-// The same, element by element. It takes twice as many registers.
+// The same, element by element, of which a thread holds fewer: a block has 512 threads.
 extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge_row_norm_backward_elements(const void* grad, const void* added, const void* x,
                                           const void* weight, const void* bias, void* dx,
@@ -97,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
                          activation, rows,  width, team,   centered, eps};
     with_type(type, 0, [&](auto element, auto) {
-        row_norm_gradients<decltype(element), 1>(p, shared);
+        row_norm_gradients<false, kMostElements, decltype(element), 1>(p, Stage{nullptr}, shared);
     });
 }
 
@@ -130,74 +102,127 @@ extern "C" __global__ void __launch_bounds__(1024)
     });
 }
 
-// y = relu(affine(x)) of [samples, channels, inner].
-extern "C" __global__ void __launch_bounds__(256)
+// y = relu(affine(x)) of [samples, channels, inner]. With `chunks`, a block is of one of so many of a
+// plane, from the last on.
+extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_relu(const void* x, const float* mean, const float* inverse,
                              const float* weight, const float* bias, void* y, long long type,
-                             int vector, long long count, long long channels, long long inner) {
+                             int vector, long long count, long long channels, long long inner,
+                             long long chunks) {
     using namespace styleforge;
     using namespace styleforge::fusion;
     const Channels of{mean, inverse, weight, bias};
     with_type(type, vector, [&](auto element, auto width) {
         using T = decltype(element);
         constexpr int kCount = decltype(width)::value;
+        const T* const from[1] = {static_cast<const T*>(x)};
+        T* const to = static_cast<T*>(y);
+        if (chunks > 0) {
+            const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks, true);
+            const Channel own = of.at(chunk.channel);
+            each_of<kCount>(chunk, from, [&](long long at, float (&values)[1][kCount]) {
+                float(&v)[kCount] = values[0];
+#pragma unroll
+                for (int k = 0; k < kCount; ++k)
+                    v[k] = elementwise::relu(own.affine(own.normed(v[k])));
+                store<kCount>(to + at, v);
+            });
+            return;
+        }
         each_group<kCount>(count, static_cast<int>(channels), inner,
                            [&](long long at, int c, int step) {
             float v[kCount];
-            load<kCount>(v, static_cast<const T*>(x) + at);
+            load<kCount>(v, from[0] + at);
 #pragma unroll
-            for (int k = 0; k < kCount; ++k)
-                v[k] = elementwise::relu(of.affine(of.normed(v[k], c + k * step), c + k * step));
-            store<kCount>(static_cast<T*>(y) + at, v);
+            for (int k = 0; k < kCount; ++k) {
+                const Channel own = of.at(c + k * step);
+                v[k] = elementwise::relu(own.affine(own.normed(v[k])));
+            }
+            store<kCount>(to + at, v);
         });
     });
 }
 
-// partial: [splits, 2, channels], sums of the gradients of weight and bias, or with no `grad` of
-// squares and of elements as mean and inverse norm them. A block is of a channel and a split of its
-// `samples` * `inner` elements; with inner 1, of 32 channels, one for a lane.
-extern "C" __global__ void __launch_bounds__(256)
+// partial: [channels, splits, 2], sums of the gradients of weight and bias, or with no `grad` of the
+// squares of elements and of these, less the channel's first. A block is of a channel and a split of
+// its `samples` * `inner` elements: with `chunks`, one of so many of a plane, which are the splits; with
+// inner 1, of 32 channels, one for a lane.
+extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_sums(const void* grad, const void* x, const float* mean,
                              const float* inverse, const float* weight, const float* bias,
                              float* partial, long long type, int vector, long long samples,
-                             long long channels, long long inner, long long splits) {
+                             long long channels, long long inner, long long splits,
+                             long long chunks) {
     using namespace styleforge;
     using namespace styleforge::fusion;
     __shared__ float shared[2][256];
     const Channels of{mean, inverse, weight, bias};
     const bool last = inner == 1;
     const int thread = threadIdx.x, threads = blockDim.x;
-    const long long split = blockIdx.x % splits, part = blockIdx.x / splits;
-    const int c = static_cast<int>(last ? part * 32 + thread % 32 : part);
+    long long split = chunks > 0 ? 0 : blockIdx.x % splits;
+    const long long part = chunks > 0 ? 0 : blockIdx.x / splits;
+    int c = static_cast<int>(last ? part * 32 + thread % 32 : part);
     float of_weight = 0, of_bias = 0;
-    if (c < channels)
-        with_type(type, vector, [&](auto element, auto width) {
-            using T = decltype(element);
-            constexpr int kCount = decltype(width)::value;
-            const long long row = inner / kCount, groups = samples * row;  // in loads
-            const long long end = groups * (split + 1) / splits;
-            const long long step = last ? threads / 32 : threads;
-#pragma unroll 2
-            for (long long i = groups * split / splits + (last ? thread / 32 : thread); i < end;
-                 i += step) {
-                const long long sample =
-                    groups <= 0x7fffffff ? static_cast<unsigned>(i) / static_cast<unsigned>(row)
-                                         : i / row;
-                const long long at = (sample * channels + c) * inner + (i - sample * row) * kCount;
-                float v[kCount], g[kCount] = {};
-                load<kCount>(v, static_cast<const T*>(x) + at);
-                if (grad != nullptr) load<kCount>(g, static_cast<const T*>(grad) + at);
+    with_type(type, vector, [&](auto element, auto width) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(width)::value;
+        const T *const from = static_cast<const T*>(x), *const of_y = static_cast<const T*>(grad);
+        const auto parameters = [&] {
+            return grad != nullptr ? of.at(c) : Channel{to_float(from[c * inner]), 1.f, 1.f, 0.f};
+        };
+        const auto add = [&](const Channel& own, float g, float value) {
+            const float normed = own.normed(value);
+            const float through = elementwise::relu_gradient(g, own.affine(normed));
+            of_weight += through * normed;
+            of_bias += through;
+        };
+        const auto add_element = [&](const Channel& own, float value) {
+            const float normed = own.normed(value);
+            of_weight += normed * normed;
+            of_bias += normed;
+        };
+        if (chunks > 0) {
+            const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks, false);
+            c = chunk.channel, split = chunk.split;
+            const Channel own = parameters();
+            if (grad == nullptr) {
+                const T* const each[1] = {from};
+                each_of<kCount>(chunk, each, [&](long long, const float (&values)[1][kCount]) {
 #pragma unroll
-                for (int k = 0; k < kCount; ++k) {
-                    const float normed = of.normed(v[k], c);
-                    g[k] = grad == nullptr
-                               ? normed
-                               : elementwise::relu_gradient(g[k], of.affine(normed, c));
-                    of_weight += g[k] * normed;
-                    of_bias += g[k];
-                }
+                    for (int k = 0; k < kCount; ++k) add_element(own, values[0][k]);
+                });
+            } else {
+                const T* const each[2] = {from, of_y};
+                each_of<kCount>(chunk, each, [&](long long, const float (&values)[2][kCount]) {
+#pragma unroll
+                    for (int k = 0; k < kCount; ++k) add(own, values[1][k], values[0][k]);
+                });
             }
-        });
+            return;
+        }
+        if (c >= channels) return;
+        const Channel own = parameters();
+        const long long row = inner / kCount, groups = samples * row;  // in loads
+        const long long end = groups * (split + 1) / splits;
+        const long long step = last ? threads / 32 : threads;
+#pragma unroll 2
+        for (long long i = groups * split / splits + (last ? thread / 32 : thread); i < end;
+             i += step) {
+            const long long sample =
+                groups <= 0x7fffffff ? static_cast<unsigned>(i) / static_cast<unsigned>(row)
+                                     : i / row;
+            const long long at = (sample * channels + c) * inner + (i - sample * row) * kCount;
+            float v[kCount], g[kCount] = {};
+            load<kCount>(v, from + at);
+            if (grad != nullptr) load<kCount>(g, of_y + at);
+#pragma unroll
+            for (int k = 0; k < kCount; ++k)
+                if (grad != nullptr)
+                    add(own, g[k], v[k]);
+                else
+                    add_element(own, v[k]);
+        }
+    });
     if (!last) {
         float sums[2] = {of_weight, of_bias};
         Team{threads, thread, shared[0]}.sum(sums);
@@ -209,41 +234,94 @@ extern "C" __global__ void __launch_bounds__(256)
             of_weight += shared[0][i], of_bias += shared[1][i];
     }
     if (c < channels && thread < (last ? 32 : 1)) {
-        partial[(split * 2) * channels + c] = of_weight;
-        partial[(split * 2 + 1) * channels + c] = of_bias;
+        float* const to = partial + 2 * (c * splits + split);
+        to[0] = of_weight, to[1] = of_bias;
     }
+}
+
+// Of what styleforge_channels_sums left of all splits: the gradients of weight and bias, FP32
+// [channels], or with `x` the means of its channels and the reciprocals of their deviations, of `each`
+// elements. A warp is of a channel.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_channels_totals(const float* partial, const void* x, float* first, float* second,
+                               long long type, long long splits, long long channels,
+                               long long inner, long long each, double eps) {
+    using namespace styleforge;
+    const int lane = threadIdx.x % 32;
+    const long long c = (1ll * blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (c >= channels) return;
+    float sums[2] = {};
+#pragma unroll 4
+    for (long long i = lane; i < splits; i += 32) {
+        float pair[2];
+        load<2>(pair, partial + 2 * (c * splits + i));
+        sums[0] += pair[0], sums[1] += pair[1];
+    }
+    Team{32, lane, nullptr}.sum(sums);
+    if (lane != 0) return;
+    if (x == nullptr) {
+        first[c] = sums[0], second[c] = sums[1];
+        return;
+    }
+    with_type(type, 0, [&](auto element, auto) {
+        using T = decltype(element);
+        const float share = 1.f / static_cast<float>(each), offset = sums[1] * share;
+        const float spread = sums[0] * share - offset * offset;
+        first[c] = to_float(static_cast<const T*>(x)[c * inner]) + offset;
+        second[c] = rsqrtf((spread < 0 ? 0 : spread) + static_cast<float>(eps));
+    });
 }
 
 // The gradient of styleforge_channels_relu by x; `sums`, [2, channels], are the gradients of weight
 // and bias where mean and deviation are those of the `each` elements of a channel, else null.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_gradient(const void* grad, const void* x, const float* mean,
                                  const float* inverse, const float* weight, const float* bias,
                                  const float* sums, void* dx, long long type, int vector,
                                  long long count, long long channels, long long inner,
-                                 long long each) {
+                                 long long each, long long chunks) {
     using namespace styleforge;
     using namespace styleforge::fusion;
     const Channels of{mean, inverse, weight, bias};
     const float share = 1.f / static_cast<float>(each);
+    // Of an element, by what is the same for its channel: means of the two gradients.
+    const auto gradient = [](const Channel& own, float of_weight, float of_bias, float g,
+                             float value) {
+        const float normed = own.normed(value);
+        g = elementwise::relu_gradient(g, own.affine(normed));
+        return (g - (of_bias + normed * of_weight)) * (own.inverse * own.weight);
+    };
+    const auto mean_of = [&](long long i) { return sums == nullptr ? 0.f : sums[i] * share; };
     with_type(type, vector, [&](auto element, auto width) {
         using T = decltype(element);
         constexpr int kCount = decltype(width)::value;
+        const T* const from[2] = {static_cast<const T*>(x), static_cast<const T*>(grad)};
+        T* const to = static_cast<T*>(dx);
+        if (chunks > 0) {
+            const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks, true);
+            const Channel own = of.at(chunk.channel);
+            const float of_weight = mean_of(chunk.channel);
+            const float of_bias = mean_of(channels + chunk.channel);
+            each_of<kCount>(chunk, from, [&](long long at, float (&values)[2][kCount]) {
+                float(&g)[kCount] = values[1];
+#pragma unroll
+                for (int k = 0; k < kCount; ++k)
+                    g[k] = gradient(own, of_weight, of_bias, g[k], values[0][k]);
+                store<kCount>(to + at, g);
+            });
+            return;
+        }
         each_group<kCount>(count, static_cast<int>(channels), inner,
                            [&](long long at, int first, int step) {
             float v[kCount], g[kCount];
-            load<kCount>(v, static_cast<const T*>(x) + at);
-            load<kCount>(g, static_cast<const T*>(grad) + at);
+            load<kCount>(v, from[0] + at);
+            load<kCount>(g, from[1] + at);
 #pragma unroll
             for (int k = 0; k < kCount; ++k) {
                 const int c = first + k * step;
-                const float normed = of.normed(v[k], c);
-                g[k] = elementwise::relu_gradient(g[k], of.affine(normed, c));
-                if (sums != nullptr)
-                    g[k] -= (sums[channels + c] + normed * sums[c]) * share;
-                g[k] *= inverse[c] * weight[c];
+                g[k] = gradient(of.at(c), mean_of(c), mean_of(channels + c), g[k], v[k]);
             }
-            store<kCount>(static_cast<T*>(dx) + at, g);
+            store<kCount>(to + at, g);
         });
     });
 }

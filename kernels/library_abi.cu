@@ -17,6 +17,7 @@ namespace {
 std::string structs() {
     using E = StyleforgeElements;
     using C = StyleforgeColumns;
+    using S = StyleforgeTotals;
     return object({{"StyleforgeElements",
                     layout(sizeof(E),
                            {OFFSET(E, inputs), OFFSET(E, outputs), OFFSET(E, state),
@@ -25,7 +26,10 @@ std::string structs() {
                             OFFSET(E, function), OFFSET(E, backward), OFFSET(E, type),
                             OFFSET(E, wide)})},
                    {"StyleforgeColumns",
-                    layout(sizeof(C), {OFFSET(C, call), OFFSET(C, sums), OFFSET(C, chunk)})}});
+                    layout(sizeof(C), {OFFSET(C, call), OFFSET(C, sums), OFFSET(C, chunk)})},
+                   {"StyleforgeTotals",
+                    layout(sizeof(S), {OFFSET(S, sums), OFFSET(S, totals), OFFSET(S, chunks),
+                                       OFFSET(S, columns), OFFSET(S, numbers)})}});
 }
 
 // As many elements at a time as 16 bytes have, or one.
@@ -56,6 +60,10 @@ std::string by_function(const char* type, size_t size) {
     return object({STYLEFORGE_ELEMENTWISE(FUNCTION)});
 }
 
+std::string totals(const char* type) {
+    return kernel("styleforge::elementwise::elementwise_totals", {type});
+}
+
 std::string elementwise_passes() {
     return object(
         {{"source", quoted("elementwise.cu")},
@@ -63,10 +71,18 @@ std::string elementwise_passes() {
          {"threads", number(kElementThreads)},
          {"blocks", object({{"forward", number(kElementBlocks)},
                             {"backward", number(kElementBlocksBackward)}})},
+         {"in_flight", object({{"float32", number(kInFlight<float>)},
+                               {"float16", number(kInFlight<__half>)},
+                               {"bfloat16", number(kInFlight<__nv_bfloat16>)},
+                               {"float64", number(kInFlight<double>)}})},
          {"column_blocks", object({{"float32", number(kColumnBlocks<float>)},
                                    {"float16", number(kColumnBlocks<__half>)},
                                    {"bfloat16", number(kColumnBlocks<__nv_bfloat16>)}})},
          {"column_lanes", number(kColumnLanes)},
+         {"totals", object({{"threads", number(kTotalThreads)},
+                            {"kernels", object({{"float32", totals("float")},
+                                                {"float16", totals("__half")},
+                                                {"bfloat16", totals("__nv_bfloat16")}})}})},
          {"kernels", object({{"float32", by_function("float", sizeof(float))},
                              {"float16", by_function("__half", sizeof(__half))},
                              {"bfloat16", by_function("__nv_bfloat16", sizeof(__nv_bfloat16))},

@@ -15,10 +15,15 @@ constexpr int kElementBlocks = 4;  // as many threads as there are
 constexpr int kElementBlocks = 5;
 #endif
 constexpr int kElementBlocksBackward = 4;
+// Vectors of each tensor that a thread has in flight, so that what it waits for is hidden where few
+// tensors are read: their loads come before the first arithmetic. Those of FP64 take arithmetic.
+template <typename T>
+constexpr int kInFlight = sizeof(T) == 8 ? 1 : 2;
 
-// The same of gradients with sums over rows, which hold twice as many of them in 16 bits.
+// Blocks of gradients with sums over rows, which hold twice as many of them in 16 bits.
 template <typename T>
 constexpr int kColumnBlocks = sizeof(T) < 4 ? 3 : 4;
 constexpr int kColumnLanes = 32;  // vectors of columns that such a block takes
+constexpr int kTotalThreads = 1024;  // of a block that sums what such blocks left
 
 }  // namespace styleforge

@@ -6,10 +6,25 @@ namespace styleforge {
 // `size` threads that lie together, a power of two from 32 on. Every thread of the block has to take
 // part in a sum, also where its team has no row.
 struct Team {
-    static constexpr int kShared = 64;  // numbers: two times two for each warp of a block
+    static constexpr int kMostWarps = 16;  // of a block
+    static constexpr int kShared = 4 * kMostWarps;  // numbers: two times two for each warp
     int size, lane;
     float* shared;          // kShared numbers
     mutable int turn = 0;  // of two, which half of `shared` the last sum was taken in
+
+    // Of `size` threads; `number` is which of a block's teams it is. No division: a size is a power of
+    // two.
+    static __device__ __forceinline__ Team of_thread(int size, float* shared, int& number) {
+        number = static_cast<int>(threadIdx.x) >> log2_of(size);
+        return {size, static_cast<int>(threadIdx.x) & (size - 1), shared};
+    }
+    static __device__ __forceinline__ int log2_of(int size) {
+#ifdef __CUDA_ARCH__
+        return 31 - __clz(size);
+#else
+        return __builtin_ctz(size);
+#endif
+    }
 
     // Replaces each of the values by its sum over the team.
     template <int kCount>
@@ -26,14 +41,20 @@ struct Team {
         turn ^= kShared / 2;
         float* const sums = shared + turn;
 #pragma unroll
-        for (int k = 0; k < kCount; ++k) {
+        for (int k = 0; k < kCount; ++k)
             if (lane % 32 == 0) sums[2 * warp + k] = values[k];
-            values[k] = 0;
-        }
         __syncthreads();
-        for (int i = first; i < first + size / 32; ++i)
+        // A lane takes what one warp left, of the first 16 and again of the last 16: a loop over all
+        // of them in each thread takes more instructions than what is summed.
+        const int other = lane % kMostWarps;
 #pragma unroll
-            for (int k = 0; k < kCount; ++k) values[k] += sums[2 * i + k];
+        for (int k = 0; k < kCount; ++k)
+            values[k] = other < size / 32 ? sums[2 * (first + other) + k] : 0;
+#pragma unroll
+        for (int step = kMostWarps / 2; step > 0; step /= 2)
+#pragma unroll
+            for (int k = 0; k < kCount; ++k)
+                values[k] += __shfl_xor_sync(0xffffffffu, values[k], step);
     }
     __device__ __forceinline__ float sum(float value) const {
         float values[1] = {value};

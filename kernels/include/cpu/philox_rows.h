@@ -115,9 +115,10 @@ inline void dropout_row(uint64_t first, int64_t fours, const long long* state, W
     }
 #endif
     for (; i < fours; ++i) {
-        Word words[4];
-        philox(first + static_cast<uint64_t>(i), state, words);
-        for (int k = 0; k < 4; ++k) factors[4 * i + k] = words[k] >= dropped ? kept : 0.f;
+        const Words numbers[1] = {first + static_cast<uint64_t>(i)};
+        Word words[1][4];
+        philox(numbers, state, words);
+        for (int k = 0; k < 4; ++k) factors[4 * i + k] = words[0][k] >= dropped ? kept : 0.f;
     }
 }
 

@@ -1,4 +1,4 @@
-// exp, tanh and erf in FP32 as arithmetic without branches or calls, so that a compiler makes vector
+// exp, tanh, erf and what is made of them in FP32 as arithmetic without branches or calls, so that a compiler makes vector
 // instructions of a loop that calls them. They err by less than 5e-7 of the value; the coefficients
 // were fitted for these files, with the largest relative error as the measure.
 #pragma once
@@ -63,6 +63,11 @@ struct VectorMath {
         q = q * u + 1.f;
         return within(v * p / q, -1.f, 1.f);
     }
+
+    static inline float divide(float a, float b) { return a / b; }
+    // The share of a normal distribution below v.
+    static inline float ndtr(float v) { return 0.5f * (1.f + erf(v * 0.70710678f)); }
+    static inline float gaussian(float v) { return exp(-0.5f * v * v); }
 
  private:
     // `least` or `most` where v is beyond, NaN stays. A compiler may take a conditional expression

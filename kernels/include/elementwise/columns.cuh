@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kElementThreads, kColumnBlocks<T>)
     static_assert(kSumsColumns<Op> && sizeof(T) <= sizeof(float), "sums are in FP32");
     __shared__ float shared[kColumnRows][kMade][kWidth];
     const StyleforgeElements& p = c.call;
-    const long long none[2] = {};
+    constexpr float kNothingDrops[kCount] = {};
     const unsigned columns = static_cast<unsigned>(p.sizes[0]);
     const unsigned rows = static_cast<unsigned>(p.sizes[1]);
     const unsigned tiles = (columns + kWidth - 1) / kWidth;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kElementThreads, kColumnBlocks<T>)
             for (int u = 0; u < kColumnsInFlight; ++u) {
                 const unsigned at = row + u * kColumnRows;
                 if (at >= end) continue;
-                groups[u].finish(p, none, at * columns + column,
+                groups[u].finish(p, kNothingDrops, at * columns + column,
                                  [&](int j, const float (&out)[kMostGradients]) {
 #pragma unroll
                                      for (int i = 0; i < kMade; ++i) sums[i][j] += out[i];

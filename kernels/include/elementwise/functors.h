@@ -16,7 +16,7 @@ constexpr int kMostInputs = 3, kMostGradients = 2;
 // Every functor has `kInputs`, the tensors that it reads; `kGradients`, the different gradients of
 // these, where inputs that are added share one; and `kDrops`, whether the framework hands it the
 // factor of dropout as its second input. `backward` reads the inputs again, or of those marked
-// OfResult the result, as `in[0]`. `M` has exp, tanh and erf for the number type A.
+// OfResult the result, as `in[0]`. `M` has exp, tanh, divide, ndtr and gaussian for the number type A.
 struct OfInputs {
     static constexpr bool kOfResult = false;
 };
@@ -37,19 +37,18 @@ STYLEFORGE_ELEMENT A relu_gradient(A grad, A v) {
 
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A sigmoid(A v) {
-    return A(1) / (A(1) + M::exp(-v));
+    return M::divide(A(1), A(1) + M::exp(-v));
 }
 
 // x Phi(x).
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A gelu(A v) {
-    return A(0.5) * v * (A(1) + M::erf(v * A(0.70710678118654752440)));
+    return v * M::ndtr(v);
 }
 
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A gelu_slope(A v) {
-    const A below = A(0.5) * (A(1) + M::erf(v * A(0.70710678118654752440)));
-    return below + v * A(0.39894228040143267794) * M::exp(A(-0.5) * v * v);
+    return M::ndtr(v) + v * A(0.39894228040143267794) * M::gaussian(v);
 }
 
 // The approximation by tanh (Hendrycks and Gimpel, 2016).
@@ -74,7 +73,7 @@ STYLEFORGE_ELEMENT A gelu_tanh_slope(A v) {
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A tanh_of_softplus(A v) {
     const A w = M::exp(v > A(20) ? A(20) : v), n = w * (w + A(2));
-    return n / (n + A(2));
+    return M::divide(n, n + A(2));
 }
 
 struct AddRelu : OfResult {

@@ -2,24 +2,14 @@
 // memory, computed in registers, and stored. A caller issues the loads of several groups first.
 #pragma once
 
-#include <math.h>
-
 #include "../common/dtypes.cuh"
 #include "call.h"
 #include "functors.h"
+#include "math.cuh"
 #include "philox.h"
 
 namespace styleforge {
 namespace elementwise {
-
-struct CudaMath {
-    static __device__ __forceinline__ float exp(float v) { return expf(v); }
-    static __device__ __forceinline__ float tanh(float v) { return tanhf(v); }
-    static __device__ __forceinline__ float erf(float v) { return erff(v); }
-    static __device__ __forceinline__ double exp(double v) { return ::exp(v); }
-    static __device__ __forceinline__ double tanh(double v) { return ::tanh(v); }
-    static __device__ __forceinline__ double erf(double v) { return ::erf(v); }
-};
 
 // FP64 is computed in FP64, everything else in FP32.
 template <typename T>
@@ -35,26 +25,35 @@ struct Computed<double> {
     static __device__ __forceinline__ double to(double v) { return v; }
 };
 
-// What dropout multiplies kCount elements from `at` on by; `at` is a multiple of kCount. `state` is
-// what p.state points to, or anything where that is null.
-template <typename A, int kCount, typename I>
+// What dropout multiplies kGroups groups of kCount elements by, the first from `at` on and each of the
+// others `step` elements behind the one before; all are multiples of kCount. `state` is what p.state
+// points to, or anything where that is null. It takes nothing from memory, so that it runs while
+// loads are on their way.
+template <typename A, int kGroups, int kCount, typename I>
 __device__ __forceinline__ void draw(const StyleforgeElements& p, const long long (&state)[2], I at,
-                                     A (&factors)[kCount]) {
+                                     I step, A (&factors)[kGroups][kCount]) {
     constexpr int kWords = kCount < 4 ? kCount : 4;  // of the four that a number gives
+    constexpr int kEach = kCount / kWords, kNumbers = kGroups * kEach;
+    Word words[kNumbers][4] = {};
+    if (p.state != nullptr) {
+        Words numbers[kNumbers];
 #pragma unroll
-    for (int first = 0; first < kCount; first += kWords) {
-        Word words[4] = {};
-        if (p.state != nullptr) philox(static_cast<Words>(at + first) / 4, state, words);
+        for (int i = 0; i < kNumbers; ++i)
+            numbers[i] = static_cast<Words>(at + i / kEach * step + i % kEach * kWords) / 4;
+        philox(numbers, state, words);
+    }
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i)
 #pragma unroll
         for (int j = 0; j < kWords; ++j) {
-            const int word = kWords == 4 ? j : static_cast<int>((at + j) % 4);
-            const Word drawn = word < 2 ? (word == 0 ? words[0] : words[1])
-                                        : (word == 2 ? words[2] : words[3]);
-            factors[first + j] = p.state == nullptr   ? A(1)
-                                 : drawn >= p.dropped ? static_cast<A>(p.kept_scale)
-                                                      : A(0);
+            const I of = at + i / kEach * step + j;
+            const Word(&w)[4] = words[i];
+            const int word = kWords == 4 ? j : static_cast<int>(of % 4);
+            const Word drawn = word < 2 ? (word == 0 ? w[0] : w[1]) : (word == 2 ? w[2] : w[3]);
+            // Without a state nothing is dropped, and the scale is 1.
+            factors[i / kEach][i % kEach * kWords + j] =
+                drawn >= p.dropped ? static_cast<A>(p.kept_scale) : A(0);
         }
-    }
 }
 
 // kCount elements of every tensor that a pass reads.
@@ -87,14 +86,11 @@ struct Group {
         else
             out[0] = Op::template forward<CudaMath>(in);
     }
-    // Computes all, stores what is wanted from element `at` of dense tensors on, and hands what was
-    // computed of element j to `use(j, out)` before it is rounded.
+    // Computes all with what dropout multiplies by, stores what is wanted from element `at` of dense
+    // tensors on, and hands what was computed of element j to `use(j, out)` before it is rounded.
     template <typename I, typename Use>
-    __device__ __forceinline__ void finish(const StyleforgeElements& p,
-                                           const long long (&state)[2], I at,
-                                           const Use& use) const {
-        A factors[kCount] = {};
-        if constexpr (Op::kDrops) draw(p, state, at, factors);
+    __device__ __forceinline__ void finish(const StyleforgeElements& p, const A (&factors)[kCount],
+                                           I at, const Use& use) const {
         Vector results[kMade];
 #pragma unroll
         for (int j = 0; j < kCount; ++j) {
@@ -110,9 +106,9 @@ struct Group {
                 *reinterpret_cast<Vector*>(static_cast<T*>(p.outputs[i]) + at) = results[i];
     }
     template <typename I>
-    __device__ __forceinline__ void finish(const StyleforgeElements& p,
-                                           const long long (&state)[2], I at) const {
-        finish(p, state, at, [](int, const A (&)[kMostGradients]) {});
+    __device__ __forceinline__ void finish(const StyleforgeElements& p, const A (&factors)[kCount],
+                                           I at) const {
+        finish(p, factors, at, [](int, const A (&)[kMostGradients]) {});
     }
 };
 

@@ -10,18 +10,13 @@
 namespace styleforge {
 namespace elementwise {
 
-// Vectors of each tensor that a thread has in flight, so that what it waits for is hidden where few
-// tensors are read: their loads come before the first arithmetic. Those of FP64 take arithmetic.
-template <typename T>
-constexpr int kInFlight = sizeof(T) == 8 ? 1 : 2;
-
 // A place in rows of `width`, moved on by a distance without a division.
 struct Place {
     unsigned row = 0, column = 0;
 
     Place() = default;
-    __device__ __forceinline__ Place(unsigned at, unsigned width)
-        : row(at / width), column(at % width) {}
+    __device__ __forceinline__ Place(unsigned at, unsigned width, bool one_row)
+        : row(one_row ? 0 : at / width), column(one_row ? at : at % width) {}
     __device__ __forceinline__ void move(const Place& distance, unsigned width) {
         row += distance.row;
         column += distance.column;
@@ -46,7 +41,8 @@ __device__ __forceinline__ bool lies_in_rows(const StyleforgeElements& p) {
 }
 
 // The tiles of tensors that lie in rows, a tile of all that a block has in flight; one dimension is
-// one row. What is left for `walk` begins at the element that is returned.
+// one row, which takes no division, so that a block may be of one tile. What is left for `walk` begins
+// at the element that is returned.
 template <typename Op, typename T, bool kBackward, int kCount>
 __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
                                                const long long (&state)[2]) {
@@ -54,7 +50,8 @@ __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
     constexpr int kGroups = kInFlight<T>;
     constexpr int kVectors = Taken::kGiven - (kEndsInNumber<Op> ? 1 : 0);
     constexpr unsigned kStep = kElementThreads * kCount, kTile = kGroups * kStep;
-    const unsigned width = static_cast<unsigned>(p.dims == 1 ? p.count : p.sizes[0]);
+    const bool one_row = p.dims == 1;
+    const unsigned width = static_cast<unsigned>(one_row ? p.count : p.sizes[0]);
     const unsigned end = static_cast<unsigned>(p.count) / kTile * kTile;
     unsigned at = blockIdx.x * kTile + threadIdx.x * kCount;
     if (at >= end) return end;
@@ -63,8 +60,8 @@ __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
     for (int i = 0; i < kVectors; ++i) from[i] = static_cast<const T*>(p.inputs[i]);
     T number{};
     if constexpr (kEndsInNumber<Op>) number = *static_cast<const T*>(p.inputs[kVectors]);
-    Place first(at, width);
-    const Place to_group(kStep, width), to_tile(gridDim.x * kTile, width);
+    Place first(at, width, one_row);
+    const Place to_group(kStep, width, one_row), to_tile(gridDim.x * kTile, width, one_row);
     for (; at < end; at += gridDim.x * kTile) {
         Taken groups[kGroups];
         Place place = first;
@@ -78,8 +75,10 @@ __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
             if constexpr (kEndsInNumber<Op>) groups[u].fill(kVectors, number);
             place.move(to_group, width);
         }
+        typename Taken::A factors[kGroups][kCount] = {};
+        if constexpr (Op::kDrops) draw(p, state, at, kStep, factors);
 #pragma unroll
-        for (int u = 0; u < kGroups; ++u) groups[u].finish(p, state, at + u * kStep);
+        for (int u = 0; u < kGroups; ++u) groups[u].finish(p, factors[u], at + u * kStep);
     }
     return end;
 }
@@ -111,14 +110,20 @@ __device__ __forceinline__ void walk(const StyleforgeElements& p, const long lon
             else
                 group.fill(i, *from);
         }
-        group.finish(p, state, at);
+        typename Taken::A factors[1][kCount] = {};
+        if constexpr (Op::kDrops) draw(p, state, at, I(0), factors);
+        group.finish(p, factors[0], at);
     }
 }
 
+// Blocks that a multiprocessor has registers for. Dropout in 16 bits draws 16 numbers at once.
+template <typename Op, typename T, bool kBackward>
+constexpr int kBlocks = sizeof(T) == 8                             ? 3
+                        : kBackward || (Op::kDrops && sizeof(T) == 2) ? kElementBlocksBackward
+                                                                      : kElementBlocks;
+
 template <typename Op, typename T, bool kBackward, int kCount>
-__global__ void __launch_bounds__(
-    kElementThreads,
-    sizeof(T) == 8 ? 3 : kBackward ? kElementBlocksBackward : kElementBlocks)
+__global__ void __launch_bounds__(kElementThreads, kBlocks<Op, T, kBackward>)
     elementwise_pass(const StyleforgeElements p) {
     using Wide = unsigned long long;
     long long state[2] = {};
@@ -128,6 +133,7 @@ __global__ void __launch_bounds__(
     if constexpr (kCount > 1)
         if (lies_in_rows<Op, Group<Op, T, kBackward, kCount>::kGiven>(p))
             first = walk_tiles<Op, T, kBackward, kCount>(p, state);
+    if (first != 0 && first == static_cast<unsigned>(p.count)) return;
     if (p.wide)
         walk<Op, T, kBackward, kCount, Wide>(p, state, 0);
     else

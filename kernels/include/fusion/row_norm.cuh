@@ -10,7 +10,13 @@
 namespace styleforge {
 namespace fusion {
 
-constexpr int kMost = 16, kMostBackward = 8;  // elements of a row that a thread holds
+// Elements of a row that a thread holds: forward, backward, and backward one by one. What a thread does
+// once for a row is shared by them. FORWARD, BACKWARD and BACKWARD_ELEMENTS in
+// kernels/ops/fusions/row_kernels.py say the same.
+constexpr int kMost = 16, kMostBackward = 16, kMostElements = 8;
+// Of a block that reads vectors backward, which 128 registers a thread are for. With 8 elements they
+// are 512, and 64.
+constexpr int kBackwardThreads = 256;
 using elementwise::CudaMath;
 
 // Elements `at` on of a row of parameters, or `otherwise` where there are none.
@@ -22,6 +28,12 @@ __device__ __forceinline__ void load_or(float (&to)[kCount], const T* from, int 
     for (int k = 0; k < kCount; ++k) to[k] = otherwise;
 }
 
+// 1 / width, without the branch that a division has.
+__device__ __forceinline__ float share_of(int width) {
+    const float w = static_cast<float>(width), near = CudaMath::divide(1.f, w);
+    return fmaf(near, fmaf(-w, near, 1.f), near);
+}
+
 // Has what lies at `address` brought into the L2 cache.
 __device__ __forceinline__ void prefetch(const void* address) {
 #ifdef __CUDA_ARCH__
@@ -29,14 +41,49 @@ __device__ __forceinline__ void prefetch(const void* address) {
 #endif
 }
 
+// Where the rows that follow arrive while one is worked on: 16 bytes of each of two tensors for each
+// thread and group. A thread reads what it copied itself, so that nobody waits for another. GPUs
+// before sm_80 cannot copy so, and a multiprocessor of theirs has no room for two blocks' rows.
+struct Stage {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    static constexpr bool kCopies = false;
+    static constexpr int kPieces = 1;
+#else
+    static constexpr bool kCopies = true;
+    static constexpr int kPieces = 2 * kMostBackward / 4 * kBackwardThreads;
+#endif
+    uint4* pieces;  // kPieces
+
+    __device__ __forceinline__ uint4* at(int group, int tensor) const {
+        return pieces + (2 * group + tensor) * kBackwardThreads + threadIdx.x;
+    }
+    __device__ __forceinline__ void copy(int group, int tensor, const void* from) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         static_cast<unsigned>(__cvta_generic_to_shared(at(group, tensor)))),
+                     "l"(from)
+                     : "memory");
+#elif !defined(__CUDA_ARCH__)
+        *at(group, tensor) = *static_cast<const uint4*>(from);
+#endif
+    }
+    __device__ __forceinline__ void wait() const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+    }
+};
+
 // A row of which each thread holds `kHeld` elements at most, in groups of kCount.
 template <int kCount, int kHeld>
 struct Row {
     static constexpr int kGroups = kHeld / kCount;
     const Team& team;
-    int width, held;  // elements; none are held where there is no row
-    long long begin;   // in tensors of rows
+    int held, width;  // elements; none are held where there is no row
+    long long begin;  // in tensors of rows
 
+    // Of an element in a mean.
+    __device__ __forceinline__ float share() const { return share_of(width); }
     // `use(group, at)` for the groups of this thread.
     template <typename Use>
     __device__ __forceinline__ void each(const Use& use) const {
@@ -55,7 +102,7 @@ struct Row {
 #pragma unroll
                 for (int k = 0; k < kCount; ++k) sum += values[group][k];
             });
-            sum = team.sum(sum) / width;
+            sum = team.sum(sum) * share();
         }
         each([&](int group, int) {
 #pragma unroll
@@ -64,7 +111,7 @@ struct Row {
                 squares += values[group][k] * values[group][k];
             }
         });
-        return rsqrtf(team.sum(squares) / width + eps);
+        return rsqrtf(team.sum(squares) * share() + eps);
     }
 };
 
@@ -95,21 +142,35 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T*
     });
 }
 
-// Adds a row's share to `of_weight` and `of_bias`. The row that follows, `ahead` elements on if there
-// is one, is brought into the L2 cache meanwhile.
-template <typename T, int kCount>
+// Adds a row's share to `of_weight` and `of_bias`. If kStaged, the row is in `stage`, and the row that
+// follows, `ahead` elements on if there is one, is copied there; else that is brought into the L2
+// cache.
+template <bool kStaged, typename T, int kCount, int kHeld>
 __device__ __forceinline__ void row_norm_gradient(
-    const Row<kCount, kMostBackward>& row, const T* grad, const T* added, const T* x,
-    const T* weight, const T* bias, T* dx, long long activation, long long ahead, float (&of_weight)[kMostBackward / kCount][kCount],
-    float (&of_bias)[kMostBackward / kCount][kCount], int centered, float eps) {
-    float values[kMostBackward / kCount][kCount], inner[kMostBackward / kCount][kCount];
+    const Row<kCount, kHeld>& row, const Stage& stage, const T* grad, const T* added,
+    const T* x, const T* weight, const T* bias, T* dx, long long activation, long long ahead,
+    float (&of_weight)[kHeld / kCount][kCount], float (&of_bias)[kHeld / kCount][kCount],
+    int centered, float eps) {
+    float values[kHeld / kCount][kCount], inner[kHeld / kCount][kCount];
+    if constexpr (kStaged) stage.wait();
     row.each([&](int group, int at) {
         const T *const of_x = x + row.begin + at, *const of_grad = grad + row.begin + at;
-        load<kCount>(values[group], of_x);
-        load<kCount>(inner[group], of_grad);
+        if constexpr (kStaged) {
+            load<kCount>(values[group], reinterpret_cast<const T*>(stage.at(group, 0)));
+            load<kCount>(inner[group], reinterpret_cast<const T*>(stage.at(group, 1)));
+        } else {
+            load<kCount>(values[group], of_x);
+            load<kCount>(inner[group], of_grad);
+        }
         if (ahead == 0) return;
-        prefetch(of_x + ahead);
-        prefetch(of_grad + ahead);
+        if constexpr (kStaged) {
+            stage.copy(group, 0, of_x + ahead);
+            stage.copy(group, 1, of_grad + ahead);
+        } else {
+            prefetch(of_x + ahead);
+            prefetch(of_grad + ahead);
+        }
+        if (added != nullptr) prefetch(added + row.begin + at + ahead);
     });
     const float inverse = row.normalize(values, centered, eps);
     float sums[2] = {};  // of what comes through, and of its product with the norm
@@ -133,15 +194,16 @@ __device__ __forceinline__ void row_norm_gradient(
             }
         });
     });
+    float out[kHeld / kCount][kCount] = {};  // what it is added to arrives while all wait
+    if (added != nullptr)
+        row.each([&](int group, int at) { load<kCount>(out[group], added + row.begin + at); });
     row.team.sum(sums);
-    const float sum = centered ? sums[0] / row.width : 0, product = sums[1] / row.width;
+    const float sum = centered ? sums[0] * row.share() : 0, product = sums[1] * row.share();
     row.each([&](int group, int at) {
-        float out[kCount] = {};
-        if (added != nullptr) load<kCount>(out, added + row.begin + at);
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
-            out[k] += inverse * (inner[group][k] - sum - values[group][k] * product);
-        store<kCount>(dx + row.begin + at, out);
+            out[group][k] += inverse * (inner[group][k] - sum - values[group][k] * product);
+        store<kCount>(dx + row.begin + at, out[group]);
     });
 }
 
@@ -156,28 +218,41 @@ struct NormGradient {
 };
 
 // The rows of a block, and its sums of the gradients of parameters.
-template <typename T, int kCount>
-__device__ __forceinline__ void row_norm_gradients(const NormGradient& p, float* shared) {
+template <bool kStaged, int kHeld, typename T, int kCount>
+__device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const Stage& stage,
+                                                   float* shared) {
+    static_assert(!kStaged || kCount * sizeof(T) == sizeof(uint4), "a copy is of 16 bytes");
+    using Held = Row<kCount, kHeld>;
     const int size = static_cast<int>(p.team), width = static_cast<int>(p.width);
-    const Team team{size, static_cast<int>(threadIdx.x) % size, shared};
-    const unsigned at_once = blockDim.x / size, own = threadIdx.x / size;
-    constexpr int kGroups = kMostBackward / kCount;
-    float of_weight[kGroups][kCount] = {}, of_bias[kGroups][kCount] = {};
-    // The same for all teams of a block, which wait for each other.
+    int own;
+    const Team team = Team::of_thread(size, shared, own);
+    const unsigned at_once = blockDim.x >> Team::log2_of(size);
+    const float eps = static_cast<float>(p.eps);
+    float of_weight[Held::kGroups][kCount] = {}, of_bias[Held::kGroups][kCount] = {};
     const unsigned rows = static_cast<unsigned>(p.rows), step = gridDim.x * at_once;
+    const auto held_of = [&](unsigned row) {
+        return Held{team, row < rows ? width : 0, width, row * p.width};
+    };
+    if constexpr (kStaged) {
+        const Held row = held_of(blockIdx.x * at_once + own);
+        row.each([&](int group, int at) {
+            stage.copy(group, 0, static_cast<const T*>(p.x) + row.begin + at);
+            stage.copy(group, 1, static_cast<const T*>(p.grad) + row.begin + at);
+        });
+    }
+    // The same for all teams of a block, which wait for each other.
     for (unsigned first = blockIdx.x * at_once; first < rows; first += step) {
         const unsigned row = first + own;
         const long long ahead = row + step < rows ? step * p.width : 0;
-        row_norm_gradient<T, kCount>(
-            Row<kCount, kMostBackward>{team, width, row < rows ? width : 0, row * p.width},
-            static_cast<const T*>(p.grad), static_cast<const T*>(p.added),
+        row_norm_gradient<kStaged, T>(
+            held_of(row), stage, static_cast<const T*>(p.grad), static_cast<const T*>(p.added),
             static_cast<const T*>(p.x), static_cast<const T*>(p.weight),
-            static_cast<const T*>(p.bias), static_cast<T*>(p.dx), p.activation, ahead, of_weight, of_bias,
-            p.centered, static_cast<float>(p.eps));
+            static_cast<const T*>(p.bias), static_cast<T*>(p.dx), p.activation, ahead, of_weight,
+            of_bias, p.centered, eps);
     }
     if (p.partial == nullptr) return;
     float* to = p.partial + (1ll * blockIdx.x * at_once + own) * 2 * p.width;
-    Row<kCount, kMostBackward>{team, width, width, 0}.each([&](int group, int at) {
+    Held{team, width, width, 0}.each([&](int group, int at) {
         store<kCount>(to + at, of_weight[group]);
         store<kCount>(to + p.width + at, of_bias[group]);
     });

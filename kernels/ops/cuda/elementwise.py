@@ -12,7 +12,7 @@ from kernels.ops.cuda.calls import launched
 from kernels.ops.cuda.library import LibraryKernels
 from kernels.ops.elements import columns, passes, sums
 from kernels.ops.elements.columns import Columns
-from kernels.ops.elements.layout import StyleforgeElements, traits
+from kernels.ops.elements.layout import StyleforgeElements, StyleforgeTotals, traits
 from kernels.ops.elements.passes import Pass, read_by_backward
 from kernels.ops.elements.reference import check_backward
 from kernels.ops.launcher import CudaLauncher
@@ -87,11 +87,15 @@ def backward_sums(
     for number, each in partial.items():
         struct.sums[number] = each.data_ptr()
     launched(library.columns(struct, dtype, launch.stream), "elementwise")
-    made = [x for x in whole if x is not None]
-    for number, x, is_number in zip(of, like, plan.numbers, strict=True):
-        total = partial[number].sum() if is_number else partial[number].sum(0)
-        made.append(total.to(plan.dtype).view(x.shape))
-    return made
+    totals = [grad.new_empty(x.shape, dtype=plan.dtype) for x in like]
+    for first in range(0, len(of), 2):  # a launch sums two
+        call = StyleforgeTotals(chunks=chunks, columns=plan.columns)
+        for slot, number in enumerate(of[first : first + 2]):
+            call.sums[slot] = partial[number].data_ptr()
+            call.totals[slot] = totals[first + slot].data_ptr()
+            call.numbers[slot] = plan.numbers[first + slot]
+        launched(library.totals(call, dtype, launch.stream), "elementwise")
+    return [*(x for x in whole if x is not None), *totals]
 
 
 def _submit(launch: CudaLauncher, prepared: Pass, p: StyleforgeElements) -> None:

@@ -11,16 +11,25 @@ from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
 from kernels.ops.elements.functions import FUNCTIONS
-from kernels.ops.elements.layout import StyleforgeColumns, StyleforgeElements, Walk
+from kernels.ops.elements.layout import (
+    StyleforgeColumns,
+    StyleforgeElements,
+    StyleforgeTotals,
+    Walk,
+)
 from kernels.ops.registry import LIBRARY
 
 STRUCTURES = {
     "StyleforgeElements": StyleforgeElements,
     "StyleforgeColumns": StyleforgeColumns,
+    "StyleforgeTotals": StyleforgeTotals,
 }
 # Blocks of a pass for each that runs at once: those that come later take the place of the first to
 # end, so that few wait for one that has a tile more.
 _WAVES = 2
+# Tiles of a block where all tensors lie in one dimension: with 1 the GPU hands out what is left as
+# blocks end, so that none has one more than the others; with more a thread is set up less often.
+_FLAT_TILES = 1
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
@@ -88,9 +97,12 @@ class LibraryKernels:
         launch = self._library.kernel(
             told["source"], kernel["vector" if fits else "scalar"], threads
         )
-        most = _WAVES * told["blocks"][direction] * multiprocessors
-        blocks = max(1, min(-(-groups // threads), most))
-        return launch((blocks, 1, 1), stream, p)
+        blocks = -(-groups // threads)
+        if fits and walk.is_flat:
+            blocks = -(-blocks // (told["in_flight"][dtype] * _FLAT_TILES))
+        else:
+            blocks = min(blocks, _WAVES * told["blocks"][direction] * multiprocessors)
+        return launch((max(1, blocks), 1, 1), stream, p)
 
     def chunk_of_rows(self, columns: int, rows: int, dtype: str, multiprocessors: int) -> int:
         """How many rows `columns` sums together, so that all blocks run at once.
@@ -121,6 +133,19 @@ class LibraryKernels:
         columns, rows = p.call.sizes[0], p.call.sizes[1]
         blocks = self._tiles(columns, dtype) * -(-rows // p.chunk)
         return launch((blocks, 1, 1), stream, p)
+
+    def totals(self, p: StyleforgeTotals, dtype: str, stream: c_void_p | int | None) -> int:
+        """What `columns` left of one or two gradients, summed over chunks.
+
+        Args:
+            p: What it is called with.
+            dtype: Of the totals: "float32", "float16" or "bfloat16".
+            stream: A CUstream.
+        """
+        source, told = self._told["elementwise"]["source"], self._told["elementwise"]["totals"]
+        threads: int = told["threads"]
+        launch = self._library.kernel(source, told["kernels"][dtype], threads)
+        return launch((-(-p.columns // 32), 2 if p.totals[1] else 1, 1), stream, p)
 
     def _tiles(self, columns: int, dtype: str) -> int:
         lanes: int = self._told["elementwise"]["column_lanes"]

@@ -34,6 +34,18 @@ class StyleforgeColumns(Structure):
     _fields_ = [("call", StyleforgeElements), ("sums", c_void_p * 2), ("chunk", c_longlong)]
 
 
+class StyleforgeTotals(Structure):
+    """Mirror of StyleforgeTotals in include/elementwise/columns.h."""
+
+    _fields_ = [
+        ("sums", c_void_p * 2),
+        ("totals", c_void_p * 2),
+        ("chunks", c_longlong),
+        ("columns", c_longlong),
+        ("numbers", c_int * 2),
+    ]
+
+
 class Walk(NamedTuple):
     """The order in which a pass walks its tensors: that of the result's memory.
 
@@ -55,6 +67,11 @@ class Walk(NamedTuple):
             for strides in self.strides
         )
         return max(self.elements, *reach) > MOST_NARROW
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all inputs lie in one dimension that 32 bits count."""
+        return len(self.sizes) == 1 and all(all(of) for of in self.strides) and not self.is_wide
 
     def fits(self, width: int) -> bool:
         """Whether vectors of `width` elements never leave a row, and lie at multiples of them."""

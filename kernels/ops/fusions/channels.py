@@ -19,7 +19,8 @@ from kernels.ops.launcher import CpuLauncher, CudaLauncher
 NAME = "batch_norm_relu"
 PARTS_ON_CPU = 32  # of all samples, where channels lie together
 THREADS, WARP = 256, 32
-_BLOCKS = 8  # of a pass, for each multiprocessor
+_BLOCKS = 8  # of a pass over small planes, for each multiprocessor
+_TOGETHER = 4  # loads of a thread in a chunk of a large plane, as kTogether in channels.cuh
 
 
 class Layout(NamedTuple):
@@ -44,16 +45,18 @@ class Layout(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The three functions of a library.
+    """The functions of a library.
 
     Attributes:
-        sums: Called with grad or None, x, and four FP32 tensors of channels: what x is normed by,
-            weight and bias. Gives FP32 [2, channels]: the gradients of weight and bias; without a
-            grad the sums of squares and of elements, normed.
+        statistics: Called with x and eps. Gives FP32 [channels]: the means and the reciprocal
+            deviations.
+        sums: Called with grad, x, and four FP32 tensors of channels: what x is normed by, weight
+            and bias. Gives FP32 [2, channels]: the gradients of weight and bias.
         relu: Called with x, the four tensors of channels, and what it writes.
         gradient: Called with grad, x, the four, the sums or None, and what it writes.
     """
 
+    statistics: Callable[[Tensor, float], tuple[Tensor, Tensor]]
     sums: Callable[..., Tensor]
     relu: Callable[..., None]
     gradient: Callable[..., None]
@@ -198,12 +201,7 @@ def forward(
         return reference(x, weight, bias, mean, var, training, eps)
     run, x = kernels(layout, x.dtype), x.contiguous(memory_format=layout.memory_format)
     if training or mean is None or var is None:
-        # Squares are summed around an element of each channel: a large mean takes no digits.
-        pivot = x[(0, slice(None), *(0,) * (x.dim() - 2))].float().contiguous()
-        ones = torch.ones_like(pivot)
-        found = run.sums(None, x, pivot, ones, ones, pivot) / layout.each
-        middle, spread = pivot + found[1], found[0] - found[1].square()
-        inverse = torch.rsqrt(spread.clamp_(min=0) + eps)
+        middle, inverse = run.statistics(x, eps)
     else:
         middle, inverse = mean.to(torch.float32, copy=True), torch.rsqrt(var.float() + eps)
     y = torch.empty_like(x)
@@ -251,6 +249,14 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
     samples, channels, inner, _ = layout
     numbers = TYPES[dtype], samples, channels, inner
 
+    def statistics(x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+        # Squares are summed around an element of each channel: a large mean takes no digits.
+        pivot = x[(0, slice(None), *(0,) * (x.dim() - 2))].float().contiguous()
+        ones = torch.ones_like(pivot)
+        found = sums(None, x, pivot, ones, ones, pivot) / layout.each
+        spread = found[0] - found[1].square()
+        return pivot + found[1], torch.rsqrt(spread.clamp_(min=0) + eps)
+
     def sums(grad: Tensor | None, *given: Tensor) -> Tensor:
         parts = samples if inner > 1 else min(PARTS_ON_CPU, samples)
         partial = torch.empty(parts, 2, channels)
@@ -263,7 +269,7 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
     def gradient(*given: Tensor | None) -> None:
         launch("styleforge_channels_gradient_cpu", *given, *numbers)
 
-    return Kernels(sums, relu, gradient)
+    return Kernels(statistics, sums, relu, gradient)
 
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -273,18 +279,48 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
     # Of a dense tensor, what lies together: a channel's elements, or the channels.
     run = inner if inner > 1 else channels
 
-    def sums(grad: Tensor | None, x: Tensor, *of: Tensor) -> Tensor:
+    def chunks_of(vector: bool) -> int:
+        """Of a plane, so that a thread has a few loads of each; 0 where planes are too small."""
+        tile = THREADS * (16 // dtype.itemsize if vector else 1)
+        return -(-inner // (_TOGETHER * tile)) if inner >= tile else 0
+
+    def partial_sums(grad: Tensor | None, x: Tensor, *of: Tensor | None) -> tuple[Tensor, int]:
+        vector = inner > 1 and takes_vectors(inner, x, grad)
+        chunks = chunks_of(vector)
         blocks = channels if inner > 1 else -(-channels // WARP)
         splits = max(1, min(_BLOCKS * multiprocessors // blocks, samples * inner // THREADS))
-        vector = inner > 1 and takes_vectors(inner, x, grad)
-        partial = torch.empty((splits, 2, channels), dtype=torch.float32, device=x.device)
+        if chunks:
+            splits = samples * chunks
+        partial = torch.empty((channels, splits, 2), dtype=torch.float32, device=x.device)
         launch(
             "styleforge_channels_sums", blocks * splits, THREADS, grad, x, *of, partial,
-            TYPES[dtype], vector, samples, channels, inner, splits,
+            TYPES[dtype], vector, samples, channels, inner, splits, chunks,
         )  # fmt: skip
-        return partial.sum(0)
+        return partial, splits
+
+    def totals(
+        partial: Tensor, splits: int, x: Tensor | None, first: Tensor, second: Tensor, eps: float
+    ) -> None:
+        launch(
+            "styleforge_channels_totals", -(-channels * WARP // THREADS), THREADS, partial, x,
+            first, second, TYPES[dtype], splits, channels, inner, samples * inner, float(eps),
+        )  # fmt: skip
+
+    def statistics(x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+        partial, splits = partial_sums(None, x, None, None, None, None)
+        mean, inverse = partial.new_empty(channels), partial.new_empty(channels)
+        totals(partial, splits, x, mean, inverse, eps)
+        return mean, inverse
+
+    def sums(grad: Tensor, x: Tensor, *of: Tensor) -> Tensor:
+        partial, splits = partial_sums(grad, x, *of)
+        found = partial.new_empty((2, channels))
+        totals(partial, splits, None, found[0], found[1], 0.0)
+        return found
 
     def blocks_of(vector: bool) -> int:
+        if chunks := chunks_of(vector):
+            return samples * channels * chunks
         groups = count // (16 // dtype.itemsize if vector else 1)
         return max(1, min(-(-groups // THREADS), _BLOCKS * multiprocessors))
 
@@ -292,14 +328,14 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
         vector = takes_vectors(run, x)
         launch(
             "styleforge_channels_relu", blocks_of(vector), THREADS, x, *of,
-            TYPES[dtype], vector, count, channels, inner,
+            TYPES[dtype], vector, count, channels, inner, chunks_of(vector),
         )  # fmt: skip
 
     def gradient(grad: Tensor, x: Tensor, *of: Tensor | None) -> None:
         vector = takes_vectors(run, x, grad)
         launch(
             "styleforge_channels_gradient", blocks_of(vector), THREADS, grad, x, *of,
-            TYPES[dtype], vector, count, channels, inner, samples * inner,
+            TYPES[dtype], vector, count, channels, inner, samples * inner, chunks_of(vector),
         )  # fmt: skip
 
-    return Kernels(sums, relu, gradient)
+    return Kernels(statistics, sums, relu, gradient)

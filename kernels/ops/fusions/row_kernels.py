@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -17,12 +19,33 @@ from kernels.ops.fusions.rows import (
 )
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
-THREADS, LEAST_THREADS, WARP = 512, 128, 32
-AT_ONCE = 2 * THREADS  # threads of a multiprocessor that norms have registers for
+LEAST_THREADS, WARP = 128, 32
 SUMMED = 32  # columns of both parameters that a block of 1,024 threads sums over teams
-# Of a row on a GPU, what a thread holds in registers, forward and backward; and the widest rows.
-_HELD, _HELD_BACKWARD = 16, 8
-MOST_WIDTH, MOST_WIDTH_BACKWARD = _HELD * THREADS, _HELD_BACKWARD * THREADS
+
+
+class Block(NamedTuple):
+    """How the rows of a kernel of norms are shared out.
+
+    Attributes:
+        held: Elements of a row that a thread holds in registers, as include/fusion/row_norm.cuh has
+            them.
+        threads: The most of a block, which its row takes where it is that wide.
+        at_once: Blocks of so many threads that a multiprocessor has registers for.
+    """
+
+    held: int
+    threads: int
+    at_once: int
+
+    @property
+    def most_width(self) -> int:
+        """The widest row."""
+        return self.held * self.threads
+
+
+FORWARD, BACKWARD, BACKWARD_ELEMENTS = Block(16, 512, 2), Block(16, 256, 2), Block(8, 512, 1)
+MOST_WIDTH = FORWARD.most_width
+MOST_WIDTH_BACKWARD = min(BACKWARD.most_width, BACKWARD_ELEMENTS.most_width)
 PARTS_ON_CPU = 32  # of all rows, whose gradients of parameters are summed apart
 
 
@@ -133,7 +156,7 @@ def forward_on_cuda(
     y = torch.empty_like(given.x)
     total = given.x if residual is None else torch.empty_like(given.x)
     read = given.x, *given.same, given.weight, given.bias
-    team, threads = _team(given.width, _HELD)
+    team, threads = _team(given.width, FORWARD.held)
     launch(
         "styleforge_row_norm",
         -(-given.rows // (threads // team)),
@@ -173,10 +196,12 @@ def backward_on_cuda(
         )
     dx, dtype = torch.empty_like(given.x), given.x.dtype
     read = *given.same, given.x, given.weight, given.bias
-    team, threads = _team(given.width, _HELD_BACKWARD)
-    at_once, vector = threads // team, takes_vectors(given.width, *read)
+    vector = takes_vectors(given.width, *read)
+    block = BACKWARD if vector else BACKWARD_ELEMENTS
+    team, threads = _team(given.width, block.held)
+    at_once = threads // team
     # As many as run at once: a block that takes several rows sums their gradients of parameters.
-    most = (AT_ONCE if vector else THREADS) // threads
+    most = block.at_once * block.threads // threads
     blocks = min(-(-given.rows // at_once), launch.gpu.multiprocessors * most)
     partial = None
     if given.weight is not None or given.bias is not None:

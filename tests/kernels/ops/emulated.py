@@ -40,7 +40,7 @@ extern "C" const char* emulated_{name}(const void* arguments, int x, int y, int 
 }}
 """
 DECLARED = re.compile(
-    r'extern\s+"C"\s+__global__\s+void\s+__launch_bounds__\([\d, ]+\)\s+(\w+)\(([^)]*)\)'
+    r'extern\s+"C"\s+__global__\s+void\s+__launch_bounds__\([\w:, ]+\)\s+(\w+)\(([^)]*)\)'
 )
 
 

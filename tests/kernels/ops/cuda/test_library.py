@@ -68,7 +68,7 @@ def test_contiguous_tensors_take_vectors(library, monkeypatch):
     x = torch.zeros(64, 64)
     name, threads, blocks = launched(library, monkeypatch, x, x)
     assert name.endswith("AddRelu, float, false, 4>")
-    assert blocks == 64 * 64 // 4 // threads
+    assert blocks == 64 * 64 // (2 * 4) // threads
     half = x.half()
     assert launched(library, monkeypatch, half, half)[0].endswith("__half, false, 8>")
     assert launched(library, monkeypatch, x.double(), x.double())[0].endswith("double, false, 2>")
@@ -89,8 +89,18 @@ def test_what_lies_otherwise_is_read_one_by_one(library, monkeypatch):
 def test_there_are_no_more_blocks_than_the_gpu_runs_in_two_turns(library, monkeypatch):
     x = torch.zeros(1).expand(1 << 28)
     assert launched(library, monkeypatch, x, x)[2] == 2 * 5 * MULTIPROCESSORS
+    rows, row = torch.zeros(1, 1024).expand(1 << 18, 1024), torch.zeros(1024)
+    assert launched(library, monkeypatch, rows, row)[2] == 2 * 5 * MULTIPROCESSORS
     single = torch.zeros(1)
     assert launched(library, monkeypatch, single, single)[2] == 1
+
+
+def test_a_block_has_one_tile_of_tensors_that_lie_in_one_dimension(library, monkeypatch):
+    x = torch.empty(1 << 24)  # no page of it is touched
+    tile = 256 * 2 * 4
+    assert launched(library, monkeypatch, x, x)[2] == x.numel() // tile
+    longer = torch.empty(x.numel() + 4)
+    assert launched(library, monkeypatch, longer, longer)[2] == x.numel() // tile + 1
 
 
 def test_a_gpu_that_no_image_is_for_is_an_error(folder, tmp_path):

@@ -84,8 +84,8 @@ KERNELS = {
     "rows backward": {
         *("row_norm_backward", "row_norm_backward_elements", "row_norm_parameters"),
     },
-    "channels": {"channels_sums", "channels_relu"},
-    "channels backward": {"channels_sums", "channels_gradient"},
+    "channels": {"channels_sums", "channels_totals", "channels_relu"},
+    "channels backward": {"channels_sums", "channels_totals", "channels_gradient"},
     "reductions": {"reduce_rows", "reduce_columns"},
     "reductions backward": {"reduce_backward"},
 }
@@ -128,7 +128,8 @@ def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, mon
     monkeypatch.setattr(launch, "gpu", Gpu(-1, 1, 8))
     x, grad = samples._normal(0, *shape).to(dtype), samples._normal(1, *shape).to(dtype)
     weight, bias = (samples._normal(seed, shape[1]).to(dtype) for seed in (2, 3))
-    given = (grad, x, [shape[1]], weight, bias, None, "gelu", True, 1e-5)
+    added = samples._normal(4, *shape).to(dtype) if shape[0] % 2 else None
+    given = (grad, x, [shape[1]], weight, bias, added, "gelu", True, 1e-5)
     found = row_kernels.backward_on_cuda(launch, *given)
     unit = torch.finfo(dtype).eps
     for got, expected in zip(found, rows.reference_backward(*given), strict=True):
@@ -137,8 +138,47 @@ def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, mon
     assert all(map(torch.equal, found, row_kernels.backward_on_cuda(launch, *given)))
 
 
+# Large planes, of which a block takes a chunk: of one, of three with a short last one, and odd.
+PLANES = {(2, 3, 32, 33): 1, (2, 2, 96, 100): 3, (1, 3, 41, 41): 2}
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", PLANES, ids=str)
+def test_blocks_take_chunks_of_large_planes(launchers, shape, dtype, training):
+    launch, unit = launchers["fusion"], torch.finfo(dtype).eps
+    x = samples._normal(0, *shape).to(dtype) + 2
+    grad = samples._normal(1, *shape).to(dtype)
+    weight, bias, mean = (samples._normal(seed, shape[1]) for seed in (2, 3, 4))
+    given = (weight, bias, None if training else mean, None if training else mean.square() + 0.5)
+    run = partial(channels.on_cuda, launch)
+    launch.launched.clear()
+    y, middle, inverse = channels.forward(run, x, *given, training, 1e-5)
+    exact = channels.reference(x.double(), *given, training, 1e-5)
+    for got, expected, units in zip((y, middle, inverse), exact, (16, 0, 0), strict=True):
+        allowed = (16 * 1.2e-7 + units * unit) * (1 + float(expected.abs().max()))
+        torch.testing.assert_close(got.double(), expected.double(), atol=allowed, rtol=0)
+    back = (grad, x, weight, bias, middle, inverse, training, 1e-5)
+    found = channels.backward(run, *back)
+    for got, expected in zip(found, channels.reference_backward(*back), strict=True):
+        allowed = 64 * unit * (1 + float(expected.abs().max()))
+        torch.testing.assert_close(got, expected, atol=allowed, rtol=0)
+    if dtype == torch.float32:
+        passes = [arguments[-1] for kernel, arguments in launch.launched if "totals" not in kernel]
+        assert set(passes) == {PLANES[shape]}
+    assert all(map(torch.equal, found, channels.backward(run, *back)))
+
+
 @pytest.mark.parametrize(
     ("width", "threads"), [(1, (32, 128)), (512, (32, 128)), (2048, (128, 128)), (8192, (512, 512))]
 )
 def test_a_row_has_as_many_threads_as_hold_it(width, threads):
     assert row_kernels._team(width, 16) == threads
+
+
+@pytest.mark.parametrize("block", [row_kernels.BACKWARD, row_kernels.BACKWARD_ELEMENTS])
+@pytest.mark.parametrize("width", [1, 64, 1000, row_kernels.MOST_WIDTH_BACKWARD])
+def test_a_block_has_threads_for_every_row_that_it_takes(block, width):
+    team, threads = row_kernels._team(width, block.held)
+    assert team * block.held >= width
+    assert team <= threads <= block.threads
