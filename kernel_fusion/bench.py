@@ -20,6 +20,7 @@ import torch
 from kernel_fusion.measure import DTYPES, cases, measured
 from kernel_fusion.measure_optim import GROUP, measured_optimizers
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
+from kernels.tf32 import tf32_allowed
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.library_tables import library_table
@@ -128,14 +129,10 @@ def report(
     """
     prepare([op.name for op in chosen])
     rows: list[dict[str, Any]] = []
-    tf32 = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    try:
+    with tf32_allowed(False):
         for row in _measured(device, chosen, sizes, precisions, runs, compiles):
             rows.append(row)
             told(row)
-    finally:
-        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = tf32
     return {
         "taken": datetime.now(UTC).date().isoformat(),
         "machine": machine_info(device),

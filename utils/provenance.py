@@ -17,6 +17,7 @@ from utils.devices import cpu_name
 def machine_info(device: torch.device) -> dict[str, Any]:
     """Return the properties of the machine that measurements depend on."""
     gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
+    convolutions: Any = torch.backends.cudnn.conv  # pyright: ignore
     return {
         "system": platform.platform(),
         "cpu": cpu_name(),
@@ -25,7 +26,7 @@ def machine_info(device: torch.device) -> dict[str, Any]:
         "gpu": gpu.name if gpu else None,
         "capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
         "driver": _driver() if gpu else None,
-        "tf32": torch.backends.cudnn.allow_tf32 if gpu else None,
+        "tf32": convolutions.fp32_precision == "tf32" if gpu else None,
     }
 
 

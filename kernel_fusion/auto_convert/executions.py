@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, fx
 
-from kernel_fusion.auto_convert.comparison import precisions
 from kernel_fusion.auto_convert.graphs import value_of
 from kernel_fusion.auto_convert.rewrites import (
     Node,
@@ -24,6 +23,7 @@ from kernel_fusion.auto_convert.rewrites import (
 )
 from kernels.ops.library.fusion import add_norm
 from kernels.ops.library.linear import linear_activation
+from kernels.tf32 import tf32_allowed
 
 HIGH = -(1 << 13)  # the bits of an FP32 number that TF32 has
 
@@ -140,13 +140,8 @@ def _split_linear(x: Tensor, parts: Tensor, bias: Tensor | None, activation: str
     """activation(linear(x)), but for the product of both lower halves."""
     high, low = _halves(x.contiguous())
     whole = torch.cat((high, high, low), -1)
-    matmul, _ = precisions()
-    before = matmul.fp32_precision
-    matmul.fp32_precision = "tf32"
-    try:
+    with tf32_allowed(True):
         return linear_activation(whole, parts, bias, activation)
-    finally:
-        matmul.fp32_precision = before
 
 
 def summed_norms(graph: fx.Graph) -> int:

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from kernel_fusion.auto_convert.comparison import difference, exact, precisions
+from kernel_fusion.auto_convert.comparison import difference, exact
 from kernel_fusion.auto_convert.graphs import NotExported, exported
 from kernel_fusion.auto_convert.inputs import Inputs
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.stats import ConversionStats
+from kernels.tf32 import convolutions_use_tf32, products_use_tf32
 
 MOST_PROGRAMS = 8  # kept; calls of further shapes run the model's own forward
 
@@ -157,7 +158,7 @@ def _weights_of(model: nn.Module) -> tuple[list[int], list[int]] | None:
     None where no program may run: in training, or where hooks want to see what happens inside.
     """
     places: list[int] = []
-    versions: list[int] = [part.fp32_precision == "tf32" for part in precisions()]
+    versions: list[int] = [products_use_tf32(), convolutions_use_tf32()]
     modules: list[Any] = [model]
     try:
         while modules:

@@ -20,6 +20,7 @@ from kernel_fusion.auto_convert.graphs import exported
 from kernel_fusion.auto_convert.inputs import inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
+from kernels.tf32 import tf32_allowed
 from tests.kernel_fusion.auto_convert.families import BERT, FAMILIES, IMAGE, Branching, ResNet, ids
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -270,6 +271,30 @@ def test_a_difference_is_relative_to_the_largest_value(found, expected, apart):
 def test_conversion_is_found_at_the_top():
     assert kf.auto_convert_model is auto_convert_model
     assert kf.auto_convert.ModelConverter is ModelConverter
+
+
+@pytest.mark.parametrize("conv", ["ieee", "tf32"])
+def test_a_model_is_exported_whatever_flags_of_tf32_the_caller_mixed(conv):
+    """PyTorch's exporter raises where its older and newer flags disagree."""
+    cudnn: Any = torch.backends.cudnn
+    model = made(ResNet)
+    with tf32_allowed(True):  # which puts back what is set here
+        cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision = conv, "ieee"
+        with pytest.raises(RuntimeError, match="mix of the legacy and new APIs"):
+            assert cudnn.allow_tf32
+        graph = exported(model, inputs_of(model, IMAGE, CPU)).graph
+        assert len(list(graph.nodes)) > 10
+        assert cudnn.conv.fp32_precision == conv
+
+
+def test_a_model_is_exported_where_fp32_is_exact_on_a_gpu():
+    """As in measurements, which convert a model inside of it."""
+    model = made(ResNet)
+    inputs = inputs_of(model, IMAGE, CPU)
+    with exact(torch.device("cuda")):
+        assert len(list(exported(model, inputs).graph.nodes)) > 10
+        again: Any = torch.export.export(model, inputs.args, strict=False)  # by anybody else
+        assert len(list(again.graph.nodes)) > 10
 
 
 def test_what_cannot_be_an_input_is_named():
