@@ -15,11 +15,11 @@ import kernel_fusion as kf
 from kernel_fusion.auto_convert import ModelConverter, auto_convert_model, validate_optimization
 from kernel_fusion.auto_convert import converter as converting
 from kernel_fusion.auto_convert.comparison import difference, exact
-from kernel_fusion.auto_convert.executions import CHANGES
 from kernel_fusion.auto_convert.graphs import exported
 from kernel_fusion.auto_convert.inputs import inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
+from kernel_fusion.auto_convert.split_products import CHANGES
 from kernels.tf32 import tf32_allowed
 from tests.kernel_fusion.auto_convert.families import BERT, FAMILIES, IMAGE, Branching, ResNet, ids
 
@@ -28,7 +28,13 @@ EXECUTED = "linear_merged", "add_norm"  # counted where a way of execution is fa
 CPU = torch.device("cpu")
 # What ways of execution find in small networks.
 HAS = {
-    "ResNet": {"channels_last": 7, "relu_in_cudnn": 7, "split_products": 1},
+    "ResNet": {
+        "channels_last": 7,
+        "relu_in_cudnn": 7,
+        "split_products": 1,
+        "split_pointwise": 4,
+        "split_convolutions": 6,
+    },
     "BERT": {"summed_norms": 2, "merged_layers": 3, "split_products": 5},
     "ViT": {"summed_norms": 1, "channels_last": 1, "split_products": 4},
 }
