@@ -11,7 +11,7 @@ from enum import Enum
 import torch
 from torch import Tensor
 
-from kernels.tf32 import tf32_allowed as tf32_allowed
+from utils.tf32 import tf32_allowed as tf32_allowed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 from utils.devices import cpu_name
+from utils.tf32 import convolutions_use_tf32
 
 
 def machine_info(device: torch.device) -> dict[str, Any]:
     """Return the properties of the machine that measurements depend on."""
     gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
-    convolutions: Any = torch.backends.cudnn.conv  # pyright: ignore
     return {
         "system": platform.platform(),
         "cpu": cpu_name(),
@@ -26,7 +26,7 @@ def machine_info(device: torch.device) -> dict[str, Any]:
         "gpu": gpu.name if gpu else None,
         "capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
         "driver": _driver() if gpu else None,
-        "tf32": convolutions.fp32_precision == "tf32" if gpu else None,
+        "tf32": convolutions_use_tf32() if gpu else None,
     }
 
 

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
 from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
-from kernels.tf32 import tf32_allowed
 from utils.benchmark import interleave
+from utils.tf32 import tf32_allowed
 
 
 @dataclass(frozen=True, slots=True)

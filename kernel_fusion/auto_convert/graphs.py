@@ -14,7 +14,7 @@ from torch.fx.graph import CodeGen
 from torch.utils import _pytree as pytree
 
 from kernel_fusion.auto_convert.inputs import Inputs
-from kernels.tf32 import tf32_allowed
+from utils.tf32 import tf32_allowed
 
 aten: Any = torch.ops.aten
 # In a graph without writes, these give what they are given, or it under another shape.

@@ -39,7 +39,7 @@ from kernel_fusion.auto_convert.rewrites import (
 )
 from kernels.ops.library.linear import ACTIVATIONS, WITH_BIAS, linear_activation
 from kernels.ops.library.split import PARTS, split_tf32_out, split_weight
-from kernels.tf32 import tf32_allowed
+from utils.tf32 import tf32_allowed
 
 DEPTH = 256  # of a product that tensor cores add up by themselves, in FP32 numbers, about
 LEAST_CHANNELS = 8  # of a convolution's input: tensor cores take so many at a time

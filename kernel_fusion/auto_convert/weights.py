@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from kernels.tf32 import convolutions_use_tf32, products_use_tf32
+from utils.tf32 import convolutions_use_tf32, products_use_tf32
 
 _values: Callable[[dict[str, Any]], Any] = dict.values  # pyright: ignore
 _training = attrgetter("training")

@@ -21,8 +21,8 @@ from kernels.ops.cuda import convolution as on_cuda
 from kernels.ops.cuda.choice import own_kernel_is_faster
 from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_forward
 from kernels.ops.registry import OPERATIONS, fused
-from kernels.tf32 import convolutions_use_tf32
 from kernels.weight_transforms import phase_weight
+from utils.tf32 import convolutions_use_tf32
 
 
 def unavailable_reason(

@@ -12,11 +12,11 @@ from torch import Tensor
 from kernels.network import dispatch
 from kernels.network.graph_plan import GraphPlan
 from kernels.ops.registry import NETWORK, use_native
-from kernels.tf32 import convolutions_use_tf32
 from models.inference import layerwise
 from models.inference.layerwise_plan import LayerwisePlan, LoadableNetwork
 from models.network_config import NetworkConfig
 from models.precision import is_int8_allowed
+from utils.tf32 import convolutions_use_tf32
 
 PLANS_KEPT = 2  # input sizes; each plan holds its buffers
 

@@ -43,8 +43,8 @@ from kernels.ops.autograd import tensors_of
 from kernels.ops.registry import OPS, Op, prepare
 from kernels.self_test.frames import self_test
 from kernels.self_test.network import random_weights
-from kernels.tf32 import tf32_allowed
 from tests.sanitizer.watch import Watch
+from utils.tf32 import tf32_allowed
 
 SHAPE = 2, 37, 54  # pictures, height, width: nothing is a multiple of a tile
 BLOCKS = 2

@@ -43,7 +43,7 @@ from kernels.ops.cuda.structs import (
 )
 from kernels.ops.launcher import CudaLauncher
 from kernels.ops.norm_reference import check_channels
-from kernels.tf32 import convolutions_use_tf32
+from utils.tf32 import convolutions_use_tf32
 
 REFLECT, REPLICATE = 0, 1  # STYLEFORGE_REFLECT, STYLEFORGE_REPLICATE
 PLAIN, TENSOR_CORES = 0, 1  # STYLEFORGE_PLAIN, STYLEFORGE_TENSOR_CORES

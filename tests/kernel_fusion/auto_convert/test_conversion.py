@@ -20,8 +20,8 @@ from kernel_fusion.auto_convert.inputs import inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
 from kernel_fusion.auto_convert.split_products import CHANGES
-from kernels.tf32 import tf32_allowed
 from tests.kernel_fusion.auto_convert.families import BERT, FAMILIES, IMAGE, Branching, ResNet, ids
+from utils.tf32 import tf32_allowed
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 EXECUTED = "linear_merged", "add_norm"  # counted where a way of execution is faster

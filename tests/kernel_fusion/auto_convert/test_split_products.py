@@ -15,7 +15,7 @@ from kernel_fusion.auto_convert.graphs import exported
 from kernel_fusion.auto_convert.inputs import inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
-from kernels.tf32 import convolutions_use_tf32, products_use_tf32
+from utils.tf32 import convolutions_use_tf32, products_use_tf32
 
 CPU = torch.device("cpu")
 

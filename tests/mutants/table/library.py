@@ -82,9 +82,9 @@ MUTANTS = (
     ),
     Mutant(
         "a flag of TF32 is not put back",
-        "kernels/tf32.py",
+        "utils/tf32.py",
         "        _torch._set_cudnn_allow_tf32(cudnn)",
         "        pass",
-        ("tests/kernels/test_tf32.py::test_every_flag_is_set_and_put_back",),
+        ("tests/utils/test_tf32.py::test_every_flag_is_set_and_put_back",),
     ),
 )

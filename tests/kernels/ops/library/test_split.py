@@ -11,8 +11,8 @@ from torch import Tensor
 import kernel_fusion as kf
 from kernels.ops.library import split
 from kernels.ops.registry import OPS
-from kernels.tf32 import tf32_allowed
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
+from utils.tf32 import tf32_allowed
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:

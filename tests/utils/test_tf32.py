@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from kernels.tf32 import convolutions_use_tf32, products_use_tf32, tf32_allowed
+from utils.tf32 import convolutions_use_tf32, products_use_tf32, tf32_allowed
 
 BACKENDS: Any = torch.backends
 CUDNN, PRODUCTS = BACKENDS.cudnn, BACKENDS.cuda.matmul
