@@ -303,6 +303,17 @@ def test_a_model_is_exported_where_fp32_is_exact_on_a_gpu():
         assert len(list(again.graph.nodes)) > 10
 
 
+@pytest.mark.gpu
+def test_a_model_is_converted_where_fp32_is_exact_on_a_gpu():
+    model = made(ResNet).cuda()
+    converter = ModelConverter(**OPTIONS)
+    with exact(torch.device("cuda")), torch.inference_mode():
+        converted = converter.convert_model(model, IMAGE)
+        assert difference(result(converted, IMAGE), result(model, IMAGE)) <= 1e-5
+    assert converter.conversion_stats.found_by == "torch.export"
+    assert converter.conversion_stats.times_ms
+
+
 def test_what_cannot_be_an_input_is_named():
     with pytest.raises(ValueError, match="input_shape is a str; expected sizes, a tensor"):
         inputs_of(nn.Linear(2, 2), "shape", CPU)
