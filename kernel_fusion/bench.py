@@ -1,7 +1,8 @@
 """Times the operations for any model against PyTorch's calls and its compiler: `bench`.
 
 Every operation of the family is measured by being registered: on what its row says, else on its
-largest sample against its reference. Steps are measured as the optimizers take them.
+largest sample against its reference. Steps are measured as the optimizers take them. The report is
+stored after every operation, so that a run that is cut keeps what it has measured.
 """
 
 from __future__ import annotations
@@ -12,22 +13,25 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from kernel_fusion.measure import DTYPES, cases, measured
-from kernel_fusion.measure_optim import GROUP, measured_optimizers
+from kernel_fusion.measure_optim import GROUP, OPTIMIZERS, measured_optimizers
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.library_tables import library_table
 from utils.provenance import commit_of, machine_info
 from utils.tables import where
+from utils.tf32 import tf32_allowed
 
 SIZES = {"cpu": "2048x2048", "cuda": "2048x2048,4096x4096,16384x4096"}
 RUNS = {"cpu": 15, "cuda": 50}
+PRODUCT_SIZES = 2  # of SIZES, those that products of matrices are measured on
 
 
 def add_parser(commands: Any) -> None:
@@ -40,7 +44,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:N (default: auto)")
     parser.add_argument("--sizes", help="rows x columns, such as 2048x2048,4096x4096")
     parser.add_argument("--precisions", default=",".join(DTYPES), help="default: %(default)s")
-    parser.add_argument("--runs", type=int, help="timed runs of each way (default: 15; GPU: 50)")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        help="timed runs of each way (default: 15; GPU: 50, fewer where calls take long)",
+    )
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--json", type=Path, metavar="FILE", help="store the report")
 
@@ -55,14 +63,24 @@ def run(given: argparse.Namespace) -> int:
     except ValueError as error:
         sys.stderr.write(f"bench: {error}\n")
         return 2
-    runs = given.runs or RUNS[device.type]
     found = report(
-        device, chosen, sizes, precisions, runs=runs, compiles=not given.no_compile, told=_tell
+        device,
+        chosen,
+        sizes,
+        precisions,
+        runs=given.runs or RUNS[device.type],
+        compiles=not given.no_compile,
+        of_products=None if given.sizes else sizes[:PRODUCT_SIZES],
+        told=_tell,
+        stored=partial(_store, given.json),
     )
-    if given.json is not None:
-        atomic_write(given.json, (json.dumps(found, indent=1) + "\n").encode())
     sys.stdout.write(f"{where(found)}\n")
     return 0
+
+
+def _store(file: Path | None, found: Mapping[str, Any]) -> None:
+    if file is not None:
+        atomic_write(file, (json.dumps(found, indent=1) + "\n").encode())
 
 
 def _dtype(name: str) -> torch.dtype:
@@ -109,7 +127,9 @@ def report(
     *,
     runs: int,
     compiles: bool,
+    of_products: Sequence[tuple[int, int]] | None = None,
     told: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    stored: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Measure operations.
 
@@ -118,9 +138,12 @@ def report(
         chosen: Of `operations`; with those of the optimizers' group, the optimizers as well.
         sizes: Rows and columns.
         precisions: By name, of DTYPES.
-        runs: Timed runs of each way.
+        runs: Timed runs of each way; on a GPU fewer where calls take long.
         compiles: Whether torch.compile is measured.
+        of_products: The sizes of what products of matrices take most of the time of, if others.
         told: Called with each row once it is measured.
+        stored: Called with the report after every operation; before the last one, `incomplete`
+            says how many of them it has.
 
     Returns:
         The report: where it is from, and `library`, a row per operation, size and precision.
@@ -128,15 +151,7 @@ def report(
     """
     prepare([op.name for op in chosen])
     rows: list[dict[str, Any]] = []
-    tf32 = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    try:
-        for row in _measured(device, chosen, sizes, precisions, runs, compiles):
-            rows.append(row)
-            told(row)
-    finally:
-        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = tf32
-    return {
+    found: dict[str, Any] = {
         "taken": datetime.now(UTC).date().isoformat(),
         "machine": machine_info(device),
         "versions": {"torch": torch.__version__, "python": sys.version.split()[0]},
@@ -146,16 +161,19 @@ def report(
         "library": rows,
     }
 
+    def of(op: Op) -> Iterator[dict[str, Any]]:
+        for case in cases(device, [op], sizes, precisions, of_products):
+            yield measured(case, device, runs, compiles)
 
-def _measured(
-    device: torch.device,
-    chosen: Sequence[Op],
-    sizes: Sequence[tuple[int, int]],
-    precisions: Mapping[str, torch.dtype],
-    runs: int,
-    compiles: bool,
-) -> Iterator[dict[str, Any]]:
-    for case in cases(device, chosen, sizes, precisions):
-        yield measured(case, device, runs, compiles)
+    parts = [of(op) for op in chosen]
     if any(op.group == GROUP for op in chosen):
-        yield from measured_optimizers(device, sizes, precisions, runs)
+        of_optimizer = partial(measured_optimizers, device, sizes, precisions, runs)
+        parts += [of_optimizer([name]) for name in OPTIMIZERS]
+    with tf32_allowed(False):
+        for count, part in enumerate(parts, 1):
+            for row in part:
+                rows.append(row)
+                told(row)
+            missing = {"incomplete": f"{count} of {len(parts)} operations"}
+            stored(found | (missing if count < len(parts) else {}))
+    return found

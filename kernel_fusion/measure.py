@@ -45,6 +45,7 @@ def cases(
     chosen: Sequence[Op],
     sizes: Sequence[tuple[int, int]],
     precisions: Mapping[str, torch.dtype],
+    of_products: Sequence[tuple[int, int]] | None = None,
 ) -> Iterator[Case]:
     """What is measured.
 
@@ -53,12 +54,16 @@ def cases(
         chosen: The operations.
         sizes: Rows and columns; one that is timed on its samples has these once.
         precisions: Of floating tensors, by name.
+        of_products: The sizes of what `Timed.is_of_products`; as the others by default.
     """
     for op in chosen:
         by = op.timed or Timed(op.reference, partial(_largest_sample, op))
-        for size in sizes if op.timed is not None else sizes[:1]:
+        each = sizes if of_products is None or not by.is_of_products else of_products
+        for size in each if op.timed is not None else each[:1]:
             for precision, dtype in precisions.items():
-                given = [moved(x, device, dtype) for x in by.arguments(*size)]
+                with device:  # random numbers of 4 GB take a processor ten seconds
+                    made = by.arguments(*size)
+                given = [moved(x, device, dtype) for x in made]
                 yield Case(op, shape_of(tensors_of(given)), precision, given, by)
 
 
@@ -84,7 +89,7 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
     Args:
         case: Of `cases`.
         device: Where its tensors are.
-        runs: Timed runs of each way.
+        runs: Timed runs of each way; on a GPU fewer where calls take long.
         compiles: Whether torch.compile is measured.
 
     Returns:
@@ -159,8 +164,10 @@ def _backward(case: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
         return [y for y in results(way(*given)) if y.requires_grad]
 
     outputs = forward()
-    generator = torch.Generator().manual_seed(0)
-    grads = [torch.randn(y.shape, generator=generator).to(y) for y in outputs]
+    generator = torch.Generator(outputs[0].device).manual_seed(0)
+    grads = [
+        torch.randn(y.shape, generator=generator, device=generator.device).to(y) for y in outputs
+    ]
 
     def call() -> tuple[Tensor | None, ...]:
         of = forward() if case.timed.is_joint else outputs

@@ -1,26 +1,41 @@
 """Times several ways to compute the same in turns, and compares their results and their memory.
 
 On a GPU the ways are captured in graphs, so that Python's time is not measured; where one cannot
-be, all of them are called.
+be, all of them are called. There the longer a call takes, the fewer are timed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from utils.benchmark import interleave
+from utils.benchmark import Benchmark, interleave, stopwatch
 
 OURS, EAGER, FUSED, COMPILED, COPY = "ours", "eager", "fused", "compiled", "copy"
 WARMUP = 3
-REPEATS = 10  # of a call in a graph
+REPEATS = 10  # of a call in a graph, at most
+GRAPH_MS = 1.0  # of the calls in a graph, about, where they are more than one
+BUDGET_MS = 30.0  # of all timed calls of a way on a GPU, about, where they are more than the least
+LEAST_RUNS = 5
 MIB = 1 << 20
 
 Run = Callable[..., Any]
 Call = Callable[[], object]
+
+
+class Rounds(NamedTuple):
+    """How often calls are timed.
+
+    Attributes:
+        runs: Timed runs of each way.
+        repeats: Calls in a run.
+    """
+
+    runs: int
+    repeats: int
 
 
 def timed(
@@ -33,46 +48,81 @@ def timed(
         given: Tensors of which the largest one is copied in turns with the calls.
         needed: The bytes that a call has to read and to write.
         device: Where.
-        runs: Timed runs of each.
+        runs: Timed runs of each; on a GPU fewer where calls take long, see `rounds_of`.
 
     Returns:
         Of a row of the report: milliseconds by way, whether they were taken in a graph, the
-            percentage of the copy's bandwidth at which OURS moved what is needed, and on a GPU the
-            MiB that each way allocates.
+            percentage of the copy's bandwidth at which OURS moved what is needed, and on a GPU how
+            many runs were timed, and the MiB that each way allocates.
     """
     copy, copied = _copy(given)
-    repeated, repeats = _repeated({**calls, COPY: copy}, device)
-    found = interleave(repeated, WARMUP, runs, device)
+    every: Mapping[str, Run] = {**calls, COPY: copy}
+    if device.type != "cuda":
+        found = interleave(every, WARMUP, runs, device)
+        return _figures(calls, found, 1, needed / copied, in_graph=False)
+    rounds = rounds_of(max(_time(call, device) for call in every.values()), runs)
+    repeats = rounds.repeats
+    try:
+        every = {name: _captured(call, repeats, device) for name, call in every.items()}
+        in_graph = True
+    except RuntimeError:  # PyTorch's, of what no graph can hold; the report says so
+        torch.cuda.synchronize(device)
+        repeats, in_graph = 1, False
+    found = interleave(every, 1, rounds.runs, device)
+    return {
+        **_figures(calls, found, repeats, needed / copied, in_graph=in_graph),
+        "runs": rounds.runs,
+        "memory_mb": _memory(calls, device),
+    }
+
+
+def rounds_of(call_ms: float, runs: int) -> Rounds:
+    """How often calls of a GPU are timed.
+
+    Args:
+        call_ms: The time of the slowest way's call, in milliseconds.
+        runs: Of each way, at most.
+
+    Returns:
+        As many runs as take BUDGET_MS, but at least LEAST_RUNS; each of as many calls as take
+        GRAPH_MS, but at least one and at most REPEATS.
+    """
+    call_ms = max(call_ms, 1e-3)  # what events can tell
+    repeats = min(REPEATS, max(1, int(GRAPH_MS / call_ms)))
+    enough = max(LEAST_RUNS, int(BUDGET_MS / (repeats * call_ms)))
+    return Rounds(min(runs, enough), repeats)
+
+
+def _figures(
+    calls: Mapping[str, Call],
+    found: Mapping[str, Benchmark],
+    repeats: int,
+    of_copied: float,
+    *,
+    in_graph: bool,
+) -> dict[str, Any]:
     figures = {
         name: {key: found[name][f"{key}_ms"] / repeats for key in ("median", "p20", "p80")}
         for name in calls
     }
-    return {
-        "ms": figures,
-        "in_graph": repeats > 1,
-        "of_copy": 100 * needed / found[OURS].median_ms * found[COPY].median_ms / copied,
-        **({"memory_mb": _memory(calls, device)} if device.type == "cuda" else {}),
-    }
+    of_copy = 100 * of_copied * found[COPY].median_ms / found[OURS].median_ms
+    return {"ms": figures, "in_graph": in_graph, "of_copy": of_copy}
 
 
-def _repeated(calls: Mapping[str, Call], device: torch.device) -> tuple[Mapping[str, Run], int]:
-    """What is timed, and how many calls that is: on a GPU a graph of several."""
-    if device.type != "cuda":
-        return calls, 1
-    try:
-        return {name: _captured(call, device) for name, call in calls.items()}, REPEATS
-    except RuntimeError:  # PyTorch's, of what no graph can hold; the report says so
-        torch.cuda.synchronize(device)
-        return calls, 1
-
-
-def _captured(call: Call, device: torch.device) -> Run:
-    for _ in range(WARMUP):
+def _time(call: Call, device: torch.device) -> float:
+    """The time of a call in milliseconds, once libraries have chosen how they compute it."""
+    for _ in range(WARMUP - 1):
         call()
+    torch.cuda.synchronize(device)
+    return stopwatch(call, device)
+
+
+def _captured(call: Call, repeats: int, device: torch.device) -> Run:
+    """A graph of several calls, of which some were made before."""
     torch.cuda.synchronize(device)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=torch.cuda.current_stream(device)):
-        for _ in range(REPEATS):
+        for _ in range(repeats):
             call()
     return graph.replay
 

@@ -11,6 +11,8 @@ from enum import Enum
 import torch
 from torch import Tensor
 
+from utils.tf32 import tf32_allowed as tf32_allowed
+
 
 @dataclass(frozen=True, slots=True)
 class Mode:
@@ -135,25 +137,6 @@ def _cpu_has_fp16() -> bool:
 
 def _cpu_has_bf16() -> bool:
     return torch.cpu._is_avx512_bf16_supported()  # pyright: ignore[reportPrivateUsage]
-
-
-@contextmanager
-def tf32_allowed(allowed: bool) -> Generator[None]:
-    """Allow or forbid TF32 in PyTorch's FP32 convolutions and matrix products on CUDA.
-
-    PyTorch keeps this setting for the whole process: threads that need the other value must not
-    run meanwhile.
-
-    Args:
-        allowed: The setting inside the `with` block; the previous one is restored afterwards.
-    """
-    backends = torch.backends
-    before = backends.cudnn.allow_tf32, backends.cuda.matmul.allow_tf32
-    backends.cudnn.allow_tf32 = backends.cuda.matmul.allow_tf32 = allowed
-    try:
-        yield
-    finally:
-        backends.cudnn.allow_tf32, backends.cuda.matmul.allow_tf32 = before
 
 
 _int8: ContextVar[bool] = ContextVar("whether integers may be multiplied", default=False)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from utils.devices import cpu_name
+from utils.tf32 import convolutions_use_tf32
 
 
 def machine_info(device: torch.device) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def machine_info(device: torch.device) -> dict[str, Any]:
         "gpu": gpu.name if gpu else None,
         "capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
         "driver": _driver() if gpu else None,
-        "tf32": torch.backends.cudnn.allow_tf32 if gpu else None,
+        "tf32": convolutions_use_tf32() if gpu else None,
     }
 
 

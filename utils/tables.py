@@ -199,7 +199,8 @@ def markdown(report: Mapping[str, Any]) -> str:
         return f"{where(report)}\n\n{_markdown_table(any_style_table(report['any_style']))}\n"
     if "library" in report:
         lines = without_empty_columns(library_table(report["library"]))
-        return f"{where(report)}\n\n{_markdown_table(lines)}\n"
+        cut = f" The run was cut: {report['incomplete']}." if "incomplete" in report else ""
+        return f"{where(report)}{cut}\n\n{_markdown_table(lines)}\n"
     if "frames" in report:
         return f"{where(report)}\n\n{_markdown_table(frames_table(report['frames']))}\n"
     parts = [where(report)]

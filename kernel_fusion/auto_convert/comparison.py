@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 
 from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
 from utils.benchmark import interleave
+from utils.tf32 import tf32_allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,21 +121,5 @@ def evaluating(model: nn.Module) -> Generator[None]:
 @contextlib.contextmanager
 def exact(device: torch.device) -> Generator[None]:
     """FP32 is FP32 on a GPU: no TF32."""
-    if device.type != "cuda":
+    with tf32_allowed(False) if device.type == "cuda" else contextlib.nullcontext():
         yield
-        return
-    parts = precisions()
-    before = [part.fp32_precision for part in parts]
-    for part in parts:
-        part.fp32_precision = "ieee"
-    try:
-        yield
-    finally:
-        for part, precision in zip(parts, before, strict=True):
-            part.fp32_precision = precision
-
-
-def precisions() -> tuple[Any, Any]:
-    """What decides about TF32 in matrix products and in convolutions, by `fp32_precision`."""
-    backends: Any = torch.backends
-    return backends.cuda.matmul, backends.cudnn.conv

@@ -41,6 +41,10 @@ TRIED_ON_GPU = (
     ("relu_in_cudnn",),
     ("channels_last",),
     ("channels_last", "relu_in_cudnn"),
+    ("channels_last", "split_pointwise"),
+    ("channels_last", "relu_in_cudnn", "split_pointwise"),
+    ("channels_last", "split_convolutions"),
+    ("channels_last", "relu_in_cudnn", "split_convolutions"),
 )
 
 
@@ -126,8 +130,8 @@ class ModelConverter:
             execution = replace(best, **dict.fromkeys(options, True))
             if execution.cuda_graph and not self.cuda_graph:
                 continue
-            if execution.split_products and not execution.cuda_graph:
-                continue  # TF32 is switched on for them: in calls other threads would meet it
+            if execution.allows_tf32 and not execution.cuda_graph:
+                continue  # in a graph it is switched on only where that is made
             found = self._right_program(source, names, execution, given, expected)
             if found is None:
                 continue

@@ -9,11 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, fx
 
-from kernel_fusion.auto_convert.comparison import precisions
-from kernel_fusion.auto_convert.graphs import value_of
 from kernel_fusion.auto_convert.rewrites import (
     Node,
-    Rewrite,
     alike,
     aten,
     bias_of,
@@ -23,9 +20,6 @@ from kernel_fusion.auto_convert.rewrites import (
     shape_of,
 )
 from kernels.ops.library.fusion import add_norm
-from kernels.ops.library.linear import linear_activation
-
-HIGH = -(1 << 13)  # the bits of an FP32 number that TF32 has
 
 
 def merged_layers(graph: fx.Graph) -> int:
@@ -61,92 +55,50 @@ def merged_layers(graph: fx.Graph) -> int:
 
 def relu_in_cudnn(graph: fx.Graph) -> int:
     """Have cuDNN compute ReLUs with the convolutions of images in front of them."""
-    ways = {convolution: _cudnn_relu, convolution_add_relu: _cudnn_add_relu}
-    found = [node for node in graph.nodes if node.target in ways and _is_of_images(node)]
+    ways = {convolution: cudnn_relu, convolution_add_relu: cudnn_add_relu}
+    found = [node for node in graph.nodes if node.target in ways and is_of_images(node)]
     found = [node for node in found if node.target is not convolution or len(node.args) == 5]
     for node in found:
         node.target = ways[node.target]
     return len(found)
 
 
-def _cudnn_relu(
+def cudnn_relu(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], relu: bool
 ) -> Tensor:
+    """`convolution` with its ReLU, by one kernel."""
     assert relu
     return torch.cudnn_convolution_relu(x, weight, bias, *sizes)
 
 
-def _cudnn_add_relu(
+def cudnn_add_relu(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], other: Tensor
 ) -> Tensor:
+    """`convolution_add_relu` by one kernel."""
     return torch.cudnn_convolution_add_relu(x, weight, other, 1.0, bias, *sizes)
 
 
 def channels_last(graph: fx.Graph) -> int:
     """Keep images, and weights of their convolutions, with channels last."""
-    kinds = {convolution, convolution_add_relu, _cudnn_relu, _cudnn_add_relu, aten.conv2d.default}
-    found = [node for node in graph.nodes if node.target in kinds and _is_of_images(node)]
+    kinds = {convolution, convolution_add_relu, cudnn_relu, cudnn_add_relu, aten.conv2d.default}
+    found = [node for node in graph.nodes if node.target in kinds and is_of_images(node)]
     for node in found:
         for at in (0, 1):
             # What is laid out so already is not copied.
             with graph.inserting_before(node):
-                node.update_arg(at, graph.call_function(_channels_last, (node.args[at],)))
+                node.update_arg(at, graph.call_function(in_channels_last, (node.args[at],)))
     return len(found)
 
 
-def _channels_last(x: Tensor) -> Tensor:
+def in_channels_last(x: Tensor) -> Tensor:
+    """x, or a copy whose channels are last."""
     return x.contiguous(memory_format=torch.channels_last)
 
 
-def _is_of_images(node: Node) -> bool:
+def is_of_images(node: Node) -> bool:
+    """Whether a node's result is [N, C, H, W]."""
     shape = shape_of(node)
     return shape is not None and len(shape) == 4
-
-
-def split_products(graph: fx.Graph) -> int:
-    """Compute linear layers in FP32 as one product in TF32 of three times the depth."""
-    count = 0
-    for node in list(graph.nodes):
-        if node.target not in (aten.linear.default, F.linear, linear_activation):
-            continue
-        given: list[Any] = [*node.args, None, None]
-        x, weight, bias, activation = given[:4]
-        bias = node.kwargs.get("bias", bias)
-        value = value_of(x)
-        if value is None or value.dtype != torch.float32:
-            continue
-        with graph.inserting_before(node):
-            halves = graph.call_function(_split_weight, (weight,))
-            new = graph.call_function(_split_linear, (x, halves, bias, activation or "none"))
-        new.meta.update(node.meta)
-        node.replace_all_uses_with(new)
-        count += 1
-    graph.eliminate_dead_code()
-    return count
-
-
-def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
-    """An FP32 tensor as a sum of two, of which the first is exact in TF32."""
-    high = (x.view(torch.int32) & HIGH).view(torch.float32)
-    return high, x - high
-
-
-def _split_weight(weight: Tensor) -> Tensor:
-    high, low = _halves(weight.contiguous())
-    return torch.cat((high, low, high), -1)
-
-
-def _split_linear(x: Tensor, parts: Tensor, bias: Tensor | None, activation: str) -> Tensor:
-    """activation(linear(x)), but for the product of both lower halves."""
-    high, low = _halves(x.contiguous())
-    whole = torch.cat((high, high, low), -1)
-    matmul, _ = precisions()
-    before = matmul.fp32_precision
-    matmul.fp32_precision = "tf32"
-    try:
-        return linear_activation(whole, parts, bias, activation)
-    finally:
-        matmul.fp32_precision = before
 
 
 def summed_norms(graph: fx.Graph) -> int:
@@ -174,13 +126,3 @@ def summed_norms(graph: fx.Graph) -> int:
         count += 1
     graph.eliminate_dead_code()
     return count
-
-
-# What changes how a graph is executed: by the name of an option, what makes the change.
-CHANGES: dict[str, Rewrite] = {
-    "summed_norms": summed_norms,
-    "merged_layers": merged_layers,
-    "split_products": split_products,
-    "channels_last": channels_last,
-    "relu_in_cudnn": relu_in_cudnn,
-}

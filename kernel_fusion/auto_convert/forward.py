@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from kernel_fusion.auto_convert.comparison import difference, exact, precisions
+from kernel_fusion.auto_convert.comparison import difference, exact
 from kernel_fusion.auto_convert.graphs import NotExported, exported
 from kernel_fusion.auto_convert.inputs import Inputs
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.stats import ConversionStats
+from kernel_fusion.auto_convert.weights import Weights
 
 MOST_PROGRAMS = 8  # kept; calls of further shapes run the model's own forward
 
@@ -47,6 +48,7 @@ class Forward:
         self._rewrites, self._execution = tuple(rewrites), execution
         self._threshold, self._stats = threshold, stats
         self._programs: list[tuple[tuple[Any, ...], Program | None]] = []
+        self._watched = Weights(model)
         self._weights: tuple[list[int], list[int]] | None = None
         self._lock = threading.RLock()
 
@@ -55,20 +57,21 @@ class Forward:
         own = type(self._model).forward
         if _wants_gradient_or_is_traced():
             return own(self._model, *args, **kwargs)
-        weights = _weights_of(self._model)
+        weights = self._watched.look()
         if weights is None:
             return own(self._model, *args, **kwargs)
         inputs = Inputs.of(args, kwargs)
-        if inputs.kind() != self._kind:
+        key = inputs.key()
+        if Inputs.kind_of(key) != self._kind:
             return own(self._model, *args, **kwargs)
         if weights != self._weights:
             self._follow(weights)
-        program = self._program(inputs)
+        program = self._program(key, inputs)
         return own(self._model, *args, **kwargs) if program is None else program(inputs)
 
     def adopt(self, inputs: Inputs, program: Program) -> None:
         """Take a program that was made and compared already; the model is in evaluation."""
-        self._weights = _weights_of(self._model)
+        self._weights = self._watched.look()
         self._programs = [(inputs.key(), program)]
 
     def _follow(self, weights: tuple[list[int], list[int]]) -> None:
@@ -81,8 +84,7 @@ class Forward:
                     program.forget()
             self._weights = weights
 
-    def _program(self, inputs: Inputs) -> Program | None:
-        key = inputs.key()
+    def _program(self, key: tuple[Any, ...], inputs: Inputs) -> Program | None:
         for other, program in self._programs:
             if other == key:
                 return program
@@ -115,12 +117,15 @@ class Forward:
 
     def __getstate__(self) -> dict[str, Any]:
         # Graphs are made again where the model is copied to or loaded.
-        dropped: dict[str, Any] = {"_programs": [], "_weights": None, "_lock": None}
+        dropped: dict[str, Any] = {
+            "_programs": [], "_weights": None, "_watched": None, "_lock": None
+        }  # fmt: skip
         return self.__dict__ | dropped
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
+        self._watched = Weights(self._model)
 
 
 class AsItWas:
@@ -149,28 +154,3 @@ def _wants_gradient_or_is_traced() -> bool:
 def has_hooks(module: Any) -> bool:
     """Whether something wants to see the calls of a module."""
     return bool(module._forward_hooks or module._forward_pre_hooks)
-
-
-def _weights_of(model: nn.Module) -> tuple[list[int], list[int]] | None:
-    """What identifies a model's weights and the precision of products, and their versions.
-
-    None where no program may run: in training, or where hooks want to see what happens inside.
-    """
-    places: list[int] = []
-    versions: list[int] = [part.fp32_precision == "tf32" for part in precisions()]
-    modules: list[Any] = [model]
-    try:
-        while modules:
-            module = modules.pop()
-            if module.training or (module is not model and has_hooks(module)):
-                return None
-            for tensors in (module._parameters, module._buffers):
-                for x in tensors.values():
-                    if x is not None:
-                        places += (id(x), x.data_ptr())
-                        versions.append(x._version)
-            if module._modules:
-                modules += filter(None, module._modules.values())
-    except RuntimeError:
-        return None  # a tensor of inference mode, of which nobody counts what is written into it
-    return places, versions

@@ -14,6 +14,7 @@ from torch.fx.graph import CodeGen
 from torch.utils import _pytree as pytree
 
 from kernel_fusion.auto_convert.inputs import Inputs
+from utils.tf32 import tf32_allowed
 
 aten: Any = torch.ops.aten
 # In a graph without writes, these give what they are given, or it under another shape.
@@ -52,7 +53,12 @@ def exported(model: nn.Module, inputs: Inputs) -> Exported:
         NotExported: It computes what torch.export does not follow, or changes its own state.
     """
     try:
-        with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad():
+        with (
+            warnings.catch_warnings(),
+            torch.inference_mode(False),
+            torch.no_grad(),
+            tf32_allowed(False),  # the exporter reads the flags, and raises where they disagree
+        ):
             warnings.simplefilter("ignore")  # PyTorch's exporter warns of its own parts
             program: Any = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
             if program.graph_signature.buffers_to_mutate:

@@ -44,7 +44,12 @@ class Inputs:
 
     def kind(self) -> tuple[Any, ...]:
         """As `key` without the sizes."""
-        structure, leaves = self.key()
+        return self.kind_of(self.key())
+
+    @staticmethod
+    def kind_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The kind of inputs that have this key."""
+        structure, leaves = key
         return structure, tuple((len(x[0]), *x[1:]) if len(x) == 3 else x for x in leaves)
 
     @property

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from kernel_fusion.auto_convert.executions import CHANGES
 from kernel_fusion.auto_convert.graphs import Exported, copied, split
 from kernel_fusion.auto_convert.inputs import Inputs
 from kernel_fusion.auto_convert.rewrites import REWRITES
+from kernel_fusion.auto_convert.split_products import CHANGES
 
 WARMUP = 3  # runs before a CUDA graph is captured, in which libraries choose their algorithms
 
@@ -28,9 +28,11 @@ class Execution:
         summed_norms: Layer norms are computed with the sum in front of them.
         merged_layers: Linear layers that read the same are one product, as those of attention.
         split_products: In FP32 on a GPU, a linear layer is one product in TF32 of three times the
-            depth, in which both factors are sums of two numbers: 21 bits of precision.
+            depth, in which both factors are sums of two numbers: all but their last bit.
         channels_last: Images and weights of convolutions have their channels last.
         relu_in_cudnn: A convolution and its ReLU are one kernel of cuDNN.
+        split_pointwise: As split_products, of convolutions of 1x1.
+        split_convolutions: The same of all convolutions that are not by groups.
         cuda_graph: All launches are captured in a CUDA graph, and cuDNN measures its algorithms.
     """
 
@@ -39,7 +41,14 @@ class Execution:
     split_products: bool = False
     channels_last: bool = False
     relu_in_cudnn: bool = False
+    split_pointwise: bool = False
+    split_convolutions: bool = False
     cuda_graph: bool = False
+
+    @property
+    def allows_tf32(self) -> bool:
+        """Whether TF32 is switched on for a moment, which calls in other threads would meet."""
+        return self.split_products or self.split_pointwise or self.split_convolutions
 
     def __str__(self) -> str:
         named = (each.name for each in fields(self) if getattr(self, each.name))

@@ -60,7 +60,7 @@ def convolution_add_relu(
     return add_relu(convolution(x, weight, bias, sizes), other)
 
 
-def _sizes(node: Node, dims: int) -> tuple[Any, ...]:
+def sizes_of(node: Node, dims: int) -> tuple[Any, ...]:
     """Stride, padding, dilation and groups of a convolution's node."""
     names, defaults = ("stride", "padding", "dilation", "groups"), (1, 0, 1, 1)
     given = [*node.args[3:]]
@@ -93,7 +93,7 @@ def conv_bn(graph: fx.Graph) -> int:
                 folded, (node.args[1], bias_of(node), weight, bias, mean, var, eps)
             )
             parts = [graph.call_function(operator.getitem, (pair, at)) for at in (0, 1)]
-            sizes = _sizes(node, CONVOLUTIONS[node.target][1])
+            sizes = sizes_of(node, CONVOLUTIONS[node.target][1])
             new = graph.call_function(convolution, (node.args[0], *parts, sizes))
         _replace(graph, result, new)
         count += 1

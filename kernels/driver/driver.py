@@ -127,6 +127,12 @@ class Driver:
         error: int = self._driver.cuDevicePrimaryCtxRetain(byref(context), device)
         return error or self._driver.cuCtxSetCurrent(context)
 
+    def ensure_current(self, device: int) -> int:
+        """As `make_current`, where the calling thread has no context at all."""
+        current = c_void_p()
+        error: int = self._driver.cuCtxGetCurrent(byref(current))
+        return error or (0 if current else self.make_current(device))
+
     def attribute(self, attribute: int, device: int) -> int:
         """A figure that the driver tells of a GPU.
 

@@ -13,6 +13,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from kernels.driver.context import ensure_context
+
 _dispatch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
 _KEY: Any = _dispatch.DispatchKey
 _any_requires_grad: Callable[..., bool] = _dispatch._any_requires_grad
@@ -125,6 +127,7 @@ def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Be
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
+            ensure_context(grads)
             needs = ctx.needs_input_grad[2:]
             inputs = [
                 None if x is None else x.detach().requires_grad_(need)
@@ -171,6 +174,7 @@ def saved(overload: Any, below: Below, save: Save, backward: Backward, statistic
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+            ensure_context(grads)
             packing: Packing = ctx.packing
             needs = packing.needs(ctx.needs_input_grad[2:])
             kept = Kept(tuple(ctx.saved_tensors), packing.options, needs)

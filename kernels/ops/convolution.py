@@ -22,6 +22,7 @@ from kernels.ops.cuda.choice import own_kernel_is_faster
 from kernels.ops.normalization import fused_instance_norm, fused_instance_norm_forward
 from kernels.ops.registry import OPERATIONS, fused
 from kernels.weight_transforms import phase_weight
+from utils.tf32 import convolutions_use_tf32
 
 
 def unavailable_reason(
@@ -57,7 +58,7 @@ def unavailable_reason(
         stride=stride if isinstance(stride, int) else max(stride),
         outputs=out_channels,
         kernel=kernel_size,
-        exact=dtype is torch.float32 and not torch.backends.cudnn.allow_tf32,
+        exact=dtype is torch.float32 and not convolutions_use_tf32(),
         channels_last=channels_last,
         upsample=upsample,
     ):
@@ -152,7 +153,7 @@ def fused_conv_reflection_pad_forward(
 ) -> Tensor:
     """A convolution of `input` padded by reflection, without the padded copy on CUDA.
 
-    FP32 on CUDA uses TF32 where `torch.backends.cudnn.allow_tf32` says so.
+    FP32 on CUDA uses TF32 where PyTorch's convolutions may, see `torch.backends.cudnn`.
 
     Args:
         input: [N, C, H, W] of any strides and floating dtype.

@@ -39,13 +39,15 @@ class Timed(NamedTuple):
 
     Attributes:
         eager: What a user would write with PyTorch's calls, of the same arguments.
-        arguments: Of rows and columns: arguments on the CPU, FP32 where they are floating, about a
-            tensor of that size.
+        arguments: Of rows and columns: arguments on the default device, FP32 where they are
+            floating, about a tensor of that size.
         is_random: Whether PyTorch's calls draw other random numbers, so that they have no error.
         constants: The places of arguments that a model has no gradient of, such as running
             statistics and the angles of positions.
         is_joint: Whether forward computes the gradients already, where they are wanted, so that it
             is timed again together with backward.
+        is_of_products: Whether its time is that of products of matrices, which grows faster than
+            what it reads, so that it is timed on smaller sizes.
     """
 
     eager: Callable[..., Any]
@@ -53,6 +55,12 @@ class Timed(NamedTuple):
     is_random: bool = False
     constants: tuple[int, ...] = ()
     is_joint: bool = False
+    is_of_products: bool = False
+
+
+def seeded(seed: int) -> torch.Generator:
+    """A generator of the default device, where `Timed.arguments` makes its tensors."""
+    return torch.Generator(torch.get_default_device()).manual_seed(seed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from models.inference import layerwise
 from models.inference.layerwise_plan import LayerwisePlan, LoadableNetwork
 from models.network_config import NetworkConfig
 from models.precision import is_int8_allowed
+from utils.tf32 import convolutions_use_tf32
 
 PLANS_KEPT = 2  # input sizes; each plan holds its buffers
 
@@ -79,7 +80,7 @@ class PlanCache:
             and not dispatch.unsupported(network, device, dtype, int8=True)
         )
         # Autocast's FP16 factors have the 11 bits of TF32; only stored values have fewer.
-        tf32 = dtype is torch.float32 and (half is not None or torch.backends.cudnn.allow_tf32)
+        tf32 = dtype is torch.float32 and (half is not None or convolutions_use_tf32())
         if self._weights is None:
             self._weights = weights()
             # Tensors made in inference mode have no version counter: changes are not detectable.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from kernel_fusion import bench, measure, measure_optim
+from kernel_fusion import bench, measure, measure_optim, ways
 from kernel_fusion.__main__ import main
 from kernels.ops.registry import LIBRARY, OPS
 from utils.library_tables import HEADER, library_table
@@ -111,8 +111,8 @@ def test_steps_are_measured_against_both_of_pytorchs_ways(dtype):
     found = {row["operation"]: row["step"] for row in rows}
     assert set(found) == {"FusedAdam", "FusedAdamW", "FusedSGD", "clip_grad_norm"}
     for name, step in found.items():
-        ways = {"ours", "eager"} if name == "clip_grad_norm" else {"ours", "eager", "fused"}
-        assert set(step["ms"]) == set(step["error"]) == ways
+        timed = {"ours", "eager"} if name == "clip_grad_norm" else {"ours", "eager", "fused"}
+        assert set(step["ms"]) == set(step["error"]) == timed
         assert step["error"]["ours"] <= 2 * step["error"]["eager"] + torch.finfo(dtype).eps
         assert 0 < step["error"]["eager"] < 0.2
         assert step["of_copy"] > 0
@@ -120,6 +120,59 @@ def test_steps_are_measured_against_both_of_pytorchs_ways(dtype):
     header, *lines = library_table(rows)
     assert lines[0][3] == "step"
     assert float(lines[0][header.index("fused, ms")]) > 0
+
+
+def test_products_are_measured_on_sizes_of_their_own():
+    chosen = [OPS["ffn"], OPS["mean_abs"]]
+    given = CPU, chosen, [(8, 16), (16, 16), (32, 16)], {"FP32": torch.float32}
+    found = [(case.op.name, case.shape) for case in measure.cases(*given, [(8, 16)])]
+    assert found == [("ffn", "64x16"), *(("mean_abs", f"{rows}x16") for rows in (8, 16, 32))]
+    assert len(list(measure.cases(*given))) == 6
+
+
+@pytest.mark.parametrize(
+    ("call_ms", "runs", "repeats"),
+    [(0.01, 50, 10), (0.0, 50, 10), (0.2, 30, 5), (0.9, 33, 1), (4, 7, 1), (40, 5, 1)],
+)
+def test_the_longer_a_call_of_a_gpu_takes_the_fewer_are_timed(call_ms, runs, repeats):
+    assert ways.rounds_of(call_ms, 50) == (runs, repeats)
+    assert ways.rounds_of(call_ms, 3).runs == 3
+
+
+def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
+    """After every operation, and says that it is not all."""
+    stored = tmp_path / "library.json"
+    seen: list[dict[str, Any]] = []
+
+    def cut(case: measure.Case, *given: Any) -> dict[str, Any]:
+        if case.op.name == "mean_abs":
+            seen.append(json.loads(stored.read_text("utf-8")))
+            raise KeyboardInterrupt
+        return measured(case, *given)
+
+    measured = bench.measured
+    monkeypatch.setattr(bench, "measured", cut)
+    flags = ["--group", "reduction", *FLAGS, "--precisions", "FP32", "--no-compile"]
+    with pytest.raises(KeyboardInterrupt):
+        main(["bench", *flags, "--json", str(stored)])
+    (found,) = seen
+    assert json.loads(stored.read_text("utf-8")) == found
+    assert [row["operation"] for row in found["library"]] == ["sum_squared"]
+    assert found["incomplete"] == "1 of 2 operations"
+    assert "The run was cut: 1 of 2 operations." in markdown(found)
+    monkeypatch.setattr(bench, "measured", measured)
+    assert main(["bench", *flags, "--json", str(stored)]) == 0
+    whole = json.loads(stored.read_text("utf-8"))
+    assert len(whole["library"]) == 2
+    assert "incomplete" not in whole
+    assert "cut" not in markdown(whole)
+
+
+def test_optimizers_are_measured_one_by_one():
+    given = CPU, [(16, 8)], {"FP32": torch.float32}, 1
+    (row,) = measure_optim.measured_optimizers(*given, ["FusedSGD"])
+    assert row["operation"] == "FusedSGD"
+    assert set(measure_optim._cases(False)) == set(measure_optim.OPTIMIZERS)
 
 
 def test_what_the_compiler_refuses_is_told(monkeypatch):
@@ -164,6 +217,7 @@ def test_on_a_gpu_graphs_are_timed_and_memory_is_counted(tmp_path):
     for row in json.loads(stored.read_text("utf-8"))["library"]:
         for found in (row["forward"], row["backward"]):
             assert found["in_graph"]
+            assert found["runs"] == 2
             assert found["memory_mb"]["ours"] > 0
 
 

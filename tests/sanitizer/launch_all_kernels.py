@@ -9,11 +9,19 @@ Build first (`styleforge doctor` does, with the same variables): under the sanit
 very long. Racecheck sees only the threads that arrive at a barrier, so that STYLEFORGE_RACECHECK
 builds kernels in which all do.
 
-Names launch only those: of families of operations, of plans of the network, or "frames".
+Names launch only those parts: families of operations, plans of the network, or "frames". The
+program waits for each sample of an operation and each layer, so that an error has its name, such as
+"fused_ffn_forward 3: CUDA error". Where the tool cannot handle a kernel, the others are watched
+without it:
+
+    python -m tests.sanitizer.launch_all_kernels transformer --without "fused_attention*"
+    python -m tests.sanitizer.launch_all_kernels sm90 --only "residual blocks/*"
 """
 
 from __future__ import annotations
 
+import argparse
+import fnmatch
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import c_void_p
@@ -35,6 +43,8 @@ from kernels.ops.autograd import tensors_of
 from kernels.ops.registry import OPS, Op, prepare
 from kernels.self_test.frames import self_test
 from kernels.self_test.network import random_weights
+from tests.sanitizer.watch import Watch
+from utils.tf32 import tf32_allowed
 
 SHAPE = 2, 37, 54  # pictures, height, width: nothing is a multiple of a tile
 BLOCKS = 2
@@ -61,26 +71,28 @@ def samples_on_gpu(op: Op, device: torch.device) -> Iterator[list[Any]]:
             yield [moved(x, wide) for x in arguments]
 
 
-def operations(parts: Sequence[str]) -> int:
+def operations(parts: Sequence[str], watch: Watch, device: torch.device) -> None:
     """The samples of the operations of some families, in both settings of TF32."""
-    count = 0
     for op in OPS.values():
-        if not op.cuda or op.family not in parts:
+        if not op.cuda or op.family not in parts or not watch.wants(op.name):
             continue
-        for on_gpu in samples_on_gpu(op, torch.device("cuda")):
-            for tf32 in (False, True):
-                torch.backends.cudnn.allow_tf32 = tf32
-                op.overload(*on_gpu)
-                count += 1
-    return count
+        for number, given in enumerate(samples_on_gpu(op, device)):
+            for allowed in (False, True):
+                with tf32_allowed(allowed):
+                    watch.launch("operations", op.name, number, partial(op.overload, *given))
+                if watch.is_lost:
+                    break  # nothing can be moved to the GPU any more
+            if watch.is_lost:
+                break
 
 
-def plans(parts: Sequence[str]) -> Iterator[NetworkPlan]:
+def plans(parts: Sequence[str]) -> Iterator[tuple[str, NetworkPlan]]:
     """Every network by some backends of this GPU in each of its precisions, with the tiles of small
-    and of large pictures, and with residual layers that are joined where they can be, and apart."""
+    and of large pictures, and with residual layers that are joined where they can be, and apart;
+    with what each is called."""
     device = torch.device("cuda")
     library = dispatch.shipped(device)
-    for known in WITH_KERNELS.values():
+    for kind, known in WITH_KERNELS.items():
         network = replace(known, num_residual_blocks=BLOCKS)
         weights = random_weights(network, torch.Generator().manual_seed(0))
         precisions = [
@@ -97,52 +109,84 @@ def plans(parts: Sequence[str]) -> Iterator[NetworkPlan]:
             if name not in parts:
                 continue
             int8 = (name, dtype, tf32) in integers
+            mode = " INT8" if int8 else " TF32" if tf32 else ""
+            what = f"{name} {kind} {dtype}".replace("torch.", "") + mode
             make = partial(plan_for, weights, network, SHAPE, dtype, device, tf32=tf32, int8=int8)
-            yield make(backend=name)
+            yield what, make(backend=name)
             if name == "sm90" and dtype is torch.float16:
                 with sm90.layers_apart():
-                    yield make(backend=name)
+                    yield f"{what} apart", make(backend=name)
             with (
                 sm90.layers_apart(),
                 patch.object(sm90.layout, "residual_conv", _large_tiles),
                 patch.object(sm80, "COST_OF_WIDE_TILE", 0),
             ):
-                yield make(backend=name)
+                yield f"{what} large tiles", make(backend=name)
 
 
 def _large_tiles(_size: tuple[int, int], _blocks: int, precision: Sm90Precision) -> Sm90Conv:
     return precision.convs["same_large"]
 
 
+def layers(parts: Sequence[str], watch: Watch) -> None:
+    """The layers of the plans of some backends, from and to pictures of numbers and of bytes."""
+    for what, plan in plans(parts):
+        stream = c_void_p(torch.cuda.current_stream().cuda_stream)
+        for in_bytes in (False, True):
+            for layer, steps in plan._layers.items():
+                if not watch.wants(layer):
+                    continue
+                for number, step in enumerate(steps):
+                    name = f"{what}{' bytes' if in_bytes else ''} {layer}"
+                    watch.launch("layers", name, number, partial(step, stream, in_bytes))
+        if watch.is_lost:
+            break  # no further plan can be made
+
+
+def frames() -> None:
+    """The kernels around the network, compared with OpenCV's results."""
+    kernels = frame_kernels(torch.device("cuda"))
+    assert kernels is not None  # it is ready
+    apart = self_test(kernels, torch.device("cuda"))
+    sys.stdout.write(f"frames are {apart} of 255 apart\n")
+
+
 def main(given: Sequence[str]) -> int:
-    """Print how many operations and layers were launched; 1 if a kernel is not ready."""
+    """Print how many operations and layers were launched; 1 if a kernel failed or is not ready."""
+    parser = argparse.ArgumentParser(prog="launch_all_kernels", description=__doc__)
+    parser.add_argument("parts", nargs="*", help="what is launched (default: everything)")
+    names = "operations, or layers such as 'encoder/conv1', by shell patterns"
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help=names)
+    parser.add_argument("--without", nargs="+", default=[], metavar="NAME", help=names)
+    chosen = parser.parse_args(given)
     known = [*dict.fromkeys(op.family for op in OPS.values()), *(x.name for x in BACKENDS), FRAMES]
-    if unknown := [name for name in given if name not in known]:
+    if unknown := [name for name in chosen.parts if name not in known]:
         sys.stderr.write(f"there is no part '{unknown[0]}'; expected some of {', '.join(known)}\n")
         return 2
-    parts = given or known
+    named = [op.name for op in OPS.values() if op.cuda] + [FRAMES]
+    for pattern in (*chosen.only, *chosen.without):
+        # Layers are known once there is a plan.
+        if "/" not in pattern and not fnmatch.filter(named, pattern):
+            sys.stderr.write(f"there is no operation '{pattern}'\n")
+            return 2
+    parts = chosen.parts or known
     if not torch.cuda.is_available():
         sys.stderr.write("there is no GPU here\n")
         return 1
     if missing := [status for status in prepare() if not (status.ready or status.by_choice)]:
         sys.stderr.write("".join(f"{status.name}: {status.reason}\n" for status in missing))
         return 1
+    watch = Watch(torch.cuda.synchronize, chosen.only, chosen.without)
     with torch.inference_mode():
-        called, layers = operations(parts), 0
-        for plan in plans(parts):
-            stream = c_void_p(torch.cuda.current_stream().cuda_stream)
-            for in_bytes in (False, True):
-                for step in plan.steps():
-                    step(stream, in_bytes)
-                    layers += 1
-        sys.stdout.write(f"{called} operations and {layers} layers were launched\n")
-        if FRAMES in parts:
-            frames = frame_kernels(torch.device("cuda"))
-            assert frames is not None  # it is ready
-            apart = self_test(frames, torch.device("cuda"))
-            sys.stdout.write(f"frames are {apart} of 255 apart\n")
-        torch.cuda.synchronize()
-    return 0
+        operations(parts, watch, torch.device("cuda"))
+        if not watch.is_lost:
+            layers(parts, watch)
+        if FRAMES in parts and watch.wants(FRAMES):
+            watch.launch(FRAMES, FRAMES, 0, frames)
+    counts = (watch.launched.get(kind, 0) for kind in ("operations", "layers"))
+    sys.stdout.write("{} operations and {} layers were launched\n".format(*counts))
+    sys.stdout.write(watch.report())
+    return 1 if watch.failed else 0
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ LEFT_OUT = {
     "optim.cu": _ON_PTX,
     "attention_parts.cu": _ON_PTX,
     "model_inputs.cu": _ON_PTX,
+    "split_products.cu": _ON_PTX,
 }
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
 TOOLS = FOLDER.parent / "build" / "prebuild-tools"

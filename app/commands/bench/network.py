@@ -21,6 +21,7 @@ from app.commands.bench.candidates import (
     eager_candidate,
     graph_candidate,
 )
+from app.commands.bench.float64 import in_float64
 from app.commands.bench.math_modes import FP32, MathMode
 from app.commands.bench.roofline import RATES, floor_ms
 from app.commands.memory_budget import free_bytes
@@ -33,7 +34,6 @@ from models.precision import Precision
 from models.pytorch_rewrites import with_rewrites
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from utils.benchmark import interleave, stopwatch
-from utils.float64 import in_float64
 
 WARMUP = {"cpu": 1, "cuda": 10}
 MAX_SECONDS = 20.0  # slower candidates are not run (FP16 on most CPUs)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.table import Timed
+from kernels.ops.table import Timed, seeded
 
 SIZE = 64  # of a head, and of a block of queries or keys
 MOST_SCORES = 1 << 26  # of all heads: errors are measured against scores in FP64
@@ -49,7 +49,7 @@ def _sparse(q: Tensor, k: Tensor, v: Tensor, blocks: Tensor) -> Tensor:
 
 
 def _of(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(shape, generator=seeded(seed))
 
 
 def _scores(rows: int, columns: int) -> list[Any]:
@@ -99,9 +99,9 @@ def _causal(rows: int, columns: int) -> list[Any]:
 
 TIMED = {
     "attention_score": Timed(_score, _scores),
-    "flash_attention": Timed(_attention, _causal),
-    "multihead_attention": Timed(_multihead, _beside),
+    "flash_attention": Timed(_attention, _causal, is_of_products=True),
+    "multihead_attention": Timed(_multihead, _beside, is_of_products=True),
     "block_sparse_attention": Timed(_sparse, _blocks),
     "apply_rope": Timed(_rope, _turned, constants=(1, 2)),
-    "rope_attention": Timed(_with_rope, _turned_heads, constants=(3, 4)),
+    "rope_attention": Timed(_with_rope, _turned_heads, constants=(3, 4), is_of_products=True),
 }

@@ -43,6 +43,7 @@ from kernels.ops.cuda.structs import (
 )
 from kernels.ops.launcher import CudaLauncher
 from kernels.ops.norm_reference import check_channels
+from utils.tf32 import convolutions_use_tf32
 
 REFLECT, REPLICATE = 0, 1  # STYLEFORGE_REFLECT, STYLEFORGE_REPLICATE
 PLAIN, TENSOR_CORES = 0, 1  # STYLEFORGE_PLAIN, STYLEFORGE_TENSOR_CORES
@@ -50,8 +51,7 @@ MOST_ELEMENTS = 1 << 31  # of a picture: the kernels count them in 32 bits
 MOST_BLOCKS = 65535  # along the grid's z: four for each sample
 
 _torch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
-# PyTorch's public ways to both take longer.
-_tf32_allowed = _torch._get_cudnn_allow_tf32
+# PyTorch's public way takes longer.
 _reflection_pad2d = _torch._nn.reflection_pad2d
 
 
@@ -66,7 +66,7 @@ def conv_forward(
     own_kernel: bool = False,
 ) -> Tensor:
     """`fused_conv_reflection_pad_forward`."""
-    options = padding_size, stride_h, stride_w, own_kernel, _tf32_allowed()
+    options = padding_size, stride_h, stride_w, own_kernel, convolutions_use_tf32()
     return run(launch, _prepare_conv, (input, weight, bias), options)
 
 
@@ -86,7 +86,7 @@ def conv_norm_forward(
 ) -> Tensor:
     """`fused_conv_instancenorm_forward`."""
     tensors = input, conv_weight, conv_bias, norm_gamma, norm_beta
-    options = eps, padding, stride, relu, upsample, own_kernel, _tf32_allowed()
+    options = eps, padding, stride, relu, upsample, own_kernel, convolutions_use_tf32()
     return run(launch, _prepare_conv_norm, tensors, options)
 
 
@@ -107,7 +107,7 @@ def residual_block_forward(
     """`fused_residual_block_forward`."""
     first = conv1_weight, conv1_bias, conv1_gamma, conv1_beta
     second = conv2_weight, conv2_bias, conv2_gamma, conv2_beta
-    options = eps, own_kernel, _tf32_allowed()
+    options = eps, own_kernel, convolutions_use_tf32()
     return run(launch, _prepare_block, (input, *first, *second), options)
 
 

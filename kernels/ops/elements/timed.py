@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.table import Timed
+from kernels.ops.table import Timed, seeded
 
 DROPOUT = 0.1
 
@@ -35,7 +35,7 @@ def _prelu_bias(x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
 
 
 def _of(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(shape, generator=seeded(seed))
 
 
 def _pair(rows: int, columns: int) -> list[Any]:

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.table import Timed
+from kernels.ops.table import Timed, seeded
 
 _IMAGES, _CHANNELS, _DOWN = 16, 64, 32  # 16 pictures of 64 channels and a 32nd of a square's sides
 
@@ -65,7 +65,7 @@ def _mean_abs(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) ->
 
 
 def _normal(seed: int, *shape: int) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(shape, generator=seeded(seed))
 
 
 def _rows(rows: int, columns: int) -> list[Any]:

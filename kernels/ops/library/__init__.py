@@ -14,3 +14,4 @@ from kernels.ops.library import linear as linear
 from kernels.ops.library import loss as loss
 from kernels.ops.library import optim as optim
 from kernels.ops.library import reduction as reduction
+from kernels.ops.library import split as split

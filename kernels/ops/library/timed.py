@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from kernels.ops.table import Timed
+from kernels.ops.table import Timed, seeded
 
 SIZE, LENGTH = 64, 512  # of a head, of a sequence
 WIDER = 4  # times, the hidden layer of a feed-forward network
@@ -108,7 +108,7 @@ def _conv_norm(
 
 
 def _of(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(shape, generator=seeded(seed))
 
 
 def _weight(seed: int, outputs: int, *inputs: int) -> Tensor:
@@ -176,10 +176,10 @@ def _with_group_norm(rows: int, columns: int) -> list[Any]:
 
 
 TIMED = {
-    "linear_activation": Timed(_linear, _layer),
-    "ffn": Timed(_ffn, _network),
-    "transformer_layer": Timed(_transformer_layer, _encoder),
-    "contract_reshape": Timed(_contract, _heads),
+    "linear_activation": Timed(_linear, _layer, is_of_products=True),
+    "ffn": Timed(_ffn, _network, is_of_products=True),
+    "transformer_layer": Timed(_transformer_layer, _encoder, is_of_products=True),
+    "contract_reshape": Timed(_contract, _heads, is_of_products=True),
     "conv2d_bn_relu": Timed(_conv_bn, _with_bn, constants=(5, 6)),
     "depthwise_pointwise_conv": Timed(_separable, _two_layers),
     "conv2d_gelu_dropout": Timed(_conv_dropout, _dropped, is_random=True),

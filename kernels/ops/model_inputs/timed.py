@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.table import Timed
+from kernels.ops.table import Timed, seeded
 
 TOKENS, SIDE = 1000, 480  # of a table; of a picture, whose result has half of it
 WINDOW, STEP = 16, 4
@@ -39,11 +39,11 @@ def _windows(x: Tensor, size: int, step: int) -> Tensor:
 
 
 def _of(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(shape, generator=seeded(seed))
 
 
 def _numbers(*shape: int) -> Tensor:
-    return torch.randint(TOKENS, shape, generator=torch.Generator().manual_seed(2))
+    return torch.randint(TOKENS, shape, generator=seeded(2))
 
 
 def _embedded(rows: int, columns: int) -> list[Any]:
@@ -58,7 +58,7 @@ def _sequences(rows: int, columns: int) -> list[Any]:
 
 def _pictures(rows: int, columns: int) -> list[Any]:
     count = max(1, rows * columns // SIDE**2)
-    generator = torch.Generator().manual_seed(3)
+    generator = seeded(3)
     images = torch.randint(256, (count, SIDE, SIDE, 3), generator=generator).byte()
     return [images, torch.full((3,), 0.5), torch.full((3,), 0.25), [SIDE // 2] * 2]
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-from kernels.ops.table import Timed
+from kernels.ops.table import Timed, seeded
 
 MATRICES = 8
 
 
 def _list(rows: int, columns: int) -> list[Any]:
     """Matrices that have so many rows together, and a vector of each, as layers have."""
-    generator = torch.Generator().manual_seed(0)
+    generator = seeded(0)
     shapes = [(max(1, rows // MATRICES), columns), (columns,)] * MATRICES
     return [[torch.randn(shape, generator=generator) for shape in shapes], 2.0]
 

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from kernel_fusion.auto_convert import ModelConverter
 from kernel_fusion.auto_convert.comparison import calling, difference, exact
 from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
+from kernels.ops.registry import LIBRARY, prepare
 from utils.benchmark import interleave
 
 
@@ -167,7 +168,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    found = []
+    prepare(family=LIBRARY)  # without them PyTorch's operations would be measured in their place
+    found: list[dict[str, Any]] = []
     for row in rows(torch.device(given.device), given.runs, given.compile, given.only):
         sys.stdout.write(json.dumps(row) + "\n")
         sys.stdout.flush()

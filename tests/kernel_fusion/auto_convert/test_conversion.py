@@ -15,19 +15,26 @@ import kernel_fusion as kf
 from kernel_fusion.auto_convert import ModelConverter, auto_convert_model, validate_optimization
 from kernel_fusion.auto_convert import converter as converting
 from kernel_fusion.auto_convert.comparison import difference, exact
-from kernel_fusion.auto_convert.executions import CHANGES
 from kernel_fusion.auto_convert.graphs import exported
 from kernel_fusion.auto_convert.inputs import inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
+from kernel_fusion.auto_convert.split_products import CHANGES
 from tests.kernel_fusion.auto_convert.families import BERT, FAMILIES, IMAGE, Branching, ResNet, ids
+from utils.tf32 import tf32_allowed
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 EXECUTED = "linear_merged", "add_norm"  # counted where a way of execution is faster
 CPU = torch.device("cpu")
 # What ways of execution find in small networks.
 HAS = {
-    "ResNet": {"channels_last": 7, "relu_in_cudnn": 7, "split_products": 1},
+    "ResNet": {
+        "channels_last": 7,
+        "relu_in_cudnn": 7,
+        "split_products": 1,
+        "split_pointwise": 4,
+        "split_convolutions": 6,
+    },
     "BERT": {"summed_norms": 2, "merged_layers": 3, "split_products": 5},
     "ViT": {"summed_norms": 1, "channels_last": 1, "split_products": 4},
 }
@@ -270,6 +277,41 @@ def test_a_difference_is_relative_to_the_largest_value(found, expected, apart):
 def test_conversion_is_found_at_the_top():
     assert kf.auto_convert_model is auto_convert_model
     assert kf.auto_convert.ModelConverter is ModelConverter
+
+
+@pytest.mark.parametrize("conv", ["ieee", "tf32"])
+def test_a_model_is_exported_whatever_flags_of_tf32_the_caller_mixed(conv):
+    """PyTorch's exporter raises where its older and newer flags disagree."""
+    cudnn: Any = torch.backends.cudnn
+    model = made(ResNet)
+    with tf32_allowed(True):  # which puts back what is set here
+        cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision = conv, "ieee"
+        with pytest.raises(RuntimeError, match="mix of the legacy and new APIs"):
+            assert cudnn.allow_tf32
+        graph = exported(model, inputs_of(model, IMAGE, CPU)).graph
+        assert len(list(graph.nodes)) > 10
+        assert cudnn.conv.fp32_precision == conv
+
+
+def test_a_model_is_exported_where_fp32_is_exact_on_a_gpu():
+    """As in measurements, which convert a model inside of it."""
+    model = made(ResNet)
+    inputs = inputs_of(model, IMAGE, CPU)
+    with exact(torch.device("cuda")):
+        assert len(list(exported(model, inputs).graph.nodes)) > 10
+        again: Any = torch.export.export(model, inputs.args, strict=False)  # by anybody else
+        assert len(list(again.graph.nodes)) > 10
+
+
+@pytest.mark.gpu
+def test_a_model_is_converted_where_fp32_is_exact_on_a_gpu():
+    model = made(ResNet).cuda()
+    converter = ModelConverter(**OPTIONS)
+    with exact(torch.device("cuda")), torch.inference_mode():
+        converted = converter.convert_model(model, IMAGE)
+        assert difference(result(converted, IMAGE), result(model, IMAGE)) <= 1e-5
+    assert converter.conversion_stats.found_by == "torch.export"
+    assert converter.conversion_stats.times_ms
 
 
 def test_what_cannot_be_an_input_is_named():

@@ -88,8 +88,16 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     return CUDA_SUCCESS;
 }
 
+int stub_contexts_set = 0;
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+    *context = current;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuCtxSetCurrent(CUcontext context) {
     current = context;
+    ++stub_contexts_set;
     return CUDA_SUCCESS;
 }
 

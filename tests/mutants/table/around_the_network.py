@@ -17,7 +17,7 @@ MUTANTS = (
     Mutant(
         "what a call launches does not depend on TF32",
         "kernels/ops/cuda/convolution.py",
-        "options = padding_size, stride_h, stride_w, own_kernel, _tf32_allowed()",
+        "options = padding_size, stride_h, stride_w, own_kernel, convolutions_use_tf32()",
         "options = padding_size, stride_h, stride_w, own_kernel, False",
         ("tests/kernels/ops/cuda/test_calls.py::test_tf32_is_looked_at_by_every_call",),
     ),

@@ -25,9 +25,9 @@ MUTANTS = (
     ),
     Mutant(
         "a converted model runs past the hooks of its layers",
-        f"{HERE}/forward.py",
-        "if module.training or (module is not model and has_hooks(module)):",
-        "if module.training:",
+        f"{HERE}/weights.py",
+        "if any(map(_hooks, inside)) or any(map(_pre_hooks, inside)):",
+        "if any(map(_pre_hooks, inside)):",
         (f"{TESTS}::test_gradients_and_hooks_are_those_of_the_original",),
     ),
     Mutant(
@@ -43,6 +43,30 @@ MUTANTS = (
         'if speedup < 1 and not self.keep_slower:\n            stats.skip("the whole',
         'if False:\n            stats.skip("the whole',
         (f"{TESTS}::test_what_is_slower_is_undone_unless_told_otherwise",),
+    ),
+    Mutant(
+        "a converted model runs the program of a layer that was exchanged",
+        f"{HERE}/weights.py",
+        "if here is None or _ids(here.children) != here.ids:",
+        "if here is None:",
+        (f"{TESTS}::test_a_layer_that_is_exchanged_is_used",),
+    ),
+    Mutant(
+        "a model is not exported where flags of TF32 are mixed",
+        f"{HERE}/graphs.py",
+        "tf32_allowed(False),",
+        "warnings.catch_warnings(),",
+        (f"{TESTS}::test_a_model_is_exported_whatever_flags_of_tf32_the_caller_mixed",),
+    ),
+    Mutant(
+        "tensor cores add large terms first",
+        "kernels/ops/library/split.py",
+        "    return torch.cat((low, high, high), dim)",
+        "    return torch.cat((high, low, high), dim)",
+        (
+            "tests/kernels/ops/library/test_split.py"
+            "::test_a_product_on_tensor_cores_is_of_fp32_with_small_terms_first",
+        ),
     ),
     Mutant(
         "weights of FP16 are rounded with the norm in them",

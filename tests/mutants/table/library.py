@@ -59,4 +59,32 @@ MUTANTS = (
         "    for op in (op for op in chosen if op.timed is not None):\n",
         (f"{BENCH}::test_what_a_row_does_not_say_is_measured_on_its_largest_sample",),
     ),
+    Mutant(
+        "the report of a run that was cut does not say so",
+        "kernel_fusion/bench.py",
+        "(missing if count < len(parts) else {})",
+        "{}",
+        (f"{BENCH}::test_a_run_that_is_cut_keeps_what_it_has_measured",),
+    ),
+    Mutant(
+        "long calls of a GPU are timed as often as short ones",
+        "kernel_fusion/ways.py",
+        "    return Rounds(min(runs, enough), repeats)",
+        "    return Rounds(runs, repeats)",
+        (f"{BENCH}::test_the_longer_a_call_of_a_gpu_takes_the_fewer_are_timed",),
+    ),
+    Mutant(
+        "a thread of autograd gets no context",
+        "kernels/driver/driver.py",
+        "return error or (0 if current else self.make_current(device))",
+        "return error",
+        ("tests/kernels/driver/test_context.py::test_a_thread_without_a_context_gets_one_once",),
+    ),
+    Mutant(
+        "a flag of TF32 is not put back",
+        "utils/tf32.py",
+        "        _torch._set_cudnn_allow_tf32(cudnn)",
+        "        pass",
+        ("tests/utils/test_tf32.py::test_every_flag_is_set_and_put_back",),
+    ),
 )

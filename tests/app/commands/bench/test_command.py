@@ -26,13 +26,13 @@ from app.commands.bench.candidates import (
     REWRITTEN,
     compiled_candidate,
 )
+from app.commands.bench.float64 import in_float64
 from app.commands.bench.frames import measure_runners
 from app.commands.bench.math_modes import FP32, MATH_MODES, TF32, supported_math_modes
 from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import add_style, picture
-from utils.float64 import in_float64
 from utils.tables import COLUMNS, markdown
 
 CPU = torch.device("cpu")
@@ -272,7 +272,8 @@ def test_autocast_keeps_activations_in_half_precision():
 
 
 def test_float64_in_strips_is_the_same_network(monkeypatch):
-    monkeypatch.setattr("utils.float64.STRIP_BYTES", 50_000)  # several strips even at this size
+    # several strips even at this size
+    monkeypatch.setattr("app.commands.bench.float64.STRIP_BYTES", 50_000)
     torch.manual_seed(0)
     network = TransformerNetBaseline(num_residual_blocks=1)
     x = torch.rand(1, 3, 36, 44, dtype=torch.float64) * 255
