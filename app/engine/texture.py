@@ -23,7 +23,9 @@ _Floats = NDArray[np.float32]  # [H, W]
 BANDS = ((1.5, 509), (4.0, 661))
 DEVIATION = 20.0  # of 255, of the noise in flat parts at full texture
 FLAT = 18.0  # of 255: parts of the frame that deviate as much have no texture
-WINDOW = 5.0  # pixels: the blur over which a deviation is taken
+# Pixels: the blurs over which a deviation is taken. A forehead is flat over the first, and not over
+# the second, which reaches eyes and hair; a sky is over both.
+WINDOWS = (5.0, 14.0)
 CELL = 4  # pixels: its resolution
 
 TRACKED = 128  # pixels: the long side of the copies on which motion is measured
@@ -148,16 +150,18 @@ def _added(picture: Pixels, field: _Floats) -> Pixels:
 
 
 def _flatness(gray: NDArray[np.uint8]) -> _Floats:
-    """1 where the surroundings of a pixel do not deviate, 0 from FLAT on."""
+    """1 where the surroundings of a pixel do not deviate, near or far, 0 from FLAT on."""
     height, width = gray.shape
     cells = max(1, width // CELL), max(1, height // CELL)
     values = gray.astype(np.float32)
-    means, squares = (
-        cv2.GaussianBlur(cv2.resize(each, cells, interpolation=cv2.INTER_AREA), (0, 0), sigma)
-        for each, sigma in ((values, WINDOW / CELL), (values * values, WINDOW / CELL))
+    mean, square = (
+        cv2.resize(each, cells, interpolation=cv2.INTER_AREA) for each in (values, values * values)
     )
-    deviation = np.sqrt(np.maximum(squares - means * means, 0))
-    flat = np.clip(1 - deviation / FLAT, 0, 1)
+    variance = np.zeros((), np.float32)
+    for window in WINDOWS:
+        near, squared = (cv2.GaussianBlur(each, (0, 0), window / CELL) for each in (mean, square))
+        variance = np.maximum(variance, squared - near * near)
+    flat = np.clip(1 - np.sqrt(variance) / FLAT, 0, 1)
     return np.asarray(cv2.resize(flat, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
 
 

@@ -46,6 +46,15 @@ def test_structure_gets_none():
     np.testing.assert_array_equal(textured(board), board)
 
 
+def test_what_is_flat_between_structure_gets_less_than_a_sky():
+    face = np.kron(np.indices((24, 32)).sum(0) % 2, np.ones((4, 4)))[..., None] * [160, 160, 160]
+    face = face.astype(np.uint8)
+    face[36:60, 52:76] = 80  # a forehead, as wide as the small window reaches
+    there = (slice(42, 54), slice(58, 70))
+    change = [textured(each).astype(float)[there] - each[there] for each in (face, GRAY)]
+    assert np.abs(change[0]).mean() < 0.1 * np.abs(change[1]).mean()
+
+
 def test_without_an_amount_the_inputs_are_given_as_they_are():
     inputs = (GRAY, GRAY[::2, ::2].copy())
     assert Texture().apply(inputs, 0.0, continues=True) is inputs

@@ -21,8 +21,8 @@ MUTANTS = (
     Mutant(
         "texture is put on what has a structure",
         "app/engine/texture.py",
-        "1 - deviation / FLAT",
-        "1 - 0 * deviation / FLAT",
+        "1 - np.sqrt(variance) / FLAT",
+        "1 - 0 * np.sqrt(variance) / FLAT",
         (f"{_TEXTURE}::test_structure_gets_none",),
     ),
     Mutant(
