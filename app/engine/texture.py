@@ -171,11 +171,10 @@ def _noise(height: int, width: int, x: float, y: float) -> _Floats:
     for number, (_, side) in enumerate(BANDS):
         # Whole pixels are cut out, the rest is interpolated.
         left, top = math.floor(-x), math.floor(-y)
-        tile = _tile(number)
-        repeats = -(-(height + 1) // side) + 1, -(-(width + 1) // side) + 1
-        if max(repeats) > 2:
-            tile = np.tile(tile[:side, :side], repeats)
-        cut = tile[top % side :, left % side :][: height + 1, : width + 1]
+        tiles = _tiles(
+            number, math.ceil((height + 1) / side) + 1, math.ceil((width + 1) / side) + 1
+        )
+        cut = tiles[top % side :, left % side :][: height + 1, : width + 1]
         rest = _translation(-x - left, -y - top)
         total += np.asarray(cv2.warpAffine(cut, rest, (width, height), flags=_BACK), np.float32)
     total *= np.float32(1 / math.sqrt(len(BANDS)))
@@ -193,14 +192,19 @@ def _window(width: int, height: int) -> _Floats:
     return np.asarray(np.outer(rows, columns), np.float32)
 
 
+@lru_cache(maxsize=2 * len(BANDS))  # of two sizes of frames
+def _tiles(number: int, down: int, across: int) -> _Floats:
+    """A tile of one of BANDS side by side, so that every cut of a frame's size is a part of it."""
+    return np.tile(_tile(number), (down, across))
+
+
 @lru_cache(maxsize=len(BANDS))
 def _tile(number: int) -> _Floats:
-    """Gaussian noise of one of BANDS, periodic, of unit deviation; [2 * side, 2 * side], so that
-    every cut of up to side x side is a part of it."""
+    """[side, side]: Gaussian noise of one of BANDS, periodic, of unit deviation."""
     blur, side = BANDS[number]
     spectrum = np.fft.rfft2(np.random.default_rng(number).standard_normal((side, side)))
     rows, columns = np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None]
     spectrum *= np.exp(-2 * (np.pi * blur) ** 2 * (rows**2 + columns**2))
     spectrum[0, 0] = 0  # the mean
     tile = np.fft.irfft2(spectrum, (side, side))
-    return np.tile(np.asarray(tile / tile.std(), np.float32), (2, 2))
+    return np.asarray(tile / tile.std(), np.float32)
