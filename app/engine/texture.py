@@ -69,6 +69,7 @@ class Texture:
             `inputs` themselves without an amount, else new pictures of their sizes.
         """
         if amount <= 0:
+            self.reset()
             return inputs
         strokes = inputs[-1]
         gray = np.asarray(cv2.cvtColor(strokes, cv2.COLOR_RGB2GRAY), np.uint8)

@@ -107,6 +107,16 @@ def test_where_the_motion_is_not_known_it_fades_and_returns():
     assert texture._presence == 1
 
 
+def test_without_an_amount_the_scene_is_forgotten():
+    texture = Texture()
+    for step in range(6):
+        textured(landscape(5.0 * step, 0), texture=texture, continues=True)
+    assert texture._offset != (0.0, 0.0)
+    textured(GRAY, 0.0, texture, continues=True)
+    textured(landscape(0, 80), texture=texture, continues=True)
+    assert (texture._offset, texture._presence) == ((0.0, 0.0), 1.0)
+
+
 def test_a_tile_is_periodic_and_of_unit_deviation():
     for number, (_, side) in enumerate(BANDS):
         tile = _tile(number)
