@@ -28,7 +28,7 @@ from app.sources import describe, list_cameras, open_source
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
 from app.training.controller import TrainingController
-from kernels.ops.registry import STYLE, prepare
+from kernels.ops.registry import STYLE, TRANSFORMER, prepare
 from utils.text import printable
 
 log = logging.getLogger(__name__)
@@ -360,19 +360,31 @@ class Session(QObject):
         """
         self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)))
 
-    def prepare_kernels(self) -> None:
-        """Compile and load missing kernels while the stream runs; `kernels_changed` follows."""
+    def prepare_kernels(self, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
+        """Compile and load missing kernels while the stream runs, and test those that were never
+        used on this machine; `kernels_changed` follows for each family.
+
+        Args:
+            families: Of operations, in order: the second is not needed before a picture becomes a
+                style, which must not wait for it then.
+        """
+        family, *others = families
+
+        def ended() -> None:
+            self._compile_kernels.emit(False)
+            if others:
+                self.prepare_kernels(others)
 
         def done(statuses: Any) -> None:
             self.kernels_changed.emit(statuses)
-            self._compile_kernels.emit(False)
+            ended()
 
         def failed(exc: Exception) -> None:
             self.problem.emit(Problem.of(exc, doing="prepare the kernels"))
-            self._compile_kernels.emit(False)
+            ended()
 
         self._compile_kernels.emit(True)
-        self._jobs.run(lambda: prepare(family=STYLE), done, failed)
+        self._jobs.run(lambda: prepare(family=family), done, failed)
 
     def cameras(self) -> None:
         """List the cameras; `cameras_found` follows, with none if that failed."""

@@ -26,7 +26,7 @@ from app.provenance import report_header
 from app.sources.scene import render
 from app.styles.library import BUILTIN, Library
 from app.ui.live_benchmark import wait, window
-from kernels.ops.registry import STYLE, prepare
+from kernels.ops.registry import STYLE, TRANSFORMER, prepare
 from models.precision import Precision
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
@@ -173,7 +173,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not has_display():
         sys.stderr.write("There is no display; the window is painted into memory instead\n")
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    prepare(family=STYLE)
+    for operations in (STYLE, TRANSFORMER):
+        prepare(family=operations)
     report = {
         **report_header(resolve("auto"), Library.default().styles),
         "source_fps": SOURCE_FPS,

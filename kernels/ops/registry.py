@@ -35,6 +35,7 @@ from kernels.ops.table import KernelUnavailable as KernelUnavailable
 from kernels.ops.table import NativeKernelWarning as NativeKernelWarning
 from kernels.ops.table import Op as Op
 from kernels.ops.table import Timed as Timed
+from kernels.ops.table import in_use as in_use
 from kernels.ops.table import named as named
 from kernels.ops.table import prepare as prepare
 from kernels.ops.table import status_of, warn

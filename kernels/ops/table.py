@@ -5,6 +5,7 @@ Asking for the status of an operation loads what is built already; `prepare` bui
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -186,6 +187,23 @@ def statuses(
     for library in dict.fromkeys(filter(None, libraries)):
         build.load_built(library)
     return (*(status_of(op, kind) for op in ops), *map(_status_on_gpu, whole))
+
+
+def in_use(family: str, device: str) -> frozenset[str]:
+    """The libraries of a family's operations that are loaded by now; loads none.
+
+    Args:
+        family: "style", "transformer" or "library".
+        device: "cpu" or "cuda".
+    """
+    found = _libraries(family, device, len(OPS))
+    return frozenset(library for library in found if build.reason(library) == "")
+
+
+@functools.cache
+def _libraries(family: str, device: str, _operations: int) -> frozenset[str]:
+    """Those of a family; of a number of operations, since they are registered one by one."""
+    return frozenset(op.library_on(device) for op in _of_family(family)) - {""}
 
 
 def prepare(

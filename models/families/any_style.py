@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
+from kernels.ops.registry import STYLE, TRANSFORMER
 from models.checkpoints import CheckpointError, State
 from models.families.family import (
     FamilyVariant,
@@ -211,6 +212,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         "precision": {"int8": "the any-style network has no products of integers"},
         "kernels": {"norm": f"there is no {VARIANTS['norm'].title} for the any-style network"},
     }
+    operations = (STYLE, TRANSFORMER)
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
     def read(self, path: Path) -> StyleCode:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 import torch
 from torch import nn
 
+from kernels.ops.registry import STYLE
 from models.checkpoints import State
 from models.precision import Precision
 
@@ -120,6 +121,8 @@ class NetworkFamily(ABC, Generic[Contents]):
         lite_fps: The frames a second that the automatic size of a lite network keeps; of fewer, the
             input is larger.
         kernels_remark: What runs instead of our kernels, as a clause; "" where they run.
+        operations: The families of operations that its networks are made of, as
+            kernels.ops.registry.prepare takes them.
     """
 
     key: ClassVar[str]
@@ -135,6 +138,7 @@ class NetworkFamily(ABC, Generic[Contents]):
     unavailable_options: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     lite_fps: ClassVar[float] = 15.0
     kernels_remark: ClassVar[str] = ""
+    operations: ClassVar[tuple[str, ...]] = (STYLE,)
 
     def variant(self, kernels: str) -> FamilyVariant:
         """What runs where the config says `kernels`: the fused one where there is none of it."""

@@ -37,7 +37,7 @@ from app.commands.quality.report_file import other_styles, store_report
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
 from app.provenance import digest_of, report_header
 from app.styles.pack import load_pack
-from kernels.ops.registry import STYLE, prepare
+from kernels.ops.registry import STYLE, TRANSFORMER, prepare
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.evaluation.image_metrics import to_pixels, to_tensor
 from models.evaluation.objective_metrics import styler
@@ -139,7 +139,8 @@ def _measure(
         flicker_photographs=min(args.flicker_photos, count),
     )
     with _progress("Preparing the native kernels ..."):
-        prepare(family=STYLE)
+        for operations in (STYLE, TRANSFORMER) if args.any_style else (STYLE,):
+            prepare(family=operations)
     given = {path.name: digest_of(path) for path in args.any_style}
     report = {
         **report_header(device, [subject.pack for subject in subjects]),

@@ -39,7 +39,7 @@ from app.engine.resolution import SHORTEST
 from app.options import Part
 from app.parameters import given_values
 from app.styles.library import Library
-from kernels.ops.registry import STYLE, prepare
+from kernels.ops.registry import prepare
 from models.precision import Precision
 from utils.text import printable
 
@@ -141,7 +141,8 @@ def _run(args: argparse.Namespace, library: Library, chosen: tuple[Part, ...]) -
             return 1 if problems else 0
     if config.kernels != "baseline":
         with console.status("Preparing the native kernels ..."):
-            prepare(family=STYLE)
+            for operations in engine.family.operations:
+                prepare(family=operations)
     limits = Limits.now(config, args.batch, engine.family)
     styling = Styling(engine, limits, notices)
     pipeline = Pipeline(styling, limits.picture_bytes, config.size)

@@ -28,7 +28,13 @@ def _ffn(x: Tensor, weight1: Tensor, bias1: Tensor, weight2: Tensor, bias2: Tens
 def _transformer_layer(x: Tensor, weights: list[Tensor], num_heads: int) -> Tensor:
     layer, names = _encoder_layer(x.shape[-1], num_heads, weights[4].shape[0])
     given = dict(zip(names, weights, strict=True))
-    return torch.func.functional_call(layer, given, (x,))
+    # PyTorch's kernel for whole layers needs more registers in float64 than a GPU has.
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(fast and x.dtype is not torch.float64)
+    try:
+        return torch.func.functional_call(layer, given, (x,))
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernels.network import dispatch
 from kernels.network.ends import ends_for
-from kernels.ops.registry import NETWORK, use_native
+from kernels.ops.registry import NETWORK, TRANSFORMER, in_use, use_native
 from models.inference.cuda import PLANS_KEPT
 from models.inference.vit.executor import VitExecutor
 from models.inference.vit.native_plan import NativeVitPlan, dimensions, end_weights
@@ -84,7 +84,8 @@ class VitCache:
         weights = self._prepared(state, dtype, device)
         network = dimensions(self._config)
         native = not dispatch.unsupported(network, device, dtype) and use_native(NETWORK)
-        key = shape, native
+        # What was captured without a library goes on without it when that is loaded.
+        key = shape, native, in_use(TRANSFORMER, "cuda")
         plan = self._plans.pop(key, None)
         # Buffers made in inference mode could not be written to outside of it.
         if plan is None:

@@ -367,6 +367,17 @@ def test_a_paused_source_still_answers_to_a_new_config(session, qtbot):
     assert result.config.strength == 0.1
 
 
+def test_kernels_are_made_ready_for_styles_first_and_then_for_pictures_as_styles(session, qtbot):
+    found: list[set[str]] = []
+    session.kernels_changed.connect(lambda statuses: found.append({s.name for s in statuses}))
+    session.prepare_kernels()
+    qtbot.waitUntil(lambda: len(found) == 2, timeout=60_000)
+    styles, pictures = found
+    assert "fused_instance_norm" in styles
+    assert {"fused_token_norm", "fused_attention"} <= pictures
+    assert not styles & pictures
+
+
 def test_saying_the_same_thing_twice_says_nothing(session, qtbot):
     with qtbot.assertNotEmitted(session.config_changed):
         session.config = replace(session.config)

@@ -10,6 +10,7 @@ import torch
 from PIL import Image
 
 from app.parameters import PARAMETERS
+from kernels.ops.registry import OPS, STYLE
 from models.checkpoints import CheckpointError, save_checkpoint
 from models.evaluation.image_metrics import to_tensor
 from models.families.any_style import AnyStyleNetwork
@@ -17,6 +18,7 @@ from models.families.family import StyleFiles, interpolate
 from models.families.keys import ANY_STYLE, FAMILY_KEYS, FEED_FORWARD
 from models.families.style_codes import StyleCode, load_code, save_code, second_path
 from models.families.table import FAMILIES, family_of
+from models.inference.vit import parts
 from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
@@ -91,6 +93,13 @@ def test_a_style_is_read_built_and_painted_with_every_kernel(weights, network, k
     assert bool(painted.isfinite().all())
     assert float(painted.std()) > 0
     assert family.variant(kernels).title
+
+
+def test_a_family_names_the_operations_that_its_networks_are_made_of():
+    used = {name for name in vars(parts) if name.startswith("fused_")}
+    families = {OPS[name].family for name in used}
+    assert families == set(FAMILIES[ANY_STYLE].operations)
+    assert FAMILIES[FEED_FORWARD].operations == (STYLE,)
 
 
 def test_a_file_is_recognized_by_its_format(weights, network, tmp_path):

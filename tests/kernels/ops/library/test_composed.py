@@ -39,6 +39,23 @@ def apart(found: Tensor, exact: Tensor) -> float:
     return float((found.double() - exact).abs().max() / exact.abs().max().clamp_min(1e-30))
 
 
+def test_a_layer_is_timed_beside_pytorchs_kernel_for_it_and_exact_without(monkeypatch):
+    def refuse(*_: object) -> Tensor:
+        raise RuntimeError("too many resources requested for launch")
+
+    monkeypatch.setattr(torch, "_transformer_encoder_layer_fwd", refuse)
+    op = OPS["transformer_layer"]
+    assert op.timed is not None
+    state = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).state_dict()
+    given = torch.rand(1, 5, 16), list(state.values())
+    with torch.inference_mode():
+        with pytest.raises(RuntimeError, match="too many resources"):
+            op.timed.eager(*given, 2)
+        exact = op.timed.eager(given[0].double(), [x.double() for x in given[1]], 2)
+    assert exact.isfinite().all()
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
 def test_it_computes_what_its_reference_computes(op, device):

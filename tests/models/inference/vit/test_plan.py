@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from kernels.jit import build
 from models.inference.frame_pipeline import is_broken
 from models.inference.vit.cache import VitCache
 from models.inference.vit.executor import VitExecutor
@@ -129,6 +130,20 @@ def test_plans_of_the_last_two_sizes_are_kept_and_share_their_weights():
     plan(32)
     assert plan(24) is not second
     assert len(cache._codes) == 2
+
+
+@pytest.mark.usefixtures("eager")
+@torch.no_grad()
+def test_a_library_that_is_loaded_later_is_captured(monkeypatch):
+    cache, given, net = VitCache(SHARED), code(), network()
+    arguments = net.state_dict, given, torch.float32, CPU, SHAPE
+    monkeypatch.setitem(build._reasons, "token_norm_cuda", build.BUILDING)
+    before = cache.plan(*arguments)
+    assert cache.plan(*arguments) is before
+    monkeypatch.setitem(build._reasons, "token_norm_cuda", "")
+    after = cache.plan(*arguments)
+    assert after is not before
+    assert cache.plan(*arguments) is after
 
 
 @torch.no_grad()
