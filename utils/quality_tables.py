@@ -41,6 +41,10 @@ LEGENDS = (
         {"still, without", "panned, without"},
         "*Without* is the same style trained without the stability loss.",
     ),
+    (
+        {"still, textured", "panned, textured"},
+        "*Textured* is the full network behind texture, which moves with the scene.",
+    ),
 )
 
 
@@ -68,6 +72,8 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
             f"flicker on the first {frames['photographs']}, {frames['frames']} frames with noise "
             f"of sigma {frames['sigma']:g} on a scale of 255"
         )
+    if frames.get("texture"):
+        conditions.append(f"texture of {frames['texture']:.0%}")
     styles = quality["styles"]
     tables = [
         without_empty_columns(lines)
@@ -160,14 +166,16 @@ def _flicker_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     the stability loss."""
     lines = [["style"]]
     for name in ("still", "panned"):
-        lines[0] += [f"{name}, without", name, "ratio", f"{name}, lite"]
+        lines[0] += [f"{name}, without", name, "ratio", f"{name}, textured", f"{name}, lite"]
     for style in styles:
         full, lite = (_row(style, network, "FP32") for network in ("full", "lite"))
         line = [style["title"]]
         for name in ("still", "panned"):
             before, after = style.get("without", {}).get(name), full.get(name)
             ratio = after / before if before and after is not None else None
-            line += [figure(value) for value in (before, after, ratio, lite.get(name))]
+            with_texture = full.get(f"{name}_textured")
+            figures = before, after, ratio, with_texture, lite.get(name)
+            line += [figure(value) for value in figures]
         lines.append(line)
     return lines
 

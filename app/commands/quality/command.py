@@ -137,6 +137,7 @@ def _measure(
         iterations=args.lbfgs,
         direct_photographs=_direct_photographs(args, count),
         flicker_photographs=min(args.flicker_photos, count),
+        texture=args.texture / 100,
     )
     with _progress("Preparing the native kernels ..."):
         for operations in (STYLE, TRANSFORMER) if args.any_style else (STYLE,):
@@ -271,6 +272,7 @@ def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
         )
         == 1,
         "flicker: --flicker-photos N": not plan.flicker_photographs,
+        "flicker with texture: --texture PERCENT": not plan.texture,
         "the same styles trained without the stability term: --without FOLDER": not args.without,
     }
     return [what for what, missing in left_out.items() if missing]

@@ -145,6 +145,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="N",
         help="measure flicker on the first N photographs; 0 for none (default: 4)",
     )
+    how.add_argument(
+        "--texture",
+        type=lambda text: int_in_range(text, 0, 100, "the texture in percent"),
+        default=0,
+        metavar="PERCENT",
+        help="measure flicker with this texture as well, 0 to 100 (default: 0)",
+    )
     add_device(how)
     add_kernels(how)
 

@@ -42,6 +42,7 @@ class MeasurementPlan:
         iterations: iterations of L-BFGS to report, ascending.
         direct_photographs: number of photographs to optimize with L-BFGS.
         flicker_photographs: number of photographs to measure flicker on.
+        texture: of the frames that flicker is measured on a second time, 0 to 1; 0 for none.
     """
 
     networks: tuple[str, ...]
@@ -50,6 +51,7 @@ class MeasurementPlan:
     iterations: tuple[int, ...]
     direct_photographs: int
     flicker_photographs: int
+    texture: float = 0.0
 
     @property
     def sheet_iterations(self) -> int:
@@ -100,9 +102,30 @@ def measurement_conditions(
             "photographs": plan.flicker_photographs,
             "frames": flicker.FRAMES,
             "sigma": flicker.SIGMA,
+            **({"texture": plan.texture} if plan.texture else {}),
         },
         "styles": [],
     }
+
+
+def textured(network: Styler, amount: float) -> Styler:
+    """The network behind texture that follows the scene, for the frames of one stream in order.
+
+    Args:
+        network: Of pictures [N, 3, H, W].
+        amount: Of the texture, 0 to 1.
+    """
+    from app.engine.texture import Texture  # OpenCV, which machines that train may not have
+
+    texture = Texture()
+
+    def styled(x: Tensor) -> Tensor:
+        pictures = [
+            texture.apply((to_pixels(frame[None]),), amount, continues=True)[0] for frame in x
+        ]
+        return network(torch.cat([to_tensor(picture, x.device) for picture in pictures]))
+
+    return styled
 
 
 class QualityMeasurement:
@@ -270,12 +293,20 @@ class QualityMeasurement:
             return {}
         still = [flicker.still_flicker(network, picture) for picture in chosen]
         panned = [flicker.panned_flicker(network, picture) for picture in chosen]
-        return {
+        found = {
             "still": fmean(still),
             "panned": fmean(panned),
             "still_each": still,
             "panned_each": panned,
         }
+        if amount := self._plan.texture:
+            for name, meter in (
+                ("still", flicker.still_flicker),
+                ("panned", flicker.panned_flicker),
+            ):
+                each = [meter(textured(network, amount), picture) for picture in chosen]
+                found |= {f"{name}_textured": fmean(each), f"{name}_textured_each": each}
+        return found
 
     def _optimized(
         self,

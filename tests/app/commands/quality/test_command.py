@@ -17,7 +17,11 @@ import torch
 from app.cli import main
 from app.commands.contact_sheet import make_sheet
 from app.commands.quality import command as quality
+from app.commands.quality.measure import textured
 from app.commands.quality.report_file import store_report
+from app.sources.scene import render
+from models.evaluation.flicker import panned_flicker, still_flicker
+from models.evaluation.image_metrics import to_tensor
 from models.vit_checkpoints import save_vit
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
@@ -111,6 +115,30 @@ def test_any_style_networks_stand_beside_the_trained_ones(place: Path) -> None:
     means = next(line for line in table.splitlines() if line.startswith("| mean |"))
     both = [fmean(style["networks"][n]["style"] for style in (candy, mosaic)) for n in (0, 2)]
     assert [float(cell) for cell in means.split("|")[2:4]] == pytest.approx(both, rel=1e-2)
+
+
+def test_flicker_is_measured_with_texture_as_well(place: Path) -> None:
+    sky = np.full((60, 80, 3), 128, np.uint8)
+    write_pixels(place / "photos" / "0.webp", sky)
+    quick = ("--lbfgs-photos", 0, "--flicker-photos", 1, "--precisions", "fp32")
+    assert main(arguments(place, *quick, "--styles", "candy", "--texture", 100)) == 0
+    report = json.loads((place / "quality.json").read_text("utf-8"))
+    (candy,) = report["quality"]["styles"]
+    full = candy["networks"][0]
+    for name in ("still", "panned"):
+        assert full[f"{name}_textured"] > 0
+        assert full[f"{name}_textured"] != full[name]
+    table = markdown(report)
+    assert "| still | still, textured | still, lite |" in table
+    assert "texture of 100%" in table
+
+
+def test_texture_that_follows_the_scene_is_no_flicker() -> None:
+    """A network that copies its input shows the frames themselves."""
+    scene = to_tensor(render(2.0, 256, 144), torch.device("cpu"))
+    for meter in (still_flicker, panned_flicker):
+        plain = meter(lambda x: x, scene, frames=6)
+        assert meter(textured(lambda x: x, 0.5), scene, frames=6) == pytest.approx(plain, rel=0.1)
 
 
 def test_without_a_file_to_store_in_the_table_is_printed(place: Path, capsys) -> None:
