@@ -37,10 +37,12 @@ from app.commands.quality.report_file import other_styles, store_report
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
 from app.provenance import digest_of, report_header
 from app.styles.pack import load_pack
-from kernels.ops.registry import STYLE, TRANSFORMER, prepare
+from kernels.ops.registry import prepare
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.evaluation.image_metrics import to_pixels, to_tensor
 from models.evaluation.objective_metrics import styler
+from models.families.keys import ANY_STYLE, FEED_FORWARD
+from models.families.table import FAMILIES
 from models.precision import Precision
 from models.training.errors import TrainingError
 from models.training.features import load_vgg
@@ -137,10 +139,10 @@ def _measure(
         iterations=args.lbfgs,
         direct_photographs=_direct_photographs(args, count),
         flicker_photographs=min(args.flicker_photos, count),
-        texture=args.texture / 100,
+        texture=args.texture,
     )
     with _progress("Preparing the native kernels ..."):
-        for operations in (STYLE, TRANSFORMER) if args.any_style else (STYLE,):
+        for operations in FAMILIES[ANY_STYLE if args.any_style else FEED_FORWARD].operations:
             prepare(family=operations)
     given = {path.name: digest_of(path) for path in args.any_style}
     report = {
@@ -272,7 +274,7 @@ def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
         )
         == 1,
         "flicker: --flicker-photos N": not plan.flicker_photographs,
-        "flicker with texture: --texture PERCENT": not plan.texture,
+        "flicker with texture: --texture 0-1": not plan.texture,
         "the same styles trained without the stability term: --without FOLDER": not args.without,
     }
     return [what for what, missing in left_out.items() if missing]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.commands.argument_types import comma_separated, int_in_range
+from app.commands.argument_types import comma_separated, int_in_range, unit_interval
 from app.commands.common_flags import add_device, add_kernels
 from app.styles.library import BUILTIN
 from models.network_config import CONFIGS
@@ -147,10 +147,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     how.add_argument(
         "--texture",
-        type=lambda text: int_in_range(text, 0, 100, "the texture in percent"),
-        default=0,
-        metavar="PERCENT",
-        help="measure flicker with this texture as well, 0 to 100 (default: 0)",
+        type=lambda text: unit_interval(text, "the texture"),
+        default=0.0,
+        metavar="0-1",
+        help="measure flicker with this texture as well, 0 to 1 (default: 0)",
     )
     add_device(how)
     add_kernels(how)

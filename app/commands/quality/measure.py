@@ -291,19 +291,12 @@ class QualityMeasurement:
         chosen = self._pictures[: self._plan.flicker_photographs]
         if not chosen:
             return {}
-        still = [flicker.still_flicker(network, picture) for picture in chosen]
-        panned = [flicker.panned_flicker(network, picture) for picture in chosen]
-        found = {
-            "still": fmean(still),
-            "panned": fmean(panned),
-            "still_each": still,
-            "panned_each": panned,
-        }
-        if amount := self._plan.texture:
-            for name, meter in (
-                ("still", flicker.still_flicker),
-                ("panned", flicker.panned_flicker),
-            ):
+        meters = {"still": flicker.still_flicker, "panned": flicker.panned_flicker}
+        found: dict[str, Any] = {}
+        for name, meter in meters.items():
+            each = [meter(network, picture) for picture in chosen]
+            found |= {name: fmean(each), f"{name}_each": each}
+            if amount := self._plan.texture:
                 each = [meter(textured(network, amount), picture) for picture in chosen]
                 found |= {f"{name}_textured": fmean(each), f"{name}_textured_each": each}
         return found

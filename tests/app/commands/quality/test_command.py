@@ -121,7 +121,7 @@ def test_flicker_is_measured_with_texture_as_well(place: Path) -> None:
     sky = np.full((60, 80, 3), 128, np.uint8)
     write_pixels(place / "photos" / "0.webp", sky)
     quick = ("--lbfgs-photos", 0, "--flicker-photos", 1, "--precisions", "fp32")
-    assert main(arguments(place, *quick, "--styles", "candy", "--texture", 100)) == 0
+    assert main(arguments(place, *quick, "--styles", "candy", "--texture", 1)) == 0
     report = json.loads((place / "quality.json").read_text("utf-8"))
     (candy,) = report["quality"]["styles"]
     full = candy["networks"][0]
