@@ -7,6 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +29,9 @@ from app.sources import describe, list_cameras, open_source
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
 from app.training.controller import TrainingController
-from kernels.ops.registry import STYLE, TRANSFORMER, prepare
+from kernels.ops.registry import STYLE, TRANSFORMER, KernelStatus, prepare
+from models.families.table import FAMILIES
+from utils.devices import resolve
 from utils.text import printable
 
 log = logging.getLogger(__name__)
@@ -361,8 +364,9 @@ class Session(QObject):
         self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)))
 
     def prepare_kernels(self, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
-        """Compile and load missing kernels while the stream runs, and test those that were never
-        used on this machine; `kernels_changed` follows for each family.
+        """Compile and load missing kernels while the stream runs, test those that were never used
+        on this machine, and have networks load what they would load when they run for the first
+        time; `kernels_changed` follows for each family.
 
         Args:
             families: Of operations, in order: the second is not needed before a picture becomes a
@@ -384,7 +388,8 @@ class Session(QObject):
             ended()
 
         self._compile_kernels.emit(True)
-        self._jobs.run(lambda: prepare(family=family), done, failed)
+        device = self._config.device
+        self._jobs.run(lambda: _prepared(family, device), done, failed)
 
     def cameras(self) -> None:
         """List the cameras; `cameras_found` follows, with none if that failed."""
@@ -466,3 +471,18 @@ class Session(QObject):
         self._thread.quit()
         self._thread.wait()
         self._worker.pending.close()
+
+
+def _prepared(operations: str, device: str) -> tuple[KernelStatus, ...]:
+    """Prepare a family of operations, and the networks that need no other after it.
+
+    Args:
+        operations: The family.
+        device: As in the config.
+    """
+    statuses = prepare(family=operations)
+    with suppress(ValueError):  # of a device that is not there, which the engine tells
+        for networks in FAMILIES.values():
+            if networks.operations[-1] == operations:
+                networks.warm_up(resolve(device))
+    return statuses

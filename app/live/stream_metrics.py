@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from statistics import fmean, median, quantiles
 
 from app.engine.result import StyledFrame, Timings
 from app.live.flicker import Flicker, FlickerMeter
 
 WINDOW_S = 2.0  # of the averages
+TIMED = 100  # frames at most, evenly among those of the window, whose timings are averaged
 BUSY = 0.85  # utilization of the engine above which it is the bottleneck
 
 
@@ -28,7 +29,7 @@ class StreamStats:
             `deliver_ms` and `paint_ms`.
         latency_p95_ms: Its 95th percentile.
         dropped: Frames that were not styled since the source was opened.
-        timings: The mean latency by stage.
+        timings: The mean latency by stage, of at most TIMED frames.
         deliver_ms: Mean time from the engine's thread to the window's.
         paint_ms: Mean time of painting.
         bottleneck: What limits the stream, as a clause; "" if there is no stream.
@@ -49,13 +50,20 @@ class StreamStats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sample:
-    index: int
-    captured_at: float
-    at: float  # when processed or painted
+class _Processed:
+    at: float
     timings: Timings
-    deliver_ms: float = 0.0
-    paint_ms: float = 0.0
+    captured: int  # frames of the source until this one; a seek backwards is left out
+    capturing_s: float  # that these took
+
+
+@dataclass(frozen=True, slots=True)
+class _Displayed:
+    at: float
+    latency_ms: float
+    timings: Timings
+    deliver_ms: float
+    paint_ms: float
 
 
 class StreamMetrics:
@@ -74,11 +82,11 @@ class StreamMetrics:
         """
         with self._lock:
             self._source = source
-            self._processed: deque[_Sample] = deque(maxlen=400)
-            self._displayed: deque[_Sample] = deque(maxlen=400)
+            self._processed: deque[_Processed] = deque()
+            self._displayed: deque[_Displayed] = deque()
             self._last_index: int | None = None
             self._last_captured = 0.0
-            self._dropped = 0
+            self._captured, self._capturing_s, self._dropped = 0, 0.0, 0
             self._flicker = FlickerMeter()
 
     def processed(self, styled: StyledFrame, now: float) -> None:
@@ -89,8 +97,13 @@ class StreamMetrics:
                 return  # the same frame was styled again
             if self._last_index is not None and frame.index > self._last_index:
                 self._dropped += frame.index - self._last_index - 1
+                self._captured += frame.index - self._last_index
+                self._capturing_s += frame.captured_at - self._last_captured
             self._last_index, self._last_captured = frame.index, frame.captured_at
-            self._processed.append(_Sample(frame.index, frame.captured_at, now, styled.timings))
+            self._processed.append(
+                _Processed(now, styled.timings, self._captured, self._capturing_s)
+            )
+            _forget_old(self._processed, now)
             self._flicker.add(styled)
 
     def displayed(self, styled: StyledFrame, now: float, paint_ms: float) -> None:
@@ -104,30 +117,36 @@ class StreamMetrics:
         frame = styled.source
         finished_at = styled.finished_at or now
         deliver_ms = max(0.0, (now - finished_at) * 1e3 - paint_ms)
+        latency_ms = (now - frame.captured_at) * 1e3
         with self._lock:
             self._displayed.append(
-                _Sample(frame.index, frame.captured_at, now, styled.timings, deliver_ms, paint_ms)
+                _Displayed(now, latency_ms, styled.timings, deliver_ms, paint_ms)
             )
+            _forget_old(self._displayed, now)
 
     def overhead_ms(self, now: float) -> float:
         """The median time from capture to paint spent outside the engine, in milliseconds; 0 if
         nothing was painted."""
         with self._lock:
-            recent = [s for s in self._displayed if now - s.at <= WINDOW_S]
-        outside = [(s.at - s.captured_at) * 1e3 - s.timings.engine for s in recent]
+            _forget_old(self._displayed, now)
+            outside = [s.latency_ms - s.timings.engine for s in self._displayed]
         return median(outside) if outside else 0.0
 
     def stats(self, now: float) -> StreamStats:
         """Compute the metrics of the WINDOW_S seconds before `now`."""
         with self._lock:
-            processed = [s for s in self._processed if now - s.at <= WINDOW_S]
-            displayed = [s for s in self._displayed if now - s.at <= WINDOW_S]
+            _forget_old(self._processed, now)
+            _forget_old(self._displayed, now)
+            processed, displayed = list(self._processed), list(self._displayed)
             dropped, flicker = self._dropped, self._flicker.flicker
-        latencies = [(s.at - s.captured_at) * 1e3 for s in displayed]
+        latencies = [s.latency_ms for s in displayed]
         capture_fps = _capture_rate(processed)
         processed_fps = _rate([s.at for s in processed])
         displayed_fps = _rate([s.at for s in displayed])
-        timings = Timings.mean([s.timings for s in processed]) if processed else Timings()
+        # In Python, the mean of a thousand frames would keep the engine's thread waiting.
+        every = max(1, math.ceil(len(processed) / TIMED))
+        timed = [sample.timings for sample in processed[::every]]
+        timings = Timings.mean(timed) if timed else Timings()
         return StreamStats(
             capture_fps,
             processed_fps,
@@ -175,16 +194,19 @@ def _rate(times: Sequence[float]) -> float:
     return (len(times) - 1) / span if span > 0 else 0.0
 
 
-def _capture_rate(samples: Sequence[_Sample]) -> float:
-    """Frames per second by the frames' indices, which count dropped ones; a seek backwards is
-    left out."""
-    steps = [
-        (b.index - a.index, b.captured_at - a.captured_at)
-        for a, b in pairwise(samples)
-        if b.index > a.index
-    ]
-    span = sum(seconds for _, seconds in steps)
-    return sum(count for count, _ in steps) / span if span > 0 else 0.0
+def _capture_rate(samples: Sequence[_Processed]) -> float:
+    """Frames per second that the source delivered, dropped ones included."""
+    if not samples:
+        return 0.0
+    first, last = samples[0], samples[-1]
+    span = last.capturing_s - first.capturing_s
+    return (last.captured - first.captured) / span if span > 0 else 0.0
+
+
+def _forget_old(samples: deque[_Processed] | deque[_Displayed], now: float) -> None:
+    """Remove what is older than WINDOW_S from the left."""
+    while samples and now - samples[0].at > WINDOW_S:
+        samples.popleft()
 
 
 def _p95(values: Sequence[float]) -> float:

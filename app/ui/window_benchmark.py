@@ -118,7 +118,8 @@ def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Stream
 def dropped(library: Library, folder: Path) -> list[float]:
     """Seconds from when a picture is dropped on the gallery until a frame in its style is there.
 
-    The first picture waits for the network to be read.
+    The first picture waits for the network to be read, but not for kernels and libraries: the
+    window loads these in the background when it starts.
 
     Args:
         library: With an any-style network, and a folder of the user's own that may be filled.
@@ -131,7 +132,10 @@ def dropped(library: Library, folder: Path) -> list[float]:
     with window(config, Engine, 30.0, (1280, 720), library) as opened:
         session = opened.session
         session.styled.connect(lambda styled: painted.add(styled.config.style))
-        wait(lambda: bool(painted), 60)
+        prepared: list[object] = []
+        session.kernels_changed.connect(prepared.append)
+        session.prepare_kernels((STYLE, TRANSFORMER))
+        wait(lambda: bool(painted) and len(prepared) == 2, 60)
         for number in range(PICTURES):
             path = folder / f"picture{number}.png"
             write_pixels(path, render(float(number), *PICTURE_SIZE))

@@ -40,6 +40,7 @@ from models.families.style_codes import (
 )
 from models.inference.vit.cache import VitCache
 from models.inference.vit.native_plan import dimensions
+from models.inference.vit.warm_up import warm_up
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from models.vit_checkpoints import FORMAT as NETWORK_FORMAT
@@ -214,6 +215,10 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     }
     operations = (STYLE, TRANSFORMER)
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
+
+    def warm_up(self, device: torch.device) -> None:
+        """Load the libraries of attention, products and convolutions."""
+        warm_up(device)
 
     def read(self, path: Path) -> StyleCode:
         """Read the file of a code."""

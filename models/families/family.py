@@ -149,6 +149,10 @@ class NetworkFamily(ABC, Generic[Contents]):
         unfolds = device.type == "cpu" and precision.value.dtype is torch.float16
         return BYTES_PER_PIXEL_CPU_FP16 if unfolds else self.bytes_per_pixel
 
+    def warm_up(self, device: torch.device) -> None:
+        """Load what its networks would load when they run for the first time on a device. Safe on
+        any thread."""
+
     @abstractmethod
     def read(self, path: Path) -> Contents:
         """Read a file of a style's weights.

@@ -19,6 +19,7 @@ from app.engine.process_mode import ProcessMode
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.session import Session
+from models.families import any_style
 from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import TransformerNetBaseline
@@ -376,6 +377,15 @@ def test_kernels_are_made_ready_for_styles_first_and_then_for_pictures_as_styles
     assert "fused_instance_norm" in styles
     assert {"fused_token_norm", "fused_attention"} <= pictures
     assert not styles & pictures
+
+
+def test_a_network_loads_its_libraries_once_its_kernels_are_ready(session, qtbot, monkeypatch):
+    order: list[str] = []
+    monkeypatch.setattr(any_style, "warm_up", lambda device: order.append(device.type))
+    session.kernels_changed.connect(lambda _: order.append("kernels"))
+    session.prepare_kernels()
+    qtbot.waitUntil(lambda: len(order) == 3, timeout=60_000)
+    assert order == ["kernels", "cpu", "kernels"]
 
 
 def test_saying_the_same_thing_twice_says_nothing(session, qtbot):

@@ -161,3 +161,12 @@ def test_the_stretches_from_capture_to_paint_add_up_to_it(metrics):
     assert reading.deliver_ms == pytest.approx(6.0)
     parts = reading.timings.wait + reading.timings.total + reading.deliver_ms + reading.paint_ms
     assert reading.latency_ms == pytest.approx(parts)
+
+
+def test_a_thousand_frames_a_second_are_averaged_over_as_long_as_thirty(metrics):
+    feed(metrics, period=0.001, network=0.5, frames=3000)
+    stats = metrics.stats(102.999)
+    assert stats.processed_fps == pytest.approx(1000)
+    assert stats.capture_fps == pytest.approx(1000)
+    assert len(metrics._processed) == pytest.approx(2000, abs=20)
+    assert stats.timings.network == pytest.approx(0.5)
