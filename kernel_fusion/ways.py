@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from utils.benchmark import Benchmark, interleave, stopwatch
+from utils.cuda_streams import waiting_refused
 
 OURS, EAGER, FUSED, COMPILED, COPY = "ours", "eager", "fused", "compiled", "copy"
 WARMUP = 3
@@ -119,6 +120,8 @@ def _time(call: Call, device: torch.device) -> float:
 
 def _captured(call: Call, repeats: int, device: torch.device) -> Run:
     """A graph of several calls, of which some were made before."""
+    with waiting_refused():
+        call()
     torch.cuda.synchronize(device)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=torch.cuda.current_stream(device)):

@@ -1,4 +1,4 @@
-"""The current CUDA stream, for code that asks for it many times a frame."""
+"""The current CUDA stream, for code that asks for it often; and refusing to wait for a GPU."""
 
 from __future__ import annotations
 
@@ -43,3 +43,18 @@ def on_stream(stream: torch.cuda.Stream, before: torch.cuda.Stream) -> Generator
         yield
     finally:
         torch.cuda.set_stream(before)
+
+
+@contextmanager
+def waiting_refused() -> Generator[None]:
+    """Within it, what waits for a GPU raises RuntimeError, on any thread.
+
+    What is to be captured in a CUDA graph runs in it once before: PyTorch takes a capture that
+    fails for one that goes on, and never again frees the memory that it keeps, until none is left.
+    """
+    before = torch.cuda.get_sync_debug_mode()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode(before)

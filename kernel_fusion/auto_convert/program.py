@@ -16,6 +16,7 @@ from kernel_fusion.auto_convert.graphs import Exported, copied, split
 from kernel_fusion.auto_convert.inputs import Inputs
 from kernel_fusion.auto_convert.rewrites import REWRITES
 from kernel_fusion.auto_convert.split_products import CHANGES
+from utils.cuda_streams import waiting_refused
 
 WARMUP = 3  # runs before a CUDA graph is captured, in which libraries choose their algorithms
 
@@ -122,6 +123,8 @@ class _Captured:
             try:
                 with torch.cuda.device(device), torch.cuda.stream(side):
                     for _ in range(WARMUP):
+                        run(*self._given)
+                    with waiting_refused():
                         run(*self._given)
                 torch.cuda.current_stream(device).wait_stream(side)
                 self._graph = torch.cuda.CUDAGraph()

@@ -12,6 +12,7 @@ import torch
 
 from kernel_fusion import bench, measure, measure_optim, ways
 from kernel_fusion.__main__ import main
+from kernel_fusion.ways import OURS, timed
 from kernels.ops.registry import LIBRARY, OPS
 from utils.library_tables import HEADER, library_table
 from utils.tables import markdown, refreshed
@@ -219,6 +220,24 @@ def test_on_a_gpu_graphs_are_timed_and_memory_is_counted(tmp_path):
             assert found["in_graph"]
             assert found["runs"] == 2
             assert found["memory_mb"]["ours"] > 0
+
+
+@pytest.mark.gpu
+def test_a_call_that_waits_for_the_gpu_is_timed_without_a_graph_and_none_is_begun(monkeypatch):
+    given = torch.ones(64, 64, device="cuda")
+    begun: list[object] = []
+    begin = torch.cuda.CUDAGraph.capture_begin
+    monkeypatch.setattr(
+        torch.cuda.CUDAGraph,
+        "capture_begin",
+        lambda self, *args, **kwargs: (begun.append(self), begin(self, *args, **kwargs))[1],
+    )
+    side = torch.cuda.Stream()
+    for call, in_graph in ((given.nonzero, False), (given.exp, True)):
+        with torch.cuda.stream(side):
+            found = timed({OURS: call}, [given], 1 << 14, given.device, 2)
+        assert found["in_graph"] == in_graph
+        assert bool(begun) == in_graph
 
 
 def test_the_page_shows_the_stored_figures_or_says_that_there_are_none(tmp_path):
