@@ -6,8 +6,10 @@ with the frame's detail and mixed with the frame, by the kernels of kernels.fram
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -136,9 +138,8 @@ class FrameStyler:
         with on_stream(self._up, compute):
             mark("start")
             for pixels, pinned, frame in zip(frames, slot.pinned, slot.frames, strict=True):
-                # On this thread alone: the threads of PyTorch's copies wait for the next one
-                # without sleep, which keeps every core busy and slows the window's thread.
-                np.copyto(pinned.numpy(), pixels)
+                dense = np.ascontiguousarray(pixels)
+                pinned.copy_(_view(dense))  # on several threads, unlike numpy's
                 frame.copy_(pinned, non_blocking=True)
             mark("upload")
             slot.uploaded.record(self._up)
@@ -301,6 +302,19 @@ def _downloaded(picture: Tensor) -> Tensor:
     copied = _pinned(picture)
     copied.copy_(picture, non_blocking=True)
     return copied
+
+
+def _view(pixels: Pixels) -> Tensor:
+    """The memory of dense pixels, which it does not keep. They are not to be written to; PyTorch
+    would warn of that."""
+    memory = _bytes(pixels.size).from_address(pixels.ctypes.data)
+    return torch.frombuffer(memory, dtype=torch.uint8).view(pixels.shape)
+
+
+@lru_cache(maxsize=8)
+def _bytes(count: int) -> type[ctypes.Array[ctypes.c_ubyte]]:
+    """The type of an array; to make one takes longer than to copy a frame."""
+    return ctypes.c_ubyte * count
 
 
 def _pinned(like: Tensor) -> Tensor:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from dataclasses import replace
 from typing import ClassVar, cast
 
 import numpy as np
-import psutil
 import pytest
 import torch
 
@@ -214,27 +212,6 @@ def test_on_a_gpu_the_picture_is_the_cpus(
         apart = np.abs(ours.astype(int) - theirs)
         assert apart.max() <= most
         assert (apart > 1).mean() < 1e-3
-
-
-@pytest.mark.gpu
-def test_on_a_gpu_a_stream_starts_no_threads_that_wait_without_sleep(library, native_kernels):
-    """PyTorch's threads for the CPU did so between two frames: they copied these to the GPU."""
-    engine = Engine(library)
-    engine.configure(EngineConfig(style="candy", device="cuda", precision=Precision.fp16))
-    counts: list[int] = []
-
-    def stream() -> None:
-        for number in range(4):
-            engine.process(Frame(render(number / 25, 1280, 720), number), ProcessMode.LIVE)
-            counts.append(psutil.Process().num_threads())
-
-    thread = threading.Thread(target=stream)  # a thread's first copy starts its own
-    engine.process(Frame(render(0, 1280, 720)))
-    before = psutil.Process().num_threads()
-    thread.start()
-    thread.join()
-    assert len(counts) == 4
-    assert max(counts) <= before + 1  # the thread itself
 
 
 @pytest.mark.gpu
