@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from kernel_fusion.auto_convert.comparison import calling, difference, exact
 from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
 from kernels.ops.registry import LIBRARY, prepare
 from utils.benchmark import interleave
+from utils.provenance import commit_of, machine_info
 
 
 class Bottleneck(nn.Module):
@@ -175,7 +177,14 @@ def main() -> None:
         sys.stdout.flush()
         found.append(row)
     if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        report = {
+            "taken": datetime.now(UTC).date().isoformat(),
+            "machine": machine_info(torch.device(given.device)),
+            "versions": {"torch": torch.__version__, "python": sys.version.split()[0]},
+            "commit": commit_of(Path(__file__)),
+            "conversion": found,
+        }
+        given.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
