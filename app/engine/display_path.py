@@ -11,11 +11,13 @@ from app.engine.config import EngineConfig
 from app.engine.network_pool import Network, Rendering, Size
 from app.engine.post.blending import Pixels
 from app.engine.resolution import Sizes
+from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from kernels.frames.launchers import frame_kernels
 from models.inference.frame_styler import Finish, FrameStyler, Submission
 
 STYLERS_KEPT = 2  # each holds buffers of the frame's size
+TIMED_EVERY = 8  # batches of a stream that repeats: the others are launched as one graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,13 +27,13 @@ class Submitted:
     Attributes:
         styler: What it was given to.
         submission: What that returned.
-        clock: Measures its stages.
+        clock: Measures its stages; None for the timings of the newest batch that was timed.
         finish: What is made of the network's output.
     """
 
     styler: FrameStyler
     submission: Submission
-    clock: Stopwatch
+    clock: Stopwatch | None
     finish: Finish
 
 
@@ -47,6 +49,9 @@ class DisplayPath:
         self._newest: Submitted | None = None
         self._weights: Hashable = None  # the key of those of the newest frame
         self._clocks: dict[torch.device, list[Stopwatch]] = {}  # of batches that were collected
+        self._spent: Timings | None = None  # of a frame of the newest batch that was timed
+        self._timed: FrameStyler | None = None  # what styled that
+        self._untimed = 0  # batches submitted since the newest one that is timed
 
     def reset_history(self) -> None:
         """Do not smooth the next frame with earlier ones."""
@@ -82,19 +87,25 @@ class DisplayPath:
             before = self._newest
             if before is None or styler is not before.styler or weights != self._weights:
                 styler.forget()
-            clock = self._clock(network.device)
             shown = None if screen is None else (screen[1], screen[0])
-            submission = styler.submit(frames, finish, clock.mark, shown)
+            timed = network.by_layer or self._is_timed(styler, finish, shown)
+            self._untimed = 0 if timed else self._untimed + 1
+            clock = self._clock(network.device) if timed else None
+            submission = styler.submit(frames, finish, clock and clock.mark, shown)
         self._newest, self._weights = Submitted(styler, submission, clock, finish), weights
         return self._newest
 
     def collect(self, submitted: Submitted) -> list[Rendering]:
         """Wait for the displayed pictures of a batch, one for each frame; the timings of each are
-        its share of the batch's."""
+        its share of the batch's, or of the newest one's that was timed."""
         painted, clock = submitted.submission.wait(), submitted.clock
-        share = clock.read(wait=False).share(len(painted))
-        clock.reset()
-        self._clocks.setdefault(clock.device, []).append(clock)
+        if clock is not None:
+            self._spent = clock.read(wait=False).share(len(painted))
+            self._timed = submitted.styler
+            clock.reset()
+            self._clocks.setdefault(clock.device, []).append(clock)
+        share = self._spent
+        assert share is not None
         return [
             Rendering(
                 picture.pixels,
@@ -106,6 +117,12 @@ class DisplayPath:
             )
             for picture in painted
         ]
+
+    def _is_timed(self, styler: FrameStyler, finish: Finish, screen: Size | None) -> bool:
+        """Whether the stages of the next batch are to be measured."""
+        if styler is not self._timed or self._untimed + 1 >= TIMED_EVERY:
+            return True
+        return not styler.repeats(finish, screen)
 
     def finish(self, finish: Finish) -> Pixels:
         """Make the newest frame's picture once more, with other options but for smoothing."""
@@ -143,6 +160,7 @@ class DisplayPath:
         """Free every buffer."""
         self._stylers.clear()
         self._clocks.clear()
+        self._timed = None
         self.reset_history()
 
 

@@ -26,11 +26,13 @@ from app.engine.style_weights import StyleWeights
 from app.engine.texture import Texture
 from app.errors import StyleForgeError
 from app.frame import Frame
+from app.frame_memory import allocate_by, pageable
 from app.parameters import CHOICES
 from app.styles.library import Library
 from app.styles.pack import StyleError
 from models.checkpoints import CheckpointError
 from models.families.family import NetworkFamily
+from models.inference.host_memory import new_pinned_pixels
 from models.transformer_net import VARIANTS
 from utils.devices import resolve, title
 from utils.opencv import cv2
@@ -108,6 +110,7 @@ class Engine:
         if self._config is not None and not same_network(config, self._config):
             self.reset_history()
         self._config, self._device = config, device
+        allocate_by(new_pinned_pixels if device.type == "cuda" else pageable)
 
     def reset_history(self) -> None:
         """Do not smooth the next frame with earlier ones: the source was changed, or a seek."""

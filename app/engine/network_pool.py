@@ -134,6 +134,11 @@ class Network:
             self._family.load_into(self._module, active.state)
             self._loaded = active.key
 
+    @property
+    def by_layer(self) -> bool:
+        """Whether its timings tell every layer."""
+        return bool(self._module.by_layer)
+
     def time_layers(self, on: bool) -> None:
         """Have its timings tell every layer, or groups of layers only, as at first."""
         if on != self._module.by_layer:  # to set an attribute of a module takes its time

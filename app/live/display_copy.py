@@ -10,6 +10,7 @@ import numpy as np
 from app.engine.post.guided_upsampling import GuidedUpsampler, Pixels
 from app.engine.result import StyledFrame
 from app.frame import Frame
+from app.frame_memory import new_pixels
 from utils.opencv import cv2
 
 MANY_PIXELS = 4_000_000  # about those of a large window; smaller frames are scaled when drawn
@@ -51,8 +52,9 @@ def for_display(frame: Frame, display: tuple[int, int], size: int | None = None)
     width, height = round(frame.width / max(1, factor)), round(frame.height / max(1, factor))
     if factor < 2 or min(width, height) < 1:
         return frame
-    copy = cv2.resize(frame.pixels, (width, height), interpolation=cv2.INTER_AREA)
-    return frame.with_pixels(np.asarray(copy, np.uint8))
+    copy = new_pixels(height, width)
+    cv2.resize(frame.pixels, (width, height), dst=copy, interpolation=cv2.INTER_AREA)
+    return frame.with_pixels(copy)
 
 
 def screen_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | None:

@@ -7,7 +7,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from app.frame_memory import new_pixels
 from utils.opencv import cv2
+
+CONVERSIONS = {1: cv2.COLOR_GRAY2RGB, 3: cv2.COLOR_BGR2RGB, 4: cv2.COLOR_BGRA2RGB}  # by channels
 
 
 class SupportsRetrieve(Protocol):
@@ -35,9 +38,11 @@ def as_rgb(pixels: object) -> NDArray[np.uint8] | None:
     """Convert BGR, BGRA or gray uint8 pixels to a new RGB array; None for anything else."""
     if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.size == 0:
         return None
-    if pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 1):
-        return cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB).astype(np.uint8, copy=False)
-    code = {3: cv2.COLOR_BGR2RGB, 4: cv2.COLOR_BGRA2RGB}.get(pixels.shape[-1])
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    code = CONVERSIONS.get(pixels.shape[-1])
     if pixels.ndim != 3 or code is None:
         return None
-    return cv2.cvtColor(pixels, code).astype(np.uint8, copy=False)
+    rgb = new_pixels(*pixels.shape[:2])
+    cv2.cvtColor(pixels, code, dst=rgb)
+    return rgb

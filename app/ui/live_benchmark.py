@@ -23,6 +23,7 @@ from statistics import median
 
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
@@ -33,6 +34,7 @@ from app.engine.inferred import Inferred
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.frame import Frame, FrameSource, SourceInfo
+from app.frame_memory import new_pixels
 from app.live.session import Session
 from app.provenance import report_header
 from app.settings import Settings
@@ -50,13 +52,17 @@ SLOWED_MS = 200.0
 
 
 class Metronome(FrameSource):
-    """The scene at a fixed rate; only the newest frame is delivered, index gaps are drops."""
+    """The scene at a fixed rate; only the newest frame is delivered, index gaps are drops.
+
+    Its frames lie where a camera's or a video's thread decodes them to.
+    """
 
     kind = "source"
 
     def __init__(self, fps: float, width: int = 640, height: int = 480) -> None:
         self.info = SourceInfo("metronome", width, height, fps)
         self._frames = [render(t, width, height) for t in np.linspace(0, 10, 24)]
+        self._moved: dict[int, NDArray[np.uint8]] = {}
         self._fps = fps
         self._start = time.perf_counter()
         self._last = -1
@@ -71,12 +77,24 @@ class Metronome(FrameSource):
         if index <= self._last:
             return None
         self._last = index
-        pixels = self._frames[index % len(self._frames)]
-        return Frame(pixels, index, self._start + index / self._fps)
+        return Frame(
+            self._pixels(index % len(self._frames)), index, self._start + index / self._fps
+        )
+
+    def _pixels(self, number: int) -> NDArray[np.uint8]:
+        """A rendered frame; it is moved when it is first read, since the engine knows its device by
+        then."""
+        pixels = self._moved.get(number)
+        if pixels is None:
+            rendered = self._frames[number]
+            pixels = self._moved[number] = new_pixels(*rendered.shape[:2])
+            np.copyto(pixels, rendered)
+        return pixels
 
     def close(self) -> None:
         """Release the rendered frames."""
         self._frames = []
+        self._moved = {}
 
 
 class SlowEngine(Engine):

@@ -171,6 +171,7 @@ class SmoothingHistory:
         states: Numbers that one frame leaves to the next.
 
     Attributes:
+        begins: Whether the next picture is the first of a stream.
         smoothed: [h, w, 3] uint8, the filtered picture.
         cells: [h / CELL, w / CELL, 3] float32, the means of the source's cells.
     """
@@ -191,15 +192,15 @@ class SmoothingHistory:
         self._share = torch.zeros_like(self._change)
         self._counts = buffer(counts, dtype=torch.int32)
         self._state = buffer(states, dtype=torch.int32)
-        self._first = True
+        self.begins = True
 
     def forget(self) -> None:
         """Begin a new stream with the next picture."""
-        self._first = True
+        self.begins = True
 
     def params(self, source: Tensor, result: Tensor, amount: float) -> SmoothParams:
         """What the kernels are called with for the next picture of the stream."""
-        first, self._first = self._first, False
+        first, self.begins = self.begins, False
         buffers = (
             *(source, result, self.smoothed, self._accumulated, self._known),
             *(self.cells, self._change, self._other, self._share, self._counts, self._state),

@@ -106,6 +106,11 @@ class GraphPlan(ABC):
         with torch.cuda.device(self.device):
             self._replay(True, mark)
 
+    def submission(self) -> Callable[[], object]:
+        """What submits to the current stream what `replay` launches as a graph, to be captured as a
+        part of a larger one; as with `_prepared`, not by its first call."""
+        return self._prepared("", True)
+
     def graph(self) -> torch.cuda.CUDAGraph:
         """The CUDA graph that `replay` launches."""
         return self._graph("", True)

@@ -6,23 +6,21 @@ with the frame's detail and mixed with the frame, by the kernels of kernels.fram
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from kernels.frames.launchers import FrameKernels
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, is_broken
+from models.inference.host_memory import pinned_like, upload
+from models.inference.repeated_work import RepeatedWork
 from models.inference.two_resolution import join, shrink
 from utils.cuda_streams import current_stream, on_stream
 
 DEPTH = 2  # batches under way: one is copied while the other is computed
-MOST_PINNED = 3 * 3840 * 2160  # bytes of a picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +95,7 @@ class FrameStyler:
         for stream in (self._up, self._down):  # the buffers are filled with zeros before
             stream.wait_stream(self._compute)
         self._next = 0
+        self._repeated = RepeatedWork()
         self._results = detail.pictures  # of the newest batch, before they were smoothed
         self._finished = self._results[-1]  # of its last frame, and after
 
@@ -112,39 +111,84 @@ class FrameStyler:
         """Do not smooth the next frame with earlier ones."""
         self._history.forget()
 
+    def repeats(self, finish: Finish, screen: tuple[int, int] | None = None) -> bool:
+        """Whether the newest batches were as one with these options is, for so long that it can be
+        launched as one graph, of which no stage can be timed."""
+        begins = finish.smoothing > 0 and self._history.begins
+        return self._repeated.is_due((finish, screen)) and not begins and self.strokes is None
+
     def submit(
         self,
         frames: Sequence[Pixels],
         finish: Finish,
-        mark: StageCallback,
+        mark: StageCallback | None,
         screen: tuple[int, int] | None = None,
     ) -> Submission:
         """Start styling a batch of frames, in their order; DEPTH batches may be under way.
 
         Args:
-            frames: As many as the plan takes, each [H, W, 3] uint8, RGB.
+            frames: As many as the plan takes, each [H, W, 3] uint8, RGB. Those in the memory of
+                `new_pinned_pixels` are uploaded from there.
             finish: What is made of the network's results.
             mark: Called with "start", "upload", "queue", "resize", the groups of layers, "blend"
-                and "download" as each has been submitted, with its stream as the current one.
+                and "download" as each has been submitted, with its stream as the current one. None
+                for one graph where the work `repeats`.
             screen: (height, width) of a copy of each picture that a window paints; None for none.
 
         Raises:
             RuntimeError: DEPTH batches are under way.
         """
-        slot, compute = self._slots[self._next], self._compute
+        place = self._next
+        slot, compute = self._slots[place], self._compute
         if slot.in_flight:
             raise RuntimeError(f"{DEPTH} frames are under way; wait for one first")
         self._next = (self._next + 1) % DEPTH
         with on_stream(self._up, compute):
-            mark("start")
-            for pixels, pinned, frame in zip(frames, slot.pinned, slot.frames, strict=True):
-                dense = np.ascontiguousarray(pixels)
-                pinned.copy_(_view(dense))  # on several threads, unlike numpy's
-                frame.copy_(pinned, non_blocking=True)
-            mark("upload")
+            if mark is not None:
+                mark("start")
+            for pixels, staging, frame in zip(frames, slot.staging, slot.frames, strict=True):
+                upload(pixels, staging, frame)
+            if mark is not None:
+                mark("upload")
             slot.uploaded.record(self._up)
         compute.wait_event(slot.uploaded)
+        if mark is None and self.repeats(finish, screen):
+            self._repeated.submit(place, lambda: self._prepared(slot, finish, screen))
+        else:
+            self._repeated.add((finish, screen))
+            self._compute_batch(slot, finish, mark or _unmarked, screen)
+        return self._download(slot, mark or _unmarked, screen)
+
+    def _compute_batch(
+        self, slot: _Slot, finish: Finish, mark: StageCallback, screen: tuple[int, int] | None
+    ) -> None:
+        """Submit what is computed of the frames of a slot, piece by piece."""
         mark("queue")
+        self._resize(slot)
+        mark("resize")
+        for plan in self._plans:
+            plan.replay(mark)
+        self._results = self.detail.pictures
+        if self.strokes is not None:
+            self._results = join(self.strokes.pictures, self.detail.pictures)
+        self._finish(slot, finish, screen)
+        mark("blend")
+
+    def _prepared(
+        self, slot: _Slot, finish: Finish, screen: tuple[int, int] | None
+    ) -> Callable[[], None]:
+        """What submits the same without strokes of another size, so that it can be captured."""
+        network = self.detail.submission()
+
+        def submit() -> None:
+            self._resize(slot)
+            network()
+            self._finish(slot, finish, screen)
+
+        return submit
+
+    def _resize(self, slot: _Slot) -> None:
+        """Submit what the networks are given."""
         if self.frame == self.detail.shape[1:]:
             self.detail.frames.copy_(slot.batch)
         else:
@@ -152,18 +196,14 @@ class FrameStyler:
                 self._kernels.resize(frame, small)
         if self.strokes is not None:
             self.strokes.frames.copy_(shrink(self.detail.frames, *self.strokes.shape[1:]))
-        mark("resize")
-        for plan in self._plans:
-            plan.replay(mark)
-        self._results = self.detail.pictures
-        if self.strokes is not None:
-            self._results = join(self.strokes.pictures, self.detail.pictures)
+
+    def _finish(self, slot: _Slot, finish: Finish, screen: tuple[int, int] | None) -> None:
+        """Submit what becomes of the networks' results."""
         for plan, ranges in zip(self._plans, slot.ranges, strict=True):
             ranges.copy_(plan.ranges)
         for place in range(self.detail.samples):  # smoothing takes them in their order
             self._finished = self._smoothed(place, finish)
             self._paint(slot, place, finish, screen)
-        return self._download(slot, mark, screen)
 
     def finish_again(self, submission: Submission, finish: Finish) -> Submission:
         """Make the picture of a frame once more with other options, but for smoothing.
@@ -173,7 +213,7 @@ class FrameStyler:
             finish: What is made of the network's result.
         """
         self._paint(submission.slot, 0, finish)
-        return self._download(submission.slot, lambda _: None)
+        return self._download(submission.slot, _unmarked)
 
     def result(self) -> Pixels:
         """The network's output for the newest frame, [h, w, 3] uint8, RGB. Waits for it."""
@@ -212,7 +252,6 @@ class FrameStyler:
         self, slot: _Slot, mark: StageCallback, screen: tuple[int, int] | None = None
     ) -> Submission:
         """Submit the download of the pictures of a batch."""
-        mark("blend")
         compute = self._compute
         slot.computed.record(compute)
         with on_stream(self._down, compute):
@@ -278,8 +317,8 @@ class _Slot:
         self.batch = torch.zeros(shape, dtype=torch.uint8, device=device)
         self.frames, self.pictures = list(self.batch), list(torch.zeros_like(self.batch))
         self.ranges = [torch.zeros_like(each) for each in ranges]
-        self.pinned = [_pinned(frame) for frame in self.frames]
-        self.host_ranges = [_pinned(each) for each in ranges]
+        self.staging = [pinned_like(frame) for frame in self.frames]
+        self.host_ranges = [pinned_like(each) for each in ranges]
         self.told = [
             [each[place : place + 1] for each in self.host_ranges] for place in range(shape[0])
         ]
@@ -299,25 +338,10 @@ class _Slot:
 
 def _downloaded(picture: Tensor) -> Tensor:
     """What a picture is copied to on the current stream."""
-    copied = _pinned(picture)
+    copied = pinned_like(picture)
     copied.copy_(picture, non_blocking=True)
     return copied
 
 
-def _view(pixels: Pixels) -> Tensor:
-    """The memory of dense pixels, which it does not keep. They are not to be written to; PyTorch
-    would warn of that."""
-    memory = _bytes(pixels.size).from_address(pixels.ctypes.data)
-    return torch.frombuffer(memory, dtype=torch.uint8).view(pixels.shape)
-
-
-@lru_cache(maxsize=8)
-def _bytes(count: int) -> type[ctypes.Array[ctypes.c_ubyte]]:
-    """The type of an array; to make one takes longer than to copy a frame."""
-    return ctypes.c_ubyte * count
-
-
-def _pinned(like: Tensor) -> Tensor:
-    """Memory to copy from and to; that of large pictures, which are no streams, is not pinned:
-    PyTorch would keep it from the system for ever."""
-    return torch.empty(like.shape, dtype=like.dtype, pin_memory=like.numel() <= MOST_PINNED)
+def _unmarked(_stage: str) -> None:
+    """Time no stage."""

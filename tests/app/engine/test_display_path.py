@@ -35,13 +35,18 @@ class FakeStyler:
     def __init__(self, kernels, frame, detail, strokes=None) -> None:
         self.detail, self.strokes = detail, strokes
         self.calls: list[object] = []
+        self.timed: list[bool] = []
         FakeStyler.made.append(self)
 
     def forget(self) -> None:
         self.calls.append("forget")
 
+    def repeats(self, finish, screen=None) -> bool:
+        return finish == Finish(strength=0.25)
+
     def submit(self, frames, finish, mark, screen=None):
         self.calls.append(finish)
+        self.timed.append(mark is not None)
         return FakeSubmission([frame + 1 for frame in frames])
 
     def finish_again(self, submission, finish):
@@ -61,6 +66,7 @@ class FakeSubmission:
 
 class FakeNetwork:
     device = torch.device("cpu")
+    by_layer = False
 
     def __init__(self) -> None:
         self.plans: dict[tuple[tuple[int, int], int], object] = {}
@@ -131,6 +137,30 @@ def test_without_a_plan_or_kernels_the_path_is_not_taken(missing, path, monkeypa
         monkeypatch.setattr(display_path, "frame_kernels", lambda _device: None)
     assert path.submit(network, [FRAME], SIZES, Finish(), "a") is None
     assert FakeStyler.made == []
+
+
+def test_of_a_stream_that_repeats_one_batch_in_a_few_is_timed(path):
+    network, repeating = FakeNetwork(), Finish(strength=0.25)
+    for _ in range(2 * display_path.TIMED_EVERY + 1):
+        render_frame(path, network, FRAME, SIZES, repeating, "a")
+    render_frame(path, network, FRAME, SIZES, Finish(), "a")
+    (styler,) = FakeStyler.made
+    once = [True] + [False] * (display_path.TIMED_EVERY - 1)
+    assert styler.timed == [*once, *once, True, True]
+    network.by_layer = True
+    styler.timed.clear()
+    for _ in range(3):
+        render_frame(path, network, FRAME, SIZES, repeating, "a")
+    assert styler.timed == [True] * 3
+
+
+def test_a_batch_that_is_not_timed_has_the_timings_of_the_newest_that_was(path, monkeypatch):
+    network, repeating = FakeNetwork(), Finish(strength=0.25)
+    first = render_frame(path, network, FRAME, SIZES, repeating, "a")
+    second = render_frame(path, network, FRAME, SIZES, repeating, "a")
+    assert second.timings is first.timings
+    other = render_frame(path, network, FRAME[:16], SIZES, repeating, "a")
+    assert other.timings is not first.timings, "another styler is timed itself"
 
 
 def test_a_config_says_what_is_made_of_the_output():

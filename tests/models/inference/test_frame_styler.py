@@ -13,7 +13,7 @@ from app.engine.config import EngineConfig
 from app.engine.display_path import finish_of
 from app.engine.post.blending import PostProcessor, fit_to
 from app.sources.scene import render
-from models.inference import frame_styler
+from models.inference import frame_styler, repeated_work
 from models.inference.frame_styler import Finish, FrameStyler
 from models.inference.layerwise_plan import LayerwisePlan
 from models.network_config import LITE
@@ -34,7 +34,7 @@ def host(tmp_path_factory):
 @pytest.fixture
 def kernels(host, eager, monkeypatch):
     monkeypatch.setattr(
-        frame_styler, "_pinned", lambda like: torch.empty(like.shape, dtype=like.dtype)
+        frame_styler, "pinned_like", lambda like: torch.empty(like.shape, dtype=like.dtype)
     )
     compute = Stream()
     monkeypatch.setattr(frame_styler, "current_stream", lambda _device: compute)
@@ -275,13 +275,6 @@ def test_a_broken_output_in_a_batch_is_told_of_its_frame_alone(kernels):
     assert [picture.broken for picture in submission.wait()] == [False, True]
 
 
-def test_the_memory_of_large_pictures_is_not_pinned():
-    large = torch.zeros(1, dtype=torch.uint8).expand(2161, 3840, 3)
-    buffer = frame_styler._pinned(large)
-    assert (buffer.shape, buffer.dtype) == (large.shape, torch.uint8)
-    assert not buffer.is_pinned()
-
-
 @torch.inference_mode()
 def test_a_frame_of_any_strides_is_read_before_its_copy_is_freed(kernels, monkeypatch):
     styler = FrameStyler(kernels, FRAME, plan(*FRAME))
@@ -315,3 +308,75 @@ def test_what_a_window_paints_is_the_displayed_picture(size, kernels):
         assert (picture.screen[..., 3] == 255).all()
     (picture,) = styler.submit([given[0]], Finish(), lambda _: None).wait()
     assert picture.screen is None
+
+
+@pytest.fixture
+def captures(monkeypatch):
+    """How often each graph was captured and replayed, and never anything on a GPU."""
+    counts = {"captured": 0, "replayed": 0}
+
+    class Graph:
+        def __init__(self, submit, _pool) -> None:
+            counts["captured"] += 1
+            self.submit = submit
+
+        def replay(self) -> None:
+            counts["replayed"] += 1
+            self.submit()
+
+    monkeypatch.setattr(repeated_work, "captured", Graph)
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 1))
+    monkeypatch.setattr(repeated_work, "REPEATS", 2)
+    return counts
+
+
+@pytest.mark.parametrize("size", [FRAME, (48, 80)], ids=["the same size", "half the size"])
+@pytest.mark.parametrize(
+    "finish",
+    [Finish(), Finish(strength=0.5, keep_colors=True, smoothing=0.8, guided=True)],
+    ids=["plain", "all"],
+)
+@torch.inference_mode()
+def test_frames_that_repeat_are_one_graph_and_become_the_same_pictures(
+    finish, size, kernels, captures
+):
+    screen = (24, 40)
+    alone, styler = (FrameStyler(kernels, FRAME, plan(*size)) for _ in range(2))
+    launched = 0
+    for frame in frames(9):
+        (expected,) = alone.submit([frame], finish, lambda _: None, screen).wait()
+        repeats = styler.repeats(finish, screen)
+        launched += repeats
+        mark = None if repeats else lambda _: None
+        (picture,) = styler.submit([frame], finish, mark, screen).wait()
+        assert (picture.pixels == expected.pixels).all()
+        assert (picture.screen == expected.screen).all()
+    assert launched == 7
+    assert captures == {"captured": 2, "replayed": 5}  # one for each set of buffers
+
+
+@torch.inference_mode()
+def test_another_choice_or_a_new_stream_is_not_what_was_captured(kernels, captures):
+    smoothed = Finish(smoothing=0.5)
+    styler = FrameStyler(kernels, FRAME, plan(*FRAME))
+    (frame,) = frames(1)
+    for _ in range(3):
+        style(styler, frame, smoothed)
+    assert styler.repeats(smoothed)
+    assert not styler.repeats(smoothed, (24, 40))
+    assert not styler.repeats(Finish())
+    styler.forget()
+    assert not styler.repeats(smoothed), "the first frame of a stream is not smoothed"
+    style(styler, frame, smoothed)
+    assert styler.repeats(smoothed)
+    style(styler, frame, Finish())
+    assert not styler.repeats(smoothed)
+
+
+@torch.inference_mode()
+def test_strokes_of_a_second_size_are_launched_one_after_another(kernels):
+    styler = FrameStyler(kernels, FRAME, plan(48, 80), plan(24, 40))
+    (frame,) = frames(1)
+    for _ in range(repeated_work.REPEATS + 1):
+        style(styler, frame, Finish())
+    assert not styler.repeats(Finish())

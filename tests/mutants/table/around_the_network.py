@@ -104,11 +104,29 @@ MUTANTS = (
     ),
     Mutant(
         "a frame of other strides is read where its copy was freed",
-        "models/inference/frame_styler.py",
-        "pinned.copy_(_view(dense))",
-        "dense = _view(dense); pinned.copy_(dense)",
+        "models/inference/host_memory.py",
+        "staging.copy_(_view(dense))",
+        "dense = _view(dense); staging.copy_(dense)",
         (
             "tests/models/inference/test_frame_styler.py::test_a_frame_of_any_strides_is_read_before_its_copy_is_freed",
+        ),
+    ),
+    Mutant(
+        "a part of pinned memory is uploaded as the whole",
+        "models/inference/host_memory.py",
+        "or base.shape != pixels.shape or",
+        "or",
+        (
+            "tests/models/inference/test_host_memory.py::test_only_the_whole_of_pinned_memory_is_uploaded_from_there",
+        ),
+    ),
+    Mutant(
+        "the first frame of a stream is launched as those that follow another",
+        "models/inference/frame_styler.py",
+        "and not begins and",
+        "and",
+        (
+            "tests/models/inference/test_frame_styler.py::test_another_choice_or_a_new_stream_is_not_what_was_captured",
         ),
     ),
     Mutant(

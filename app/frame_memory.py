@@ -1,0 +1,30 @@
+"""Memory for the pixels of new frames: that which the engine's device reads fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Allocate = Callable[[int, int], NDArray[np.uint8]]  # height and width to [height, width, 3]
+
+
+def pageable(height: int, width: int) -> NDArray[np.uint8]:
+    """Memory of any kind, which a processor reads; not initialized."""
+    return np.empty((height, width, 3), np.uint8)
+
+
+_allocate: Allocate = pageable
+
+
+def allocate_by(allocate: Allocate) -> None:
+    """Have the pixels of new frames allocated by `allocate`, which any thread may call. The engine
+    calls this for its device; frames in other memory stay valid, and are copied where need be."""
+    global _allocate
+    _allocate = allocate
+
+
+def new_pixels(height: int, width: int) -> NDArray[np.uint8]:
+    """Pixels [height, width, 3] uint8 for a frame, to be written once; not initialized."""
+    return _allocate(height, width)
