@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 import pytest
 
@@ -15,6 +14,7 @@ from app.live.display_copy import for_display
 from app.sources.opencv_frames import as_rgb
 from app.styles.library import Library
 from models.inference.host_memory import new_pinned_pixels, pinned_tensor
+from utils.opencv import cv2
 
 
 @pytest.fixture
