@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 
 from app.engine.result import StyledFrame
 
@@ -14,17 +16,29 @@ class LatestValue:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._value: StyledFrame | None = None
+        self._put_at = 0.0  # as time.perf_counter()
+        self._interval = math.inf  # between the newest two results, in seconds
+        self._awaited = False
 
     def put(self, value: StyledFrame) -> bool:
         """Store a result, in place of one that was not taken.
 
         Returns:
-            Whether the reader has to be notified: no result was waiting.
+            Whether the reader has to be notified: no result was waiting, or it awaits this one.
         """
+        now = time.perf_counter()
         with self._lock:
-            was_empty = self._value is None
-            self._value = value
-        return was_empty
+            notify = self._value is None or self._awaited
+            self._value, self._awaited = value, False
+            self._interval, self._put_at = now - self._put_at, now
+        return notify
+
+    def await_next(self, seconds: float) -> bool:
+        """Whether results come so fast that the next one is expected within `seconds`; the reader
+        is then notified of it, though one may be waiting."""
+        with self._lock:
+            self._awaited = self._interval <= seconds
+            return self._awaited
 
     def take(self) -> StyledFrame | None:
         """Remove and return the result; None if there is no new one."""

@@ -39,6 +39,9 @@ T = TypeVar("T")
 Spec = str | Sequence[str]
 
 SHARE = 0.9  # of a screen's frame between two deliveries at least, since streams are not regular
+# Seconds within which another result is worth waiting for when the screen can take one: it is
+# younger when it is painted by as much as it is awaited.
+NEXT_S = 0.003
 # Seconds until a thread that computes in Python lets another one in. The engine's thread needs that
 # some thirty times a frame; at Python's 5 ms it waited longer for the window than for a GPU.
 SWITCH_S = 0.0005
@@ -115,7 +118,8 @@ class Session(QObject):
         self._held = self._layers_timed = False
         self._deliver_at = 0.0
         self._later = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
-        self._later.timeout.connect(self._deliver)
+        self._later.timeout.connect(self._on_time)
+        self._awaiting = False  # the next result, though one is waiting
         self._opening = 0  # the number of the newest call of `open`, which supersedes the others
         self._jobs = Jobs(self)
         self.style_jobs = StyleJobs(library, self._jobs, self)
@@ -331,11 +335,22 @@ class Session(QObject):
     # Results
 
     @Slot()
+    def _on_time(self) -> None:
+        """Deliver a result to the screen, which can take one: of a fast stream the next one."""
+        self._awaiting = not self._awaiting and self._latest.await_next(NEXT_S)
+        if self._awaiting:
+            self._later.start(math.ceil(NEXT_S * 1e3))  # should the stream end
+        else:
+            self._deliver()
+
+    @Slot()
     def _deliver(self) -> None:
         early = self._deliver_at - time.perf_counter()
         if early > 0 and not self._held:  # the newest result waits for the screen
             self._later.start(math.ceil(early * 1e3))
             return
+        self._awaiting = False
+        self._later.stop()
         self._deliver_at = time.perf_counter() + SHARE / self.refresh_rate
         result = self._latest.take()
         if result is not None and same_choice(result.config, self._config):
@@ -389,7 +404,7 @@ class Session(QObject):
 
         self._compile_kernels.emit(True)
         device = self._config.device
-        self._jobs.run(lambda: _prepared(family, device), done, failed)
+        self._jobs.run(lambda: _prepared(family, device, self.library), done, failed)
 
     def cameras(self) -> None:
         """List the cameras; `cameras_found` follows, with none if that failed."""
@@ -473,16 +488,17 @@ class Session(QObject):
         self._worker.pending.close()
 
 
-def _prepared(operations: str, device: str) -> tuple[KernelStatus, ...]:
+def _prepared(operations: str, device: str, library: Library) -> tuple[KernelStatus, ...]:
     """Prepare a family of operations, and the networks that need no other after it.
 
     Args:
         operations: The family.
         device: As in the config.
+        library: With the networks that styles share.
     """
     statuses = prepare(family=operations)
     with suppress(ValueError):  # of a device that is not there, which the engine tells
         for networks in FAMILIES.values():
             if networks.operations[-1] == operations:
-                networks.warm_up(resolve(device))
+                networks.warm_up(resolve(device), library.networks)
     return statuses

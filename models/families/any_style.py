@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -216,9 +217,13 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     operations = (STYLE, TRANSFORMER)
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
-    def warm_up(self, device: torch.device) -> None:
-        """Load the libraries of attention, products and convolutions."""
+    def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
+        """On a GPU, where nothing else takes long, load the libraries of attention, products and
+        convolutions, and the network for new styles."""
         warm_up(device)
+        if device.type == "cuda":
+            with suppress(CheckpointError):  # of a damaged file, which a new style's picture tells
+                networks.default()
 
     def read(self, path: Path) -> StyleCode:
         """Read the file of a code."""

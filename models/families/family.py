@@ -76,6 +76,10 @@ class LoadedStyle:
 class SharedNetworks(Protocol):
     """Where networks are found that many styles share."""
 
+    def default(self) -> AnyStyleNetwork | None:
+        """The network for new styles; None without any. CheckpointError if it is damaged."""
+        ...
+
     def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
         """The network that paints a style.
 
@@ -149,9 +153,14 @@ class NetworkFamily(ABC, Generic[Contents]):
         unfolds = device.type == "cpu" and precision.value.dtype is torch.float16
         return BYTES_PER_PIXEL_CPU_FP16 if unfolds else self.bytes_per_pixel
 
-    def warm_up(self, device: torch.device) -> None:
+    def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
         """Load what its networks would load when they run for the first time on a device. Safe on
-        any thread."""
+        any thread.
+
+        Args:
+            device: Where they will run.
+            networks: Where those that styles share are found.
+        """
 
     @abstractmethod
     def read(self, path: Path) -> Contents:

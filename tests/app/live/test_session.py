@@ -573,3 +573,43 @@ def test_results_that_come_faster_than_the_screen_shows_wait_for_it(session, qtb
     session._latest.put(results[3])
     session._deliver()
     assert shown == [0, 2, 3], "a recording gets every result"
+
+
+def test_of_a_fast_stream_the_screen_gets_the_next_result_not_one_that_waited(session, qtbot):
+    source = give(session, Clockwork())
+    first = styled_with(qtbot, session)
+    source.pause(True)
+    session._worker.ready.disconnect(session._deliver)
+    qtbot.wait(100)
+    session._latest.take()
+    shown: list = []
+    session.styled.connect(lambda result: shown.append(result.frame.index))
+    results = [replace(first, frame=replace(first.frame, index=n)) for n in range(4)]
+    session._latest.put(results[0])
+    session._latest.put(results[1])  # at once, so that another one is expected
+    session._deliver_at = 0.0
+    session._on_time()
+    assert shown == []
+    assert session._latest.put(results[2]), "the next one is announced, though one waits"
+    session._deliver()
+    assert shown == [2]
+    session._latest.put(results[3])
+    session._deliver_at = 0.0
+    session._on_time()
+    qtbot.waitUntil(lambda: len(shown) > 1, timeout=2000)
+    assert shown == [2, 3], "none came, so that the one that waited is shown"
+
+
+def test_of_a_slow_stream_the_screen_gets_what_waits(session, qtbot):
+    source = give(session, Clockwork())
+    first = styled_with(qtbot, session)
+    source.pause(True)
+    session._worker.ready.disconnect(session._deliver)
+    qtbot.wait(100)
+    session._latest.take()
+    shown: list = []
+    session.styled.connect(lambda result: shown.append(result))
+    session._latest.put(first)
+    session._deliver_at = 0.0
+    session._on_time()
+    assert shown == [first]

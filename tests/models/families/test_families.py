@@ -13,6 +13,7 @@ from app.parameters import PARAMETERS
 from kernels.ops.registry import OPS, STYLE
 from models.checkpoints import CheckpointError, save_checkpoint
 from models.evaluation.image_metrics import to_tensor
+from models.families import any_style
 from models.families.any_style import AnyStyleNetwork
 from models.families.family import StyleFiles, interpolate
 from models.families.keys import ANY_STYLE, FAMILY_KEYS, FEED_FORWARD
@@ -35,6 +36,13 @@ class Networks:
 
     def __init__(self, *there: AnyStyleNetwork) -> None:
         self._there = there
+        self.read = 0
+
+    def default(self) -> AnyStyleNetwork | None:
+        self.read += 1
+        if not self._there:
+            raise CheckpointError("'small.safetensors' is damaged")
+        return self._there[0]
 
     def has_lite(self, digest: str) -> bool:
         return len(self._there) > 1 and self.is_there(digest)
@@ -271,3 +279,11 @@ def test_half_precision_on_a_cpu_takes_more_memory():
         usual = family.memory_per_pixel(CPU, Precision.fp32)
         assert family.memory_per_pixel(CPU, Precision.fp16) > usual
         assert family.memory_per_pixel(torch.device("cuda"), Precision.fp16) == usual
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_only_on_a_gpu_is_the_network_for_new_styles_read_ahead(device, network, monkeypatch):
+    monkeypatch.setattr(any_style, "warm_up", lambda _device: None)
+    for networks in (Networks(network), Networks()):  # of the second, the file is damaged
+        FAMILIES[ANY_STYLE].warm_up(torch.device(device), networks)
+        assert networks.read == (device == "cuda")

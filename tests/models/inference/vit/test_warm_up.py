@@ -7,6 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from models.inference.vit import warm_up
+from models.vit_config import SMALL
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -21,6 +22,12 @@ class Calls(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         self.names.add(func.overloadpacket.__name__)
         return func(*args, **(kwargs or {}))
+
+
+def test_attention_is_called_with_all_keys_and_with_fewer():
+    strides = [SMALL.key_stride(*size) for size in warm_up.SIZES]
+    assert strides[0] == 1
+    assert strides[1] > 1
 
 
 @pytest.mark.parametrize("device", DEVICES)
