@@ -34,11 +34,13 @@ from app.options import NETWORKS, STROKES, UPSAMPLING
 from app.sources.scene import render
 from app.styles.library import Library
 from kernels.ops.registry import prepare
+from models.inference import repeated_work
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import resolve
 
 CHANGE = 0.1  # of the frames that come with another config
+REPEATS = 3  # frames after which one config's work is captured, or few would be: they change often
 CHECKED = 20  # frames from one check to the next
 GROWTH = 64e6  # bytes that memory may grow by, once every size and style has been seen
 SETTLED = 5000  # frames after which they have been; a shorter soak does not judge memory
@@ -97,10 +99,21 @@ def configs(
         config = replace(config, **{name: rng.choice(choices[name]) for name in changed})
 
 
+@contextmanager
+def captured_soon() -> Iterator[None]:
+    """Have work captured after REPEATS frames."""
+    kept, repeated_work.REPEATS = repeated_work.REPEATS, REPEATS
+    try:
+        yield
+    finally:
+        repeated_work.REPEATS = kept
+
+
+@captured_soon()
 def soak(
     frames: int, seed: int, device: str, sizes: tuple[int, ...], captured: list[tuple[int, int]]
 ) -> Soaked:
-    """Style frames.
+    """Style frames, of which those of the same config are soon launched as one CUDA graph.
 
     Args:
         frames: How many.

@@ -20,7 +20,8 @@ from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
 from app.frame import Frame
 from app.sources.scene import render
-from models.inference.frame_styler import Finish, Painted
+from models.inference import repeated_work
+from models.inference.frame_styler import DEPTH, Finish, Painted
 from models.precision import Precision
 
 FRAME = np.zeros((32, 48, 3), np.uint8)
@@ -260,7 +261,9 @@ def test_on_a_gpu_a_dragged_slider_acts_on_the_frame_that_was_computed(library, 
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [320, 160], ids=["the frame's size", "half the size"])
 @pytest.mark.parametrize("chosen", CONFIGS.values(), ids=CONFIGS)
-def test_on_a_gpu_frames_that_overlap_are_the_same_bits(chosen, size, library, native_kernels):
+def test_on_a_gpu_frames_that_overlap_are_the_same_bits(
+    chosen, size, library, native_kernels, monkeypatch
+):
     config = EngineConfig(
         style="candy", device="cuda", precision=Precision.fp16, size=size, network="full", **chosen
     )
@@ -268,7 +271,10 @@ def test_on_a_gpu_frames_that_overlap_are_the_same_bits(chosen, size, library, n
     alone, overlapping = Engine(library), Engine(library)
     for engine in (alone, overlapping):
         engine.configure(config)
+    monkeypatch.setattr(display_path, "TIMED_EVERY", 1)  # launched stage by stage
     expected = [alone.process(frame, ProcessMode.SEQUENCE).frame.pixels for frame in frames]
+    monkeypatch.setattr(display_path, "TIMED_EVERY", 8)
+    monkeypatch.setattr(repeated_work, "REPEATS", 5)
     results, before = [], None
     for frame in frames:
         pending = overlapping.begin(frame, ProcessMode.SEQUENCE)
@@ -282,6 +288,8 @@ def test_on_a_gpu_frames_that_overlap_are_the_same_bits(chosen, size, library, n
     assert all(
         (styled.frame.pixels == one).all() for styled, one in zip(results, expected, strict=True)
     )
+    (styler,) = overlapping._display._stylers.values()
+    assert len(styler._repeated._graphs) == DEPTH, "most frames were one graph"
     for styled in results:
         timings = styled.timings
         stages = timings.upload, timings.queue, timings.network, timings.download
