@@ -90,8 +90,8 @@ def dropped_sentence(seconds: Sequence[float]) -> str:
     first, *others = seconds
     later = f", the next {min(others):.2f} to {max(others):.2f} s" if others else ""
     return (
-        "From dropping a picture on the gallery until a frame in its style is there: the first, "
-        f"for which the network is read, {first:.2f} s{later}."
+        "From dropping a picture on the gallery until a frame in its style is there: the first "
+        f"{first:.2f} s{later}."
     )
 
 
