@@ -26,6 +26,7 @@ class TextureHistory:
     Attributes:
         cells: [h / CELL, w / CELL, bytes] uint8, what is measured of each cell.
         tracked: [small h, small w] uint8, the gray copy of the newest picture.
+        begins: Whether the next picture is the first of a stream.
         field: [h, w] float32, what was added to the newest picture, in levels; where it is kept.
     """
 
@@ -42,7 +43,7 @@ class TextureHistory:
         self.tracked, self._before, self._reference = copies
         self._state = torch.zeros(told["state_bytes"], dtype=torch.uint8, device=device)
         self.field: Tensor | None = None
-        self._first = True
+        self.begins = True
 
     @property
     def tiles(self) -> int:
@@ -67,13 +68,13 @@ class TextureHistory:
 
     def forget(self) -> None:
         """Begin a new stream with the next picture."""
-        self._first = True
+        self.begins = True
 
     def params(
         self, picture: Tensor, textured: Tensor, amount: float, *, continues: bool
     ) -> TextureParams:
         """What the kernels are called with for the next picture of the stream."""
-        first, self._first = self._first, False
+        first, self.begins = self.begins, False
         buffers = (
             *(picture, textured, *self._noise, self.cells, self._flat, self.field),
             *(self.tracked, self._before, self._reference, self._state),

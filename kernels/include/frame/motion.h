@@ -137,7 +137,7 @@ STYLEFORGE_PORTABLE bool refine(const Team& team, const GrayPicture& before,
                                 const GrayPicture& now, Motion& m, float& scale) {
     const Shift shift = shift_of(m);
     const Both both = both_of(now, shift);
-    float sums[7] = {0, 0, 0, 0, 0, 0, 0};
+    float sums[6] = {0, 0, 0, 0, 0, 0};
     for (int i = team.rank; i < both.rows * both.columns; i += team.size) {
         const int row = both.top + i / both.columns, column = both.left + i % both.columns;
         const uint8_t* at = before.pixels + row * before.width + column;
@@ -149,12 +149,12 @@ STYLEFORGE_PORTABLE bool refine(const Team& team, const GrayPicture& before,
         sums[0] += weight * across * across, sums[1] += weight * across * along;
         sums[2] += weight * along * along;
         sums[3] += weight * across * wrong, sums[4] += weight * along * wrong;
-        sums[5] += weight * fabsf(wrong), sums[6] += weight;
+        sums[5] += weight * (across * across + along * along) * fabsf(wrong);
     }
     team.sum(sums);
     const float xx = sums[0], xy = sums[1], yy = sums[2];
-    if (!(xx + yy > 0) || !(sums[6] > 0)) return false;
-    scale = fmaxf(6 * sums[5] / sums[6], 8.f);
+    if (!(xx + yy > 0)) return false;
+    scale = fmaxf(3 * sums[5] / (xx + yy), 8.f);  // where nothing has a slope, nothing is told
     // Where the slopes have one direction, the motion along it is not told, and left as it is.
     const float half = (xx - yy) / 2, root = sqrtf(half * half + xy * xy);
     const float large = (xx + yy) / 2 + root, small = (xx + yy) / 2 - root;
