@@ -48,6 +48,38 @@ __device__ float median_of(const unsigned* counts, unsigned number) {
     return (found[0] + found[1]) / 2;
 }
 
+// The threads of a block of kTeam, which measure something together.
+struct Block {
+    static constexpr int size = kTeam;
+    int rank;
+
+    __device__ void sync() const { __syncthreads(); }
+
+    // Replaces each value by the sum of those of all threads, which does not depend on their timing.
+    template <int kNumber>
+    __device__ void sum(float (&values)[kNumber]) const {
+        constexpr int kWarps = kTeam / 32;
+        __shared__ float sums[kNumber][kWarps];
+#pragma unroll
+        for (int i = 0; i < kNumber; ++i)
+            for (int lanes = 16; lanes > 0; lanes /= 2)
+                values[i] += __shfl_down_sync(~0u, values[i], lanes);
+        __syncthreads();  // the sums before these were read
+        if ((rank & 31) == 0)
+#pragma unroll
+            for (int i = 0; i < kNumber; ++i) sums[i][rank / 32] = values[i];
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < kNumber; ++i) {
+            values[i] = 0;
+            for (int warp = 0; warp < kWarps; ++warp) values[i] += sums[i][warp];
+        }
+    }
+
+    __device__ void add(unsigned& sum, unsigned value) const { atomicAdd(&sum, value); }
+    __device__ void least(unsigned& least, unsigned value) const { atomicMin(&least, value); }
+};
+
 }  // namespace styleforge
 
 // The grid covers the picture that is made: columns along x, rows along y.
@@ -132,4 +164,46 @@ extern "C" __global__ void frame_smooth(const styleforge::SmoothParams p) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
     if (column < p.width) styleforge::smooth_pixel(p, row, column);
     if (column == 0 && row == 0) p.state[styleforge::kBegins] = styleforge::begins(p);
+}
+
+// The four steps of texture. The grid of the first covers the cells, and below them the copy on which
+// motion is measured.
+extern "C" __global__ void frame_texture_cells(const styleforge::TextureParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (row < p.rows) {
+        if (column < p.columns) styleforge::texture_cell(p, row, column);
+    } else if (column < p.small_width) {
+        styleforge::track_pixel(p, row - p.rows, column);
+    }
+}
+
+// The first block measures motion, which takes longest, each of the others a tile of cells.
+extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
+    frame_texture_flat(const styleforge::TextureParams p) {
+    using namespace styleforge;
+    __shared__ union Work {
+        MotionWork motion;
+        FlatWork flat;
+    } work;
+    const Block team = {static_cast<int>(threadIdx.x)};
+    if (blockIdx.x == 0) {
+        follow(team, p, work.motion);
+        return;
+    }
+    const int across = (p.columns + kTileColumns - 1) / kTileColumns, tile = blockIdx.x - 1;
+    measure_flatness(team, p, tile / across * kTileRows, tile % across * kTileColumns, work.flat);
+}
+
+extern "C" __global__ void frame_texture_add(const styleforge::TextureParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (column >= p.width) return;
+    styleforge::store(p.textured, 1ll * row * p.width + column,
+                      styleforge::textured(p, row, column));
+}
+
+extern "C" __global__ void frame_texture_enlarge(const styleforge::EnlargeTextureParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (column >= p.width) return;
+    styleforge::store(p.textured, 1ll * row * p.width + column,
+                      styleforge::textured(p, row, column));
 }

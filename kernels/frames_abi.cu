@@ -14,6 +14,8 @@ std::string structs() {
     using S = SlopesParams;
     using F = FinishParams;
     using T = SmoothParams;
+    using X = TextureParams;
+    using E = EnlargeTextureParams;
     return object({
         {"ResizeParams",
          layout(sizeof(R), {OFFSET(R, frame), OFFSET(R, small), OFFSET(R, height), OFFSET(R, width),
@@ -35,14 +37,42 @@ std::string structs() {
                             OFFSET(T, counts), OFFSET(T, state), OFFSET(T, height),
                             OFFSET(T, width), OFFSET(T, rows), OFFSET(T, columns),
                             OFFSET(T, first), OFFSET(T, amount)})},
+        {"TextureParams",
+         layout(sizeof(X), {OFFSET(X, picture), OFFSET(X, textured), OFFSET(X, fine),
+                            OFFSET(X, coarse), OFFSET(X, taps), OFFSET(X, cells), OFFSET(X, flat),
+                            OFFSET(X, field), OFFSET(X, tracked), OFFSET(X, before),
+                            OFFSET(X, reference), OFFSET(X, state), OFFSET(X, height),
+                            OFFSET(X, width), OFFSET(X, rows), OFFSET(X, columns),
+                            OFFSET(X, small_height), OFFSET(X, small_width), OFFSET(X, first),
+                            OFFSET(X, continues), OFFSET(X, amount)})},
+        {"EnlargeTextureParams",
+         layout(sizeof(E), {OFFSET(E, picture), OFFSET(E, textured), OFFSET(E, field),
+                            OFFSET(E, height), OFFSET(E, width), OFFSET(E, small_height),
+                            OFFSET(E, small_width)})},
     });
 }
 
 std::string kernels() {
 #define KERNEL(name) {#name, quoted("frame_" #name)}
     return object({KERNEL(resize), KERNEL(screen), KERNEL(slopes), KERNEL(finish), KERNEL(cells),
-                   KERNEL(noise), KERNEL(still), KERNEL(smooth)});
+                   KERNEL(noise), KERNEL(still), KERNEL(smooth), KERNEL(texture_cells),
+                   KERNEL(texture_flat), KERNEL(texture_add), KERNEL(texture_enlarge)});
 #undef KERNEL
+}
+
+// Of the pictures on which motion is measured, the blurs in cells, the sides of the tiles of noise,
+// the tiles of cells, and the bytes of a cell and of what a frame leaves to the next.
+std::string texture() {
+    return object({{"team", number(kTeam)},
+                   {"tracked", number(kTracked)},
+                   {"close", number(kClose)},
+                   {"wide", number(kWide)},
+                   {"fine_side", number(kFineSide)},
+                   {"coarse_side", number(kCoarseSide)},
+                   {"tile_rows", number(kTileRows)},
+                   {"tile_columns", number(kTileColumns)},
+                   {"cell_bytes", number(sizeof(Cell))},
+                   {"state_bytes", number(sizeof(TextureState))}});
 }
 
 std::string frame() {
@@ -52,6 +82,7 @@ std::string frame() {
                    {"slope_bytes", number(sizeof(Slope))},
                    {"counts", number(kCounts)},
                    {"states", number(kStates)},
+                   {"texture", texture()},
                    {"kernels", kernels()}});
 }
 

@@ -125,7 +125,8 @@ class DisplayPath:
         return not styler.repeats(finish, screen)
 
     def finish(self, finish: Finish) -> Pixels:
-        """Make the newest frame's picture once more, with other options but for smoothing."""
+        """Make the newest frame's picture once more, with other options but for smoothing and
+        texture."""
         newest = self._newest
         assert newest is not None
         (picture,) = newest.styler.finish_again(newest.submission, finish).wait()
@@ -164,11 +165,18 @@ class DisplayPath:
         self.reset_history()
 
 
-def finish_of(config: EngineConfig, *, smoothed: bool) -> Finish:
-    """What a config makes of the network's output."""
+def finish_of(config: EngineConfig, *, continues: bool) -> Finish:
+    """What a config makes of the network's output, and of its input.
+
+    Args:
+        config: The config.
+        continues: Whether the frame continues the one before it; only then it is smoothed.
+    """
     return Finish(
         config.strength,
         config.keep_colors,
         config.upsampling == "guided",
-        config.smoothing if smoothed else 0.0,
+        config.smoothing if continues else 0.0,
+        config.texture,
+        follows=continues and config.texture > 0,
     )

@@ -301,10 +301,10 @@ class Engine:
         """Start computing frames that stay on the GPU; None where none does."""
         inferred = batch[0]
         config, active = inferred.config, inferred.active
-        if self._device.type != "cuda" or config.compare or config.texture > 0:
-            return None  # texture is added on the CPU
+        if self._device.type != "cuda" or config.compare:
+            return None
         network = self._network(inferred, config.kernels)
-        finish = finish_of(config, smoothed=inferred.smoothed)
+        finish = finish_of(config, continues=inferred.mode.has_history)
         frames = [each.frame.pixels for each in batch]
         return self._display.submit(network, frames, inferred.sizes, finish, active.key, screen)
 
@@ -436,7 +436,7 @@ class Engine:
         rendering = inferred.renderings[kernels]
         if (made := rendering.displayed) is not None:
             # A slider that is being dragged acts at once; smoothing, which has a history, does not.
-            wanted = finish_of(inferred.config, smoothed=inferred.smoothed)
+            wanted = finish_of(inferred.config, continues=inferred.mode.has_history)
             wanted = replace(wanted, smoothing=made.smoothing)
             return rendering.pixels if wanted == made else self._display.finish(wanted)
         output, resized = rendering.pixels, inferred.inputs[0]

@@ -55,8 +55,6 @@ def run_info(
     limitations = [network_reason]
     if device.type == "cpu" and config.device == "auto":
         limitations.append(cuda_unavailable_reason())
-    if device.type == "cuda" and config.texture > 0:
-        limitations.append("texture is added on the CPU")
     family = active.family
     limitations += family.limitations(config.kernels, device, precision, active.network)
     if precision is not config.precision:

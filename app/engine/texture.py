@@ -13,22 +13,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.frames.noise import BANDS, CELL, TRACKED, WINDOWS, tile, tracked_size
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 _Floats = NDArray[np.float32]  # [H, W]
 
-# In pixels of the network's input, in which its strokes have a fixed width: the blur of each band
-# and the side of its tile, whose common multiple is too far away for a repetition to be seen.
-BANDS = ((1.5, 509), (4.0, 661))
 DEVIATION = 20.0  # of 255, of the noise in flat parts at full texture
 FLAT = 18.0  # of 255: parts of the frame that deviate as much have no texture
-# Pixels: the blurs over which a deviation is taken. A forehead is flat over the first, and not over
-# the second, which reaches eyes and hair; a sky is over both.
-WINDOWS = (5.0, 14.0)
-CELL = 4  # pixels: its resolution
 
-TRACKED = 128  # pixels: the long side of the copies on which motion is measured
 CERTAIN = 0.2  # of the peak of a phase correlation, of 1: below, the motion is not known
 STILL = 0.1  # pixels of those copies that are no motion but noise
 FAR = 0.06  # of their width, beyond which motion is measured from a newer frame
@@ -85,8 +78,7 @@ class Texture:
     def _follow(self, gray: NDArray[np.uint8]) -> None:
         """Move the pattern with the scene."""
         height, width = gray.shape
-        scale = max(1.0, max(height, width) / TRACKED)
-        size = max(1, round(width / scale)), max(1, round(height / scale))
+        scale, size = max(1.0, max(height, width) / TRACKED), tracked_size(height, width)[::-1]
         small = cv2.resize(gray, size, interpolation=cv2.INTER_AREA).astype(np.float32)
         if self._reference.shape != small.shape:
             self.reset()
@@ -196,16 +188,4 @@ def _window(width: int, height: int) -> _Floats:
 @lru_cache(maxsize=2 * len(BANDS))  # of two sizes of frames
 def _tiles(number: int, down: int, across: int) -> _Floats:
     """A tile of one of BANDS side by side, so that every cut of a frame's size is a part of it."""
-    return np.tile(_tile(number), (down, across))
-
-
-@lru_cache(maxsize=len(BANDS))
-def _tile(number: int) -> _Floats:
-    """[side, side]: Gaussian noise of one of BANDS, periodic, of unit deviation."""
-    blur, side = BANDS[number]
-    spectrum = np.fft.rfft2(np.random.default_rng(number).standard_normal((side, side)))
-    rows, columns = np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None]
-    spectrum *= np.exp(-2 * (np.pi * blur) ** 2 * (rows**2 + columns**2))
-    spectrum[0, 0] = 0  # the mean
-    tile = np.fft.irfft2(spectrum, (side, side))
-    return np.asarray(tile / tile.std(), np.float32)
+    return np.tile(tile(number), (down, across))

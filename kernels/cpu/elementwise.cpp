@@ -1,5 +1,5 @@
 // Elementwise operations on the CPU: one pass over memory for an operation, and one for its
-// gradients.
+// gradients, with the sums of these over rows.
 //
 // Elements are taken in blocks that stay in the first cache. A tensor that lies as the result does
 // is read where it is; another, or one of 16 bits, is brought into a buffer first. Results of FP32
@@ -9,6 +9,8 @@
 #include <type_traits>
 
 #include "../include/cpu/dtypes.h"
+#include "../include/cpu/element_columns.h"
+#include "../include/cpu/element_rows.h"
 #include "../include/cpu/export.h"
 #include "../include/cpu/half_rows.h"
 #include "../include/cpu/parallel.h"
@@ -22,9 +24,6 @@ namespace {
 
 using namespace styleforge;
 using namespace styleforge::elementwise;
-
-constexpr int64_t kBlock = 512;               // elements at a time
-constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
 
 template <typename T>
 inline void widen(float* to, const T* from, int64_t step, int64_t count) {
@@ -80,33 +79,6 @@ void draw(const StyleforgeElements& p, int64_t at, int64_t count, float* factors
     }
     dropout_row(static_cast<uint64_t>(at / 4), (count + 3) / 4, p.state, p.dropped, kept, factors);
 }
-
-template <typename Op>
-void forward(const float* __restrict x, const float* __restrict y, const float* __restrict z,
-             float* __restrict out, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-        const float in[kMostInputs] = {x[i], y[i], z[i]};
-        out[i] = Op::template forward<VectorMath>(in);
-    }
-}
-
-template <typename Op>
-void backward(const float* __restrict grad, const float* __restrict x, const float* __restrict y,
-              const float* __restrict z, float* __restrict first, float* __restrict second,
-              int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-        const float in[kMostInputs] = {x[i], y[i], z[i]};
-        float out[kMostGradients] = {0.f, 0.f};
-        Op::template backward<VectorMath>(grad[i], in, out);
-        first[i] = out[0];
-        if constexpr (Op::kGradients > 1) second[i] = out[1];
-    }
-}
-
-// Whether a comparison lets the gradient through: GCC makes it the mask of the load, which then
-// begins late.
-template <typename Op>
-constexpr bool kMasked = std::is_same<Op, AddRelu>::value || std::is_same<Op, MultiplyRelu>::value;
 
 // Computes `count` elements, a whole number of pieces, past the caches: the gradients if `grad` is
 // given. An output may be null.
@@ -203,16 +175,37 @@ int run_type(const StyleforgeElements& p, int64_t threads) {
     return 1;
 }
 
+template <typename Op>
+int run_columns_type(const StyleforgeColumns& c, int64_t threads) {
+    if constexpr (kSumsColumns<Op>) {
+        if (c.call.type == 0) return run_columns<Op, float>(c, threads), 0;
+        if (c.call.type == 1) return run_columns<Op, Half>(c, threads), 0;
+        if (c.call.type == 2) return run_columns<Op, BFloat16>(c, threads), 0;
+    }
+    return 1;
+}
+
 using Run = int (*)(const StyleforgeElements&, int64_t);
+using RunColumns = int (*)(const StyleforgeColumns&, int64_t);
 
 #define RUN(name, Functor) run_type<Functor>,
+#define RUN_COLUMNS(name, Functor) run_columns_type<Functor>,
 constexpr Run kFunctions[] = {STYLEFORGE_ELEMENTWISE(RUN)};
+constexpr RunColumns kColumns[] = {STYLEFORGE_ELEMENTWISE(RUN_COLUMNS)};
+constexpr int kCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 
 }  // namespace
 
 // Runs `call` on at most `threads` threads. 1 if there is no such function, or none of its type.
 STYLEFORGE_EXPORT int styleforge_elementwise(long long threads, const StyleforgeElements* call) {
-    constexpr int kCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
     if (call->function < 0 || call->function >= kCount) return 1;
     return kFunctions[call->function](*call, threads);
+}
+
+// The same of gradients that are summed over rows, chunk by chunk.
+STYLEFORGE_EXPORT int styleforge_elementwise_columns(long long threads,
+                                                     const StyleforgeColumns* call) {
+    const int function = call->call.function;
+    if (function < 0 || function >= kCount) return 1;
+    return kColumns[function](*call, threads);
 }

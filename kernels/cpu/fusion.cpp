@@ -5,6 +5,7 @@
 // rows are taken by parts of a fixed size, so that the number of threads changes no bit.
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
@@ -26,12 +27,10 @@ int64_t threads_for(int64_t elements, int64_t threads) {
     return elements < kSerialElements ? 1 : threads;
 }
 
-constexpr int64_t kAhead = 256;  // elements of a row, in whose time as many of the next one come
-
-// A row is read at once and then taken several times, so that loads of the next one begin late; and
-// compilers make the comparison of a ReLU's gradient the mask of a load, which then waits for it.
+// A row is read at once and then taken several times, so that loads of the next one would begin late:
+// they are begun while this one is computed, of one tensor after another, as memory takes them.
 template <typename T>
-void prefetch_row(const T* from, int64_t count) {
+STYLEFORGE_INLINE void prefetch_row(const T* from, int64_t count) {
     constexpr int64_t kStep = kPiece * static_cast<int64_t>(sizeof(float) / sizeof(T));
     for (int64_t i = 0; i < count; i += kStep) prefetch(from + i);
 }
@@ -40,12 +39,17 @@ struct Moments {
     float mean, inverse;
 };
 
-Moments moments_of(const float* x, int64_t width, bool centered, double eps) {
+// Of a row whose sum is known.
+Moments moments_from(double sum, const float* x, int64_t width, bool centered, double eps) {
     const double count = static_cast<double>(width);
-    const float mean =
-        centered ? static_cast<float>(sum_of(width, [&](int64_t i) { return x[i]; }) / count) : 0.f;
+    const float mean = centered ? static_cast<float>(sum / count) : 0.f;
     const double squares = sum_of(width, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
     return {mean, static_cast<float>(1 / std::sqrt(squares / count + eps))};
+}
+
+Moments moments_of(const float* x, int64_t width, bool centered, double eps) {
+    const double sum = centered ? sum_of(width, [&](int64_t i) { return x[i]; }) : 0;
+    return moments_from(sum, x, width, centered, eps);
 }
 
 template <typename Activation>
@@ -57,58 +61,104 @@ void normalize(const float* __restrict x, Moments of, const float* __restrict we
     }
 }
 
-// The same past the caches, of rows that can be streamed.
+// The same past the caches, of rows that can be streamed; begins to load `next_x`.
 template <typename Activation>
 void stream_normalized(const float* x, Moments of, const float* weight, const float* bias,
-                       float* y, int64_t width) {
+                       float* y, int64_t width, const float* next_x) {
     alignas(64) float piece[kPiece];
     for (int64_t i = 0; i < width; i += kPiece) {
+        prefetch(next_x + i);
         normalize<Activation>(x + i, of, weight + i, bias + i, piece, kPiece);
         stream(y + i, piece);
     }
 }
-// x + y into `total`, past the caches, and into `sum`.
-void stream_sum(const float* x, const float* y, float* sum, float* total, int64_t width) {
-    for (int64_t i = 0; i < width; i += kPiece) {
-        for (int64_t k = i; k < i + kPiece; ++k) sum[k] = x[k] + y[k];
-        stream(total + i, sum + i);
+
+// x + y into `total`, past the caches, and into `sum`; gives the sum of these, in the order of
+// `sum_of`. Begins to load `next_y`.
+STYLEFORGE_APART double stream_sum(const float* __restrict x, const float* __restrict y,
+                                   float* __restrict sum, float* __restrict total, int64_t width,
+                                   const float* next_y) {
+    static_assert(kPiece % kSumLanes == 0 && kSumTerms % kPiece == 0, "lanes fill pieces");
+    double found = 0;
+    for (int64_t begin = 0; begin < width; begin += kSumTerms) {
+        const int64_t end = width - begin < kSumTerms ? width : begin + kSumTerms;
+        float lanes[kSumLanes] = {};
+        for (int64_t i = begin; i < end; i += kPiece) {
+            prefetch(next_y + i);
+            for (int64_t at = i; at < i + kPiece; at += kSumLanes)
+                for (int64_t k = 0; k < kSumLanes; ++k) {
+                    const float made = x[at + k] + y[at + k];
+                    sum[at + k] = made;
+                    lanes[k] += made;
+                }
+            stream(total + i, sum + i);
+        }
+        found += joined(lanes);
     }
+    return found;
 }
 
-// The products of what comes through the activation and the weight; adds to the sums of both
-// parameters.
-template <typename Activation>
-void parameters_gradient(const float* __restrict grad, const float* __restrict x, Moments of,
-                         const float* __restrict weight, const float* __restrict bias,
-                         float* __restrict of_weight, float* __restrict of_bias,
-                         float* __restrict inner, int64_t width) {
-    for (int64_t i = 0; i < width; ++i) {
-        const float normed = (x[i] - of.mean) * of.inverse;
-        const float g = Activation::template gradient<VectorMath>(grad[i],
-                                                                  normed * weight[i] + bias[i]);
-        of_weight[i] += g * normed;
-        of_bias[i] += g;
-        inner[i] = g * weight[i];
+// What the gradient of a row subtracts: the means of `inner` and of its products with the norm.
+struct Means {
+    float inner, product;
+};
+
+// The products of what comes through the activation and the weight, and their means; adds to the
+// sums of both parameters, and begins to load `next_x`. Apart, since of pointers that are inlined
+// compilers forget that they lie apart, and compare all of them for every few elements.
+template <typename Activation, typename T>
+STYLEFORGE_APART Means parameters_gradient(const float* __restrict grad, const float* __restrict x,
+                                           Moments of, const float* __restrict weight,
+                                           const float* __restrict bias,
+                                           float* __restrict of_weight, float* __restrict of_bias,
+                                           float* __restrict inner, int64_t width,
+                                           const T* next_x) {
+    double sum = 0, product = 0;
+    for (int64_t begin = 0; begin < width; begin += kSumTerms) {
+        const int64_t end = width - begin < kSumTerms ? width : begin + kSumTerms;
+        float sums[kSumLanes] = {}, products[kSumLanes] = {};
+        const auto element = [&](int64_t i, int64_t k) {
+            const float normed = (x[i] - of.mean) * of.inverse;
+            const float g = Activation::template gradient<VectorMath>(
+                grad[i], normed * weight[i] + bias[i]);
+            const float made = g * weight[i];
+            of_weight[i] += g * normed;
+            of_bias[i] += g;
+            inner[i] = made;
+            sums[k] += made;
+            products[k] += made * normed;
+        };
+        int64_t i = begin;
+        for (; i + kSumLanes <= end; i += kSumLanes) {
+            if (i % kPiece == 0) prefetch_row(next_x + i, kPiece);
+            for (int64_t k = 0; k < kSumLanes; ++k) element(i + k, k);
+        }
+        for (int64_t k = 0; i + k < end; ++k) element(i + k, k);
+        sum += joined(sums);
+        product += joined(products);
     }
+    const double count = static_cast<double>(width);
+    return {static_cast<float>(sum / count), static_cast<float>(product / count)};
 }
 
-// out = added + inverse * (inner - sum - normed * product).
-void row_gradient(const float* __restrict inner, const float* __restrict x, Moments of, float sum,
-                  float product, const float* __restrict added, float* __restrict out,
-                  int64_t width) {
-    const float scale = -of.inverse * of.inverse * product;
+// out = added + inverse * (inner - means.inner - normed * means.product).
+void row_gradient(const float* __restrict inner, const float* __restrict x, Moments of, Means means,
+                  const float* __restrict added, float* __restrict out, int64_t width) {
+    const float scale = -of.inverse * of.inverse * means.product;
     for (int64_t i = 0; i < width; ++i)
-        out[i] = of.inverse * (inner[i] - sum) + scale * (x[i] - of.mean);
+        out[i] = of.inverse * (inner[i] - means.inner) + scale * (x[i] - of.mean);
     if (added != nullptr)
         for (int64_t i = 0; i < width; ++i) out[i] += added[i];
 }
 
-// The same past the caches, of rows that can be streamed.
-void stream_gradient(const float* inner, const float* x, Moments of, float sum, float product,
-                     const float* added, float* out, int64_t width) {
+// The same past the caches, of rows that can be streamed; begins to load `next_grad`.
+template <typename T>
+void stream_gradient(const float* inner, const float* x, Moments of, Means means,
+                     const float* added, float* out, int64_t width, const T* next_grad) {
     alignas(64) float piece[kPiece];
     for (int64_t i = 0; i < width; i += kPiece) {
-        row_gradient(inner + i, x + i, of, sum, product, added ? added + i : added, piece, kPiece);
+        prefetch_row(next_grad + i, kPiece);
+        row_gradient(inner + i, x + i, of, means, added ? added + i : added, piece, kPiece);
         stream(out + i, piece);
     }
 }
@@ -188,32 +238,40 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
                         *const made = second + width;
             for (int64_t row = begin; row < end; ++row) {
                 const int64_t at = row * width;
-                const float* v = in_fp32(static_cast<const T*>(x) + at, first, width);
-                if (residual != nullptr) {
-                    const float* r = in_fp32(static_cast<const T*>(residual) + at, second, width);
-                    T* const to = static_cast<T*>(total) + at;
+                const T* const from = static_cast<const T*>(x) + at;
+                const T* const beside =
+                    residual ? static_cast<const T*>(residual) + at : nullptr;
+                if constexpr (std::is_same<T, float>::value) {
                     if (streams) {
-                        stream_sum(v, r, first, static_cast<float*>(total) + at, width);
-                        v = first;
-                    } else {
-                        float* const sum = place_of(to, first);
-                        for (int64_t i = 0; i < width; ++i) sum[i] = v[i] + r[i];
-                        put(to, sum, width);
-                        v = in_fp32(static_cast<const T*>(to), first, width);  // rounded
+                        const double sum = stream_sum(from, beside, first,
+                                                      static_cast<float*>(total) + at, width,
+                                                      beside + width);
+                        const Moments of = moments_from(sum, first, width, centered, eps);
+                        with_activation(activation, [&](auto function) {
+                            stream_normalized<decltype(function)>(
+                                first, of, weight, bias, static_cast<float*>(y) + at, width,
+                                from + width);
+                        });
+                        continue;
                     }
+                }
+                const float* v = in_fp32(from, first, width);
+                if (residual != nullptr) {
+                    const float* r = in_fp32(beside, second, width);
+                    T* const to = static_cast<T*>(total) + at;
+                    float* const sum = place_of(to, first);
+                    for (int64_t i = 0; i < width; ++i) sum[i] = v[i] + r[i];
+                    put(to, sum, width);
+                    v = in_fp32(static_cast<const T*>(to), first, width);  // rounded
                 }
                 const Moments of = moments_of(v, width, centered, eps);
                 T* const to = static_cast<T*>(y) + at;
                 float* const out = place_of(to, made);
                 with_activation(activation, [&](auto function) {
                     using Activation = decltype(function);
-                    if (streams)
-                        stream_normalized<Activation>(v, of, weight, bias,
-                                                      static_cast<float*>(y) + at, width);
-                    else
-                        normalize<Activation>(v, of, weight, bias, out, width);
+                    normalize<Activation>(v, of, weight, bias, out, width);
                 });
-                if (!streams) put(to, out, width);
+                put(to, out, width);
             }
             if (streams) streamed();
         };
@@ -228,53 +286,42 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
     const float* bias, void* dx, float* partial, int64_t type, int64_t activation, int64_t rows,
     int64_t width, int64_t parts, int centered, double eps) {
     std::atomic<int> failed{0};
-    const auto part_of_rows = [&](int64_t part, auto element) {
+    // Apart by other than a power of two: loads do not wait for stores to the same places of other
+    // pages.
+    const int64_t apart = width + 48;
+    const auto part_of_rows = [&](int64_t part, auto element, Buffer<float>& buffers) {
         using T = decltype(element);
-        // Apart by other than a power of two: loads do not wait for stores to the same places of
-        // other pages.
-        const int64_t apart = width + 48;
-        Buffer<float> buffers(5 * apart);
-        if (!buffers) {
-            failed = 1;
-            return;
-        }
         float *const inner = &buffers[0], *const wide = inner + apart, *const of_y = wide + apart,
                     *const more = of_y + apart, *const made = more + apart;
         float *const of_weight = partial + part * 2 * width, *const of_bias = of_weight + width;
         for (int64_t i = 0; i < 2 * width; ++i) of_weight[i] = 0;
-        const double count = static_cast<double>(width);
         const int64_t moved = rows * width * static_cast<int64_t>((added ? 4 : 3) * sizeof(T));
         const bool streams = type == 0 && moved > kCached && can_stream(dx, width);
         for (int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row) {
             const int64_t at = row * width;
-            const float* const v = in_fp32(static_cast<const T*>(x) + at, wide, width);
-            const float* const g = in_fp32(static_cast<const T*>(grad) + at, of_y, width);
+            const T* const from = static_cast<const T*>(x) + at;
+            const T* const given = static_cast<const T*>(grad) + at;
+            const float* const v = in_fp32(from, wide, width);
+            const float* const g = in_fp32(given, of_y, width);
             const Moments of = moments_of(v, width, centered, eps);
+            Means means;
             with_activation(activation, [&](auto function) {
                 using Activation = decltype(function);
-                for (int64_t i = 0; i < width; i += kAhead) {
-                    const int64_t size = width - i < kAhead ? width - i : kAhead;
-                    prefetch_row(static_cast<const T*>(x) + at + width + i, size);
-                    prefetch_row(static_cast<const T*>(grad) + at + width + i, size);
-                    parameters_gradient<Activation>(g + i, v + i, of, weight + i, bias + i,
-                                                    of_weight + i, of_bias + i, inner + i, size);
-                }
+                means = parameters_gradient<Activation>(g, v, of, weight, bias, of_weight, of_bias,
+                                                        inner, width, from + width);
             });
+            if (!centered) means.inner = 0;
             if (added != nullptr) prefetch_row(static_cast<const T*>(added) + at, width);
-            const double sum = centered ? sum_of(width, [&](int64_t i) { return inner[i]; }) : 0;
-            const double product =
-                sum_of(width, [&](int64_t i) { return inner[i] * (v[i] - of.mean); }) * of.inverse;
             const float* const a =
                 added ? in_fp32(static_cast<const T*>(added) + at, more, width) : nullptr;
             T* const to = static_cast<T*>(dx) + at;
-            const float middle = static_cast<float>(sum / count);
-            const float along = static_cast<float>(product / count);
             if (streams) {
-                float* const out = static_cast<float*>(dx) + at;
-                stream_gradient(inner, v, of, middle, along, a, out, width);
+                stream_gradient(inner, v, of, means, a, static_cast<float*>(dx) + at, width,
+                                given + width);
             } else {
                 float* const out = place_of(to, made);
-                row_gradient(inner, v, of, middle, along, a, out, width);
+                row_gradient(inner, v, of, means, a, out, width);
+                prefetch_row(given + width, width);
                 put(to, out, width);
             }
         }
@@ -282,7 +329,12 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
     };
     with_type(type, [&](auto element) {
         parallel_for(parts, threads_for(rows * width, threads), [&](int64_t begin, int64_t end) {
-            for (int64_t part = begin; part < end; ++part) part_of_rows(part, element);
+            Buffer<float> buffers(5 * apart);
+            if (!buffers) {
+                failed = 1;
+                return;
+            }
+            for (int64_t part = begin; part < end; ++part) part_of_rows(part, element, buffers);
         });
     });
     return failed;

@@ -15,15 +15,19 @@ from kernels.driver.images import ImageList
 from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
+from kernels.frames.noise import BANDS, TRACKED
 from kernels.frames.structs import (
     STRUCTURES,
+    EnlargeTextureParams,
     FinishParams,
     ResizeParams,
     ScreenParams,
     SlopesParams,
     SmoothParams,
 )
+from kernels.frames.texture import TextureHistory
 from kernels.jit import build
+from kernels.jit.errors import BuildError
 from kernels.ops.registry import FRAMES, use_native
 from utils.cuda_streams import raw_stream
 
@@ -59,6 +63,10 @@ class FrameKernels:
     def _describe(self, told: Mapping[str, Any]) -> None:
         """Take what frames_abi.cu returns."""
         check(told["structs"], STRUCTURES, "kernels/frames/structs.py")
+        texture = told["frame"]["texture"]
+        sides = texture["fine_side"], texture["coarse_side"]
+        if sides != tuple(side for _, side in BANDS) or texture["tracked"] != TRACKED:
+            raise BuildError("the library and kernels/frames/noise.py differ in sizes")
         self._told = told["frame"]
 
     def new_slopes(self, height: int, width: int, device: torch.device) -> Tensor:
@@ -71,6 +79,10 @@ class FrameKernels:
         return SmoothingHistory(
             height, width, device, counts=self._told["counts"], states=self._told["states"]
         )
+
+    def new_texture(self, height: int, width: int, device: torch.device) -> TextureHistory:
+        """What texture keeps of a stream of pictures of [height, width]."""
+        return TextureHistory(height, width, device, self._told["texture"])
 
     def resize(self, frame: Tensor, small: Tensor) -> None:
         """Scale `frame` into `small`: by area where that has fewer pixels, else by cubic
@@ -145,14 +157,61 @@ class FrameKernels:
             self._cover(name, p, history.cells)
         self._cover("smooth", p, result)
 
+    def texture(
+        self,
+        history: TextureHistory,
+        picture: Tensor,
+        textured: Tensor,
+        amount: float,
+        *,
+        continues: bool,
+    ) -> None:
+        """Add texture to the next picture of a stream.
+
+        Args:
+            history: Of the stream, of the same size.
+            picture: [h, w, 3], a frame scaled to the network's input.
+            textured: [h, w, 3], written to; it may be `picture`.
+            amount: 0 for none, 1 for the most.
+            continues: Whether the frame continues the one before, so that the pattern has to move
+                with the scene; where its motion is not known, the texture fades.
+        """
+        p = history.params(picture, textured, amount, continues=continues)
+        (rows, columns), (height, width) = history.cells.shape[:2], history.tracked.shape
+        grid = -(-max(columns, width) // self._told["threads"]), rows + height, 1
+        names = self._told["kernels"]
+        self._launch(names["texture_cells"], p, grid)
+        team = self._told["texture"]["team"]
+        self._launch(names["texture_flat"], p, (history.tiles + 1, 1, 1), team)
+        self._cover("texture_add", p, picture)
+
+    def enlarge_texture(self, history: TextureHistory, picture: Tensor, textured: Tensor) -> None:
+        """Add the texture of the newest picture of a stream to a larger copy of it.
+
+        Args:
+            history: Of the stream; `keep_field` was called.
+            picture: [H, W, 3].
+            textured: [H, W, 3], written to; it may be `picture`.
+        """
+        assert history.field is not None
+        p = EnlargeTextureParams(
+            *(picture.data_ptr(), textured.data_ptr(), history.field.data_ptr()),
+            *(*picture.shape[:2], *history.field.shape),
+        )
+        self._cover("texture_enlarge", p, picture)
+
     def _cover(self, name: str, params: Structure, picture: Tensor) -> None:
         """Launch a kernel with a thread for each pixel of `picture`."""
         height, width = picture.shape[:2]
         grid = -(-width // self._told["threads"]), height, 1
         self._launch(self._told["kernels"][name], params, grid)
 
-    def _launch(self, name: str, params: Structure, grid: tuple[int, int, int]) -> None:
-        kernel = self._library.kernel(self._told["source"], name, self._told["threads"])
+    def _launch(
+        self, name: str, params: Structure, grid: tuple[int, int, int], threads: int = 0
+    ) -> None:
+        """Launch blocks of `threads`, by default those of a row of pixels."""
+        threads = threads or self._told["threads"]
+        kernel = self._library.kernel(self._told["source"], name, threads)
         if error := kernel(grid, raw_stream(self._device), params):
             raise RuntimeError(f"{name} could not be launched: CUDA error {error}")
 

@@ -54,7 +54,32 @@ class SmoothParams(Structure):
     ]
 
 
+class TextureParams(Structure):
+    """Mirror of TextureParams in include/frame/texture.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("picture", "textured", "fine", "coarse", "taps")),
+        *((name, c_void_p) for name in ("cells", "flat", "field")),
+        *((name, c_void_p) for name in ("tracked", "before", "reference", "state")),
+        *((name, c_int) for name in ("height", "width", "rows", "columns")),
+        *((name, c_int) for name in ("small_height", "small_width", "first", "continues")),
+        ("amount", c_float),
+    ]
+
+
+class EnlargeTextureParams(Structure):
+    """Mirror of EnlargeTextureParams in include/frame/texture.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("picture", "textured", "field")),
+        *((name, c_int) for name in ("height", "width", "small_height", "small_width")),
+    ]
+
+
 STRUCTURES: dict[str, type[Structure]] = {
     each.__name__: each
-    for each in (ResizeParams, ScreenParams, SlopesParams, FinishParams, SmoothParams)
+    for each in (
+        *(ResizeParams, ScreenParams, SlopesParams, FinishParams, SmoothParams),
+        *(TextureParams, EnlargeTextureParams),
+    )
 }

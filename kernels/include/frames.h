@@ -2,11 +2,13 @@
 #pragma once
 
 #include "frame/finish.h"
+#include "frame/motion.h"
 #include "frame/smooth.h"
 
 namespace styleforge {
 
 constexpr int kThreads = 128;  // of a block, along a row of pixels
+constexpr int kTeam = 512;     // of a block that measures motion, or how flat the cells of a tile are
 
 // The frame as the network's input.
 struct ResizeParams {

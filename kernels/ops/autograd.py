@@ -169,7 +169,11 @@ def saved(overload: Any, below: Below, save: Save, backward: Backward, statistic
             outputs = _as_tuple(results)
             ctx.save_for_backward(*save(args, outputs))
             ctx.packing = packing
-            ctx.mark_non_differentiable(*outputs[len(outputs) - statistics :])
+            with_gradient = outputs[: len(outputs) - statistics]
+            ctx.mark_non_differentiable(*outputs[len(with_gradient) :])
+            # PyTorch would make zeros for the results that serve backward, too.
+            ctx.set_materialize_grads(False)
+            ctx.shapes = [(x.shape, x.dtype, x.device) for x in with_gradient]
             return _followed(results)
 
         @staticmethod
@@ -178,7 +182,11 @@ def saved(overload: Any, below: Below, save: Save, backward: Backward, statistic
             packing: Packing = ctx.packing
             needs = packing.needs(ctx.needs_input_grad[2:])
             kept = Kept(tuple(ctx.saved_tensors), packing.options, needs)
-            found = backward(kept, *grads[: len(grads) - statistics])
+            given = [
+                torch.zeros(shape, dtype=dtype, device=device) if grad is None else grad
+                for grad, (shape, dtype, device) in zip(grads, ctx.shapes, strict=False)
+            ]
+            found = backward(kept, *given)
             return None, None, *packing.split(found, ctx.needs_input_grad[2:])
 
     return _recording(overload, below, Saved)

@@ -7,10 +7,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.frames.launchers import FrameKernels
+from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile
 
 FRAME, SMALL = (66, 100), (33, 50)  # height, width
 NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # those of include/frame/guided.h
 STRENGTH, AMOUNT = 0.6, 0.5
+DEVIATION, FLAT = 20.0, 18.0  # those of include/frame/texture.h
+VIEW, MOVED = (160, 224), (6, 4)  # height, width; pixels to the right and down
 STEADY = 1 - 0.95 * AMOUNT  # share of the new result where nothing moves
 
 
@@ -36,10 +39,22 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
     history, other = kernels.new_history(*SMALL, device), 255 - result
     kernels.smooth(history, small, result, AMOUNT)
     kernels.smooth(history, small, other, AMOUNT)
+    scene = _flat_picture().to(device)
+    views = [_view(scene, *moved) for moved in ((0, 0), MOVED)]
+    texture, textured = kernels.new_texture(*VIEW, device), torch.zeros_like(views[0])
+    kernels.texture(texture, views[0], textured, AMOUNT, continues=True)
+    texture.keep_field()
+    moving = torch.zeros_like(textured)
+    kernels.texture(texture, views[1], moving, AMOUNT, continues=True)
+    enlarged = torch.zeros_like(textured)
+    kernels.enlarge_texture(texture, views[1], enlarged)
     expected = {
         "resize": (small, _planes(F.avg_pool2d(_planar(frame), 2))),
         "screen": (screen, F.pad(small, (0, 1), value=255)[..., [2, 1, 0, 3]]),
         "finish": (picture, _finished(frame, result, small)),
+        "texture": (textured, _textured(views[0])),
+        "motion": (texture.offset, torch.tensor(MOVED, device=device)),
+        "enlarge": (enlarged, moving),
         "smooth": (history.smoothed, result + STEADY * (other.float() - result)),
     }
     return max(
@@ -65,6 +80,40 @@ def _finished(frame: Tensor, result: Tensor, small: Tensor) -> Tensor:
     green = -0.714 / 1.403 * red - 0.344 / 1.773 * blue
     colored = (y[..., None] + torch.stack([red, green, blue], dim=-1)).clamp(0, 255)
     return colored * STRENGTH + frame * (1 - STRENGTH)
+
+
+def _textured(pixels: Tensor) -> Tensor:
+    """The first frame of a stream with its texture."""
+    red, green, blue = pixels.float().unbind(dim=-1)
+    gray = (0.299 * red + 0.587 * green + 0.114 * blue).round()[None, None]
+    cells = F.avg_pool2d(torch.cat([gray, gray * gray]), CELL)
+    variance = torch.zeros((), device=pixels.device)
+    for window, reach in zip(WINDOWS, (5, 14), strict=True):
+        side = torch.as_tensor(taps(window, reach).copy())
+        blur = torch.cat([side.flip(0), side[1:]]).to(pixels.device)
+        padded = F.pad(cells, (reach,) * 4, mode="reflect")
+        mean, square = F.conv2d(F.conv2d(padded, blur[None, None, None]), blur[None, None, :, None])
+        variance = torch.maximum(variance, square - mean * mean)
+    flat = (1 - variance.clamp(min=0).sqrt() / FLAT).clamp(0, 1)
+    flat = F.interpolate(flat[None], size=VIEW, mode="bilinear")[0, 0]
+    tiles = [tile(number)[: VIEW[0], : VIEW[1]] for number in range(len(BANDS))]
+    noise = torch.as_tensor(sum(tiles) / len(BANDS) ** 0.5, device=pixels.device)
+    added = (noise * flat * (AMOUNT * DEVIATION)).round()
+    return (pixels + added[..., None]).clamp(0, 255)
+
+
+def _flat_picture() -> Tensor:
+    """A picture with a flat half, larger than VIEW."""
+    scene = _picture(VIEW[0] + 16, VIEW[1] + 16, 2)
+    scene[VIEW[0] // 3 :] = 90
+    scene[-12:-6] = 200
+    return scene
+
+
+def _view(scene: Tensor, right: int, down: int) -> Tensor:
+    """A part of the scene, which has moved by so many pixels."""
+    top, left = 8 - down, 8 - right
+    return scene[top : top + VIEW[0], left : left + VIEW[1]].contiguous()
 
 
 def _picture(height: int, width: int, seed: int) -> Tensor:

@@ -1,7 +1,8 @@
 """Styles frames on a GPU from the frame to the displayed picture: nothing but these is copied.
 
-The frame is scaled to the network's input, and the network's result is smoothed over time, enlarged
-with the frame's detail and mixed with the frame, by the kernels of kernels.frames.
+The frame is scaled to the network's input and given texture, and the network's result is smoothed
+over time, enlarged with the frame's detail and mixed with the frame, by the kernels of
+kernels.frames.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import Tensor
 from kernels.frames.launchers import FrameKernels
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, is_broken
+from models.inference.frame_texture import FrameTexture
 from models.inference.host_memory import pinned_like, upload
 from models.inference.repeated_work import RepeatedWork
 from models.inference.two_resolution import join, shrink
@@ -25,19 +27,23 @@ DEPTH = 2  # batches under way: one is copied while the other is computed
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """What is made of the network's result.
+    """What is made of the network's result, and of what it is given.
 
     Attributes:
         strength: 0 for the frame, 1 for the result.
         keep_colors: Whether to take the chroma (of YCrCb) from the frame.
         guided: Whether a result that is smaller than the frame is given the frame's detail.
         smoothing: Over time; 0 for none, 1 for the most.
+        texture: In what the network is given; 0 for none, 1 for the most.
+        follows: Whether each frame continues the one before, so that texture moves with the scene.
     """
 
     strength: float = 1.0
     keep_colors: bool = False
     guided: bool = False
     smoothing: float = 0.0
+    texture: float = 0.0
+    follows: bool = False
 
     @property
     def mixes(self) -> bool:
@@ -96,6 +102,7 @@ class FrameStyler:
             stream.wait_stream(self._compute)
         self._next = 0
         self._repeated = RepeatedWork()
+        self._texture: FrameTexture | None = None  # once there is any
         self._results = detail.pictures  # of the newest batch, before they were smoothed
         self._finished = self._results[-1]  # of its last frame, and after
 
@@ -110,11 +117,15 @@ class FrameStyler:
     def forget(self) -> None:
         """Do not smooth the next frame with earlier ones."""
         self._history.forget()
+        if self._texture is not None:
+            self._texture.forget()
 
     def repeats(self, finish: Finish, screen: tuple[int, int] | None = None) -> bool:
         """Whether the newest batches were as one with these options is, for so long that it can be
         launched as one graph, of which no stage can be timed."""
         begins = finish.smoothing > 0 and self._history.begins
+        if finish.texture and (self._texture is None or self._texture.begins):
+            begins = True
         return self._repeated.is_due((finish, screen)) and not begins and self.strokes is None
 
     def submit(
@@ -129,7 +140,7 @@ class FrameStyler:
         Args:
             frames: As many as the plan takes, each [H, W, 3] uint8, RGB. Those in the memory of
                 `new_pinned_pixels` are uploaded from there.
-            finish: What is made of the network's results.
+            finish: What is made of the network's results, and of what it is given.
             mark: Called with "start", "upload", "queue", "resize", the groups of layers, "blend"
                 and "download" as each has been submitted, with its stream as the current one. None
                 for one graph where the work `repeats`.
@@ -164,7 +175,7 @@ class FrameStyler:
     ) -> None:
         """Submit what is computed of the frames of a slot, piece by piece."""
         mark("queue")
-        self._resize(slot)
+        self._resize(slot, finish)
         mark("resize")
         for plan in self._plans:
             plan.replay(mark)
@@ -181,32 +192,49 @@ class FrameStyler:
         network = self.detail.submission()
 
         def submit() -> None:
-            self._resize(slot)
+            self._resize(slot, finish)
             network()
             self._finish(slot, finish, screen)
 
         return submit
 
-    def _resize(self, slot: _Slot) -> None:
+    def _resize(self, slot: _Slot, finish: Finish) -> None:
         """Submit what the networks are given."""
-        if self.frame == self.detail.shape[1:]:
-            self.detail.frames.copy_(slot.batch)
-        else:
-            for frame, small in zip(slot.frames, self.detail.frames, strict=True):
+        is_small = self.frame != self.detail.shape[1:]
+        clean = self.detail.frames
+        if finish.texture:
+            clean = self._textured.clean if is_small else slot.batch
+        if is_small:
+            for frame, small in zip(slot.frames, clean, strict=True):
                 self._kernels.resize(frame, small)
+        elif not finish.texture:
+            clean.copy_(slot.batch)
+        slot.clean = clean
         if self.strokes is not None:
-            self.strokes.frames.copy_(shrink(self.detail.frames, *self.strokes.shape[1:]))
+            self.strokes.frames.copy_(shrink(clean, *self.strokes.shape[1:]))
+        if finish.texture:
+            self._textured.add(clean, finish.texture, continues=finish.follows)
+        elif self._texture is not None:
+            self._texture.forget()
+
+    @property
+    def _textured(self) -> FrameTexture:
+        """What adds texture; it has buffers, and is made for the first frame that has any."""
+        if self._texture is None:
+            strokes = None if self.strokes is None else self.strokes.frames
+            self._texture = FrameTexture(self._kernels, self.detail.frames, strokes)
+        return self._texture
 
     def _finish(self, slot: _Slot, finish: Finish, screen: tuple[int, int] | None) -> None:
         """Submit what becomes of the networks' results."""
         for plan, ranges in zip(self._plans, slot.ranges, strict=True):
             ranges.copy_(plan.ranges)
         for place in range(self.detail.samples):  # smoothing takes them in their order
-            self._finished = self._smoothed(place, finish)
+            self._finished = self._smoothed(slot, place, finish)
             self._paint(slot, place, finish, screen)
 
     def finish_again(self, submission: Submission, finish: Finish) -> Submission:
-        """Make the picture of a frame once more with other options, but for smoothing.
+        """Make the picture of a frame once more with other options, but for smoothing and texture.
 
         Args:
             submission: The newest, of a single frame, which has been waited for.
@@ -219,12 +247,12 @@ class FrameStyler:
         """The network's output for the newest frame, [h, w, 3] uint8, RGB. Waits for it."""
         return self._results[-1].cpu().numpy()
 
-    def _smoothed(self, place: int, finish: Finish) -> Tensor:
+    def _smoothed(self, slot: _Slot, place: int, finish: Finish) -> Tensor:
         """The network's result for a frame of the newest batch, smoothed if it is to be."""
         if not finish.smoothing:
             self._history.forget()
             return self._results[place]
-        source, result = self.detail.frames[place], self._results[place]
+        source, result = slot.clean[place], self._results[place]
         self._kernels.smooth(self._history, source, result, finish.smoothing)
         return self._history.smoothed
 
@@ -237,7 +265,7 @@ class FrameStyler:
             slopes = None
             if finish.guided and finished.numel() < picture.numel():
                 slopes = self._slopes
-                self._kernels.slopes(finished, self.detail.frames[place], slopes)
+                self._kernels.slopes(finished, slot.clean[place], slopes)
             self._kernels.finish(
                 *(frame, finished, slopes, picture),
                 strength=finish.strength,
@@ -309,6 +337,7 @@ class _Slot:
     Attributes:
         batch: The frames together.
         frames: Each of them, [H, W, 3] of the memory of `batch`.
+        clean: [N, h, w, 3], the frames in the size of the network's input, without texture.
         pictures: What becomes of each.
         told: For each, the [1, 3] of `host_ranges` that tell of it.
     """
@@ -316,6 +345,7 @@ class _Slot:
     def __init__(self, shape: tuple[int, ...], ranges: list[Tensor], device: torch.device) -> None:
         self.batch = torch.zeros(shape, dtype=torch.uint8, device=device)
         self.frames, self.pictures = list(self.batch), list(torch.zeros_like(self.batch))
+        self.clean = self.batch
         self.ranges = [torch.zeros_like(each) for each in ranges]
         self.staging = [pinned_like(frame) for frame in self.frames]
         self.host_ranges = [pinned_like(each) for each in ranges]

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "inline.h"
+
 namespace styleforge {
 
 template <typename To, typename From>
-inline To bit_cast(From from) {
+STYLEFORGE_INLINE To bit_cast(From from) {
     static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
     To to;
     std::memcpy(&to, &from, sizeof(to));

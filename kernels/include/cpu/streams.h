@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "inline.h"
+
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
 #define STYLEFORGE_STREAMS 1
@@ -39,7 +41,7 @@ inline void stream(float* to, const float* from) {
 }
 
 // Begins to load as many bytes as a piece has, which may lie behind the end of a row.
-inline void prefetch(const void* from) {
+STYLEFORGE_INLINE void prefetch(const void* from) {
 #if STYLEFORGE_STREAMS
     constexpr int64_t kBytes = sizeof(float);
     for (int64_t i = 0; i < kPiece * kBytes; i += kLine * kBytes)

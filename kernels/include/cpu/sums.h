@@ -8,6 +8,13 @@ namespace styleforge {
 constexpr int64_t kSumLanes = 32;      // accumulators kept in registers
 constexpr int64_t kSumTerms = 4096;    // summed in FP32 before the sum goes on in FP64
 
+// The sum of lanes, which it changes.
+inline float joined(float (&lanes)[kSumLanes]) {
+    for (int64_t width = kSumLanes / 2; width > 0; width /= 2)
+        for (int64_t k = 0; k < width; ++k) lanes[k] += lanes[k + width];
+    return lanes[0];
+}
+
 // The sum of `term(i)`, i in [0, count).
 template <typename Term>
 inline double sum_of(int64_t count, const Term& term) {
@@ -19,9 +26,7 @@ inline double sum_of(int64_t count, const Term& term) {
         for (; i + kSumLanes <= end; i += kSumLanes)
             for (int64_t k = 0; k < kSumLanes; ++k) lanes[k] += term(i + k);
         for (int64_t k = 0; k < kSumLanes && i + k < end; ++k) lanes[k] += term(i + k);
-        for (int64_t width = kSumLanes / 2; width > 0; width /= 2)
-            for (int64_t k = 0; k < width; ++k) lanes[k] += lanes[k + width];
-        sum += lanes[0];
+        sum += joined(lanes);
     }
     return sum;
 }

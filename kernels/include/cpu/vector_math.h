@@ -6,12 +6,13 @@
 #include <cstdint>
 
 #include "dtypes.h"
+#include "inline.h"
 
 namespace styleforge {
 
 struct VectorMath {
     // Results below 1e-38 become that.
-    static inline float exp(float v) {
+    static STYLEFORGE_INLINE float exp(float v) {
         v = within(v, -87.f, 88.f);
         // Adding 1.5 * 2^23 rounds to a whole number, which is then in the lowest bits.
         const float shifted = v * 1.44269504f + 12582912.f, whole = shifted - 12582912.f;
@@ -29,7 +30,7 @@ struct VectorMath {
         return p * bit_cast<float>(power);
     }
 
-    static inline float tanh(float v) {
+    static STYLEFORGE_INLINE float tanh(float v) {
         v = within(v, -9.f, 9.f);
         const float u = v * v;
         float p = -1.22464125e-11f;
@@ -46,7 +47,7 @@ struct VectorMath {
         return within(v * p / q, -1.f, 1.f);
     }
 
-    static inline float erf(float v) {
+    static STYLEFORGE_INLINE float erf(float v) {
         v = within(v, -3.95f, 3.95f);
         const float u = v * v;
         float p = 2.02582723e-06f;
@@ -64,19 +65,19 @@ struct VectorMath {
         return within(v * p / q, -1.f, 1.f);
     }
 
-    static inline float divide(float a, float b) { return a / b; }
+    static STYLEFORGE_INLINE float divide(float a, float b) { return a / b; }
     // The share of a normal distribution below v.
-    static inline float ndtr(float v) { return 0.5f * (1.f + erf(v * 0.70710678f)); }
-    static inline float gaussian(float v) { return exp(-0.5f * v * v); }
+    static STYLEFORGE_INLINE float ndtr(float v) { return 0.5f * (1.f + erf(v * 0.70710678f)); }
+    static STYLEFORGE_INLINE float gaussian(float v) { return exp(-0.5f * v * v); }
 
  private:
     // `least` or `most` where v is beyond, NaN stays. A compiler may take a conditional expression
     // for two ways through what follows, and then computes both of them for all elements: x times
     // the sigmoid of -88 is subnormal, which takes many times as long.
-    static inline float within(float v, float least, float most) {
+    static STYLEFORGE_INLINE float within(float v, float least, float most) {
         return chosen(v > most, most, chosen(v < least, least, v));
     }
-    static inline float chosen(bool first, float a, float b) {
+    static STYLEFORGE_INLINE float chosen(bool first, float a, float b) {
         const uint32_t mask = 0u - static_cast<uint32_t>(first);
         return bit_cast<float>((bit_cast<uint32_t>(a) & mask) | (bit_cast<uint32_t>(b) & ~mask));
     }

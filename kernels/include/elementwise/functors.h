@@ -5,7 +5,8 @@
 #ifdef __CUDACC__
 #define STYLEFORGE_ELEMENT __device__ __forceinline__
 #else
-#define STYLEFORGE_ELEMENT inline
+#include "../cpu/inline.h"
+#define STYLEFORGE_ELEMENT STYLEFORGE_INLINE
 #endif
 
 namespace styleforge {

@@ -81,10 +81,15 @@ STYLEFORGE_PORTABLE LinearTaps linear_taps(float position, int size) {
     return {first, first + 1, position - whole};
 }
 
+STYLEFORGE_PORTABLE float interpolated(const LinearTaps& rows, const LinearTaps& columns, float a,
+                                       float b, float c, float d) {
+    const float above = a + (b - a) * columns.share, below = c + (d - c) * columns.share;
+    return above + (below - above) * rows.share;
+}
+
 STYLEFORGE_PORTABLE float between(const LinearTaps& rows, const LinearTaps& columns, float a,
                                   float b, float c, float d) {
-    const float above = a + (b - a) * columns.share, below = c + (d - c) * columns.share;
-    return rintf(above + (below - above) * rows.share);
+    return rintf(interpolated(rows, columns, a, b, c, d));
 }
 
 // What is added to the enlarged result at a pixel of the frame.

@@ -9,13 +9,16 @@ from ctypes import byref, c_longlong, c_void_p
 import torch
 from torch import Tensor
 
-from kernels.ops.elements import passes, reference
+from kernels.ops.elements import columns, passes, reference, sums
 from kernels.ops.elements.arguments import result_type
-from kernels.ops.elements.layout import StyleforgeElements
-from kernels.ops.elements.passes import Pass
+from kernels.ops.elements.columns import Columns
+from kernels.ops.elements.layout import StyleforgeElements, traits
+from kernels.ops.elements.passes import Pass, read_by_backward
+from kernels.ops.elements.reference import check_backward
 from kernels.ops.launcher import CpuLauncher
 
 LIBRARY_ON_CPU = "elementwise"
+MOST_CHUNKS, LEAST_ROWS = 32, 32  # of all rows, and rows of one, whose gradients are summed apart
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)  # FP64's exp, tanh and erf are PyTorch's
 
 
@@ -46,6 +49,57 @@ def backward(
         return reference.backward(grad, inputs, function, wanted, p, state)
     submit = functools.partial(_submit, launch)
     return passes.backward(launch, submit, grad, inputs, function, wanted, p, state)
+
+
+def backward_sums(
+    launch: CpuLauncher,
+    grad: Tensor,
+    inputs: list[Tensor],
+    function: str,
+    wanted: list[bool],
+    like: list[Tensor],
+    of: list[int],
+    p: float = 0.0,
+    state: Tensor | None = None,
+) -> list[Tensor]:
+    """As `sums.of_gradients`; in one pass where sums are over rows.
+
+    The sums are of FP32 before it is rounded to the dtype, chunk by chunk, and then over chunks.
+    """
+    sums.check(wanted, like, of)
+    tensors = (grad, *inputs, *like)
+    key = ("sums", function, len(inputs), *(traits(x) for x in tensors))
+    found: tuple[Columns | None] | None = launch.calls.get(key)
+    if found is None:
+        check_backward(grad, inputs, function, wanted)
+        found = launch.keep(key, (columns.planned(grad, inputs, function, like),))
+    (plan,) = found
+    struct, whole = None, []
+    if plan is not None:
+        whole = [
+            grad.new_empty_strided(plan.shape, plan.strides) if want else None for want in wanted
+        ]
+        struct = columns.filled(plan, read_by_backward(function, grad, inputs), whole)
+    if plan is None or struct is None:
+        run = functools.partial(backward, launch)
+        return sums.of_gradients(run, grad, inputs, function, wanted, like, of, p, state)
+    struct.chunk = max(LEAST_ROWS, -(-plan.rows // MOST_CHUNKS))
+    chunks = -(-plan.rows // struct.chunk)
+    partial = {number: torch.empty(chunks, plan.columns) for number in set(of)}
+    for number, each in partial.items():
+        struct.sums[number] = each.data_ptr()
+    run_columns = launch.function("styleforge_elementwise_columns", c_longlong, c_void_p)
+    if run_columns(torch.get_num_threads(), byref(struct)):
+        raise RuntimeError(f"elementwise: no sums of {function} in the library")
+    # Of one number in FP64: PyTorch shares a sum of many columns out among the threads.
+    summed = {number: each.sum(0) for number, each in partial.items()}
+    totals = [
+        (summed[number].sum(dtype=torch.float64) if is_number else summed[number])
+        .to(plan.dtype)
+        .reshape(x.shape)
+        for number, is_number, x in zip(of, plan.numbers, like, strict=True)
+    ]
+    return [*(x for x in whole if x is not None), *totals]
 
 
 def refuses(inputs: Sequence[Tensor]) -> str:

@@ -9,7 +9,6 @@ The order of all sums is fixed.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -20,7 +19,6 @@ from kernels.ops.elements import reference, samples, sums
 from kernels.ops.elements.arguments import channel_weights
 from kernels.ops.elements.functions import TYPES
 from kernels.ops.elements.rows import Run, Spelling, drawn, dropping, elementwise, two
-from kernels.ops.launcher import CpuLauncher
 from kernels.ops.registry import LIBRARY, fused
 
 APPROXIMATE = {"none": "bias_gelu", "tanh": "bias_gelu_tanh"}
@@ -299,26 +297,11 @@ def elementwise_backward(
     ...
 
 
-def _sums_on_cpu(
-    launch: CpuLauncher,
-    grad: Tensor,
-    inputs: list[Tensor],
-    function: str,
-    wanted: list[bool],
-    like: list[Tensor],
-    of: list[int],
-    p: float = 0.0,
-    state: Tensor | None = None,
-) -> list[Tensor]:
-    run = partial(on_cpu.backward, launch)
-    return sums.of_gradients(run, grad, inputs, function, wanted, like, of, p, state)
-
-
 @fused(
     on_cpu.LIBRARY_ON_CPU,
     reference=sums.reference_sums,
     samples=samples.of_sums,
-    launch_cpu=_sums_on_cpu,
+    launch_cpu=on_cpu.backward_sums,
     launch_cuda=on_cuda.backward_sums,
     cuda=LIBRARY,
     family=LIBRARY,

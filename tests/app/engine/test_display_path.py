@@ -168,9 +168,12 @@ def test_a_config_says_what_is_made_of_the_output():
     config = EngineConfig(
         style="candy", strength=0.3, keep_colors=True, upsampling="guided", smoothing=0.7
     )
-    assert finish_of(config, smoothed=True) == Finish(0.3, True, True, 0.7)
-    assert finish_of(config, smoothed=False) == Finish(0.3, True, True, 0.0)
-    assert finish_of(replace(config, upsampling="smooth"), smoothed=False).guided is False
+    assert finish_of(config, continues=True) == Finish(0.3, True, True, 0.7)
+    assert finish_of(config, continues=False) == Finish(0.3, True, True, 0.0)
+    assert finish_of(replace(config, upsampling="smooth"), continues=False).guided is False
+    textured = replace(config, texture=0.6)
+    assert finish_of(textured, continues=True) == Finish(0.3, True, True, 0.7, 0.6, follows=True)
+    assert finish_of(textured, continues=False) == Finish(0.3, True, True, 0.0, 0.6)
 
 
 def test_a_frame_that_stayed_on_the_gpu_ends_the_cpus_history(engine, config):
@@ -179,7 +182,7 @@ def test_a_frame_that_stayed_on_the_gpu_ends_the_cpus_history(engine, config):
     engine.process(frame, ProcessMode.SEQUENCE)
     assert engine._post._smoothers
     inferred = engine.infer(frame, ProcessMode.SEQUENCE)
-    finish = finish_of(inferred.config, smoothed=True)
+    finish = finish_of(inferred.config, continues=True)
     displayed = replace(inferred.rendering, pixels=frame.pixels.copy(), displayed=finish)
     styled = engine.finish(replace(inferred, renderings={inferred.config.kernels: displayed}))
     assert (styled.frame.pixels == frame.pixels).all()
@@ -191,7 +194,7 @@ def test_what_a_window_paints_is_of_the_picture_that_is_shown(engine, config):
     frame = Frame(render(0, 96, 64))
     inferred = engine.infer(frame)
     screen = np.zeros((32, 48, 4), np.uint8)
-    finish = finish_of(inferred.config, smoothed=False)
+    finish = finish_of(inferred.config, continues=False)
     displayed = replace(
         inferred.rendering, pixels=frame.pixels.copy(), displayed=finish, screen=screen
     )
@@ -208,8 +211,12 @@ CONFIGS = {
     "strength and colors": {"strength": 0.6, "keep_colors": True},
     "smoothing": {"smoothing": 0.8},
     "guided": {"upsampling": "guided"},
-    "all": {"strength": 0.4, "keep_colors": True, "smoothing": 0.5, "upsampling": "guided"},
-}
+    "texture": {"texture": 1.0},
+    "all": {
+        "strength": 0.4, "keep_colors": True, "smoothing": 0.5, "upsampling": "guided",
+        "texture": 0.5,
+    },
+}  # fmt: skip
 
 
 @pytest.mark.gpu
@@ -246,13 +253,40 @@ def test_on_a_gpu_the_picture_is_the_cpus(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("size", [320, 160], ids=["the frame's size", "half the size"])
+def test_on_a_gpu_flat_parts_get_the_texture_of_the_cpu(size, library, monkeypatch, native_kernels):
+    config = EngineConfig(
+        style="candy", device="cuda", precision=Precision.fp16, size=size, texture=0.5
+    )
+    frame = np.full((180, 320, 3), 120, np.uint8)
+    frame[:50, :80] = render(0, 320, 180)[60:110, :80]
+    pictures: dict[tuple[bool, float], np.ndarray] = {}
+    taken = display_path.frame_kernels(torch.device("cuda"))
+    assert taken is not None
+    for kernels in (taken, None):
+        monkeypatch.setattr(display_path, "frame_kernels", lambda _device, k=kernels: k)
+        engine = Engine(library)
+        for texture in (0.0, 0.5):
+            engine.configure(replace(config, texture=texture))
+            for number in range(3):
+                inferred = engine.infer(Frame(frame, number), ProcessMode.SEQUENCE)
+                assert (inferred.rendering.displayed is not None) == (kernels is not None)
+                shown = engine.finish(inferred).frame.pixels
+                pictures[kernels is not None, texture] = shown.astype(int)
+    painted = np.abs(pictures[True, 0.5] - pictures[True, 0.0]).mean()
+    apart = np.abs(pictures[True, 0.5] - pictures[False, 0.5]).mean()
+    assert painted > 1
+    assert apart < 0.05 * painted
+
+
+@pytest.mark.gpu
 def test_on_a_gpu_a_dragged_slider_acts_on_the_frame_that_was_computed(library, native_kernels):
     engine = Engine(library)
     config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16)
     engine.configure(config)
     frame = Frame(render(0, 320, 180))
     inferred = engine.infer(frame)
-    assert inferred.rendering.displayed == finish_of(config, smoothed=False)
+    assert inferred.rendering.displayed == finish_of(config, continues=False)
     assert (engine.finish(inferred).frame.pixels != frame.pixels).any()
     dragged = replace(config, strength=0.0)
     assert (engine.finish(inferred, dragged).frame.pixels == frame.pixels).all()

@@ -94,11 +94,3 @@ def test_a_description_that_fails_is_not_kept(frame, monkeypatch):
             latest.get(**frame | {"network_reason": "it is slow"})
     assert latest.get(**frame) == before
     assert "it is slow" in str(latest.get(**frame | {"network_reason": "it is slow"}))
-
-
-def test_texture_that_a_gpu_leaves_to_the_cpu_is_told(frame):
-    clause = "texture is added on the CPU"
-    textured = {"config": replace(frame["config"], texture=0.5)}
-    assert clause in run_info(**frame | {"device": GPU} | textured).limitations
-    assert clause not in run_info(**frame | {"device": GPU}).limitations
-    assert clause not in run_info(**frame | textured).limitations

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from app.engine.process_mode import ProcessMode
-from app.engine.texture import BANDS, DEVIATION, Texture, _noise, _tile
+from app.engine.texture import DEVIATION, Texture, _noise
 from app.frame import Frame
+from kernels.frames.noise import BANDS, tile
 from tests.conftest import picture
 from utils.opencv import cv2
 
@@ -119,11 +120,11 @@ def test_without_an_amount_the_scene_is_forgotten():
 
 def test_a_tile_is_periodic_and_of_unit_deviation():
     for number, (_, side) in enumerate(BANDS):
-        tile = _tile(number)
-        assert tile.std() == pytest.approx(1, rel=1e-3)
-        assert tile.shape == (side, side)
-        seam = np.abs(tile[0] - tile[-1]).mean()
-        assert seam == pytest.approx(np.abs(np.diff(tile, axis=0)).mean(), rel=0.3)
+        noise = tile(number)
+        assert noise.std() == pytest.approx(1, rel=1e-3)
+        assert noise.shape == (side, side)
+        seam = np.abs(noise[0] - noise[-1]).mean()
+        assert seam == pytest.approx(np.abs(np.diff(noise, axis=0)).mean(), rel=0.3)
 
 
 def test_a_pattern_larger_than_its_tiles_moves_in_fractions_of_a_pixel():

@@ -33,6 +33,8 @@ class EmulatedFrameKernels(FrameKernels):
         self._host = host
         self.launched: list[str] = []
 
-    def _launch(self, name: str, params: Structure, grid: tuple[int, int, int]) -> None:
+    def _launch(
+        self, name: str, params: Structure, grid: tuple[int, int, int], threads: int = 0
+    ) -> None:
         self.launched.append(name)
         getattr(self._host, name)(byref(params))

@@ -19,6 +19,17 @@ void store(uint8_t* pixels, int at, Color c) {
     pixels[at * 3 + 2] = static_cast<uint8_t>(c.b);
 }
 
+// A team of one thread.
+struct Alone {
+    static constexpr int rank = 0, size = 1;
+
+    void sync() const {}
+    template <int kNumber>
+    void sum(float (&)[kNumber]) const {}
+    void add(unsigned& sum, unsigned value) const { sum += value; }
+    void least(unsigned& least, unsigned value) const { if (value < least) least = value; }
+};
+
 }  // namespace
 
 extern "C" {
@@ -87,6 +98,33 @@ void frame_still(const SmoothParams* p) {
 void frame_smooth(const SmoothParams* p) {
     every(p->height, p->width, [&](int row, int column) { smooth_pixel(*p, row, column); });
     p->state[kBegins] = begins(*p);
+}
+
+void frame_texture_cells(const TextureParams* p) {
+    every(p->rows, p->columns, [&](int row, int column) { texture_cell(*p, row, column); });
+    every(p->small_height, p->small_width,
+          [&](int row, int column) { track_pixel(*p, row, column); });
+}
+
+void frame_texture_flat(const TextureParams* p) {
+    static MotionWork motion;
+    static FlatWork flat;
+    follow(Alone(), *p, motion);
+    for (int row = 0; row < p->rows; row += kTileRows)
+        for (int column = 0; column < p->columns; column += kTileColumns)
+            measure_flatness(Alone(), *p, row, column, flat);
+}
+
+void frame_texture_add(const TextureParams* p) {
+    every(p->height, p->width, [&](int row, int column) {
+        store(p->textured, row * p->width + column, textured(*p, row, column));
+    });
+}
+
+void frame_texture_enlarge(const EnlargeTextureParams* p) {
+    every(p->height, p->width, [&](int row, int column) {
+        store(p->textured, row * p->width + column, textured(*p, row, column));
+    });
 }
 
 }  // extern "C"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernels.ops import registry
 from kernels.ops.autograd import Kept, packed, tensors_of
@@ -114,6 +115,43 @@ def test_an_own_backward_is_given_what_was_saved_and_runs_no_reference(row):
     op = registry.OPS[next(reversed(registry.OPS))]
     assert op.has_own_backward
     torch.library.opcheck(op.overload, (x, 0.5))
+
+
+def parts(x: Tensor) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+class Fills(TorchDispatchMode):
+    """Notes the shapes of tensors that are filled with zeros."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shapes: list[torch.Size] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if "zeros" in func.name() or "zero_" in func.name():
+            self.shapes.append(found.shape)
+        return found
+
+
+def test_a_result_that_is_not_used_has_a_gradient_of_zeros_and_statistics_have_none(row):
+    def backward(_: Kept, *grads: Tensor) -> tuple[Tensor]:
+        double, triple = grads
+        return (2 * double + 3 * triple,)
+
+    run = row(
+        parts,
+        reference=lambda x: (2 * x, 3 * x, x.new_ones(7, 9)),
+        save=lambda *_: (),
+        backward=backward,
+        statistics=1,
+    )
+    x = torch.randn(4, 5, requires_grad=True)
+    _, triple, _ = run(x)
+    with Fills() as fills:
+        (grad,) = torch.autograd.grad(triple, x, torch.ones(4, 5))
+    assert torch.equal(grad, torch.full((4, 5), 3.0))
+    assert fills.shapes == [(4, 5)]
 
 
 def test_nothing_is_saved_where_no_gradient_is_needed(row):

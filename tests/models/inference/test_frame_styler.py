@@ -12,10 +12,12 @@ import torch
 from app.engine.config import EngineConfig
 from app.engine.display_path import finish_of
 from app.engine.post.blending import PostProcessor, fit_to
+from app.engine.texture import Texture
 from app.sources.scene import render
 from models.inference import frame_styler, repeated_work
 from models.inference.frame_styler import Finish, FrameStyler
 from models.inference.layerwise_plan import LayerwisePlan
+from models.inference.two_resolution import shrink
 from models.network_config import LITE
 from models.transformer_net import TransformerNetBaseline
 from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
@@ -126,7 +128,7 @@ def test_a_stream_becomes_what_the_cpu_makes_of_it(config, size, kernels):
     smoothed = config.smoothing > 0
     for frame in frames(6):
         marks: list[str] = []
-        picture = style(styler, frame, finish_of(config, smoothed=smoothed), marks.append)
+        picture = style(styler, frame, finish_of(config, continues=smoothed), marks.append)
         assert marks == MARKS
         resized = fit_to(frame, (size[1], size[0]), np.empty((0, 0, 3), np.uint8))
         post.begin("candy", smoothed=smoothed)
@@ -380,3 +382,98 @@ def test_strokes_of_a_second_size_are_launched_one_after_another(kernels):
     for _ in range(repeated_work.REPEATS + 1):
         style(styler, frame, Finish())
     assert not styler.repeats(Finish())
+
+
+def walls(count: int, step: int = 0):
+    """Frames of a wall with a painting in a corner, which moves to the right."""
+    for number in range(count):
+        frame = np.full((*FRAME, 3), 120, np.uint8)
+        painting = render(0, FRAME[1], FRAME[0])[20:50, 40:80]
+        frame[4:34, 4 + number * step : 44 + number * step] = painting
+        yield frame
+
+
+@pytest.mark.parametrize("size", [FRAME, (48, 80)], ids=["the same size", "half the size"])
+@torch.inference_mode()
+def test_the_network_is_given_texture_and_the_rest_the_clean_frame(size, kernels):
+    config = EngineConfig(
+        style="candy", texture=1.0, strength=0.8, smoothing=0.5, upsampling="guided"
+    )
+    made = plan(*size)
+    styler, post, texture = FrameStyler(kernels, FRAME, made), PostProcessor(), Texture()
+    finish = finish_of(config, continues=True)
+    for frame in walls(4, 2):
+        submission = styler.submit([frame], finish, lambda _: None)
+        (picture,) = submission.wait()
+        resized = fit_to(frame, (size[1], size[0]), np.empty((0, 0, 3), np.uint8))
+        (given,) = texture.apply((resized,), 1.0, continues=True)
+        apart = np.abs(made.frames[0].numpy().astype(int) - given)
+        assert (given != resized).mean() > 0.05
+        assert apart.max() <= (1 if not styler._textured._history.offset.any() else 8)
+        post.begin("candy", smoothed=True)
+        expected = post.apply("fused", styler.result(), resized, frame, config)
+        assert np.abs(picture.pixels.astype(int) - expected).max() <= 1
+        (again,) = styler.finish_again(submission, finish).wait()
+        assert (again.pixels == picture.pixels).all()
+
+
+@torch.inference_mode()
+def test_the_networks_of_both_sizes_are_given_one_texture(kernels):
+    detail, strokes = plan(*FRAME), plan(48, 80)
+    styler = FrameStyler(kernels, FRAME, detail, strokes)
+    (frame,) = walls(1)
+    style(styler, frame, Finish(texture=0.8))
+    small = shrink(torch.from_numpy(frame)[None], 48, 80)[0].numpy()
+    expected = Texture().apply((frame, small), 0.8, continues=False)
+    for made, wanted in zip((detail, strokes), expected, strict=True):
+        assert np.abs(made.frames[0].numpy().astype(int) - wanted).max() <= 1
+    assert (expected[0] != frame).any()
+
+
+@torch.inference_mode()
+def test_in_a_batch_the_texture_moves_from_frame_to_frame(kernels):
+    given, finish = list(walls(6, 3)), Finish(texture=1.0, follows=True)
+    inputs = []
+    for samples in (1, 3):
+        made = plan(48, 80, samples)
+        styler = FrameStyler(kernels, FRAME, made)
+        shown = []
+        for first in range(0, 6, samples):
+            styler.submit(given[first : first + samples], finish, lambda _: None).wait()
+            shown += list(made.frames.clone())
+        inputs.append(shown)
+        assert styler._textured._history.offset[0] > 4
+    assert all(torch.equal(one, other) for one, other in zip(*inputs, strict=True))
+
+
+@torch.inference_mode()
+def test_texture_begins_anew_after_frames_without_and_with_a_new_stream(kernels):
+    made = plan(*FRAME)
+    styler, finish = FrameStyler(kernels, FRAME, made), Finish(texture=1.0, follows=True)
+    given = list(walls(4, 3))
+    for end in (lambda: style(styler, given[0], Finish()), styler.forget):
+        for frame in given[:3]:
+            style(styler, frame, finish)
+        assert styler._textured._history.offset.any()
+        end()
+        style(styler, given[3], finish)
+        assert not styler._textured._history.offset.any()
+    (alone,) = Texture().apply((given[3],), 1.0, continues=True)
+    assert np.abs(made.frames[0].numpy().astype(int) - alone).max() <= 1
+
+
+@torch.inference_mode()
+def test_frames_with_texture_are_one_graph_from_the_second_of_a_stream_on(kernels, captures):
+    finish = Finish(texture=0.5, follows=True)
+    alone, styler = (FrameStyler(kernels, FRAME, plan(48, 80)) for _ in range(2))
+    launched = 0
+    for frame in walls(6, 2):
+        expected = style(alone, frame, finish)
+        repeats = styler.repeats(finish)
+        launched += repeats
+        (picture,) = styler.submit([frame], finish, None if repeats else lambda _: None).wait()
+        assert (picture.pixels == expected).all()
+    assert launched == 4
+    styler.forget()
+    assert not styler.repeats(finish), "the first frame of a stream has no motion"
+    assert not styler.repeats(Finish(texture=0.6, follows=True))

@@ -40,6 +40,24 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a frame on the GPU is sharpened by what the network is given, with its texture",
+        "models/inference/frame_styler.py",
+        "self._kernels.slopes(finished, slot.clean[place], slopes)",
+        "self._kernels.slopes(finished, self.detail.frames[place], slopes)",
+        (
+            "tests/models/inference/test_frame_styler.py::test_the_network_is_given_texture_and_the_rest_the_clean_frame",
+        ),
+    ),
+    Mutant(
+        "texture on the GPU stays on the screen while the scene moves",
+        "kernels/include/frame/motion.h",
+        "s.offset[0] = s.moved[0], s.offset[1] = s.moved[1];",
+        "s.offset[0] = 0, s.offset[1] = 0;",
+        (
+            "tests/kernels/frames/test_texture.py::test_the_pattern_moves_with_the_scene_as_on_the_cpu",
+        ),
+    ),
+    Mutant(
         "frames under way are timed by one clock",
         "app/engine/display_path.py",
         "idle.pop() if idle",

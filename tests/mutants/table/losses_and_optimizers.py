@@ -11,7 +11,7 @@ MUTANTS = (
     Mutant(
         "all logits of a linear layer are in memory at once",
         "kernels/ops/losses/linear.py",
-        "step = chunk_size or rows_at_a_time(rows, weight.shape[0])",
+        "step = chunk_size or rows_at_a_time(rows, weight.shape[0], weight.is_cpu)",
         "step = max(rows, 1)",
         (f"{LOSS}::test_all_logits_are_never_in_memory",),
     ),

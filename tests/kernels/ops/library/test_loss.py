@@ -218,7 +218,7 @@ def test_second_derivatives_are_right(reduction):
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_all_logits_are_never_in_memory(monkeypatch, bias):
-    monkeypatch.setattr(linear, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(linear, "FEWEST_ON_CPU", 1)
     rows, classes, features = 64, 4000, 4
     hidden, weight = normal(0, rows, features), normal(1, classes, features)
     given = hidden, weight, labels_of(classes, rows), normal(2, classes) if bias else None
@@ -233,6 +233,7 @@ def test_all_logits_are_never_in_memory(monkeypatch, bias):
 def test_a_chunk_is_an_eighth_of_the_rows_within_bounds():
     assert linear.rows_at_a_time(8192, 128256) == 1024
     assert linear.rows_at_a_time(512, 1000) == 256
+    assert linear.rows_at_a_time(4096, 1000, on_cpu=True) == 1024
     assert linear.rows_at_a_time(100000, 1 << 20) == 128
     assert linear.rows_at_a_time(5, 1 << 28) == 1
 

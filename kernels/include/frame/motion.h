@@ -1,0 +1,295 @@
+// How far a scene has moved between two small gray pictures, and the texture with it: by a search on
+// copies of a quarter of their size, and then by the method of Lucas and Kanade (1981) over the whole
+// picture, in which what moves otherwise has little weight.
+#pragma once
+
+#include "texture.h"
+
+namespace styleforge {
+
+constexpr int kTracked = 128;   // pixels: the most that a side of the small pictures has
+constexpr int kReach = 5;       // pixels of the copies of a quarter that the search reaches
+constexpr int kSteps = 2 * kReach + 1, kParts = 4;
+constexpr int kRefinedHalf = 3, kRefined = 2;  // times that a motion is, in each size
+constexpr float kAlike = 0.7f;        // correlation below which the motion is not known
+constexpr float kLeastVariance = 4;   // of a picture in which a motion can be told
+constexpr float kLeastShare = 0.25f;  // of the picture that both show
+constexpr float kStillPixels = 0.1f;  // pixels that are no motion but noise
+// Of the width: farther, motion is measured from a newer frame.
+constexpr float kFarShare = 0.06f;
+constexpr float kFades = 0.25f, kReturns = 0.05f;  // a frame: where it is not known, and is again
+
+// [height, width] uint8, dense.
+struct GrayPicture {
+    uint8_t* pixels;
+    int height, width;
+};
+
+// What a team needs to measure motion: an earlier picture and the newest in three sizes.
+struct MotionWork {
+    uint8_t full[2][kTracked * kTracked];
+    uint8_t half[2][kTracked * kTracked / 4];
+    uint8_t quarter[2][kTracked * kTracked / 16];
+    unsigned costs[kSteps * kSteps];
+    unsigned best;
+};
+
+struct Motion {
+    float x, y;  // pixels to the right and down
+};
+
+STYLEFORGE_PORTABLE GrayPicture halved(uint8_t* pixels, const GrayPicture& p) {
+    return {pixels, p.height < 2 ? 1 : p.height / 2, p.width < 2 ? 1 : p.width / 2};
+}
+
+template <typename Team>
+STYLEFORGE_PORTABLE void halve(const Team& team, const GrayPicture& from, const GrayPicture& to) {
+    for (int i = team.rank; i < to.height * to.width; i += team.size) {
+        const int row = i / to.width * 2, column = i % to.width * 2;
+        const int below = clamp(row + 1, 0, from.height - 1) * from.width;
+        const int beside = clamp(column + 1, 0, from.width - 1), here = row * from.width;
+        to.pixels[i] = static_cast<uint8_t>((from.pixels[here + column] +
+                                             from.pixels[here + beside] +
+                                             from.pixels[below + column] +
+                                             from.pixels[below + beside] + 2) >> 2);
+    }
+    team.sync();
+}
+
+// The mean difference of what both show if `now` has moved by x and y, in 1/64 of a level.
+STYLEFORGE_PORTABLE unsigned difference(const GrayPicture& before, const GrayPicture& now, int x,
+                                        int y, unsigned sum) {
+    const int rows = now.height - (y < 0 ? -y : y), columns = now.width - (x < 0 ? -x : x);
+    const int least = static_cast<int>(kLeastShare * now.height * now.width);
+    if (rows <= 0 || columns <= 0 || rows * columns < least) return 255 * 64;
+    return sum * 64 / (rows * columns);
+}
+
+// The whole pixels, at most kReach from `around`, by which `now` fits best.
+template <typename Team>
+STYLEFORGE_PORTABLE Motion searched(const Team& team, const GrayPicture& before,
+                                    const GrayPicture& now, Motion around, MotionWork& work) {
+    const int x0 = clamp(static_cast<int>(rintf(around.x)), -now.width / 2, now.width / 2) - kReach;
+    const int y0 =
+        clamp(static_cast<int>(rintf(around.y)), -now.height / 2, now.height / 2) - kReach;
+    for (int i = team.rank; i < kSteps * kSteps; i += team.size) work.costs[i] = 0;
+    if (team.rank == 0) work.best = ~0u;
+    team.sync();
+    for (int i = team.rank; i < kSteps * kSteps * kParts; i += team.size) {
+        const int which = i / kParts, x = x0 + which % kSteps, y = y0 + which / kSteps;
+        unsigned sum = 0;
+        for (int row = i % kParts; row < now.height; row += kParts) {
+            if (row + y < 0 || row + y >= now.height) continue;
+            const uint8_t *a = before.pixels + row * now.width,
+                          *b = now.pixels + (row + y) * now.width + x;
+            const int end = x > 0 ? now.width - x : now.width;
+            for (int column = x < 0 ? -x : 0; column < end; ++column) {
+                const int apart = a[column] - b[column];
+                sum += apart < 0 ? -apart : apart;
+            }
+        }
+        team.add(work.costs[which], sum);
+    }
+    team.sync();
+    for (int i = team.rank; i < kSteps * kSteps; i += team.size)
+        team.least(work.best,
+                   difference(before, now, x0 + i % kSteps, y0 + i / kSteps, work.costs[i]) << 8 |
+                       static_cast<unsigned>(i));
+    team.sync();
+    const int best = static_cast<int>(work.best & 255);
+    return {static_cast<float>(x0 + best % kSteps), static_cast<float>(y0 + best / kSteps)};
+}
+
+// Where a picture is sampled that has moved: whole pixels, and weights of the four around.
+struct Shift {
+    int x, y;
+    float right, down;
+};
+
+STYLEFORGE_PORTABLE Shift shift_of(Motion m) {
+    const float x = floorf(m.x), y = floorf(m.y);
+    return {static_cast<int>(x), static_cast<int>(y), m.x - x, m.y - y};
+}
+
+// The rows and columns of `before`, without its edge, that `now` shows as well.
+struct Both {
+    int top, left, rows, columns;
+};
+
+STYLEFORGE_PORTABLE Both both_of(const GrayPicture& p, const Shift& s) {
+    const int top = s.y < -1 ? -s.y : 1, left = s.x < -1 ? -s.x : 1;
+    const int bottom = p.height - 1 - (s.y > 0 ? s.y : 0);
+    const int right = p.width - 1 - (s.x > 0 ? s.x : 0);
+    return {top, left, bottom > top ? bottom - top : 0, right > left ? right - left : 0};
+}
+
+STYLEFORGE_PORTABLE float sampled(const GrayPicture& p, const Shift& s, int row, int column) {
+    const uint8_t* at = p.pixels + (row + s.y) * p.width + column + s.x;
+    const float above = at[0] + (at[1] - at[0]) * s.right;
+    const float below = at[p.width] + (at[p.width + 1] - at[p.width]) * s.right;
+    return above + (below - above) * s.down;
+}
+
+// A step towards the motion by which both pictures are alike; `scale` is the difference, in levels,
+// from which pixels have little weight, and becomes what is left of it.
+template <typename Team>
+STYLEFORGE_PORTABLE bool refine(const Team& team, const GrayPicture& before,
+                                const GrayPicture& now, Motion& m, float& scale) {
+    const Shift shift = shift_of(m);
+    const Both both = both_of(now, shift);
+    float sums[6] = {0, 0, 0, 0, 0, 0};
+    for (int i = team.rank; i < both.rows * both.columns; i += team.size) {
+        const int row = both.top + i / both.columns, column = both.left + i % both.columns;
+        const uint8_t* at = before.pixels + row * before.width + column;
+        const float across = (at[1] - at[-1]) * 0.5f;
+        const float along = (at[before.width] - at[-before.width]) * 0.5f;
+        const float wrong = at[0] - sampled(now, shift, row, column);
+        const float share = scale * scale / (scale * scale + wrong * wrong);
+        const float weight = share * share;
+        sums[0] += weight * across * across, sums[1] += weight * across * along;
+        sums[2] += weight * along * along;
+        sums[3] += weight * across * wrong, sums[4] += weight * along * wrong;
+        sums[5] += weight * (across * across + along * along) * fabsf(wrong);
+    }
+    team.sum(sums);
+    const float xx = sums[0], xy = sums[1], yy = sums[2];
+    if (!(xx + yy > 0)) return false;
+    scale = fmaxf(3 * sums[5] / (xx + yy), 8.f);  // where nothing has a slope, nothing is told
+    // Where the slopes have one direction, the motion along it is not told, and left as it is.
+    const float half = (xx - yy) / 2, root = sqrtf(half * half + xy * xy);
+    const float large = (xx + yy) / 2 + root, small = (xx + yy) / 2 - root;
+    float x, y;
+    if (small > 1e-3f * large) {
+        const float determinant = xx * yy - xy * xy;
+        x = (yy * sums[3] - xy * sums[4]) / determinant;
+        y = (xx * sums[4] - xy * sums[3]) / determinant;
+    } else {
+        const float u = xx >= yy ? large - yy : xy, v = xx >= yy ? xy : large - xx;
+        const float along = (u * sums[3] + v * sums[4]) / ((u * u + v * v) * large);
+        x = u * along, y = v * along;
+    }
+    const float length = sqrtf(x * x + y * y);
+    if (!(length >= 0)) return false;
+    const float most = fminf(1.f, 1.f / fmaxf(length, 1e-6f));  // farther, the slopes do not tell
+    m.x += x * most, m.y += y * most;
+    return true;
+}
+
+// Whether what both show is alike, and not empty.
+template <typename Team>
+STYLEFORGE_PORTABLE bool alike(const Team& team, const GrayPicture& before, const GrayPicture& now,
+                               Motion m) {
+    const Shift shift = shift_of(m);
+    const Both both = both_of(now, shift);
+    const int number = both.rows * both.columns;
+    float sums[5] = {0, 0, 0, 0, 0};
+    for (int i = team.rank; i < number; i += team.size) {
+        const int row = both.top + i / both.columns, column = both.left + i % both.columns;
+        const float a = before.pixels[row * before.width + column] - 128.f;
+        const float b = sampled(now, shift, row, column) - 128.f;
+        sums[0] += a, sums[1] += b, sums[2] += a * a, sums[3] += b * b, sums[4] += a * b;
+    }
+    team.sum(sums);
+    if (number < 16 || number < kLeastShare * now.height * now.width) return false;
+    const float a = sums[0] / number, b = sums[1] / number;
+    const float aa = sums[2] / number - a * a, bb = sums[3] / number - b * b;
+    if (aa < kLeastVariance || bb < kLeastVariance) return false;
+    return sums[4] / number - a * b >= kAlike * sqrtf(aa * bb);
+}
+
+// How far the newest picture, in `work` already, has moved from an earlier one; false where that is
+// not known. `m` is about what is expected.
+template <typename Team>
+STYLEFORGE_PORTABLE bool measured(const Team& team, const TextureParams& p, const uint8_t* earlier,
+                                  MotionWork& work, Motion& m) {
+    const int height = p.small_height, width = p.small_width;
+    const GrayPicture before = {work.full[0], height, width}, now = {work.full[1], height, width};
+    const GrayPicture before_half = halved(work.half[0], before);
+    const GrayPicture now_half = halved(work.half[1], now);
+    const GrayPicture before_quarter = halved(work.quarter[0], before_half);
+    const GrayPicture now_quarter = halved(work.quarter[1], now_half);
+    team.sync();
+    for (int i = team.rank; i < height * width; i += team.size) before.pixels[i] = earlier[i];
+    team.sync();
+    halve(team, before, before_half), halve(team, before_half, before_quarter);
+    m = searched(team, before_quarter, now_quarter, {m.x / 4, m.y / 4}, work);
+    m = {m.x * 2, m.y * 2};
+    float scale = 48;
+    for (int i = 0; i < kRefinedHalf; ++i)
+        if (!refine(team, before_half, now_half, m, scale)) return false;
+    if (!alike(team, before_half, now_half, m)) return false;
+    m = {m.x * 2, m.y * 2};
+    for (int i = 0; i < kRefined; ++i)
+        if (!refine(team, before, now, m, scale)) return false;
+    return true;
+}
+
+STYLEFORGE_PORTABLE TextureState first_state(bool known) {
+    TextureState s = {};
+    s.presence = 1, s.known = known;
+    return s;
+}
+
+// The pixel of the tiles that the first one of the picture shows.
+STYLEFORGE_PORTABLE void place_pattern(TextureState& s) {
+    const double x = floor(-s.offset[0]), y = floor(-s.offset[1]);
+    const int sides[2] = {kFineSide, kCoarseSide};
+    for (int band = 0; band < 2; ++band) {
+        s.left[band] = static_cast<int>(x - floor(x / sides[band]) * sides[band]);
+        s.top[band] = static_cast<int>(y - floor(y / sides[band]) * sides[band]);
+    }
+    s.right = static_cast<float>(-s.offset[0] - x), s.down = static_cast<float>(-s.offset[1] - y);
+}
+
+// Move the pattern with the scene, or begin anew where the frame does not continue another one.
+template <typename Team>
+STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, MotionWork& work) {
+    auto& state = *static_cast<TextureState*>(p.state);
+    TextureState s = state;
+    const int count = p.small_height * p.small_width;
+    bool newest_is_reference = false;
+    if (!p.continues || p.first || !s.known) {
+        s = first_state(p.continues);
+        newest_is_reference = p.continues;
+    } else {
+        const GrayPicture now = {work.full[1], p.small_height, p.small_width};
+        const GrayPicture half = halved(work.half[1], now);
+        for (int i = team.rank; i < count; i += team.size) now.pixels[i] = p.tracked[i];
+        team.sync();
+        halve(team, now, half), halve(team, half, halved(work.quarter[1], half));
+        const double scale[2] = {static_cast<double>(p.width) / p.small_width,
+                                 static_cast<double>(p.height) / p.small_height};
+        Motion m = {static_cast<float>((s.moved[0] - s.anchor[0]) / scale[0]),
+                    static_cast<float>((s.moved[1] - s.anchor[1]) / scale[1])};
+        bool known = measured(team, p, p.reference, work, m);
+        if (!known) {  // too far from there, perhaps, but not from the frame before
+            for (int i = team.rank; i < count; i += team.size) p.reference[i] = p.before[i];
+            s.anchor[0] = s.moved[0], s.anchor[1] = s.moved[1];
+            m = {0, 0};
+            known = measured(team, p, p.before, work, m);
+        }
+        if (known) {
+            s.presence = fminf(1.f, s.presence + kReturns);
+            s.moved[0] = s.anchor[0] + m.x * scale[0], s.moved[1] = s.anchor[1] + m.y * scale[1];
+            const double x = s.moved[0] - s.offset[0], y = s.moved[1] - s.offset[1];
+            const double still = kStillPixels * fmax(scale[0], scale[1]);
+            if (x * x + y * y > still * still) s.offset[0] = s.moved[0], s.offset[1] = s.moved[1];
+        } else {
+            s.presence = fmaxf(0.f, s.presence - kFades);
+        }
+        const float most = kFarShare * p.small_width;
+        newest_is_reference = !known || m.x * m.x + m.y * m.y > most * most;
+        if (newest_is_reference) s.anchor[0] = s.moved[0], s.anchor[1] = s.moved[1];
+    }
+    if (p.continues)
+        for (int i = team.rank; i < count; i += team.size) {
+            const uint8_t value = p.tracked[i];
+            p.before[i] = value;
+            if (newest_is_reference) p.reference[i] = value;
+        }
+    place_pattern(s);
+    team.sync();  // everybody has read the state
+    if (team.rank == 0) state = s;
+}
+
+}  // namespace styleforge

@@ -1,0 +1,219 @@
+// Noise where a frame is flat, as app/engine/texture.py adds it to the network's input: how flat the
+// surroundings of each cell are, and the noise at a pixel. Sizes are those of the network's input.
+#pragma once
+
+#include "guided.h"
+
+namespace styleforge {
+
+constexpr int kFineSide = 509, kCoarseSide = 661;  // of the tiles of noise
+constexpr float kDeviation = 20.f;  // levels, of the noise in flat parts at full texture
+constexpr float kFlat = 18.f;       // levels: parts that deviate as much have no texture
+constexpr int kClose = 5, kWide = 14;  // cells that the blurs of the two windows reach
+constexpr int kTileRows = 16, kTileColumns = 32;  // cells, whose flatness a team measures
+
+// The mean of a cell, or of its surroundings, and that of the squares.
+struct Cell {
+    float mean, square;
+};
+
+// A frame of a stream. Cells are [rows, columns], the copies on which motion is measured
+// [small_height, small_width].
+struct TextureParams {
+    const uint8_t* picture;  // [height, width, 3], the network's input
+    uint8_t* textured;       // [height, width, 3], which may be `picture`
+    const float* fine;       // [kFineSide, kFineSide], periodic, of unit deviation
+    const float* coarse;     // [kCoarseSide, kCoarseSide]
+    const float* taps;       // [kClose + 1 + kWide + 1], of the blurs, from the middle on
+    void* cells;             // [cells] of Cell
+    float* flat;             // [cells], 1 where they are flat, 0 where they have structure
+    float* field;            // [height, width], what is added, or null: it is not kept
+    uint8_t* tracked;        // gray, of this frame
+    uint8_t* before;         // gray, of the frame before
+    uint8_t* reference;      // gray, of the frame from which motion is measured
+    void* state;             // TextureState
+    int height, width, rows, columns, small_height, small_width;
+    int first;      // whether what is known of earlier frames is to be forgotten
+    int continues;  // whether the frame continues the one before, so that motion is measured
+    float amount;   // 0 for none, 1 for the most
+};
+
+// The same texture on a larger copy of the picture.
+struct EnlargeTextureParams {
+    const uint8_t* picture;  // [height, width, 3]
+    uint8_t* textured;       // [height, width, 3], which may be `picture`
+    const float* field;      // [small_height, small_width]
+    int height, width, small_height, small_width;
+};
+
+// What one frame leaves to the next, and where its pattern is. Positions are in pixels of the
+// network's input, to the right and down.
+struct TextureState {
+    double offset[2];  // of the pattern, which ignores the noise of what is measured
+    double moved[2];   // of the scene
+    double anchor[2];  // of the scene at the reference
+    float presence;    // of the texture: 0 where the motion has not been known for a while
+    int known;         // whether there is a reference
+    // Of the first pixel of the picture: whole pixels in the tiles, and the rest.
+    int left[2], top[2];
+    float right, down;
+};
+
+// As OpenCV makes a picture gray, with 15 bits of fraction.
+STYLEFORGE_PORTABLE int gray(Color c) {
+    return (c.r * 9798 + c.g * 19235 + c.b * 3735 + (1 << 14)) >> 15;
+}
+
+// Of the area that a pixel of a copy of [height, width] covers.
+STYLEFORGE_PORTABLE Cell gray_area(const Picture& p, int row, int column, int height, int width) {
+    const float tall = static_cast<float>(p.height) / height;
+    const float wide = static_cast<float>(p.width) / width;
+    const float top = row * tall, bottom = top + tall, left = column * wide, right = left + wide;
+    Cell sum = {0, 0};
+    float weights = 0;
+    for (int i = static_cast<int>(top); i < p.height && i < bottom; ++i) {
+        const float rows = fminf(bottom, i + 1.f) - fmaxf(top, static_cast<float>(i));
+        if (rows < 1e-3f) continue;
+        for (int j = static_cast<int>(left); j < p.width && j < right; ++j) {
+            const float columns = fminf(right, j + 1.f) - fmaxf(left, static_cast<float>(j));
+            if (columns < 1e-3f) continue;
+            const float weight = rows * columns, value = static_cast<float>(gray(pixel(p, i, j)));
+            sum.mean += weight * value, sum.square += weight * value * value;
+            weights += weight;
+        }
+    }
+    return {sum.mean / weights, sum.square / weights};
+}
+
+STYLEFORGE_PORTABLE void texture_cell(const TextureParams& p, int row, int column) {
+    static_cast<Cell*>(p.cells)[1ll * row * p.columns + column] =
+        gray_area({p.picture, p.height, p.width}, row, column, p.rows, p.columns);
+}
+
+STYLEFORGE_PORTABLE void track_pixel(const TextureParams& p, int row, int column) {
+    const Cell area =
+        gray_area({p.picture, p.height, p.width}, row, column, p.small_height, p.small_width);
+    p.tracked[1ll * row * p.small_width + column] = static_cast<uint8_t>(to_byte(area.mean));
+}
+
+// BORDER_REFLECT_101, as often as it takes.
+STYLEFORGE_PORTABLE int reflected_often(int at, int size) {
+    if (size == 1) return 0;
+    while (at < 0 || at >= size) at = at < 0 ? -at : 2 * size - 2 - at;
+    return at;
+}
+
+// What a team needs to measure a tile.
+struct FlatWork {
+    Cell around[kTileRows + 2 * kWide][kTileColumns + 2 * kWide];
+    Cell close[kTileRows + 2 * kWide][kTileColumns];  // blurred along the rows
+    Cell wide[kTileRows + 2 * kWide][kTileColumns];
+    float taps[kClose + 1 + kWide + 1];
+};
+
+STYLEFORGE_PORTABLE void add(Cell& sum, float weight, Cell a, Cell b) {
+    sum.mean += weight * (a.mean + b.mean);
+    sum.square += weight * (a.square + b.square);
+}
+
+STYLEFORGE_PORTABLE float variance(Cell c) { return fmaxf(c.square - c.mean * c.mean, 0.f); }
+
+// Measure how flat the cells of a tile are, of which `first_row` and `first_column` are the first. A
+// team is the threads of a block, or a single one: `rank` of `size`, which `sync` waits for.
+template <typename Team>
+STYLEFORGE_PORTABLE void measure_flatness(const Team& team, const TextureParams& p, int first_row,
+                                          int first_column, FlatWork& work) {
+    constexpr int kRows = kTileRows + 2 * kWide, kColumns = kTileColumns + 2 * kWide;
+    const auto* cells = static_cast<const Cell*>(p.cells);
+    for (int i = team.rank; i < kRows * kColumns; i += team.size) {
+        const int row = i / kColumns, column = i % kColumns;
+        work.around[row][column] =
+            cells[1ll * reflected_often(first_row + row - kWide, p.rows) * p.columns +
+                  reflected_often(first_column + column - kWide, p.columns)];
+    }
+    for (int i = team.rank; i < kClose + 1 + kWide + 1; i += team.size) work.taps[i] = p.taps[i];
+    team.sync();
+    const float *close_taps = work.taps, *wide_taps = work.taps + kClose + 1;
+    const Cell none = {0, 0};
+    for (int i = team.rank; i < kRows * kTileColumns; i += team.size) {
+        const int row = i / kTileColumns, column = i % kTileColumns;
+        const Cell* at = &work.around[row][column + kWide];
+        Cell close = none, wide = none;
+        add(close, close_taps[0], *at, none), add(wide, wide_taps[0], *at, none);
+        for (int k = 1; k <= kClose; ++k) add(close, close_taps[k], at[-k], at[k]);
+        for (int k = 1; k <= kWide; ++k) add(wide, wide_taps[k], at[-k], at[k]);
+        work.close[row][column] = close, work.wide[row][column] = wide;
+    }
+    team.sync();
+    for (int i = team.rank; i < kTileRows * kTileColumns; i += team.size) {
+        const int row = i / kTileColumns + kWide, column = i % kTileColumns;
+        const int y = first_row + row - kWide, x = first_column + column;
+        if (y >= p.rows || x >= p.columns) continue;
+        Cell close = none, wide = none;
+        add(close, close_taps[0], work.close[row][column], none);
+        add(wide, wide_taps[0], work.wide[row][column], none);
+        for (int k = 1; k <= kClose; ++k)
+            add(close, close_taps[k], work.close[row - k][column], work.close[row + k][column]);
+        for (int k = 1; k <= kWide; ++k)
+            add(wide, wide_taps[k], work.wide[row - k][column], work.wide[row + k][column]);
+        const float deviation = sqrtf(fmaxf(variance(close), variance(wide)));
+        p.flat[1ll * y * p.columns + x] = fminf(fmaxf(1 - deviation / kFlat, 0.f), 1.f);
+    }
+}
+
+// A tile of noise between its pixels; `right` and `down` are less than a pixel.
+template <int kSide>
+STYLEFORGE_PORTABLE float noise_at(const float* tile, int row, int column, float right,
+                                   float down) {
+    const int y = row % kSide, x = column % kSide;
+    const int below = y + 1 == kSide ? 0 : y + 1, beside = x + 1 == kSide ? 0 : x + 1;
+    const float *here = tile + y * kSide, *next = tile + below * kSide;
+    const float above = here[x] + (here[beside] - here[x]) * right;
+    const float under = next[x] + (next[beside] - next[x]) * right;
+    return above + (under - above) * down;
+}
+
+// What is added to a pixel, in levels.
+STYLEFORGE_PORTABLE float texture_at(const TextureParams& p, int row, int column) {
+    const TextureState& s = *static_cast<const TextureState*>(p.state);
+    const LinearTaps down = linear_taps(source_of(row, p.height, p.rows), p.rows);
+    const LinearTaps across = linear_taps(source_of(column, p.width, p.columns), p.columns);
+    const float *upper = p.flat + 1ll * down.first * p.columns,
+                *lower = p.flat + 1ll * down.second * p.columns;
+    const float flat = interpolated(down, across, upper[across.first], upper[across.second],
+                                    lower[across.first], lower[across.second]);
+    const float noise =
+        noise_at<kFineSide>(p.fine, s.top[0] + row, s.left[0] + column, s.right, s.down) +
+        noise_at<kCoarseSide>(p.coarse, s.top[1] + row, s.left[1] + column, s.right, s.down);
+    return noise * 0.70710678f * flat * (p.amount * kDeviation * s.presence);
+}
+
+STYLEFORGE_PORTABLE Color lighter(Color c, float by) {
+    const int levels = static_cast<int>(rintf(by));
+    return {clamp(c.r + levels, 0, 255), clamp(c.g + levels, 0, 255),
+            clamp(c.b + levels, 0, 255)};
+}
+
+STYLEFORGE_PORTABLE Color textured(const TextureParams& p, int row, int column) {
+    const float by = texture_at(p, row, column);
+    if (p.field != nullptr) p.field[1ll * row * p.width + column] = by;
+    return lighter(pixel({p.picture, p.height, p.width}, row, column), by);
+}
+
+// The field enlarged by cubic interpolation.
+STYLEFORGE_PORTABLE Color textured(const EnlargeTextureParams& p, int row, int column) {
+    const CubicTaps rows = cubic_taps(source_of(row, p.height, p.small_height));
+    const CubicTaps columns = cubic_taps(source_of(column, p.width, p.small_width));
+    float by = 0;
+    for (int i = 0; i < 4; ++i) {
+        const float* line =
+            p.field + 1ll * clamp(rows.first + i, 0, p.small_height - 1) * p.small_width;
+        float sum = 0;
+        for (int j = 0; j < 4; ++j)
+            sum += columns.taps[j] * line[clamp(columns.first + j, 0, p.small_width - 1)];
+        by += rows.taps[i] * sum;
+    }
+    return lighter(pixel({p.picture, p.height, p.width}, row, column), by);
+}
+
+}  // namespace styleforge

@@ -1,0 +1,201 @@
+"""The kernels give frames the texture that the CPU gives them, and move it with the scene."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from app.engine.post.blending import Pixels
+from app.engine.texture import Texture
+from app.sources.scene import render
+from kernels.frames.noise import TRACKED, tracked_size
+from kernels.jit.errors import BuildError
+from kernels.jit.libraries import FOLDER
+from tests.kernels.frames.emulated import EmulatedFrameKernels
+from utils.images.reading import read_pixels
+from utils.opencv import cv2
+
+PAINTINGS = FOLDER.parent / "assets" / "styles"
+VIEW = 180, 320  # height, width
+BACK = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+
+
+def painting(key: str, height: int, width: int) -> Pixels:
+    found = read_pixels(PAINTINGS / key / "thumbnail.png")
+    return np.asarray(cv2.resize(found, (width, height), interpolation=cv2.INTER_CUBIC), np.uint8)
+
+
+def textured(kernels, history, pixels, amount=1.0, *, continues=False) -> np.ndarray:
+    given = torch.from_numpy(np.ascontiguousarray(pixels)).to(history.cells.device)
+    made = torch.zeros_like(given)
+    kernels.texture(history, given, made, amount, continues=continues)
+    return made.cpu().numpy()
+
+
+def shares(got: np.ndarray, expected: np.ndarray) -> tuple[int, float]:
+    """How far they are apart at most, and the share of values that are apart."""
+    apart = np.abs(got.astype(int) - expected)
+    return int(apart.max()), float((apart > 0).mean())
+
+
+@pytest.mark.parametrize("amount", [0.25, 1.0])
+@pytest.mark.parametrize(
+    "size", [(180, 320), (181, 323), (720, 1280), (90, 37), (9, 7), (1, 1), (600, 16)], ids=str
+)
+@pytest.mark.parametrize("key", ["starry_night", "great_wave", "scream"])
+def test_a_picture_gets_the_texture_of_the_cpu(key, size, amount, kernels, device):
+    pixels = painting(key, *size)
+    (expected,) = Texture().apply((pixels,), amount, continues=False)
+    got = textured(kernels, kernels.new_texture(*size, device), pixels, amount)
+    most, share = shares(got, expected)
+    assert most <= 1
+    assert share < 0.01
+
+
+def test_a_flat_picture_is_given_the_most(kernels, device):
+    gray = np.full((*VIEW, 3), 120, np.uint8)
+    (expected,) = Texture().apply((gray,), 1.0, continues=False)
+    got = textured(kernels, kernels.new_texture(*VIEW, device), gray)
+    assert shares(got, expected)[0] <= 1
+    assert np.abs(got.astype(int) - gray).mean() > 10
+
+
+def test_a_picture_may_be_given_its_texture_in_place(kernels, device):
+    pixels = painting("wreck", *VIEW)
+    expected = textured(kernels, kernels.new_texture(*VIEW, device), pixels)
+    same = torch.from_numpy(pixels.copy()).to(device)
+    kernels.texture(kernels.new_texture(*VIEW, device), same, same, 1.0, continues=False)
+    assert np.array_equal(same.cpu().numpy(), expected)
+
+
+@pytest.mark.parametrize("large", [(180, 320), (181, 257), (720, 1280)], ids=str)
+def test_a_larger_copy_gets_the_same_texture(large, kernels, device):
+    size = 120, 213
+    inputs = painting("great_wave", *large), painting("great_wave", *size)
+    expected, expected_small = Texture().apply(inputs, 0.8, continues=False)
+    history = kernels.new_texture(*size, device)
+    history.keep_field()
+    small = textured(kernels, history, inputs[1], 0.8)
+    given = torch.from_numpy(inputs[0].copy()).to(device)
+    kernels.enlarge_texture(history, given, given)
+    for got, wanted in ((small, expected_small), (given.cpu().numpy(), expected)):
+        most, share = shares(got, wanted)
+        assert most <= 1
+        assert share < 0.01
+
+
+def views(x: float, y: float, length: int, noise: float = 2.0):
+    """A camera that moves by x and y pixels a frame before a painted scene."""
+    scene, rng = painting("starry_night", 640, 1100), np.random.default_rng(1)
+    for number in range(length):
+        there = np.array([[1, 0, 300 + number * x], [0, 1, 200 + number * y]], np.float64)
+        view = cv2.warpAffine(scene, there, (VIEW[1], VIEW[0]), flags=BACK)
+        yield np.clip(view + rng.normal(0, noise, view.shape), 0, 255).astype(np.uint8)
+
+
+def test_the_pattern_stands_still_before_a_still_camera(kernels, device):
+    history = kernels.new_texture(*VIEW, device)
+    for view in views(0, 0, 8):
+        textured(kernels, history, view, continues=True)
+    assert history.offset.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("step", [(2.3, 0.9), (-0.4, 0.2), (9.0, -4.0), (30.0, 5.0)], ids=str)
+def test_the_pattern_moves_with_the_scene_as_on_the_cpu(step, kernels, device):
+    history, texture, length = kernels.new_texture(*VIEW, device), Texture(), 9
+    seen = list(views(step[0], step[1], length))
+    added = []
+    for view in seen:
+        got = textured(kernels, history, view, continues=True)
+        (expected,) = texture.apply((view,), 1.0, continues=True)
+        added.append([each.astype(float) - view for each in (got, expected)])
+    true = -(length - 1) * step[0], -(length - 1) * step[1]
+    assert math.dist(history.offset.tolist(), true) < 0.8
+    assert math.dist(history.offset.tolist(), texture._offset) < 1.0
+    ours, theirs = added[-1]
+    assert np.corrcoef(ours.ravel(), theirs.ravel())[0, 1] > 0.7
+
+
+def test_of_an_object_and_the_scene_behind_it_the_pattern_follows_the_scene(kernels, device):
+    history = kernels.new_texture(*VIEW, device)
+    for number, view in enumerate(views(1.5, 0, 9)):
+        view[60:130, 10 + 14 * number : 70 + 14 * number] = 255 - view[60:130, :60]
+        textured(kernels, history, view, continues=True)
+    assert math.dist(history.offset.tolist(), (-12, 0)) < 1.0
+
+
+def test_where_the_motion_is_not_known_the_texture_fades_and_returns(kernels, device):
+    history, rng = kernels.new_texture(*VIEW, device), np.random.default_rng(0)
+    gray = np.full((*VIEW, 3), 120, np.uint8)
+    textured(kernels, history, painting("scream", *VIEW), continues=True)
+    faded = []
+    for _ in range(5):
+        textured(
+            kernels, history, rng.integers(0, 255, gray.shape).astype(np.uint8), continues=True
+        )
+        faded.append(float(history.presence))
+    assert faded == [0.75, 0.5, 0.25, 0, 0]
+    assert np.array_equal(textured(kernels, history, gray, continues=True), gray), "it is gone"
+    for view in views(1, 0, 31):
+        textured(kernels, history, view, continues=True)
+    assert float(history.presence) == 1
+
+
+def test_a_picture_has_the_same_texture_whatever_came_before(kernels, device):
+    history = kernels.new_texture(*VIEW, device)
+    for view in views(5, 1, 3):
+        textured(kernels, history, view, continues=True)
+    pixels = painting("wreck", *VIEW)
+    alone = textured(kernels, kernels.new_texture(*VIEW, device), pixels)
+    assert np.array_equal(textured(kernels, history, pixels), alone)
+
+
+def test_a_stream_that_is_forgotten_begins_anew(kernels, device):
+    history = kernels.new_texture(*VIEW, device)
+    seen = list(views(6, 2, 4))
+    first = textured(kernels, history, seen[0], continues=True)
+    for view in seen[1:]:
+        textured(kernels, history, view, continues=True)
+    assert history.offset.abs().max() > 10
+    history.forget()
+    assert np.array_equal(textured(kernels, history, seen[0], continues=True), first)
+
+
+def test_two_runs_are_bit_equal(kernels, device):
+    runs: list[list[object]] = []
+    for _ in range(2):
+        runs.append([])
+        history = kernels.new_texture(*VIEW, device)
+        for view in views(3.3, -1.2, 6):
+            newest = textured(kernels, history, view, continues=True)
+            runs[-1].append((newest.tobytes(), history.offset.tolist()))
+    assert runs[0] == runs[1]
+
+
+def test_in_an_animated_scene_the_texture_is_that_of_the_cpu(kernels, device):
+    height, width = 360, 640
+    history, texture = kernels.new_texture(height, width, device), Texture()
+    for number in range(6):
+        view = np.ascontiguousarray(render(number / 25, width, height))
+        got = textured(kernels, history, view, continues=True)
+        (expected,) = texture.apply((view,), 1.0, continues=True)
+        assert (got != view).mean() > 0.01
+        assert shares(got, expected)[0] <= 1
+
+
+def test_copies_for_motion_are_no_larger_than_the_kernels_can_hold():
+    for size in ((128, 128), (4000, 4000), (1, 9000), (721, 1280), (3, 2)):
+        small = tracked_size(*size)
+        assert max(small) <= TRACKED
+        assert min(small) >= 1
+
+
+def test_a_library_of_other_noise_is_refused(host):
+    told = json.loads(host.styleforge_frames_abi())
+    told["frame"]["texture"]["fine_side"] += 1
+    with pytest.raises(BuildError, match="differ in sizes"):
+        EmulatedFrameKernels(host)._describe(told)

@@ -1,0 +1,93 @@
+"""Gradients of elementwise operations and their sums over rows, in one pass on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from kernels.ops.elements.functions import FUNCTIONS
+from kernels.ops.elements.sums import reference_sums
+from kernels.ops.registry import OPS, prepare
+
+SUMMED = [name for name, row in FUNCTIONS.items() if len(row.inputs) > 1 and not row.drops]
+NAMES = pytest.mark.parametrize("name", SUMMED)
+# The first go past the caches; of the second a row has two tiles and no whole number of pieces.
+SHAPES = pytest.mark.parametrize("shape", [(2051, 1088), (70, 4168), (33, 64)], ids=str)
+DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    (status,) = prepare(["elementwise_sums_backward"])
+    if "no C++ compiler" in status.reason:
+        pytest.skip(status.reason)
+    assert status.ready, status
+
+
+def normal(seed: int, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def given(name: str, shape: tuple[int, int], dtype: torch.dtype, *, is_whole: bool) -> list[Any]:
+    """The arguments, with a row and a number as the other inputs; all gradients are summed."""
+    row, (_, columns) = FUNCTIONS[name], shape
+    grad, x = normal(0, *shape).to(dtype), normal(1, *shape).to(dtype)
+    others = [normal(2, columns).to(dtype), normal(3, 1).to(dtype)]
+    inputs = [x] if row.of_result else [x, *others][: len(row.inputs)]
+    gradients = len(row.gradients)
+    of = list(range(gradients))
+    wanted = [is_whole] + [False] * (gradients - 1)
+    return [grad, inputs, name, wanted, others[:gradients], of]
+
+
+def wide(value: Any) -> Any:
+    if isinstance(value, list):
+        return [wide(each) for each in value]
+    return value.double() if isinstance(value, Tensor) else value
+
+
+@NAMES
+@SHAPES
+@DTYPES
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_sums_over_rows_and_over_all_are_those_of_pytorch(name, shape, dtype, is_whole):
+    arguments = given(name, shape, dtype, is_whole=is_whole)
+    found = OPS["elementwise_sums_backward"].operation(*arguments)
+    exact = reference_sums(*wide(arguments))
+    assert len(found) == len(exact) == is_whole + len(arguments[-1])
+    rows, columns = shape
+    for mine, right in zip(found, exact, strict=True):
+        # A sum of many terms of either sign may be smaller than what it is rounded by.
+        size = max(float(right.abs().max()), (rows * columns / mine.numel()) ** 0.5)
+        assert mine.dtype == dtype
+        assert mine.shape == right.shape
+        assert float((mine.double() - right).abs().max()) <= 16 * torch.finfo(dtype).eps * size
+
+
+@NAMES
+@SHAPES
+def test_the_number_of_threads_changes_no_bit_of_a_sum(name, shape):
+    arguments = given(name, shape, torch.float32, is_whole=True)
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2, 5):
+            torch.set_num_threads(threads)
+            found.append(OPS["elementwise_sums_backward"].operation(*arguments))
+    finally:
+        torch.set_num_threads(before)
+    assert all(map(torch.equal, found[0], found[1]))
+    assert all(map(torch.equal, found[0], found[2]))
+
+
+@NAMES
+def test_a_gradient_that_lies_beside_a_vector_has_the_same_sums(name):
+    arguments = given(name, (70, 64), torch.float32, is_whole=True)
+    beside = torch.empty(70 * 64 + 1)[1:].view(70, 64).copy_(arguments[0])
+    found = OPS["elementwise_sums_backward"].operation(*arguments)
+    moved = OPS["elementwise_sums_backward"].operation(beside, *arguments[1:])
+    for mine, theirs in zip(moved, found, strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-5)
