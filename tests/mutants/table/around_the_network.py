@@ -49,15 +49,6 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "texture on the GPU stays on the screen while the scene moves",
-        "kernels/include/frame/motion.h",
-        "s.offset[0] = s.moved[0], s.offset[1] = s.moved[1];",
-        "s.offset[0] = 0, s.offset[1] = 0;",
-        (
-            "tests/kernels/frames/test_texture.py::test_the_pattern_moves_with_the_scene_as_on_the_cpu",
-        ),
-    ),
-    Mutant(
         "frames under way are timed by one clock",
         "app/engine/display_path.py",
         "idle.pop() if idle",

@@ -24,8 +24,8 @@ MUTANTS = (
     Mutant(
         "the window gets the oldest result it has not taken instead of the newest",
         "app/live/latest_value.py",
-        "self._value = value\n",
-        "self._value = self._value or value\n",
+        "self._value, self._awaited = value, False",
+        "self._value, self._awaited = self._value or value, False",
         ("tests/app/live/test_worker.py::test_the_newest_value_wins_and_is_taken_once",),
     ),
     Mutant(
