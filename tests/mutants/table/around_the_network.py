@@ -50,11 +50,11 @@ MUTANTS = (
     ),
     Mutant(
         "texture on the GPU stays on the screen while the scene moves",
-        "kernels/include/frame/motion.h",
-        "s.offset[0] = s.moved[0], s.offset[1] = s.moved[1];",
-        "s.offset[0] = 0, s.offset[1] = 0;",
+        "models/inference/frame_styler.py",
+        "continues=finish.follows",
+        "continues=False",
         (
-            "tests/kernels/frames/test_texture.py::test_the_pattern_moves_with_the_scene_as_on_the_cpu",
+            "tests/models/inference/test_frame_styler.py::test_in_a_batch_the_texture_moves_from_frame_to_frame",
         ),
     ),
     Mutant(
