@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 _ROW = "row"  # the key of a parameter in its field's metadata
 
+AUTO = "auto"  # the value of an amount that the engine chooses
+
 
 class Group(StrEnum):
     """Headings of the panel, from top to bottom."""
@@ -92,6 +94,23 @@ class FractionParameter(Parameter):
     def text(self, value: float) -> str:
         """Return `value` with two decimals."""
         return f"{value:.2f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmountParameter(Parameter):
+    """A number from 0 to 1 or AUTO, for what the engine finds best; shown as a drop-down list of
+    AUTO, `zero` for 0, and the amounts `offered`."""
+
+    zero: str
+    offered: tuple[float, ...]
+
+    def valid(self, value: object) -> bool:
+        """Whether `value` is AUTO, or a float from 0 to 1."""
+        return value == AUTO or (isinstance(value, float) and 0 <= value <= 1)
+
+    def text(self, value: float | str) -> str:
+        """Return a number with two decimals, and AUTO as it is."""
+        return value if isinstance(value, str) else f"{value:.2f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,15 +218,18 @@ class Parameters:
             metadata="Strokes",
         ),
     )
-    texture: float = _row(
-        0.0,
-        FractionParameter(
+    texture: float | str = _row(
+        AUTO,
+        AmountParameter(
             label="T&exture",
-            tip="Paints skies, walls and other flat parts, which stay smooth without it",
+            tip="Paints skies, walls and other flat parts, which stay smooth without it. Automatic "
+            "is the style's own amount, in streams as much of it as stays steady",
             group=Group.DETAIL,
             stage=Stage.NETWORK,
             zero="Off",
-            help="how much to paint where the picture is flat, 0 to 1",
+            offered=(0.25, 0.5, 0.75, 1.0),
+            help="how much to paint where the picture is flat, 0 to 1, or auto for the style's own "
+            "amount",
             metadata="Texture",
         ),
     )

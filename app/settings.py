@@ -12,7 +12,7 @@ from typing import Any
 
 import platformdirs
 
-from app.parameters import PARAMETERS, Parameters
+from app.parameters import PARAMETERS, AmountParameter, Parameters
 from utils.files.atomic import replacing
 from utils.files.regular import read_regular
 
@@ -97,7 +97,7 @@ class Settings(Parameters):
         damaged: list[str] = []
         for field in (field for field in fields(cls) if field.name in _PERSISTED):
             value = stored.get(field.name, field.default)
-            if isinstance(field.default, float) and type(value) is int and abs(value) < 2**53:
+            if _is_number(field.name, field.default) and type(value) is int and abs(value) < 2**53:
                 value = float(value)
             if not _valid(field.name, value, field.default):
                 damaged.append(field.name)
@@ -155,11 +155,16 @@ def _recover_settings(text: str, names: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def _is_number(name: str, default: object) -> bool:
+    """Whether a setting may be a float."""
+    return isinstance(default, float) or isinstance(PARAMETERS.get(name), AmountParameter)
+
+
 def _valid(name: str, value: object, default: object) -> bool:
-    if type(value) is not type(default):
-        return False
     if name in PARAMETERS:
         return PARAMETERS[name].valid(value)
+    if type(value) is not type(default):
+        return False
     if name in _CHOICES:
         return value in _CHOICES[name]
     if name in _RANGES:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
+from app.parameters import AUTO
+
 
 def comma_separated(names: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
     """Return an argparse type for a comma-separated choice of `names`, sorted as in `names`."""
@@ -31,12 +33,18 @@ def int_in_range(text: str, low: int, high: int, what: str) -> int:
     return value
 
 
-def unit_interval(text: str, what: str) -> float:
-    """Parse a number from 0 to 1; `what` names it in the error message."""
+def amount(text: str, what: str) -> float | str:
+    """Parse a number from 0 to 1, or "auto"; `what` names it in the error message."""
+    return AUTO if text == AUTO else unit_interval(text, what, f"{AUTO} or ")
+
+
+def unit_interval(text: str, what: str, besides: str = "") -> float:
+    """Parse a number from 0 to 1; `what` names it in the error message, with what else is
+    possible `besides`."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{what} is a number of 0 to 1, not {text}")
+        raise argparse.ArgumentTypeError(f"{what} is {besides}a number of 0 to 1, not {text}")
     return value

@@ -8,9 +8,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from app.commands.argument_types import unit_interval
+from app.commands.argument_types import amount, unit_interval
 from app.options import Option, parse_mix
-from app.parameters import PARAMETERS, ChoiceParameter, FractionParameter, Parameter, Parameters
+from app.parameters import (
+    AUTO,
+    PARAMETERS,
+    AmountParameter,
+    ChoiceParameter,
+    FractionParameter,
+    Parameter,
+    Parameters,
+)
 
 DEFAULTS = Parameters()
 
@@ -47,6 +55,15 @@ def _add(parser: argparse.ArgumentParser, name: str, row: Parameter, kept: bool)
             type=lambda text: unit_interval(text, f"the {what}"),
             default=default,
             metavar="0-1",
+            help=f"{row.help} (default: {words})",
+        )
+    elif isinstance(row, AmountParameter):
+        words = "the last value" if kept else default
+        parser.add_argument(
+            flag,
+            type=lambda text: amount(text, f"the {what}"),
+            default=default,
+            metavar=f"{AUTO}|0-1",
             help=f"{row.help} (default: {words})",
         )
     elif isinstance(row, ChoiceParameter):

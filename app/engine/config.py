@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.options import Part
-from app.parameters import PARAMETERS, FractionParameter, Parameters, Stage
+from app.parameters import AUTO, PARAMETERS, FractionParameter, Parameters, Stage
 from models.precision import Precision
 
 
@@ -59,6 +59,10 @@ class EngineConfig(Parameters):
             return replace(self, style=style, mix=None, mix_more=())
         (mix, amount), *more = others
         return replace(self, style=style, mix=mix, mix_amount=amount, mix_more=tuple(more))
+
+    def texture_or(self, automatic: float) -> float:
+        """The amount of texture; `automatic` where it is automatic."""
+        return automatic if self.texture == AUTO else float(self.texture)
 
 
 _FINISHING = tuple(name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING)

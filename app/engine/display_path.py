@@ -165,11 +165,12 @@ class DisplayPath:
         self.reset_history()
 
 
-def finish_of(config: EngineConfig, *, continues: bool) -> Finish:
+def finish_of(config: EngineConfig, *, texture: float, continues: bool) -> Finish:
     """What a config makes of the network's output, and of its input.
 
     Args:
         config: The config.
+        texture: How much the network is given.
         continues: Whether the frame continues the one before it; only then it is smoothed.
     """
     return Finish(
@@ -177,6 +178,6 @@ def finish_of(config: EngineConfig, *, continues: bool) -> Finish:
         config.keep_colors,
         config.upsampling == "guided",
         config.smoothing if continues else 0.0,
-        config.texture,
-        follows=continues and config.texture > 0,
+        texture,
+        follows=continues and texture > 0,
     )

@@ -15,7 +15,7 @@ import torch
 from app.engine.adaptation import Adaptation, PrecisionFallback, Variant
 from app.engine.comparison import Comparer
 from app.engine.config import EngineConfig, same_network
-from app.engine.display_path import DisplayPath, Submitted, finish_of
+from app.engine.display_path import DisplayPath, Submitted
 from app.engine.inferred import Inferred, Pending
 from app.engine.network_pool import Network, NetworkPool, Size
 from app.engine.post.blending import Pixels, PostProcessor, fit_to
@@ -295,7 +295,8 @@ class Engine:
         lite = self._adaptation.use_lite(variant, config, frame, mode, unavailable)
         active = self._style_weights.active(lite=lite)
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
-        return Inferred(frame, config, mode, precision, active, sizes, (), (), {}, 0.0)
+        texture = config.texture_or(self._style_weights.texture(moving=mode.has_history))
+        return Inferred(frame, config, mode, precision, active, sizes, texture, (), (), {}, 0.0)
 
     def _submit(self, batch: Sequence[Inferred], screen: Size | None = None) -> Submitted | None:
         """Start computing frames that stay on the GPU; None where none does."""
@@ -304,7 +305,7 @@ class Engine:
         if self._device.type != "cuda" or config.compare:
             return None
         network = self._network(inferred, config.kernels)
-        finish = finish_of(config, continues=inferred.mode.has_history)
+        finish = inferred.finish
         frames = [each.frame.pixels for each in batch]
         return self._display.submit(network, frames, inferred.sizes, finish, active.key, screen)
 
@@ -354,8 +355,7 @@ class Engine:
 
     def _textured(self, inferred: Inferred, inputs: tuple[Pixels, ...]) -> tuple[Pixels, ...]:
         """What the networks are given for a frame that was scaled to `inputs`."""
-        amount, continues = inferred.config.texture, inferred.mode.has_history
-        return self._texture.apply(inputs, amount, continues=continues)
+        return self._texture.apply(inputs, inferred.texture, continues=inferred.mode.has_history)
 
     def _infer(self, inferred: Inferred) -> Inferred:
         submitted = self._submit((inferred,))
@@ -425,6 +425,7 @@ class Engine:
             self._run_info(inferred),
             comparison,
             batch=rendering.batch,
+            texture=inferred.texture,
         )
 
     def _variant(self, inferred: Inferred) -> Variant:
@@ -436,7 +437,7 @@ class Engine:
         rendering = inferred.renderings[kernels]
         if (made := rendering.displayed) is not None:
             # A slider that is being dragged acts at once; smoothing, which has a history, does not.
-            wanted = finish_of(inferred.config, continues=inferred.mode.has_history)
+            wanted = inferred.finish
             wanted = replace(wanted, smoothing=made.smoothing)
             return rendering.pixels if wanted == made else self._display.finish(wanted)
         output, resized = rendering.pixels, inferred.inputs[0]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.engine.config import EngineConfig
-from app.engine.display_path import Submitted
+from app.engine.display_path import Submitted, finish_of
 from app.engine.network_pool import Rendering
 from app.engine.post.blending import Pixels
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
 from app.engine.style_weights import ActiveWeights
 from app.frame import Frame
+from models.inference.frame_styler import Finish
 from models.precision import Precision
 
 
@@ -26,6 +27,7 @@ class Inferred:
         precision: What was computed in, which may differ from the config's.
         active: The weights.
         sizes: The (width, height) of the networks' inputs.
+        texture: How much the networks are given, 0 to 1.
         inputs: The frame scaled to each of the sizes, the larger first; none where it was scaled
             on the GPU.
         given: The same as the networks are given them, with texture.
@@ -39,6 +41,7 @@ class Inferred:
     precision: Precision
     active: ActiveWeights
     sizes: Sizes
+    texture: float
     inputs: tuple[Pixels, ...]
     given: tuple[Pixels, ...]
     renderings: dict[str, Rendering]
@@ -48,6 +51,12 @@ class Inferred:
     def rendering(self) -> Rendering:
         """The output of the network in the config."""
         return self.renderings[self.config.kernels]
+
+    @property
+    def finish(self) -> Finish:
+        """What is made of the frame where it stays on a GPU."""
+        continues = self.mode.has_history
+        return finish_of(self.config, texture=self.texture, continues=continues)
 
     @property
     def smoothed(self) -> bool:

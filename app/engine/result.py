@@ -196,6 +196,7 @@ class StyledFrame:
         captured: The frame as it was captured, if `source` is a smaller copy of it.
         finished_at: `time.perf_counter()` when the engine's thread was done with it.
         batch: How many frames went through the network together.
+        texture: How much texture the network was given, 0 to 1.
     """
 
     frame: Frame
@@ -208,3 +209,4 @@ class StyledFrame:
     captured: Frame | None = None
     finished_at: float = 0.0
     batch: int = 1
+    texture: float = 0.0

@@ -117,6 +117,15 @@ class StyleWeights:
         titles = [style.title for style in self._chosen]
         return blend_label(list(zip(titles, self._shares, strict=True)))
 
+    def texture(self, *, moving: bool) -> float:
+        """The automatic amount of texture, of a mix that in between.
+
+        Args:
+            moving: Whether frames continue one another, and have to stay steady.
+        """
+        amounts = [each.stream_texture if moving else each.texture for each in self._chosen]
+        return sum(a * share for a, share in zip(amounts, self._shares, strict=True))
+
     @property
     def family(self) -> NetworkFamily[Any]:
         """The family of the chosen styles."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.engine.result import StyledFrame
 from app.options import NETWORKS
 from app.parameters import PARAMETERS
@@ -12,7 +14,7 @@ def image_metadata(styled: StyledFrame) -> dict[str, str]:
     """Return the text entries for `write_pixels`: what ran, then the parameters with a metadata
     key.
     """
-    config, running = styled.config, styled.running
+    config, running = replace(styled.config, texture=styled.texture), styled.running
     return {
         "Software": f"StyleForge {styleforge_version()}",
         "Style": running.style,

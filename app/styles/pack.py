@@ -14,6 +14,8 @@ from utils.files.regular import check_regular, read_regular
 from utils.text import printable
 
 MAX_TEXT_LENGTH = 300  # of a title and other texts of a pack; longer ones are truncated
+DEFAULT_TEXTURE = 0.5  # in pictures, of a pack that names none
+DEFAULT_STREAM_TEXTURE = 0.1  # in streams: at which each of the shipped networks stays steady
 MAX_NAME_LENGTH = 100  # characters of a file's name in a message
 
 
@@ -28,6 +30,7 @@ class Style:
     `sha256` and `lite_sha256` are the hashes of the weight files, empty where the pack states none;
     `lite` is None for a pack without a lite network. `family` is a key of
     models.families.table.FAMILIES, and `picture` the style picture where the pack keeps it.
+    `texture` and `stream_texture` are the automatic amounts, 0 to 1, in pictures and in streams.
     """
 
     key: str
@@ -42,6 +45,8 @@ class Style:
     lite_sha256: str = ""
     family: str = FEED_FORWARD
     picture: Path | None = None
+    texture: float = DEFAULT_TEXTURE
+    stream_texture: float = DEFAULT_STREAM_TEXTURE
 
 
 def load_pack(folder: Path, *, builtin: bool = False) -> Style:
@@ -65,6 +70,8 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
         lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
         family, style_picture = _text(spec, "family", FEED_FORWARD), _text(spec, "picture", "")
+        texture = _share(spec, "texture", DEFAULT_TEXTURE)
+        stream_texture = _share(spec, "stream_texture", DEFAULT_STREAM_TEXTURE)
         if not weights:
             raise KeyError("'weights' is empty")
     except (KeyError, TypeError) as exc:
@@ -96,6 +103,8 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         lite_sha256,
         family,
         folder / style_picture if kept else None,
+        texture,
+        stream_texture,
     )
 
 
@@ -126,6 +135,14 @@ def _text(spec: dict[str, object], name: str, default: str | None = None) -> str
     if not isinstance(value, str):
         raise TypeError(f"'{name}' should be text, not {printable(repr(value), MAX_NAME_LENGTH)}")
     return value
+
+
+def _share(spec: dict[str, object], name: str, default: float) -> float:
+    value = spec.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        shown = printable(repr(value), MAX_NAME_LENGTH)
+        raise TypeError(f"'{name}' should be a number of 0 to 1, not {shown}")
+    return float(value)
 
 
 def one_line(text: str) -> str:

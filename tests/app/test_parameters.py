@@ -19,7 +19,7 @@ import pytest
 
 from app.engine.config import EngineConfig, same_choice, same_network
 from app.engine.engine import Engine, EngineError
-from app.parameters import CHOICES, PARAMETERS, FractionParameter, Parameters, Stage
+from app.parameters import AUTO, CHOICES, PARAMETERS, FractionParameter, Parameters, Stage
 from utils.images.writing import write_pixels
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -268,6 +268,13 @@ def test_a_fraction_is_a_number_of_0_to_1():
     ]  # fmt: skip
 
 
+def test_an_amount_is_a_number_of_0_to_1_or_automatic():
+    texture = PARAMETERS["texture"]
+    values = (AUTO, 0.0, 1.0, "Auto", 1.1, float("nan"), True, None)
+    assert [texture.valid(v) for v in values] == [True] * 3 + [False] * 5
+    assert [texture.text(v) for v in (AUTO, 0.4)] == ["auto", "0.40"]
+
+
 @pytest.mark.parametrize("name", CHOICES)
 def test_the_engine_refuses_a_choice_that_is_not_in_its_table(library, name):
     with pytest.raises(EngineError, match=f"there are no {name} 'none', only"):
@@ -284,7 +291,7 @@ def test_only_what_comes_after_the_network_leaves_its_picture_as_it_is():
 
 def test_only_sliders_leave_the_choice_as_it_is():
     sliders = [n for n, row in PARAMETERS.items() if isinstance(row, FractionParameter)]
-    assert sliders == ["strength", "mix_amount", "texture", "smoothing"]
+    assert sliders == ["strength", "mix_amount", "smoothing"]
     assert same_choice(EngineConfig(), EngineConfig(mix_amount=0.2, strength=0.1))
     assert not same_choice(EngineConfig(), EngineConfig(keep_colors=True))
 

@@ -120,3 +120,25 @@ def test_damage_is_told_to_whoever_asks(tmp_path):
     told: list[str] = []
     assert Settings.load(path, told.append) == Settings(overlay=False)
     assert told == ["Not valid in the settings file, using the default: strength, view"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "texture"), [("0.0", 0.0), ("0.4", 0.4), ("1", 1.0), ('"auto"', "auto")]
+)
+def test_an_amount_of_texture_is_kept_as_a_number_or_automatic(stored, texture, tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text(f'{{"texture": {stored}}}')
+    loaded = Settings.load(path)
+    assert loaded.texture == texture
+    assert type(loaded.texture) is type(texture)
+    loaded.save(path)
+    assert Settings.load(path) == loaded
+
+
+@pytest.mark.parametrize("stored", ["2", "-1", "true", "null", '"much"', "[]"])
+def test_an_amount_of_texture_that_is_none_becomes_automatic(stored, tmp_path, caplog):
+    path = tmp_path / "settings.json"
+    path.write_text(f'{{"texture": {stored}}}')
+    assert Settings.load(path).texture == "auto"
+    assert "texture" in caplog.text
+    caplog.clear()

@@ -21,14 +21,19 @@ from app.engine.engine import SIZES
 from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.options import NETWORKS
-from app.parameters import PARAMETERS, Group
+from app.parameters import AUTO, PARAMETERS, Group
 from app.styles.pack import Style
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.mix_wheel import MixWheel, WheelStyle
 from app.ui.widgets.option_box import Choice, OptionBox
-from app.ui.widgets.parameter_controls import CheckControl, FractionControl, control_of
+from app.ui.widgets.parameter_controls import (
+    AmountControl,
+    CheckControl,
+    FractionControl,
+    control_of,
+)
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.widgets.style_list import read_thumbnail
 from kernels.ops.registry import STYLE, KernelStatus, statuses
@@ -293,6 +298,10 @@ class ControlPanel(QScrollArea):
     def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
         self.network_remark.show_text(f"{NETWORKS['lite'].title} now" if lite else "")
+        if styled.config.texture == AUTO:
+            texture = self.controls["texture"]
+            assert isinstance(texture, AmountControl)
+            texture.show_automatic(styled.texture)
         if styled.config.size is not None:
             return
         now = f"{styled.size[0]}x{styled.size[1]}"

@@ -5,7 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QLabel
 
-from app.parameters import ChoiceParameter, FractionParameter, Parameter, SwitchParameter
+from app.parameters import (
+    AUTO,
+    AmountParameter,
+    ChoiceParameter,
+    FractionParameter,
+    Parameter,
+    SwitchParameter,
+)
 from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from app.ui.widgets.option_box import Choice, OptionBox
 
@@ -74,7 +81,48 @@ class ListControl(OptionBox):
         form.add(self._row.label, self)
 
 
-Control = FractionControl | CheckControl | ListControl
+class AmountControl(OptionBox):
+    """A drop-down list of amounts, and of the automatic one with what it is at the moment."""
+
+    def __init__(self, row: AmountParameter) -> None:
+        super().__init__(row.title, row.tip)
+        self._row = row
+        self._automatic: float | None = None
+        self._list(AUTO)
+
+    def show_value(self, value: float | str) -> None:
+        """Show `value` (0-1, or AUTO) without emitting signals; one that is not offered is listed
+        until another is shown."""
+        self._list(value)
+        self.show_choice(value)
+
+    def show_automatic(self, amount: float) -> None:
+        """Show what the automatic amount is at the moment (0-1)."""
+        if amount != self._automatic:
+            self._automatic = amount
+            self.setItemText(0, self._title(AUTO))
+
+    def _list(self, shown: float | str) -> None:
+        others = {0.0, *self._row.offered} | ({float(shown)} if shown != AUTO else set())
+        amounts: list[float] = sorted(others)
+        self.set_options(Choice(each, self._title(each)) for each in (AUTO, *amounts))
+
+    def _title(self, value: float | str) -> str:
+        if value != AUTO:
+            return self._named(float(value))
+        if self._automatic is None:
+            return "Automatic"
+        return f"Automatic, {self._named(self._automatic).lower()}"
+
+    def _named(self, amount: float) -> str:
+        return f"{round(amount * 100)} %" if amount else self._row.zero
+
+    def add_to(self, form: FormLayout) -> None:
+        """Add a row to `form`."""
+        form.add(self._row.label, self)
+
+
+Control = FractionControl | AmountControl | CheckControl | ListControl
 
 
 def control_of(row: Parameter) -> Control:
@@ -82,6 +130,8 @@ def control_of(row: Parameter) -> Control:
     match row:
         case FractionParameter():
             return FractionControl(row)
+        case AmountParameter():
+            return AmountControl(row)
         case SwitchParameter():
             return CheckControl(row, row.title, on=True, off=False)
         case ChoiceParameter(checked=""):

@@ -63,6 +63,7 @@ def test_flags_are_generated_from_the_tables(capsys):
         (["stylize", "a.png", "-o", "b.png", "--mix", "udnie:2"], "udnie:0.4"),
         (["stylize", "a.png", "-o", "b.png", "--strokes", "thick"], "thick"),
         (["stylize", "a.png", "-o", "b.png", "--smoothing", "9"], "0 to 1"),
+        (["stylize", "a.png", "-o", "b.png", "--texture", "much"], "auto or a number of 0 to 1"),
         (["--network", "tiny"], "tiny"),
         (["--mix", ":1"], "udnie:0.4"),
         (["bench", "--sizes", "big"], "'big' is not a size"),

@@ -168,12 +168,16 @@ def test_a_config_says_what_is_made_of_the_output():
     config = EngineConfig(
         style="candy", strength=0.3, keep_colors=True, upsampling="guided", smoothing=0.7
     )
-    assert finish_of(config, continues=True) == Finish(0.3, True, True, 0.7)
-    assert finish_of(config, continues=False) == Finish(0.3, True, True, 0.0)
-    assert finish_of(replace(config, upsampling="smooth"), continues=False).guided is False
-    textured = replace(config, texture=0.6)
-    assert finish_of(textured, continues=True) == Finish(0.3, True, True, 0.7, 0.6, follows=True)
-    assert finish_of(textured, continues=False) == Finish(0.3, True, True, 0.0, 0.6)
+    assert finish_of(config, texture=0.0, continues=True) == Finish(0.3, True, True, 0.7)
+    assert finish_of(config, texture=0.0, continues=False) == Finish(0.3, True, True, 0.0)
+    assert (
+        finish_of(replace(config, upsampling="smooth"), texture=0.0, continues=False).guided
+        is False
+    )
+    assert finish_of(config, texture=0.6, continues=True) == Finish(
+        0.3, True, True, 0.7, 0.6, follows=True
+    )
+    assert finish_of(config, texture=0.6, continues=False) == Finish(0.3, True, True, 0.0, 0.6)
 
 
 def test_a_frame_that_stayed_on_the_gpu_ends_the_cpus_history(engine, config):
@@ -182,7 +186,7 @@ def test_a_frame_that_stayed_on_the_gpu_ends_the_cpus_history(engine, config):
     engine.process(frame, ProcessMode.SEQUENCE)
     assert engine._post._smoothers
     inferred = engine.infer(frame, ProcessMode.SEQUENCE)
-    finish = finish_of(inferred.config, continues=True)
+    finish = inferred.finish
     displayed = replace(inferred.rendering, pixels=frame.pixels.copy(), displayed=finish)
     styled = engine.finish(replace(inferred, renderings={inferred.config.kernels: displayed}))
     assert (styled.frame.pixels == frame.pixels).all()
@@ -194,7 +198,7 @@ def test_what_a_window_paints_is_of_the_picture_that_is_shown(engine, config):
     frame = Frame(render(0, 96, 64))
     inferred = engine.infer(frame)
     screen = np.zeros((32, 48, 4), np.uint8)
-    finish = finish_of(inferred.config, continues=False)
+    finish = inferred.finish
     displayed = replace(
         inferred.rendering, pixels=frame.pixels.copy(), displayed=finish, screen=screen
     )
@@ -286,7 +290,7 @@ def test_on_a_gpu_a_dragged_slider_acts_on_the_frame_that_was_computed(library, 
     engine.configure(config)
     frame = Frame(render(0, 320, 180))
     inferred = engine.infer(frame)
-    assert inferred.rendering.displayed == finish_of(config, continues=False)
+    assert inferred.rendering.displayed == inferred.finish
     assert (engine.finish(inferred).frame.pixels != frame.pixels).any()
     dragged = replace(config, strength=0.0)
     assert (engine.finish(inferred, dragged).frame.pixels == frame.pixels).all()

@@ -218,3 +218,17 @@ def test_the_weights_of_the_full_and_the_lite_network_are_kept_apart(weights):
     for _ in range(2):
         assert weights.active(lite=False).network == FULL
         assert weights.active(lite=True).network == LITE
+
+
+def test_the_automatic_texture_of_a_mix_lies_between_those_of_its_styles(weights, tmp_path):
+    for key, amounts in (("first", (1.0, 0.5)), ("second", (0.5, 0.0))):
+        spec = tmp_path / "styles" / key / "style.toml"
+        added = "texture = {}\nstream_texture = {}\n".format(*amounts)
+        spec.write_text(spec.read_text("utf-8") + added, "utf-8")
+    weights._library.reload()
+    config = EngineConfig(style="first")
+    weights.choose(config)
+    assert (weights.texture(moving=False), weights.texture(moving=True)) == (1.0, 0.5)
+    weights.choose(replace(config, mix="second", mix_amount=0.6))
+    assert weights.texture(moving=False) == pytest.approx(0.7)
+    assert weights.texture(moving=True) == pytest.approx(0.2)

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from app.engine.process_mode import ProcessMode
+from app.engine.style_weights import StyleWeights
 from app.engine.texture import DEVIATION, Texture, _noise
+from app.export.image_metadata import image_metadata
 from app.frame import Frame
+from app.parameters import AUTO
 from kernels.frames.noise import BANDS, tile
 from tests.conftest import picture
 from utils.opencv import cv2
@@ -156,3 +159,24 @@ def test_in_a_batch_and_in_comparisons_pictures_have_the_same_texture(engine, co
     compared = engine.process(frames[0], ProcessMode.SINGLE).comparison
     assert compared is not None
     assert compared.agrees
+
+
+def test_automatic_is_the_styles_own_amount_in_pictures_and_a_steady_one_in_streams(
+    engine, config, monkeypatch
+):
+    amounts = {False: 0.6, True: 0.2}
+    monkeypatch.setattr(StyleWeights, "texture", lambda _, *, moving: amounts[moving])
+    frame = Frame(GRAY)
+    shown = {}
+    for texture in (AUTO, 0.6, 0.2):
+        engine.configure(replace(config, texture=texture))
+        for mode in ProcessMode:
+            engine.reset_history()
+            shown[texture, mode] = engine.process(frame, mode)
+    for mode in ProcessMode:
+        amount = amounts[mode.has_history]
+        assert shown[AUTO, mode].texture == amount
+        expected = shown[amount, mode].frame.pixels
+        np.testing.assert_array_equal(shown[AUTO, mode].frame.pixels, expected)
+    assert shown[0.6, ProcessMode.LIVE].texture == 0.6, "a number is one everywhere"
+    assert image_metadata(shown[AUTO, ProcessMode.REFINE])["Texture"] == "0.60"

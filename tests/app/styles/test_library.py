@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from app.styles.library import BUILTIN, Library
-from app.styles.pack import StyleError, load_pack
+from app.styles.pack import DEFAULT_STREAM_TEXTURE, DEFAULT_TEXTURE, StyleError, load_pack
 from models.checkpoints import load_checkpoint
 from models.network_config import FULL, NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline
@@ -35,6 +35,16 @@ from utils.files import toml
             'title = "Candy"\nweights = "style.toml"\nlite_weights = "../l"',
             "outside its own folder: ../l",
         ),
+        (
+            'title = "C"\nweights = "w"\ntexture = 2',
+            "'texture' should be a number of 0 to 1, not 2",
+        ),
+        (
+            'title = "C"\nweights = "w"\nstream_texture = "much"',
+            "'stream_texture' should be a number of 0 to 1, not 'much'",
+        ),
+        ('title = "C"\nweights = "w"\ntexture = true', "'texture' should be a number"),
+        ('title = "C"\nweights = "w"\ntexture = nan', "'texture' should be a number"),
     ],
 )
 def test_a_broken_pack_says_what_is_wrong(tmp_path, spec, complaint):
@@ -45,6 +55,18 @@ def test_a_broken_pack_says_what_is_wrong(tmp_path, spec, complaint):
     with pytest.raises(StyleError, match=complaint) as failure:
         load_pack(pack)
     assert "'candy" in str(failure.value)
+
+
+def test_a_pack_names_its_texture_or_gets_the_default(tmp_path):
+    pack = tmp_path / "candy"
+    pack.mkdir()
+    spec = 'title = "Candy"\nweights = "style.toml"\n'
+    (pack / "style.toml").write_text(spec)
+    style = load_pack(pack)
+    assert (style.texture, style.stream_texture) == (DEFAULT_TEXTURE, DEFAULT_STREAM_TEXTURE)
+    (pack / "style.toml").write_text(f"{spec}texture = 1\nstream_texture = 0.25\n")
+    style = load_pack(pack)
+    assert (style.texture, style.stream_texture) == (1.0, 0.25)
 
 
 def test_every_shipped_style_is_whole():

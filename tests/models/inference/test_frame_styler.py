@@ -128,7 +128,9 @@ def test_a_stream_becomes_what_the_cpu_makes_of_it(config, size, kernels):
     smoothed = config.smoothing > 0
     for frame in frames(6):
         marks: list[str] = []
-        picture = style(styler, frame, finish_of(config, continues=smoothed), marks.append)
+        picture = style(
+            styler, frame, finish_of(config, texture=0.0, continues=smoothed), marks.append
+        )
         assert marks == MARKS
         resized = fit_to(frame, (size[1], size[0]), np.empty((0, 0, 3), np.uint8))
         post.begin("candy", smoothed=smoothed)
@@ -401,7 +403,7 @@ def test_the_network_is_given_texture_and_the_rest_the_clean_frame(size, kernels
     )
     made = plan(*size)
     styler, post, texture = FrameStyler(kernels, FRAME, made), PostProcessor(), Texture()
-    finish = finish_of(config, continues=True)
+    finish = finish_of(config, texture=1.0, continues=True)
     for frame in walls(4, 2):
         submission = styler.submit([frame], finish, lambda _: None)
         (picture,) = submission.wait()

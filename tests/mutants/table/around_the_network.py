@@ -49,6 +49,15 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "texture on the GPU stays on the screen while the scene moves",
+        "models/inference/frame_styler.py",
+        "continues=finish.follows",
+        "continues=False",
+        (
+            "tests/models/inference/test_frame_styler.py::test_in_a_batch_the_texture_moves_from_frame_to_frame",
+        ),
+    ),
+    Mutant(
         "frames under way are timed by one clock",
         "app/engine/display_path.py",
         "idle.pop() if idle",

@@ -26,6 +26,15 @@ MUTANTS = (
         (f"{_TEXTURE}::test_structure_gets_none",),
     ),
     Mutant(
+        "streams have the automatic texture of pictures",
+        "app/engine/engine.py",
+        "self._style_weights.texture(moving=mode.has_history)",
+        "self._style_weights.texture(moving=False)",
+        (
+            f"{_TEXTURE}::test_automatic_is_the_styles_own_amount_in_pictures_and_a_steady_one_in_streams",
+        ),
+    ),
+    Mutant(
         "the network is given the frame without its texture",
         "app/engine/engine.py",
         "render_all(given) for kernels",

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from app.engine.config import EngineConfig
+from app.parameters import AUTO
 from app.settings import Settings
 from app.sources import CameraName
 from app.ui.main_window import MainWindow
@@ -361,3 +362,32 @@ def test_only_styles_of_one_family_are_offered_to_be_mixed(window, session, pict
     assert session.config.mix == "teal"
     window.mixer.choose_style("teal")
     assert session.config.mix is None
+
+
+def test_automatic_texture_tells_what_it_is_at_the_moment(window, session):
+    texture = window.panel.controls["texture"]
+    assert texture.currentText().startswith("Automatic")
+    texture.show_automatic(0.35)
+    assert texture.currentText() == "Automatic, 35 %"
+    texture.show_automatic(0.0)
+    assert texture.currentText() == "Automatic, off"
+    assert session.config.texture == AUTO
+    titles = [texture.itemText(n) for n in range(1, texture.count())]
+    assert titles == ["Off", "25 %", "50 %", "75 %", "100 %"]
+
+
+def test_an_amount_of_texture_is_picked_and_one_that_is_not_offered_is_shown(window, session):
+    texture = window.panel.controls["texture"]
+    QTest.keyClick(texture, Qt.Key.Key_End)
+    assert session.config.texture == 1.0
+    session.config = replace(session.config, texture=0.4)
+    assert texture.currentText() == "40 %"
+    assert texture.count() == 7
+    QTest.keyClick(texture, Qt.Key.Key_Home)
+    assert session.config.texture == AUTO
+    assert texture.count() == 6
+
+
+def test_a_frame_of_a_stream_tells_its_texture(streaming):
+    texture = streaming.panel.controls["texture"]
+    assert texture.currentText() == "Automatic, off", "the engine of the tests gives none"
