@@ -160,53 +160,87 @@ void reduce_windows(const float* x, int64_t count, int64_t size, int64_t step, f
         for (int64_t w = 0; w < count; ++w) made[w] /= static_cast<float>(size);
 }
 
-}  // namespace
+// A table of embeddings, and what rows are made of it: [rows, width].
+struct Table {
+    const void *rows, *position;
+    void* out;
+    int64_t type, length, width, entries;
+    float scale;
+};
 
-// out: [rows, width]. Row r has token r; with `offsets`, where sequences begin and the last one
-// ends, row r is position r % length of sequence r / length, or `padding` behind its end, which is
-// negative for zeros. `missing` becomes 1 if a token is not in the table.
-STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* tokens,
-                                       const long long* offsets, const void* table,
-                                       const void* position, void* out, long long type,
-                                       long long rows, long long length, long long width,
-                                       long long entries, long long padding, double scale,
-                                       long long* missing) {
-    std::atomic<int> failed{0};
-    return with_type(type, [&](auto element) -> int {
+// Calls `token_of(row)` for each row, which is negative for zeros or kMissing, and embeds it; gives
+// whether a token is not in the table.
+constexpr int64_t kMissing = INT64_MIN;
+
+template <typename TokenOf>
+bool embed(int64_t threads, const Table& t, int64_t rows, const TokenOf& token_of) {
+    std::atomic<bool> failed{false};
+    with_type(t.type, [&](auto element) {
         using T = decltype(element);
-        const int64_t moved = rows * width * static_cast<int64_t>(sizeof(T)) * (position ? 2 : 1);
-        const bool streams = type == 0 && moved > kCached && can_stream(out, width);
+        const int64_t moved =
+            rows * t.width * static_cast<int64_t>(sizeof(T)) * (t.position ? 2 : 1);
+        const bool streams = t.type == 0 && moved > kCached && can_stream(t.out, t.width);
         parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
-                const int64_t sequence = row / length, place = row % length;
-                int64_t token = padding;
-                bool given = true;
-                if (offsets == nullptr)
-                    token = tokens[row];
-                else if ((given = place < offsets[sequence + 1] - offsets[sequence]))
-                    token = tokens[offsets[sequence] + place];
-                if (token >= entries || (given && token < 0)) {
-                    failed = 1;
+                const int64_t token = token_of(row);
+                if (token >= t.entries || token == kMissing) {
+                    failed = true;
                     continue;
                 }
-                const T* const added = static_cast<const T*>(position);
-                T* const to = static_cast<T*>(out) + row * width;
-                if (token < 0)
-                    std::memset(to, 0, static_cast<size_t>(width) * sizeof(T));
-                else {
-                    const T* const from = static_cast<const T*>(table) + token * width;
-                    const T* const row_added = added == nullptr ? added : added + place * width;
-                    if (streams)
-                        stream_embedded(from, row_added, to, width, static_cast<float>(scale));
-                    else
-                        embed_row(from, row_added, to, width, static_cast<float>(scale));
+                T* const to = static_cast<T*>(t.out) + row * t.width;
+                if (token < 0) {
+                    std::memset(to, 0, static_cast<size_t>(t.width) * sizeof(T));
+                    continue;
                 }
+                const T* const from = static_cast<const T*>(t.rows) + token * t.width;
+                const T* const position = static_cast<const T*>(t.position);
+                const T* const added =
+                    position == nullptr ? position : position + row % t.length * t.width;
+                if (streams)
+                    stream_embedded(from, added, to, t.width, t.scale);
+                else
+                    embed_row(from, added, to, t.width, t.scale);
             }
             if (streams) streamed();
         });
-        *missing = failed;
-        return 0;
     });
+    return failed;
+}
+
+}  // namespace
+
+// out: [rows, width]. Row r has token r, and position r % length is added. `missing` becomes 1 if a
+// token is not in the table.
+STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* tokens,
+                                       const void* table, const void* position, void* out,
+                                       long long type, long long rows, long long length,
+                                       long long width, long long entries, double scale,
+                                       long long* missing) {
+    const Table t{table, position, out, type, length, width, entries, static_cast<float>(scale)};
+    *missing = embed(threads, t, rows, [&](int64_t row) -> int64_t {
+        return tokens[row] < 0 ? kMissing : tokens[row];
+    });
+    return 0;
+}
+
+// out: [count, length, width]: of each sequence the first tokens, and `padding` behind its end, which
+// is negative for zeros. given: [count, length], whether there is a token. `missing` as above.
+STYLEFORGE_EXPORT int styleforge_embed_sequences(long long threads,
+                                                 const long long* const* sequences,
+                                                 const long long* sizes, const void* table,
+                                                 void* out, unsigned char* given, long long type,
+                                                 long long count, long long length,
+                                                 long long width, long long entries,
+                                                 long long padding, long long* missing) {
+    const Table t{table, nullptr, out, type, length, width, entries, 1.f};
+    *missing = embed(threads, t, count * length, [&](int64_t row) -> int64_t {
+        const int64_t sequence = row / length, place = row % length;
+        given[row] = place < sizes[sequence];
+        if (!given[row]) return padding;
+        const int64_t token = sequences[sequence][place];
+        return token < 0 ? kMissing : token;
+    });
+    return 0;
 }
 
 // images: bytes [count, in_height, in_width, 3]; `boxes`: of each the first row, the first column,

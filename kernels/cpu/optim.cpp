@@ -17,6 +17,7 @@ using namespace styleforge::optim;
 
 constexpr int64_t kBlock = 512;  // elements at a time
 constexpr int kLanes = 16;       // of a norm
+constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
 
 template <typename T>
 struct Computed {
@@ -60,7 +61,9 @@ template <typename F>
 void each_chunk(int64_t threads, const StyleforgeTensors& t, const F& run) {
     const int last = t.tensors - 1;
     const int64_t chunks = t.first[last] + (t.counts[last] + kChunk - 1) / kChunk;
-    parallel_for(chunks, threads, [&](int64_t from, int64_t to) {
+    int64_t elements = 0;
+    for (int i = 0; i <= last; ++i) elements += t.counts[i];
+    parallel_for(chunks, elements < kSerialElements ? 1 : threads, [&](int64_t from, int64_t to) {
         int tensor = 0;
         for (int64_t chunk = from; chunk < to; ++chunk) {
             while (tensor < last && t.first[tensor + 1] <= chunk) ++tensor;

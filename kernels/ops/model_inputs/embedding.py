@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import c_longlong, c_void_p
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
 _THREADS, _VECTOR = 256, 16
+_OF_SEQUENCES = c_longlong, *[c_void_p] * 5, *[c_longlong] * 6, c_void_p  # of cpu/model_inputs.cpp
 _ZEROS = -1  # in place of a token: a row of zeros
 
 
@@ -135,7 +137,7 @@ def launch_tokens_on_cpu(
     """`token_embedding` by the C++ kernel; FP64 by PyTorch."""
     if weight.dtype not in TYPES:
         return token_reference(tokens, weight, length, padding)
-    return _tokens(_on_cpu(launch), tokens, weight, length, padding)
+    return _sequences_on_cpu(launch, tokens, weight, length, padding)
 
 
 def launch_tokens_on_cuda(
@@ -200,12 +202,47 @@ def _flat(tokens: list[Tensor], device: torch.device) -> tuple[Tensor, Tensor]:
 
 def _on_cpu(launch: CpuLauncher) -> Embed:
     def embed(_rows: int, *arguments: Argument) -> None:
+        tokens, _offsets, *tables, size, width, entries, _behind, scale = arguments
         missing = torch.zeros(1, dtype=torch.int64)
-        launch("styleforge_embed", *arguments, missing)
-        if missing.item():
-            raise IndexError("a token is not in the table of embeddings")
+        launch("styleforge_embed", tokens, *tables, size, width, entries, scale, missing)
+        _refuse_missing(missing)
 
     return embed
+
+
+def _sequences_on_cpu(
+    launch: CpuLauncher, tokens: list[Tensor], weight: Tensor, length: int, padding: int | None
+) -> tuple[Tensor, Tensor]:
+    """As `_tokens`, of sequences where they lie."""
+    _check_tokens(tokens, weight, length, padding)
+    given = [each.contiguous() for each in tokens]
+    table, count = weight.contiguous(), len(tokens)
+    out = table.new_empty((count, length, table.shape[1]))
+    mask = torch.empty((count, length), dtype=torch.bool)
+    missing = torch.zeros(1, dtype=torch.int64)
+    run = launch.function("styleforge_embed_sequences", *_OF_SEQUENCES)
+    run(
+        torch.get_num_threads(),
+        (c_void_p * count)(*(each.data_ptr() for each in given)),
+        (c_longlong * count)(*(each.numel() for each in given)),
+        table.data_ptr(),
+        out.data_ptr(),
+        mask.data_ptr(),
+        TYPES[table.dtype],
+        count,
+        length,
+        table.shape[1],
+        table.shape[0],
+        _ZEROS if padding is None else padding,
+        missing.data_ptr(),
+    )
+    _refuse_missing(missing)
+    return out, mask
+
+
+def _refuse_missing(missing: Tensor) -> None:
+    if missing.item():
+        raise IndexError("a token is not in the table of embeddings")
 
 
 def _on_cuda(launch: CudaLauncher) -> Embed:
