@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import StyleForgeError
-from models.families.keys import FAMILY_KEYS, FEED_FORWARD
+from models.families.keys import ANY_STYLE, FAMILY_KEYS, FEED_FORWARD
 from utils.files import toml
 from utils.files.byte_planes import unpack
 from utils.files.regular import check_regular, read_regular
 from utils.text import printable
 
 MAX_TEXT_LENGTH = 300  # of a title and other texts of a pack; longer ones are truncated
-DEFAULT_TEXTURE = 0.5  # in pictures, of a pack that names none
-DEFAULT_STREAM_TEXTURE = 0.1  # in streams: at which each of the shipped networks stays steady
+# In pictures and in streams, of a pack that names none, by its family.
+DEFAULT_TEXTURES = {FEED_FORWARD: (0.5, 0.1), ANY_STYLE: (0.25, 0.05)}
 MAX_NAME_LENGTH = 100  # characters of a file's name in a message
 
 
@@ -45,8 +45,8 @@ class Style:
     lite_sha256: str = ""
     family: str = FEED_FORWARD
     picture: Path | None = None
-    texture: float = DEFAULT_TEXTURE
-    stream_texture: float = DEFAULT_STREAM_TEXTURE
+    texture: float = 0.0
+    stream_texture: float = 0.0
 
 
 def load_pack(folder: Path, *, builtin: bool = False) -> Style:
@@ -70,8 +70,9 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
         lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
         family, style_picture = _text(spec, "family", FEED_FORWARD), _text(spec, "picture", "")
-        texture = _share(spec, "texture", DEFAULT_TEXTURE)
-        stream_texture = _share(spec, "stream_texture", DEFAULT_STREAM_TEXTURE)
+        still, moving = DEFAULT_TEXTURES.get(family, (0.0, 0.0))  # of none, it is refused below
+        texture = _share(spec, "texture", still)
+        stream_texture = _share(spec, "stream_texture", moving)
         if not weights:
             raise KeyError("'weights' is empty")
     except (KeyError, TypeError) as exc:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from app.styles.library import BUILTIN, Library
-from app.styles.pack import DEFAULT_STREAM_TEXTURE, DEFAULT_TEXTURE, StyleError, load_pack
+from app.styles.pack import DEFAULT_TEXTURES, StyleError, load_pack
 from models.checkpoints import load_checkpoint
 from models.network_config import FULL, NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline
@@ -61,9 +61,10 @@ def test_a_pack_names_its_texture_or_gets_the_default(tmp_path):
     pack = tmp_path / "candy"
     pack.mkdir()
     spec = 'title = "Candy"\nweights = "style.toml"\n'
-    (pack / "style.toml").write_text(spec)
-    style = load_pack(pack)
-    assert (style.texture, style.stream_texture) == (DEFAULT_TEXTURE, DEFAULT_STREAM_TEXTURE)
+    for family, expected in DEFAULT_TEXTURES.items():
+        (pack / "style.toml").write_text(f'{spec}family = "{family}"\n')
+        style = load_pack(pack)
+        assert (style.texture, style.stream_texture) == expected
     (pack / "style.toml").write_text(f"{spec}texture = 1\nstream_texture = 0.25\n")
     style = load_pack(pack)
     assert (style.texture, style.stream_texture) == (1.0, 0.25)
