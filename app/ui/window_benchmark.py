@@ -46,6 +46,7 @@ CASES: tuple[tuple[str, tuple[int, int], dict[str, Any]], ...] = (
     ("smoothing", (1280, 720), {"smoothing": 0.5}),
     ("input of 640", (1280, 720), SMALLER),
     ("input of 640, sharpened to the frame", (1280, 720), GUIDED),
+    ("texture", (1280, 720), {"texture": 0.5}),
     ("all four", (1280, 720), {**MIXED, "smoothing": 0.5, **GUIDED}),
     ("plain", (1920, 1080), {}),
 )
@@ -92,7 +93,7 @@ def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Stream
         chosen: Fields of the config.
     """
     half = Precision.fp16 if resolve("auto").type == "cuda" else Precision.fp32
-    given = {"size": size[0], **chosen}
+    given = {"size": size[0], "texture": 0.0, **chosen}
     config = EngineConfig(style="candy", network="full", precision=half, **given)
     newest: list[StyledFrame] = []
     with window(config, Engine, SOURCE_FPS, size) as opened:

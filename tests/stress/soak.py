@@ -4,7 +4,7 @@
 
 Frames overlap as in the window. From time to time a frame is styled once more by another engine
 with the same config, and has to be the same, bit for bit; where it depends on the frames before it
-(smoothing) or was made while an automatic choice was pending, only its size and its range are
+(smoothing, texture) or was made while an automatic choice was pending, only its size and its range are
 looked at. Ends with an error at the first fault, or when memory grows in the second half of 10,000
 frames or more.
 """
@@ -90,9 +90,11 @@ def configs(
         "keep_colors": [False, True],
         "smoothing": [0.0, 0.0, 0.0, 0.5, 0.9],
         "upsampling": list(UPSAMPLING),
+        "texture": [0.0, 0.0, 0.0, "auto", 0.5],
         "compare": [False] * 9 + [True],
     }
-    config = EngineConfig(style=styles[0], device=device, size=sizes[0], network="full")
+    first = {"style": styles[0], "size": sizes[0], "network": "full", "texture": 0.0}
+    config = EngineConfig(device=device, **first)
     while True:
         yield config
         changed = rng.sample(list(choices), rng.randint(1, 3))
@@ -192,7 +194,9 @@ def fixed_convolutions() -> Iterator[None]:
 def _repeatable(config: EngineConfig) -> bool:
     """Whether a frame depends on nothing but itself and its config: not on the frames before it,
     nor on what was measured of them."""
-    return not config.smoothing and config.size is not None and config.network != "auto"
+    if config.smoothing or config.texture != 0:  # whose pattern has moved with the scene
+        return False
+    return config.size is not None and config.network != "auto"
 
 
 def _allowed(config: EngineConfig) -> int:

@@ -53,7 +53,7 @@ def main() -> None:
     for width, height in SIZES:
         frames = [Frame(render(n / 25, width, height), n) for n in range(8)]
         for name, chosen in CONTROLS.items():
-            given = {"size": width, **chosen}
+            given = {"size": width, "texture": 0.0, **chosen}
             config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16, **given)
             told = [_measured(library, config, frames)]
             overlapping = _overlapping(library, config, frames)
