@@ -4,9 +4,9 @@
 
 Frames overlap as in the window. From time to time a frame is styled once more by another engine
 with the same config, and has to be the same, bit for bit; where it depends on the frames before it
-(smoothing, texture) or was made while an automatic choice was pending, only its size and its range are
-looked at. Ends with an error at the first fault, or when memory grows in the second half of 10,000
-frames or more.
+(smoothing, texture) or was made while an automatic choice was pending, only its size and its range
+are looked at. Ends with an error at the first fault, or when memory grows in the second half of
+10,000 frames or more.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def configs(
         "keep_colors": [False, True],
         "smoothing": [0.0, 0.0, 0.0, 0.5, 0.9],
         "upsampling": list(UPSAMPLING),
-        "texture": [0.0, 0.0, 0.0, "auto", 0.5],
+        "texture": [0.0] * 6 + ["auto", 0.5],
         "compare": [False] * 9 + [True],
     }
     first = {"style": styles[0], "size": sizes[0], "network": "full", "texture": 0.0}

@@ -14,7 +14,7 @@ LARGE = {"device": "cuda", "sizes": (512, 640), "captured": [(1280, 720), (333, 
 
 
 def test_frames_are_right_while_every_control_changes():
-    found = soak(120, 1, **SMALL)
+    found = soak(120, 2, **SMALL)
     assert found.configs > 5
     assert found.checked > 1
 
@@ -39,4 +39,4 @@ def test_a_soak_names_the_frame_that_differs(monkeypatch):
 
     monkeypatch.setattr(Engine, "process", later_ones_are_wrong)
     with pytest.raises(Fault, match=r"^frame \d+ is 8 of 255 apart: EngineConfig"):
-        soak(60, 1, **SMALL)
+        soak(60, 2, **SMALL)
