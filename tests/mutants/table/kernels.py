@@ -56,8 +56,8 @@ MUTANTS = (
     Mutant(
         "an own backward is given gradients of what only serves it",
         "kernels/ops/autograd.py",
-        "found = backward(kept, *grads[: len(grads) - statistics])",
-        "found = backward(kept, *grads)",
+        "found = backward(kept, *given)",
+        "found = backward(kept, *given, *grads[len(given) :])",
         (
             "tests/kernels/ops/test_autograd.py"
             "::test_an_own_backward_is_given_what_was_saved_and_runs_no_reference",
