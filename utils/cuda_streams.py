@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -53,8 +54,12 @@ def waiting_refused() -> Generator[None]:
     fails for one that goes on, and never again frees the memory that it keeps, until none is left.
     """
     before = torch.cuda.get_sync_debug_mode()
-    torch.cuda.set_sync_debug_mode("error")
     try:
+        with warnings.catch_warnings():
+            # The first call in a process warns that some waiting is not noticed. Where warnings are
+            # errors, it raises once the mode is set.
+            warnings.filterwarnings("ignore", "Synchronization debug mode")
+            torch.cuda.set_sync_debug_mode("error")
         yield
     finally:
         torch.cuda.set_sync_debug_mode(before)
