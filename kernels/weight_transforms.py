@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import platform
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ _ADDS_IN_PLACE = (
     torch.backends.mkldnn.is_available()
     and platform.machine().lower() in ("x86_64", "amd64")
     and hasattr(torch.ops.mkldnn, "_convolution_pointwise_")
+    and hasattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported")
 )
 
 # Which of three taps on an upsampled row fall on which of two source pixels, by phase.
@@ -62,9 +64,16 @@ def can_write_into(out: Tensor) -> bool:
     return (
         _ADDS_IN_PLACE
         and out.device.type == "cpu"
-        and out.dtype in (torch.float32, torch.bfloat16)
+        and out.dtype in _dtypes_added_in_place()
         and bool(torch.backends.mkldnn.enabled)
     )
+
+
+@functools.cache
+def _dtypes_added_in_place() -> tuple[torch.dtype, ...]:
+    """FP32, and BF16 where the processor has what oneDNN needs: with AVX2 alone it refuses it."""
+    supported = bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    return (torch.float32, torch.bfloat16) if supported else (torch.float32,)
 
 
 def phase_weight(weight: Tensor) -> Tensor:

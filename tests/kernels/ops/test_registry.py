@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import kernel_fusion as kf
+from kernels import weight_transforms
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.jit import build
 from kernels.ops import cpu_norm, fused_instance_norm, fused_instance_norm_out
@@ -435,6 +436,19 @@ def test_a_convolution_into_a_buffer_is_the_same_whatever_the_buffer_held(stride
     got = convolve(x, weight, bias, stride, buffer)
     torch.testing.assert_close(got, expected)
     assert (got is buffer) == can_write_into(buffer)
+
+
+def test_without_avx512_no_buffer_of_bf16_is_written_to(monkeypatch):
+    """oneDNN refuses to add a convolution in BF16 on a processor that has AVX2 alone."""
+    x, weight = normal(1, 16, 9, 9).bfloat16(), normal(8, 16, 3, 3, seed=1).bfloat16()
+    buffer = torch.empty(1, 8, 7, 7, dtype=torch.bfloat16)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
+    weight_transforms._dtypes_added_in_place.cache_clear()
+    try:
+        assert not can_write_into(buffer)
+        assert convolve(x, weight, out=buffer) is not buffer
+    finally:
+        weight_transforms._dtypes_added_in_place.cache_clear()
 
 
 def test_a_kernel_says_why_it_cannot_run(monkeypatch):

@@ -72,7 +72,8 @@ def assert_as_good(ours: list[Tensor], theirs: list[Tensor], exact: list[Tensor]
         assert mine.shape == eager.shape
         largest = float(right.abs().max())
         allowed = 2 * float((eager.double() - right).abs().max())
-        allowed += 8 * torch.finfo(mine.dtype).eps * largest
+        # In FP64 what they are measured against rounds as well, and each vector width its own way.
+        allowed += 16 * torch.finfo(mine.dtype).eps * largest
         assert float((mine.double() - right).abs().max()) <= allowed
 
 
