@@ -98,11 +98,11 @@ class FractionParameter(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmountParameter(Parameter):
-    """A number from 0 to 1 or AUTO, for what the engine finds best; shown as a drop-down list of
-    AUTO, `zero` for 0, and the amounts `offered`."""
+    """A number from 0 to 1 or AUTO, for what the engine finds best; shown as a slider in percent,
+    with `zero` instead of "0 %", and a check box labeled `automatic` for AUTO."""
 
-    zero: str
-    offered: tuple[float, ...]
+    zero: str = "0 %"
+    automatic: str
 
     def valid(self, value: object) -> bool:
         """Whether `value` is AUTO, or a float from 0 to 1."""
@@ -227,7 +227,7 @@ class Parameters:
             group=Group.DETAIL,
             stage=Stage.NETWORK,
             zero="Off",
-            offered=(0.25, 0.5, 0.75, 1.0),
+            automatic="A&utomatic texture",
             help="how much to paint where the picture is flat, 0 to 1, or auto for the style's own "
             "amount",
             metadata="Texture",

@@ -31,7 +31,6 @@ from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.parameter_controls import (
     AmountControl,
     CheckControl,
-    FractionControl,
     control_of,
 )
 from app.ui.widgets.remark_label import RemarkLabel
@@ -226,12 +225,11 @@ class ControlPanel(QScrollArea):
         second = parts[1][0] if len(parts) == 2 else None
         self.mix.show_choice(_SEVERAL if len(parts) > 2 else second)
         share = self.controls["mix_amount"]
-        assert isinstance(share, FractionControl)
-        share.enable(len(parts) > 1)
         wheel = len(parts) > 1 and FAMILIES[self._family].most_mixed > 2
         if not wheel and self.wheel.hasFocus():
             self.mix.setFocus()
-        for part in (share, share.percent):
+        for part in share.parts:
+            part.setEnabled(len(parts) > 1)
             part.setVisible(not wheel)
         self.wheel.setVisible(wheel)
         self._share_label.setBuddy(self.wheel if wheel else share)
@@ -263,9 +261,10 @@ class ControlPanel(QScrollArea):
         unavailable = FAMILIES[self._family].unavailable
         for name, control in self.controls.items():
             reason = unavailable.get(name, "")
-            if name != "mix_amount":  # that depends on the mix
-                control.setEnabled(not reason)
-            control.setToolTip(_capitalized(reason) or PARAMETERS[name].tip)
+            for part in control.parts:
+                if name != "mix_amount":  # that depends on the mix
+                    part.setEnabled(not reason)
+                part.setToolTip(_capitalized(reason) or PARAMETERS[name].tip)
         if self._family != self._options_of:
             self._set_family_options()
 

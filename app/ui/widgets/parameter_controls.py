@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QLabel
+from PySide6.QtWidgets import QCheckBox, QLabel, QWidget
 
 from app.parameters import (
     AUTO,
@@ -22,7 +22,7 @@ class FractionControl(NoWheelSlider):
 
     picked = Signal(object)
 
-    def __init__(self, row: FractionParameter) -> None:
+    def __init__(self, row: FractionParameter | AmountParameter) -> None:
         super().__init__(row.title, row.tip)
         self._row = row
         self.percent = QLabel()
@@ -33,10 +33,10 @@ class FractionControl(NoWheelSlider):
         self.show_fraction(value)
         self.percent.setText(f"{self.value()} %" if value else self._row.zero)
 
-    def enable(self, enabled: bool) -> None:
-        """Enable or disable the slider and its value."""
-        self.setEnabled(enabled)
-        self.percent.setEnabled(enabled)
+    @property
+    def parts(self) -> tuple[QWidget, ...]:
+        """All widgets of the control."""
+        return self, self.percent
 
     def add_to(self, form: FormLayout) -> None:
         """Add a row to `form`."""
@@ -59,6 +59,11 @@ class CheckControl(QCheckBox):
         """Check the box if `value` is that of the checked state, without emitting signals."""
         self.setChecked(value == self._on)
 
+    @property
+    def parts(self) -> tuple[QWidget, ...]:
+        """All widgets of the control."""
+        return (self,)
+
     def add_to(self, form: FormLayout) -> None:
         """Add a row to `form`."""
         form.add_below(self)
@@ -76,50 +81,49 @@ class ListControl(OptionBox):
         """Show the option with this key, without emitting signals."""
         self.show_choice(value)
 
+    @property
+    def parts(self) -> tuple[QWidget, ...]:
+        """All widgets of the control."""
+        return (self,)
+
     def add_to(self, form: FormLayout) -> None:
         """Add a row to `form`."""
         form.add(self._row.label, self)
 
 
-class AmountControl(OptionBox):
-    """A drop-down list of amounts, and of the automatic one with what it is at the moment."""
+class AmountControl(FractionControl):
+    """A slider with its value, and a check box for the automatic amount, which the slider then
+    follows. Moving the slider ends the automatic amount."""
 
     def __init__(self, row: AmountParameter) -> None:
-        super().__init__(row.title, row.tip)
-        self._row = row
-        self._automatic: float | None = None
-        self._list(AUTO)
+        super().__init__(row)
+        self.automatic = QCheckBox(row.automatic)
+        self.automatic.setAccessibleName(row.automatic.replace("&", ""))
+        self.automatic.setToolTip(row.tip)
+        self.automatic.clicked.connect(self._pick_automatic)
 
     def show_value(self, value: float | str) -> None:
-        """Show `value` (0-1, or AUTO) without emitting signals; one that is not offered is listed
-        until another is shown."""
-        self._list(value)
-        self.show_choice(value)
+        """Show `value` (0-1, or AUTO) without emitting signals."""
+        self.automatic.setChecked(value == AUTO)
+        if not isinstance(value, str):
+            super().show_value(value)
 
     def show_automatic(self, amount: float) -> None:
-        """Show what the automatic amount is at the moment (0-1)."""
-        if amount != self._automatic:
-            self._automatic = amount
-            self.setItemText(0, self._title(AUTO))
+        """Show what the automatic amount is at the moment (0-1), without emitting signals."""
+        super().show_value(amount)
 
-    def _list(self, shown: float | str) -> None:
-        others = {0.0, *self._row.offered} | ({float(shown)} if shown != AUTO else set())
-        amounts: list[float] = sorted(others)
-        self.set_options(Choice(each, self._title(each)) for each in (AUTO, *amounts))
-
-    def _title(self, value: float | str) -> str:
-        if value != AUTO:
-            return self._named(float(value))
-        if self._automatic is None:
-            return "Automatic"
-        return f"Automatic, {self._named(self._automatic).lower()}"
-
-    def _named(self, amount: float) -> str:
-        return f"{round(amount * 100)} %" if amount else self._row.zero
+    @property
+    def parts(self) -> tuple[QWidget, ...]:
+        """All widgets of the control."""
+        return *super().parts, self.automatic
 
     def add_to(self, form: FormLayout) -> None:
-        """Add a row to `form`."""
-        form.add(self._row.label, self)
+        """Add a row to `form`, and the check box below it."""
+        super().add_to(form)
+        form.add_below(self.automatic)
+
+    def _pick_automatic(self, checked: bool) -> None:
+        self.picked.emit(AUTO if checked else self.value() / 100)
 
 
 Control = FractionControl | AmountControl | CheckControl | ListControl

@@ -18,6 +18,8 @@ from app.sources import CameraName
 from app.ui.main_window import MainWindow
 from kernels.ops.registry import statuses
 from models.families.any_style import AnyStyleFamily
+from models.families.keys import FEED_FORWARD
+from models.families.table import FAMILIES
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from tests.app.ui.window.conftest import press
@@ -366,28 +368,38 @@ def test_only_styles_of_one_family_are_offered_to_be_mixed(window, session, pict
 
 def test_automatic_texture_tells_what_it_is_at_the_moment(window, session):
     texture = window.panel.controls["texture"]
-    assert texture.currentText().startswith("Automatic")
+    assert texture.automatic.isChecked()
     texture.show_automatic(0.35)
-    assert texture.currentText() == "Automatic, 35 %"
+    assert (texture.value(), texture.percent.text()) == (35, "35 %")
     texture.show_automatic(0.0)
-    assert texture.currentText() == "Automatic, off"
+    assert texture.percent.text() == "Off"
     assert session.config.texture == AUTO
-    titles = [texture.itemText(n) for n in range(1, texture.count())]
-    assert titles == ["Off", "25 %", "50 %", "75 %", "100 %"]
 
 
-def test_an_amount_of_texture_is_picked_and_one_that_is_not_offered_is_shown(window, session):
+def test_moving_the_slider_ends_the_automatic_texture_and_the_box_brings_it_back(window, session):
     texture = window.panel.controls["texture"]
     QTest.keyClick(texture, Qt.Key.Key_End)
     assert session.config.texture == 1.0
+    assert not texture.automatic.isChecked()
     session.config = replace(session.config, texture=0.4)
-    assert texture.currentText() == "40 %"
-    assert texture.count() == 7
-    QTest.keyClick(texture, Qt.Key.Key_Home)
+    assert texture.percent.text() == "40 %"
+    texture.automatic.click()
     assert session.config.texture == AUTO
-    assert texture.count() == 6
+    texture.show_automatic(0.25)
+    texture.automatic.click()
+    assert session.config.texture == 0.25, "the amount that it was"
+
+
+def test_where_a_family_has_no_texture_its_check_box_says_so_too(window, session, monkeypatch):
+    family = type(FAMILIES[FEED_FORWARD])
+    monkeypatch.setattr(family, "unavailable", {"texture": "there is none here"})
+    session.styles_changed.emit()
+    texture = window.panel.controls["texture"]
+    assert not any(part.isEnabled() for part in texture.parts)
+    assert texture.automatic.toolTip() == "There is none here"
 
 
 def test_a_frame_of_a_stream_tells_its_texture(streaming):
     texture = streaming.panel.controls["texture"]
-    assert texture.currentText() == "Automatic, off", "the engine of the tests gives none"
+    assert texture.automatic.isChecked()
+    assert texture.percent.text() == "Off", "the engine of the tests gives none"
