@@ -21,6 +21,7 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
 from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
+from tests.kernels.network.emulated import REWRITTEN
 
 EMULATOR = Path(__file__).parents[1] / "network"
 MAIN = """\
@@ -33,9 +34,10 @@ struct {name}_arguments {{
 {fields}
 }};
 static void run_{name}({name}_arguments a) {{ {name}({arguments}); }}
-extern "C" const char* emulated_{name}(const void* arguments, int x, int y, int z, int threads) {{
+extern "C" const char* emulated_{name}(const void* arguments, int x, int y, int z, int threads,
+                                       int shared) {{
     const int grid[3] = {{x, y, z}};
-    emulator::launch(run_{name}, arguments, grid, threads, 0, false, false);
+    emulator::launch(run_{name}, arguments, grid, threads, shared, false, false);
     return emulator::failure.c_str();
 }}
 """
@@ -56,7 +58,12 @@ class Launcher:
         self.launched: list[tuple[str, tuple[Any, ...]]] = []
 
     def __call__(
-        self, kernel: str, blocks: int | tuple[int, int, int], threads: int, *arguments: Any
+        self,
+        kernel: str,
+        blocks: int | tuple[int, int, int],
+        threads: int,
+        *arguments: Any,
+        shared_bytes: int = 0,
     ) -> None:
         self.launched.append((kernel, arguments))
         values = [_as_c(value) for value in arguments]
@@ -67,7 +74,9 @@ class Launcher:
         grid = (blocks, 1, 1) if isinstance(blocks, int) else blocks
         run = getattr(self._library, f"emulated_{kernel}")
         run.restype = c_char_p
-        failure = run(byref(Arguments(*values)), *map(c_int, (*grid, threads))).decode()
+        failure = run(
+            byref(Arguments(*values)), *map(c_int, (*grid, threads, shared_bytes))
+        ).decode()
         assert not failure, f"{kernel}: {failure}"
 
 
@@ -91,6 +100,10 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
 
     def compiled(to: Path) -> Path:
         main, built = to / "main.cpp", to / "emulated.so"
+        rewritten = (FOLDER / source).read_text("utf-8")
+        for pattern, instead in REWRITTEN.items():
+            rewritten = re.sub(pattern, instead, rewritten)
+        (to / source).write_text(rewritten, "utf-8")
         main.write_text(MAIN.format(source=source, more=more, kernels="".join(kernels)))
         flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
         folders = [f"-I{path}" for path in (FOLDER, EMULATOR, *headers)]

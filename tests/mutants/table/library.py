@@ -53,6 +53,20 @@ MUTANTS = (
         (f"{KERNELS}::test_vectors_are_taken_where_rows_are_made_of_them",),
     ),
     Mutant(
+        "a block leaves the gradients of parameters of its first rows alone",
+        "kernels/include/fusion/row_norm.cuh",
+        "    sum_teams(size, own, at_once, room, of_weight, of_bias);\n",
+        "",
+        (f"{KERNELS}::test_a_block_sums_the_gradients_of_all_its_rows",),
+    ),
+    Mutant(
+        "a block of gradients is large where others have no rows then",
+        "kernels/ops/fusions/row_kernels.py",
+        "    while threads > least and ",
+        "    while False and ",
+        (f"{KERNELS}::test_blocks_of_gradients_are_large_where_there_are_rows_for_them",),
+    ),
+    Mutant(
         "`bench` leaves out what has no row for it",
         "kernel_fusion/measure.py",
         "    for op in chosen:\n",

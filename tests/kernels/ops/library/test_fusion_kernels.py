@@ -125,6 +125,7 @@ def test_vectors_are_taken_where_rows_are_made_of_them(launchers):
 @pytest.mark.parametrize("shape", [(150, 256), (70, 250), (30, 1000), (21, 4096), (9, 1023)])
 def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, monkeypatch):
     launch = launchers["fusion"]
+    launch.launched.clear()
     monkeypatch.setattr(launch, "gpu", Gpu(-1, 1, 8))
     x, grad = samples._normal(0, *shape).to(dtype), samples._normal(1, *shape).to(dtype)
     weight, bias = (samples._normal(seed, shape[1]).to(dtype) for seed in (2, 3))
@@ -136,6 +137,9 @@ def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, mon
         largest = 1 + float(expected.abs().max())
         torch.testing.assert_close(got, expected, atol=32 * unit * largest, rtol=0)
     assert all(map(torch.equal, found, row_kernels.backward_on_cuda(launch, *given)))
+    # One block for the one multiprocessor: what all of its teams have is summed in it.
+    summed = [arguments for kernel, arguments in launch.launched if "parameters" in kernel]
+    assert {arguments[-2] for arguments in summed} == {1}
 
 
 # Large planes, of which a block takes a chunk: of one, of three with a short last one, and odd.
@@ -182,3 +186,24 @@ def test_a_block_has_threads_for_every_row_that_it_takes(block, width):
     team, threads = row_kernels._team(width, block.held)
     assert team * block.held >= width
     assert team <= threads <= block.threads
+
+
+@pytest.mark.parametrize(
+    ("shape", "found"),
+    [
+        ((4096, 4096), (256, 512, 132)),  # two rows at a time
+        ((2048, 2048), (128, 512, 132)),
+        ((265, 4096), (256, 512, 132)),
+        ((200, 4096), (256, 256, 200)),
+        ((100, 256), (32, 128, 25)),
+    ],
+)
+def test_blocks_of_gradients_are_large_where_there_are_rows_for_them(shape, found):
+    given = rows.Rows(torch.empty(shape, device="meta"), None, None, (), *shape)
+    assert row_kernels._persistent(given, row_kernels.BACKWARD, 132) == found
+
+
+def test_gradients_ask_for_no_more_shared_memory_than_a_gpu_has():
+    beside = 256  # bytes, which the kernel has in any case
+    for major, most in ((7, 64 << 10), (8, 99 << 10), (9, 227 << 10)):
+        assert row_kernels._shared_bytes(major) + beside <= most
