@@ -5,6 +5,7 @@
 #include "include/common/with_type.cuh"
 #include "include/fusion/activations.h"
 #include "include/fusion/channels.cuh"
+#include "include/fusion/joined_channels.cuh"
 #include "include/fusion/row_norm.cuh"
 
 // y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight
@@ -334,5 +335,49 @@ extern "C" __global__ void __launch_bounds__(256, 4)
             }
             store<kCount>(to + at, g);
         });
+    });
+}
+
+// As styleforge_channels_sums, _totals and _relu together, where the statistics are the batch's: x is
+// read once. A cooperative launch, of whole vectors alone; see JoinedChannels.
+extern "C" __global__ void
+    __launch_bounds__(styleforge::fusion::kJoinedThreads, styleforge::fusion::kJoinedBlocks)
+    styleforge_channels_joined(const void* x, float* mean, float* inverse, const float* weight,
+                               const float* bias, void* y, float* partial, unsigned* counts,
+                               long long type, long long samples, long long channels,
+                               long long inner, long long length, long long members,
+                               long long slots, double eps) {
+    using namespace styleforge;
+    using namespace styleforge::fusion;
+    extern __shared__ __align__(128) unsigned char shared[];
+    __shared__ float of_warps[Team::kShared], found[2][2];
+    const JoinedChannels p{x, nullptr, mean, inverse, weight, bias, nullptr, y, partial, counts,
+                           samples, channels, inner, static_cast<unsigned>(length),
+                           static_cast<unsigned>(members), static_cast<int>(slots),
+                           static_cast<float>(eps)};
+    with_type(type, 1, [&](auto element, auto) {
+        JoinedBlock<decltype(element), true>(p, shared, of_warps, found).run();
+    });
+}
+
+// As styleforge_channels_sums, _totals and _gradient together, where mean and deviation are those of
+// the batch: grad and x are read once. Otherwise as styleforge_channels_joined.
+extern "C" __global__ void
+    __launch_bounds__(styleforge::fusion::kJoinedThreads, styleforge::fusion::kJoinedBlocks)
+    styleforge_channels_joined_gradient(const void* grad, const void* x, float* mean,
+                                        float* inverse, const float* weight, const float* bias,
+                                        float* sums, void* dx, float* partial, unsigned* counts,
+                                        long long type, long long samples, long long channels,
+                                        long long inner, long long length, long long members,
+                                        long long slots) {
+    using namespace styleforge;
+    using namespace styleforge::fusion;
+    extern __shared__ __align__(128) unsigned char shared[];
+    __shared__ float of_warps[Team::kShared], found[2][2];
+    const JoinedChannels p{x, grad, mean, inverse, weight, bias, sums, dx, partial, counts,
+                           samples, channels, inner, static_cast<unsigned>(length),
+                           static_cast<unsigned>(members), static_cast<int>(slots), 0.f};
+    with_type(type, 1, [&](auto element, auto) {
+        JoinedBlock<decltype(element), false>(p, shared, of_warps, found).run();
     });
 }

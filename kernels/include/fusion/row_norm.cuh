@@ -2,6 +2,7 @@
 // registers of the threads that work on it.
 #pragma once
 
+#include "../common/async_copy.cuh"
 #include "../common/dtypes.cuh"
 #include "../common/team.cuh"
 #include "../elementwise/group.cuh"
@@ -56,19 +57,11 @@ struct Stage {
         return pieces + (2 * group + tensor) * kBackwardThreads + threadIdx.x;
     }
     __device__ __forceinline__ void copy(int group, int tensor, const void* from) const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                         static_cast<unsigned>(__cvta_generic_to_shared(at(group, tensor)))),
-                     "l"(from)
-                     : "memory");
-#elif !defined(__CUDA_ARCH__)
-        *at(group, tensor) = *static_cast<const uint4*>(from);
-#endif
+        copy_async(at(group, tensor), from);
     }
     __device__ __forceinline__ void wait() const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
+        end_copies();
+        wait_for_copies<0>();
     }
 };
 

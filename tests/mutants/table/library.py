@@ -67,6 +67,27 @@ MUTANTS = (
         (f"{KERNELS}::test_blocks_of_gradients_are_large_where_there_are_rows_for_them",),
     ),
     Mutant(
+        "a block does not wait for the sums of a channel",
+        "kernels/include/common/arrivals.cuh",
+        "if (found / kGeneration != arrived) return;",
+        "return;",
+        (f"{KERNELS}::test_blocks_tell_each_other_the_sums_of_a_channel",),
+    ),
+    Mutant(
+        "graphs share the counts of a stream",
+        "kernels/ops/fusions/counts.py",
+        "            self._shared_out = end\n",
+        "",
+        (f"{KERNELS}::test_launches_that_may_run_at_once_have_counts_of_their_own",),
+    ),
+    Mutant(
+        "a block has two parts of a channel that it waits for",
+        "kernels/ops/fusions/joined_channels.py",
+        ", at_once + 1):",
+        ", 2 * at_once + 1):",
+        (f"{KERNELS}::test_no_block_has_two_parts_of_a_channel",),
+    ),
+    Mutant(
         "`bench` leaves out what has no row for it",
         "kernel_fusion/measure.py",
         "    for op in chosen:\n",
