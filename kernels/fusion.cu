@@ -284,6 +284,21 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
+// What a batch norm by kept statistics norms by, FP32 [channels]: `mean` in FP32, and the reciprocals of
+// the deviations that follow from `var`. The statistics are of a type.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_channels_kept(const void* mean, const void* var, float* first, float* second,
+                             long long type, long long channels, double eps) {
+    using namespace styleforge;
+    const long long c = 1ll * blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= channels) return;
+    with_type(type, 0, [&](auto element, auto) {
+        using T = decltype(element);
+        first[c] = to_float(static_cast<const T*>(mean)[c]);
+        second[c] = rsqrtf(to_float(static_cast<const T*>(var)[c]) + static_cast<float>(eps));
+    });
+}
+
 // The gradient of styleforge_channels_relu by x; `sums`, [2, channels], are the gradients of weight
 // and bias where mean and deviation are those of the `each` elements of a channel, else null.
 extern "C" __global__ void __launch_bounds__(256, 4)

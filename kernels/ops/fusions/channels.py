@@ -52,6 +52,7 @@ class Kernels(NamedTuple):
     Attributes:
         normalize: Called with x, weight and bias or None, eps, and what it writes. Gives FP32
             [channels]: the means and the reciprocal deviations of x, by which it norms.
+        kept: Called with kept means, variances and eps. Gives FP32 [channels] likewise.
         differentiate: Called as `gradient`, without sums, of which it gives those of `sums`: where
             mean and deviation are those of x.
         sums: Called with grad, x, and four FP32 tensors of channels: what x is normed by, weight
@@ -63,6 +64,7 @@ class Kernels(NamedTuple):
     normalize: Callable[
         [Tensor, Tensor | None, Tensor | None, float, Tensor], tuple[Tensor, Tensor]
     ]
+    kept: Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor]]
     differentiate: Callable[..., Tensor]
     sums: Callable[..., Tensor]
     relu: Callable[..., None]
@@ -210,7 +212,7 @@ def forward(
     y = torch.empty_like(x)
     if training or mean is None or var is None:
         return y, *run.normalize(x, weight, bias, eps, y)
-    middle, inverse = mean.to(torch.float32, copy=True), torch.rsqrt(var.float() + eps)
+    middle, inverse = run.kept(mean, var, eps)
     run.relu(x, middle, inverse, *_parameters(weight, bias, middle), y)
     return y, middle, inverse
 
@@ -274,7 +276,11 @@ def _in_two_passes(
         gradient(grad, x, *four, found, dx)
         return found
 
-    return Kernels(normalize, differentiate, sums, relu, gradient)
+    return Kernels(normalize, _kept, differentiate, sums, relu, gradient)
+
+
+def _kept(mean: Tensor, var: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    return mean.to(torch.float32, copy=True), torch.rsqrt(var.float() + eps)
 
 
 def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -377,7 +383,7 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
 def _joined(
     launch: CudaLauncher, layout: Layout, dtype: torch.dtype, in_two_passes: Kernels
 ) -> Kernels:
-    """The same functions, in one pass where a GPU has room for all that is read of a channel."""
+    """The same functions with fewer launches: one where a GPU has room for all of a channel."""
     samples, channels, inner, _ = layout
     shape = samples, channels, inner
 
@@ -406,4 +412,14 @@ def _joined(
         four = mean, inverse, weight, bias
         return joined_channels.backward(launch, parts, grad, x, shape, four, dx)
 
-    return in_two_passes._replace(normalize=normalize, differentiate=differentiate)
+    def kept(mean: Tensor, var: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+        if mean.dtype not in TYPES or var.dtype != mean.dtype:
+            return _kept(mean, var, eps)
+        middle, inverse = (mean.new_empty(channels, dtype=torch.float32) for _ in range(2))
+        launch(
+            "styleforge_channels_kept", -(-channels // THREADS), THREADS, mean.contiguous(),
+            var.contiguous(), middle, inverse, TYPES[mean.dtype], channels, float(eps),
+        )  # fmt: skip
+        return middle, inverse
+
+    return in_two_passes._replace(normalize=normalize, kept=kept, differentiate=differentiate)

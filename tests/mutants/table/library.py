@@ -88,6 +88,13 @@ MUTANTS = (
         (f"{KERNELS}::test_no_block_has_two_parts_of_a_channel",),
     ),
     Mutant(
+        "a batch norm by kept statistics divides by zero where nothing varied",
+        "kernels/fusion.cu",
+        "(var)[c]) + static_cast<float>(eps));",
+        "(var)[c]));",
+        (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
+    ),
+    Mutant(
         "`bench` leaves out what has no row for it",
         "kernel_fusion/measure.py",
         "    for op in chosen:\n",
