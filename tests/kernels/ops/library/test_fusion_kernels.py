@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections.abc import Callable, Iterator
 from ctypes import CDLL
 from functools import partial
@@ -11,6 +13,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from kernels.jit.cuda_tools import nvcc
+from kernels.jit.libraries import FOLDER
 from kernels.ops.fusions import (
     channels,
     joined_channels,
@@ -23,6 +27,8 @@ from kernels.ops.fusions.counts import RESERVED, Counts
 from kernels.ops.fusions.rows import Norm
 from kernels.ops.launcher import Calls, Gpu
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
+
+NVCC = nvcc()
 
 
 class OnGpu(Launcher):
@@ -318,3 +324,23 @@ def test_a_block_does_not_wait_for_those_of_the_launch_before(launchers, monkeyp
         torch.testing.assert_close(found, exact, atol=1e-5, rtol=1e-5)
     counts = {arguments[7].data_ptr() for _, arguments in launch.launched}
     assert len(counts) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NVCC is None, reason="there is no nvcc here")
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90"])
+def test_two_blocks_of_a_batch_norm_have_registers_and_gradients_do_not_spill(
+    architecture, tmp_path
+):
+    command = [str(NVCC), "-std=c++17", f"-arch={architecture}", "-Xptxas", "-v", "-cubin"]
+    command += ["-o", str(tmp_path / "out.cubin"), str(FOLDER / "fusion.cu")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    each = re.findall(
+        r"entry function '(\w+)'.*?(\d+) bytes spill stores.*?Used (\d+) registers", told, re.DOTALL
+    )
+    spilled = {kernel: int(stores) for kernel, stores, _ in each if kernel != "styleforge_row_norm"}
+    assert len(spilled) == 10
+    assert not any(spilled.values()), spilled
+    registers = {kernel: int(count) for kernel, _, count in each}
+    for kernel in (joined_channels.FORWARD, joined_channels.BACKWARD):
+        assert registers[kernel] * 2 * joined_channels.THREADS <= 1 << 16
