@@ -13,7 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype, takes_vectors
+from kernels.ops.fusions import joined_channels
+from kernels.ops.fusions.arguments import BYTES, TYPES, check_shape, common_dtype, takes_vectors
+from kernels.ops.fusions.joined_channels import Parts
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 NAME = "batch_norm_relu"
@@ -48,15 +50,22 @@ class Kernels(NamedTuple):
     """The functions of a library.
 
     Attributes:
-        statistics: Called with x and eps. Gives FP32 [channels]: the means and the reciprocal
-            deviations.
+        normalize: Called with x, weight and bias or None, eps, and what it writes. Gives FP32
+            [channels]: the means and the reciprocal deviations of x, by which it norms.
+        kept: Called with kept means, variances and eps. Gives FP32 [channels] likewise.
+        differentiate: Called as `gradient`, without sums, of which it gives those of `sums`: where
+            mean and deviation are those of x.
         sums: Called with grad, x, and four FP32 tensors of channels: what x is normed by, weight
             and bias. Gives FP32 [2, channels]: the gradients of weight and bias.
         relu: Called with x, the four tensors of channels, and what it writes.
         gradient: Called with grad, x, the four, the sums or None, and what it writes.
     """
 
-    statistics: Callable[[Tensor, float], tuple[Tensor, Tensor]]
+    normalize: Callable[
+        [Tensor, Tensor | None, Tensor | None, float, Tensor], tuple[Tensor, Tensor]
+    ]
+    kept: Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor]]
+    differentiate: Callable[..., Tensor]
     sums: Callable[..., Tensor]
     relu: Callable[..., None]
     gradient: Callable[..., None]
@@ -200,11 +209,10 @@ def forward(
     if x.dtype not in TYPES or not x.numel():
         return reference(x, weight, bias, mean, var, training, eps)
     run, x = kernels(layout, x.dtype), x.contiguous(memory_format=layout.memory_format)
-    if training or mean is None or var is None:
-        middle, inverse = run.statistics(x, eps)
-    else:
-        middle, inverse = mean.to(torch.float32, copy=True), torch.rsqrt(var.float() + eps)
     y = torch.empty_like(x)
+    if training or mean is None or var is None:
+        return y, *run.normalize(x, weight, bias, eps, y)
+    middle, inverse = run.kept(mean, var, eps)
     run.relu(x, middle, inverse, *_parameters(weight, bias, middle), y)
     return y, middle, inverse
 
@@ -230,9 +238,12 @@ def backward(
     x = x.contiguous(memory_format=layout.memory_format)
     mean = mean.float().contiguous()
     of = (mean, inverse.float().contiguous(), *_parameters(weight, bias, mean))
-    sums = run.sums(grad, x, *of)
     dx = torch.empty_like(x)
-    run.gradient(grad, x, *of, sums if training else None, dx)
+    if training:
+        sums = run.differentiate(grad, x, *of, dx)
+    else:
+        sums = run.sums(grad, x, *of)
+        run.gradient(grad, x, *of, None, dx)
     return [dx, *_of_parameters(weight, bias, sums[0], sums[1])]
 
 
@@ -242,6 +253,34 @@ def _parameters(weight: Tensor | None, bias: Tensor | None, mean: Tensor) -> tup
         torch.ones_like(mean) if weight is None else weight.float().contiguous(),
         torch.zeros_like(mean) if bias is None else bias.float().contiguous(),
     )
+
+
+def _in_two_passes(
+    statistics: Callable[[Tensor, float], tuple[Tensor, Tensor]],
+    sums: Callable[..., Tensor],
+    relu: Callable[..., None],
+    gradient: Callable[..., None],
+) -> Kernels:
+    """The functions of a library that has statistics, and what follows from them, apart."""
+
+    def normalize(
+        x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, y: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        mean, inverse = statistics(x, eps)
+        relu(x, mean, inverse, *_parameters(weight, bias, mean), y)
+        return mean, inverse
+
+    def differentiate(grad: Tensor, x: Tensor, *of: Tensor) -> Tensor:
+        *four, dx = of
+        found = sums(grad, x, *four)
+        gradient(grad, x, *four, found, dx)
+        return found
+
+    return Kernels(normalize, _kept, differentiate, sums, relu, gradient)
+
+
+def _kept(mean: Tensor, var: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    return mean.to(torch.float32, copy=True), torch.rsqrt(var.float() + eps)
 
 
 def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -269,7 +308,7 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
     def gradient(*given: Tensor | None) -> None:
         launch("styleforge_channels_gradient_cpu", *given, *numbers)
 
-    return Kernels(statistics, sums, relu, gradient)
+    return _in_two_passes(statistics, sums, relu, gradient)
 
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -338,4 +377,49 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
             TYPES[dtype], vector, count, channels, inner, samples * inner, chunks_of(vector),
         )  # fmt: skip
 
-    return Kernels(statistics, sums, relu, gradient)
+    return _joined(launch, layout, dtype, _in_two_passes(statistics, sums, relu, gradient))
+
+
+def _joined(
+    launch: CudaLauncher, layout: Layout, dtype: torch.dtype, in_two_passes: Kernels
+) -> Kernels:
+    """The same functions with fewer launches: one where a GPU has room for all of a channel."""
+    samples, channels, inner, _ = layout
+    shape = samples, channels, inner
+
+    def parts_for(*read: Tensor) -> Parts | None:
+        if inner == 1 or not takes_vectors(inner, *read):
+            return None
+        vectors = samples * inner * dtype.itemsize // BYTES
+        return joined_channels.parts_for(launch, channels, vectors, len(read))
+
+    def normalize(
+        x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, y: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        parts = parts_for(x)
+        if parts is None:
+            return in_two_passes.normalize(x, weight, bias, eps, y)
+        mean, inverse = (x.new_empty(channels, dtype=torch.float32) for _ in range(2))
+        of = (mean, inverse, *_parameters(weight, bias, mean))
+        joined_channels.forward(launch, parts, x, shape, of, y, eps)
+        return mean, inverse
+
+    def differentiate(grad: Tensor, x: Tensor, *of: Tensor) -> Tensor:
+        parts = parts_for(x, grad)
+        if parts is None:
+            return in_two_passes.differentiate(grad, x, *of)
+        mean, inverse, weight, bias, dx = of
+        four = mean, inverse, weight, bias
+        return joined_channels.backward(launch, parts, grad, x, shape, four, dx)
+
+    def kept(mean: Tensor, var: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+        if mean.dtype not in TYPES or var.dtype != mean.dtype:
+            return _kept(mean, var, eps)
+        middle, inverse = (mean.new_empty(channels, dtype=torch.float32) for _ in range(2))
+        launch(
+            "styleforge_channels_kept", -(-channels // THREADS), THREADS, mean.contiguous(),
+            var.contiguous(), middle, inverse, TYPES[mean.dtype], channels, float(eps),
+        )  # fmt: skip
+        return middle, inverse
+
+    return in_two_passes._replace(normalize=normalize, kept=kept, differentiate=differentiate)
