@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "include/common/dtypes.cuh"
+#include "include/model_inputs/pictures.h"
 
 namespace styleforge {
 
@@ -45,6 +46,7 @@ struct Taps {
     int first, count;
     float offset, inverse;
 
+    Taps() = default;
     __device__ __forceinline__ Taps(int at, int in, int out, int antialias) {
         const unsigned unit = 2 * out, middle = (2 * at + 1) * in;
         const unsigned reach = antialias && in > out ? 2 * in : unit;
@@ -57,6 +59,35 @@ struct Taps {
         return fmaxf(1 - fabsf((tap + offset) * inverse), 0.f);
     }
 };
+
+constexpr int kPixels = 1024;  // of rows of a picture that a block holds
+constexpr int kBytes = 8;      // of a row, that a thread loads at once
+constexpr int kRowsInTurn = 4, kMostGroups = 8;  // a group of threads has one row after another
+
+// to[at] = the weighted sum of the bytes at `at` of the rows from `from` on, for every `at` below
+// `bytes` from this thread's on. Returns the sum of the weights, if it has any.
+template <int kCount>
+__device__ __forceinline__ float rows_joined(float* to, const unsigned char* from,
+                                             int stride, const Taps& down, int at, int bytes,
+                                             int step) {
+    float total = 0;
+    for (; at < bytes; at += step) {
+        float sums[kCount] = {};
+        total = 0;
+        const unsigned char* row = from + at;
+#pragma unroll 4
+        for (int tap = 0; tap < down.count; ++tap, row += stride) {
+            const auto loaded = *reinterpret_cast<const AlignedVector<unsigned char, kCount>*>(row);
+            const float weight = down.weight(tap);
+            total += weight;
+#pragma unroll
+            for (int k = 0; k < kCount; ++k) sums[k] += weight * loaded.element[k];
+        }
+        store<kCount % 4 ? 1 : 4>(to + at, sums);
+        if (kCount > 4) store<4>(to + at + 4, sums + kCount - 4);
+    }
+    return total;
+}
 
 struct Sum {
     float value = 0;
@@ -118,60 +149,91 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// images: bytes [N, H, W, 3]; `boxes`: of each the first row, the first column, the height, the
-// width and whether it is mirrored; `colors`: of each a matrix [3, 4] that is applied to red,
-// green, blue and 1, of values from 0 to 1; `normal`: by channel what is subtracted, and factors.
-extern "C" __global__ void __launch_bounds__(256)
-    styleforge_image_to_tensor(const unsigned char* images, const int* boxes, const float* colors,
-                               const float* normal, void* out, long long type, long long count,
-                               long long in_height, long long in_width, long long height,
-                               long long width, int antialias, int channels_last) {
+// images: bytes [N, H, W, 3]; `mean`, `std` and `out` have a type. `lanes` threads, a power of 2, take
+// the columns of a row; `vector`: whether every eighth pixel of a row is aligned for kBytes.
+extern "C" __global__ void __launch_bounds__(256, 4)
+    styleforge_image_to_tensor(const unsigned char* images, const void* mean, const void* std,
+                               void* out, long long type, long long in_height, long long in_width,
+                               long long height, long long width, int antialias, int channels_last,
+                               long long lanes, int vector, const StyleforgePictures given) {
     using namespace styleforge;
-    const long long pixels = height * width, index = blockIdx.x * blockDim.x + threadIdx.x;
-    if (index >= count * pixels) return;
-    const long long image = static_cast<unsigned>(index) / static_cast<unsigned>(pixels);
-    const int pixel = static_cast<int>(index - image * pixels);
-    const int* const box = boxes + image * 5;
-    const int row = pixel / static_cast<int>(width);
-    int column = pixel - row * static_cast<int>(width);
-    if (box[4]) column = static_cast<int>(width) - 1 - column;
-    const Taps down(row, box[2], static_cast<int>(height), antialias);
-    const Taps across(column, box[3], static_cast<int>(width), antialias);
-    float sum[3] = {}, of_rows = 0, of_columns = 0;
-    for (int i = 0; i < down.count; ++i) {
-        float line[3] = {};
-        of_columns = 0;
-        const unsigned char* from =
-            images +
-            ((image * in_height + box[0] + down.first + i) * in_width + box[1] + across.first) * 3;
-        for (int j = 0; j < across.count; ++j, from += 3) {
-            const float weight = across.weight(j);
-            of_columns += weight;
+    alignas(16) __shared__ float sums[3 * kPixels];
+    __shared__ Taps rows[kRowsInTurn * kMostGroups];
+    __shared__ float totals[kMostGroups], normal[6];
+    __shared__ int ends[2];
+    const int of_row = static_cast<int>(lanes), lane = static_cast<int>(threadIdx.x) % of_row;
+    const int group = static_cast<int>(threadIdx.x) / of_row;
+    const int groups = static_cast<int>(blockDim.x) / of_row, room = kPixels / groups;
+    const int all_rows = static_cast<int>(height), all_columns = static_cast<int>(width);
+    const int tiles = (all_columns + of_row - 1) / of_row, tile = blockIdx.x % tiles;
+    const int first_row = blockIdx.x / tiles * groups * kRowsInTurn;
+    const int box = given.each ? 5 * blockIdx.y : 0, color = given.each ? 12 * blockIdx.y : 0;
+    const int top = given.boxes[box], left = given.boxes[box + 1];
+    const int column = tile * of_row + lane;
+    const Taps across(min(column, all_columns - 1), given.boxes[box + 3], all_columns, antialias);
+    if (threadIdx.x < groups * kRowsInTurn)
+        rows[threadIdx.x] = Taps(min(first_row + static_cast<int>(threadIdx.x), all_rows - 1),
+                                 given.boxes[box + 2], all_rows, antialias);
+    if (threadIdx.x < 3) {
+        const int channel = static_cast<int>(threadIdx.x), kind = static_cast<int>(type);
+        normal[channel] = load_parameter(mean, kind, channel, 0.f);
+        normal[3 + channel] = 1 / load_parameter(std, kind, channel, 1.f);
+    }
+    if (threadIdx.x == 0) ends[0] = left + across.first;
+    if (threadIdx.x == of_row - 1) ends[1] = left + across.first + across.count;
+    __syncthreads();
+    const int begin = ends[0] / 8 * 8, end = ends[1];
+    const int of_in = static_cast<int>(in_width) * 3;
+    const long long pixels = height * width;
+    for (int turn = 0; turn < kRowsInTurn; ++turn) {
+        const int number = turn * groups + group, row = first_row + number;
+        const Taps down = rows[number];
+        const unsigned char* const of_picture =
+            images + (blockIdx.y * in_height + top + down.first) * of_in;
+        float sum[3] = {}, of_columns = 0;
+        for (int from = begin; from < end; from += room) {
+            const int held = min(room, end - from);
+            float* const own = sums + group * 3 * room;
+            if (row < all_rows) {
+                const float total =
+                    vector ? rows_joined<kBytes>(own, of_picture + from * 3, of_in, down,
+                                                 lane * kBytes, 3 * held, of_row * kBytes)
+                           : rows_joined<1>(own, of_picture + from * 3, of_in, down, lane, 3 * held,
+                                            of_row);
+                if (lane == 0) totals[group] = total;
+            }
+            __syncthreads();
+            const int place = left + across.first - from;  // of the first tap in what is held
+            const int last = min(across.count, held - place);
+            for (int tap = max(0, -place); tap < last; ++tap) {
+                const float weight = across.weight(tap);
+                of_columns += weight;
 #pragma unroll
-            for (int c = 0; c < 3; ++c) line[c] += weight * from[c];
+                for (int c = 0; c < 3; ++c) sum[c] += weight * own[3 * (place + tap) + c];
+            }
+            if (from + room >= end) of_columns *= totals[group];
+            __syncthreads();
         }
-        const float weight = down.weight(i);
-        of_rows += weight;
+        if (row >= all_rows || column >= all_columns) continue;
+        const float unit = 1 / (255 * of_columns);
+        float made[3];
 #pragma unroll
-        for (int c = 0; c < 3; ++c) sum[c] += weight * line[c];
+        for (int c = 0; c < 3; ++c) {
+            float value = given.colors[color + 4 * c + 3];
+#pragma unroll
+            for (int k = 0; k < 3; ++k) value += given.colors[color + 4 * c + k] * (sum[k] * unit);
+            made[c] = (fminf(fmaxf(value, 0.f), 1.f) - normal[c]) * normal[3 + c];
+        }
+        const int to_column = given.boxes[box + 4] ? all_columns - 1 - column : column;
+        const long long pixel = row * width + to_column;
+        by_type(type, [&](auto element) {
+            using T = decltype(element);
+            T* const to = static_cast<T*>(out) + blockIdx.y * 3 * pixels +
+                          (channels_last ? pixel * 3 : pixel);
+#pragma unroll
+            for (int c = 0; c < 3; ++c) to[channels_last ? c : c * pixels] = from_float<T>(made[c]);
+        });
     }
-    const float unit = 1 / (255 * of_rows * of_columns);
-    const float* const color = colors + image * 12;
-    float made[3];
-#pragma unroll
-    for (int c = 0; c < 3; ++c) {
-        float value = color[4 * c + 3];
-#pragma unroll
-        for (int k = 0; k < 3; ++k) value += color[4 * c + k] * (sum[k] * unit);
-        made[c] = (fminf(fmaxf(value, 0.f), 1.f) - normal[c]) * normal[3 + c];
-    }
-    by_type(type, [&](auto element) {
-        using T = decltype(element);
-        T* const to = static_cast<T*>(out) +
-                      (channels_last ? index * 3 : image * 3 * pixels + pixel);
-#pragma unroll
-        for (int c = 0; c < 3; ++c) to[channels_last ? c : c * pixels] = from_float<T>(made[c]);
-    });
 }
 
 // y: [rows, windows] of x: [rows, length].

@@ -50,6 +50,16 @@ MUTANTS = (
         (f"{_TESTS}/test_inputs.py::test_colors_change_as_they_are_named",),
     ),
     Mutant(
+        "a second launch has the boxes and colors of the first",
+        "kernels/ops/model_inputs/images.py",
+        "own = part if given > 1 else slice(1)",
+        "own = slice(most) if given > 1 else slice(1)",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_more_pictures_than_a_launch_is_told_of_keep_their_own_numbers",
+        ),
+    ),
+    Mutant(
         "equally large values of a window have the whole gradient each",
         "kernels/ops/model_inputs/windows.py",
         "shares = shares * chosen / chosen.sum(-1, keepdim=True)",

@@ -309,11 +309,17 @@ def test_they_compile_into_one_graph():
 
 
 @pytest.mark.gpu
-def test_a_cuda_graph_replays_windows_and_embeddings():
+def test_a_cuda_graph_replays_windows_embeddings_and_pictures():
     x, tokens, weight = normal(0, 4, 50).cuda(), TOKENS.cuda(), TABLE.cuda()
+    pictures, mean, std = IMAGES.cuda(), MEAN.cuda(), STD.cuda()
+    boxes = [0, 0, 37, 50, 5, 7, 20, 11, 1, 2, 3, 4]
 
-    def run() -> tuple[Tensor, Tensor]:
-        return kf.ops.sliding_window(x, 4, 2), kf.ops.embedding_position(tokens, weight, weight)
+    def run() -> tuple[Tensor, Tensor, Tensor]:
+        return (
+            kf.ops.sliding_window(x, 4, 2),
+            kf.ops.embedding_position(tokens, weight, weight),
+            kf.ops.image_to_tensor(pictures, mean, std, [9, 8], boxes),
+        )
 
     run()
     torch.cuda.synchronize()
@@ -322,5 +328,6 @@ def test_a_cuda_graph_replays_windows_and_embeddings():
         made = run()
     x.copy_(normal(1, 4, 50))
     tokens.fill_(2)
+    pictures.add_(1)
     graph.replay()
     assert all(map(torch.equal, made, run()))

@@ -65,6 +65,28 @@ def test_a_large_picture_loses_no_digits(launch, size):
     torch.testing.assert_close(found.double(), exact, atol=5e-7, rtol=5e-7)
 
 
+@pytest.mark.parametrize("width", [23, 24])  # eighths of a row lie together, or do not
+def test_more_pictures_than_a_launch_is_told_of_keep_their_own_numbers(launch, width):
+    generator = torch.Generator().manual_seed(0)
+    given = torch.randint(256, (50, 9, width, 3), generator=generator).byte()
+    boxes = [x for number in range(50) for x in (number % 4, number % 5, 5, 6 + number % 13)]
+    mirrored = [number % 3 == 0 for number in range(50)]
+    color = [x for number in range(50) for x in (1 + number / 100, 1.0, 0.9, number / 50)]
+    options = [6, 40], boxes, mirrored, color
+    found = images.launch_cuda(launch, given, torch.zeros(3), torch.ones(3), *options)
+    assert len(launch.launched) == 2
+    assert_close(found, images.reference(given, torch.zeros(3), torch.ones(3), *options))
+    assert {arguments[-2] for _, arguments in launch.launched} == {width == 24}
+
+
+def test_pictures_that_are_treated_alike_are_told_of_once(launch):
+    given = torch.arange(60 * 2 * 8 * 3).remainder(251).view(60, 2, 8, 3).byte()
+    options = [3, 5], [0, 1, 2, 7], [True], [1.2, 1.0, 0.5, 0.1]
+    found = images.launch_cuda(launch, given, torch.zeros(3), torch.ones(3), *options)
+    assert len(launch.launched) == 1
+    assert_close(found, images.reference(given, torch.zeros(3), torch.ones(3), *options))
+
+
 def test_windows_and_their_gradients_are_those_of_the_reference(launch):
     for sample in windows.samples():
         assert_close(windows.launch_cuda(launch, *sample), windows.reference(*sample))
