@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "include/common/dtypes.cuh"
+#include "include/common/with_type.cuh"
 #include "include/model_inputs/pictures.h"
 
 namespace styleforge {
@@ -101,6 +102,8 @@ struct Smallest {
     float value = INFINITY;
     __device__ __forceinline__ void take(float x) { value = x < value || x != x ? x : value; }
 };
+
+constexpr int kGroups = 2048;  // of windows' elements, that a block holds
 
 enum Reduction { kSum = 0, kMean = 1, kMax = 2, kMin = 3 };
 
@@ -236,10 +239,64 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     }
 }
 
-// y: [rows, windows] of x: [rows, length].
+// y: [rows, windows] of x: [rows, length]. A window is `size` groups of `group` elements, and `step`
+// groups behind the one before it; a block has `tile` windows of each of `tile_rows` rows, whose
+// groups it reduces first. `vector`: whether 16 bytes of a group lie aligned.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_windows(const void* x, void* y, long long type, long long rows, long long length,
-                       long long windows, long long size, long long step, long long reduction) {
+                       long long windows, long long size, long long step, long long reduction,
+                       long long group, long long tile_rows, long long tile, int vector) {
+    using namespace styleforge;
+    __shared__ float held[kGroups];
+    const unsigned tiles = static_cast<unsigned>((windows + tile - 1) / tile);
+    const long long first = blockIdx.x % tiles * tile, row = blockIdx.x / tiles * tile_rows;
+    const unsigned own = static_cast<unsigned>(min(tile, windows - first));
+    const unsigned own_rows = static_cast<unsigned>(min(tile_rows, rows - row));
+    const unsigned apart = static_cast<unsigned>(step), of_window = static_cast<unsigned>(size);
+    const unsigned of_row = (own - 1) * apart + of_window, elements = static_cast<unsigned>(group);
+    const auto run = [&](auto element, auto width, auto result) {
+        using T = decltype(element);
+        using R = decltype(result);
+        constexpr int kCount = decltype(width)::value;
+        const T* const from = static_cast<const T*>(x) + row * length + first * step * group;
+#pragma unroll 4
+        for (unsigned i = threadIdx.x; i < own_rows * of_row; i += blockDim.x) {
+            const T* const at = from + i / of_row * length + i % of_row * elements;
+            R found;
+            for (unsigned k = 0; k < elements; k += kCount) {
+                float values[kCount];
+                load<kCount>(values, at + k);
+#pragma unroll
+                for (int c = 0; c < kCount; ++c) found.take(values[c]);
+            }
+            held[i] = found.value;
+        }
+        __syncthreads();
+        T* const to = static_cast<T*>(y) + row * windows + first;
+        for (unsigned i = threadIdx.x; i < own_rows * own; i += blockDim.x) {
+            const unsigned of_rows = i / own, window = i % own;
+            const float* const groups = held + of_rows * of_row + window * apart;
+            R found;
+            for (unsigned k = 0; k < of_window; ++k) found.take(groups[k]);
+            if (reduction == kMean) found.value /= static_cast<float>(size * group);
+            to[of_rows * windows + window] = from_float<T>(found.value);
+        }
+    };
+    with_type(type, vector, [&](auto element, auto width) {
+        if (reduction == kMax)
+            run(element, width, Largest{});
+        else if (reduction == kMin)
+            run(element, width, Smallest{});
+        else
+            run(element, width, Sum{});
+    });
+}
+
+// The same by one thread for each window, of which no block can hold one.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_large_windows(const void* x, void* y, long long type, long long rows,
+                             long long length, long long windows, long long size, long long step,
+                             long long reduction) {
     using namespace styleforge;
     const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     const long long row = index / static_cast<unsigned>(windows);
@@ -256,13 +313,49 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// out: [rows, length], the gradient of x; every element gathers from the windows that it is in. Of
-// a largest or smallest value the elements that have it share the gradient.
+// out: [rows, length], the gradient of x where sums are `scale` times those of windows, which are
+// described as for `styleforge_windows`. All elements of a group are in the same windows.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_window_sums_gradient(const void* grad, void* out, long long type, long long rows,
+                                    long long length, long long windows, long long size,
+                                    long long step, double scale, long long group, int vector) {
+    using namespace styleforge;
+    with_type(type, vector, [&](auto element, auto width) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(width)::value;
+        const unsigned of_row = static_cast<unsigned>(length) / kCount;
+        const unsigned index = blockIdx.x * blockDim.x + threadIdx.x, row = index / of_row;
+        if (row >= rows) return;
+        const unsigned at = index % of_row * kCount, elements = static_cast<unsigned>(group);
+        const unsigned of_window = static_cast<unsigned>(size), apart = static_cast<unsigned>(step);
+        const unsigned last = static_cast<unsigned>(windows - 1);
+        const T* const given = static_cast<const T*>(grad) + row * windows;
+        unsigned number = at / elements, left = 0;  // elements of the group, before another one
+        float values[kCount], sum = 0;
+#pragma unroll
+        for (int k = 0; k < kCount; ++k) {
+            if (left == 0) {
+                if (k > 0) ++number;
+                left = (number + 1) * elements - (at + k);
+                const unsigned begin = number < of_window ? 0 : (number - of_window) / apart + 1;
+                const unsigned end = min(number / apart, last);
+                sum = 0;
+                for (unsigned window = begin; window <= end; ++window)
+                    sum += to_float(given[window]);
+            }
+            --left;
+            values[k] = sum * static_cast<float>(scale);
+        }
+        store<kCount>(static_cast<T*>(out) + row * length + at, values);
+    });
+}
+
+// out: [rows, length], the gradient of x by largest or smallest values of windows; the elements that
+// have one share its gradient, and every element gathers from the windows that it is in.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_windows_gradient(const void* grad, const void* x, const void* y, void* out,
                                 long long type, long long rows, long long length,
-                                long long windows, long long size, long long step,
-                                long long reduction) {
+                                long long windows, long long size, long long step) {
     using namespace styleforge;
     const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     const long long row = index / static_cast<unsigned>(length);
@@ -278,10 +371,6 @@ extern "C" __global__ void __launch_bounds__(256)
         const T* const made = static_cast<const T*>(y) + row * windows;
         float sum = 0;
         for (long long window = first; window <= last; ++window) {
-            if (reduction == kSum || reduction == kMean) {
-                sum += to_float(given[window]);
-                continue;
-            }
             const float chosen = to_float(made[window]);
             if (to_float(of_row[at]) != chosen) continue;
             int equal = 0;
@@ -289,7 +378,6 @@ extern "C" __global__ void __launch_bounds__(256)
                 equal += to_float(of_row[window * step + k]) == chosen;
             sum += to_float(given[window]) / equal;
         }
-        if (reduction == kMean) sum /= size;
         static_cast<T*>(out)[index] = from_float<T>(sum);
     });
 }

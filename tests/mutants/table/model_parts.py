@@ -60,6 +60,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "windows are one group apart",
+        "kernels/ops/model_inputs/windows.py",
+        "return group, size // group, step // group",
+        "return group, size // group, 1",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_windows_of_many_groups_are_those_of_the_reference",
+        ),
+    ),
+    Mutant(
         "equally large values of a window have the whole gradient each",
         "kernels/ops/model_inputs/windows.py",
         "shares = shares * chosen / chosen.sum(-1, keepdim=True)",

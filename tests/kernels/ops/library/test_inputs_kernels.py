@@ -93,3 +93,19 @@ def test_windows_and_their_gradients_are_those_of_the_reference(launch):
     for sample in windows.samples_of_backward():
         wanted = windows.backward_reference(*sample)
         assert_close(windows.backward_on_cuda(launch, *sample), wanted)
+
+
+@pytest.mark.parametrize("reduce", ["mean", "sum", "max", "min"])
+@pytest.mark.parametrize(
+    ("shape", "size", "step"),
+    [((3, 4096), 16, 4), ((70, 40), 6, 4), ((2, 5001), 8, 12), ((2, 2600), 2500, 1)],
+)
+def test_windows_of_many_groups_are_those_of_the_reference(launch, shape, size, step, reduce):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    options, near = (size, step, reduce), {"atol": 4e-6 * size**0.5, "rtol": 1e-5}
+    y, exact = windows.reference(x, *options), windows.reference(x.double(), *options)
+    torch.testing.assert_close(windows.launch_cuda(launch, x, *options).double(), exact, **near)
+    grad = torch.randn(y.shape, generator=torch.Generator().manual_seed(1))
+    found = windows.backward_on_cuda(launch, grad, x, y, *options)
+    wanted = windows.backward_reference(grad.double(), x.double(), y.double(), *options)
+    torch.testing.assert_close(found.double(), wanted, **near)
