@@ -61,6 +61,8 @@ struct Taps {
     }
 };
 
+constexpr int kMostRun = 64;   // of rows of a gradient, that a block sums
+constexpr int kRowsAhead = 4;  // whose loads a thread has under way
 constexpr int kPixels = 1024;  // of rows of a picture that a block holds
 constexpr int kBytes = 8;      // of a row, that a thread loads at once
 constexpr int kRowsInTurn = 4, kMostGroups = 8;  // a group of threads has one row after another
@@ -149,6 +151,96 @@ extern "C" __global__ void __launch_bounds__(256)
             run(Count<kVectorSize<T>>{});
         else
             run(Count<1>{});
+    });
+}
+
+// out: [entries, width], in which each row is the sum of the rows of `grad` that have its number.
+// `keys`: these numbers, sorted, and `order`: where each lay. A block takes `run` of them. A sum that
+// begins or ends in another block is left in `parts`, [blocks along x, 2, width]: the first that goes
+// on from the block before, and the last that only begins here. `left_out` has no row, nor has a number
+// that is none of the table.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_table_gradient(const void* grad, const int* keys, const long long* order, void* out,
+                              float* parts, long long type, long long count, long long width,
+                              long long entries, long long left_out, long long run, int vector) {
+    using namespace styleforge;
+    __shared__ int own_keys[kMostRun];
+    __shared__ int own_rows[kMostRun];
+    const int first = static_cast<int>(blockIdx.x * run);
+    const int held = static_cast<int>(min(run, count - first));
+    for (int i = static_cast<int>(threadIdx.x); i < held; i += static_cast<int>(blockDim.x)) {
+        const int key = keys[first + i];
+        const bool has_row = key >= 0 && key < entries && key != left_out;
+        own_keys[i] = has_row ? key : -1;
+        own_rows[i] = static_cast<int>(order[first + i]);
+    }
+    const int before = first > 0 ? keys[first - 1] : -1;
+    const int behind = first + held < count ? keys[first + held] : -1;
+    __syncthreads();
+    with_type(type, vector, [&](auto element, auto columns) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(columns)::value;
+        const long long at = (1ll * blockIdx.y * blockDim.x + threadIdx.x) * kCount;
+        if (at >= width) return;
+        const T* const from = static_cast<const T*>(grad) + at;
+        float sums[kCount] = {};
+        int begin = 0;  // of the sum under way
+        for (int i = 0; i < held; i += kRowsAhead) {
+            float rows[kRowsAhead][kCount] = {};
+#pragma unroll
+            for (int k = 0; k < kRowsAhead; ++k)
+                if (i + k < held && own_keys[i + k] >= 0)
+                    load<kCount>(rows[k], from + own_rows[i + k] * width);
+#pragma unroll
+            for (int k = 0; k < kRowsAhead; ++k) {
+                if (i + k >= held) break;
+                const int key = own_keys[i + k];
+                const bool is_last = i + k + 1 == held;
+#pragma unroll
+                for (int c = 0; c < kCount; ++c) sums[c] += rows[k][c];
+                if (!is_last && own_keys[i + k + 1] == key) continue;
+                if (key >= 0) {
+                    const bool goes_on = begin == 0 && before == key;
+                    if (goes_on || (is_last && behind == key))
+                        store<kCount>(parts + (2ll * blockIdx.x + !goes_on) * width + at, sums);
+                    else
+                        store<kCount>(static_cast<T*>(out) + key * width + at, sums);
+                }
+                begin = i + k + 1;
+#pragma unroll
+                for (int c = 0; c < kCount; ++c) sums[c] = 0;
+            }
+        }
+    });
+}
+
+// The sums that begin in one block of `styleforge_table_gradient` and go on in others.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_table_gradient_joined(const int* keys, void* out, const float* parts, long long type,
+                                     long long count, long long width, long long entries,
+                                     long long left_out, long long run, int vector) {
+    using namespace styleforge;
+    const long long first = blockIdx.x * run;
+    if (first + run >= count) return;
+    const int key = keys[first + run - 1];
+    if (keys[first + run] != key || (first > 0 && keys[first - 1] == key)) return;
+    if (key < 0 || key >= entries || key == left_out) return;
+    with_type(type, vector, [&](auto element, auto columns) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(columns)::value;
+        const long long at = (1ll * blockIdx.y * blockDim.x + threadIdx.x) * kCount;
+        if (at >= width) return;
+        float sums[kCount];
+        load<kCount>(sums, parts + (2ll * blockIdx.x + 1) * width + at);
+        long long block = blockIdx.x + 1;
+#pragma unroll 4
+        for (; block * run < count && keys[block * run] == key; ++block) {
+            float more[kCount];
+            load<kCount>(more, parts + 2 * block * width + at);
+#pragma unroll
+            for (int c = 0; c < kCount; ++c) sums[c] += more[c];
+        }
+        store<kCount>(static_cast<T*>(out) + key * width + at, sums);
     });
 }
 

@@ -71,7 +71,7 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
             of_weight = of_weight * scale
     if kept.needs[2]:
         behind = position.shape[0] - start - tokens.shape[1]
-        of_position = grad.sum(0)
+        of_position = grad[0] if grad.shape[0] == 1 else grad.sum(0)
         if start or behind:
             of_position = F.pad(of_position, (0, 0, start, behind))
     return None, of_weight, of_position, None, None
@@ -94,9 +94,8 @@ def token_gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def _of_table(grad: Tensor, tokens: Tensor, weight: Tensor, left_out: int) -> Tensor:
-    # PyTorch sorts the tokens, so that every row is summed in one order.
-    aten: Any = torch.ops.aten
-    return aten.embedding_dense_backward(grad, tokens, weight.shape[0], left_out, False)
+    run: Any = torch.ops.styleforge.embedding_backward
+    return run(tokens, grad, weight.shape[0], left_out)
 
 
 def launch_cpu(

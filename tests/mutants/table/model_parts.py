@@ -60,6 +60,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the sum of a frequent token ends with a block",
+        "kernels/ops/model_inputs/tables.py",
+        'launch("styleforge_table_gradient_joined", grid, _THREADS, keys, out, parts, *numbers)',
+        "pass",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_the_row_of_a_frequent_token_is_summed_over_many_blocks",
+        ),
+    ),
+    Mutant(
         "windows are one group apart",
         "kernels/ops/model_inputs/windows.py",
         "return group, size // group, step // group",

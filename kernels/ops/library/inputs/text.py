@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from kernels.ops.model_inputs import CPU, CUDA, embedding
+from kernels.ops.model_inputs import CPU, CUDA, embedding, tables
 from kernels.ops.model_inputs.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
@@ -45,5 +45,37 @@ def token_embedding(
     Raises:
         ValueError: A shape, a dtype, a device or a number does not fit.
         IndexError: On the CPU, a token is not in the table.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=tables.reference,
+    samples=tables.samples,
+    on_cpu="PyTorch's operations",
+    cuda=CUDA,
+    launch_cuda=tables.launch_cuda,
+    tolerance_scale=8,
+    family=LIBRARY,
+    refuses=tables.refuses,
+    cuda_dtypes=(torch.int64,),
+)
+def embedding_backward(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) -> Tensor:
+    """The gradient of a table of embeddings: of each row the sum of what its tokens have.
+
+    Tokens are sorted, and every sum has a fixed order.
+
+    Args:
+        tokens: int64 [...], rows of the table. One that is not in it has no gradient on a GPU.
+        grad: [..., size] of FP16, BF16, FP32 or FP64, by token. Sums are FP32 (FP64 in FP64).
+        entries: Rows of the table.
+        left_out: The row that has no gradient, such as that of a padding, or -1.
+
+    Returns:
+        [entries, size] of grad's dtype.
+
+    Raises:
+        ValueError: An argument does not fit.
     """
     ...

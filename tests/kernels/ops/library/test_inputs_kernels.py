@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from kernels.ops.model_inputs import embedding, images, windows
+from kernels.ops.launcher import Gpu
+from kernels.ops.model_inputs import embedding, images, tables, windows
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 
 UNIT = {torch.float32: 4e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
@@ -20,9 +21,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return built_or_skipped(tmp_path_factory.mktemp("model_inputs"), "model_inputs.cu")
 
 
+class OnSmallGpu(Launcher):
+    gpu = Gpu(-1, 4, 8)
+
+
 @pytest.fixture
 def launch(library: ctypes.CDLL) -> Any:
-    return Launcher(library)
+    return OnSmallGpu(library)
 
 
 def assert_close(found: Tensor, wanted: Tensor) -> None:
@@ -50,6 +55,38 @@ def test_a_token_that_is_not_in_the_table_makes_nan_and_no_access(launch, token)
     found, _ = embedding.launch_tokens_on_cuda(launch, [torch.tensor([token])], weight, 2)
     assert found[0, 0].isnan().all()
     assert not found[0, 1].any()
+
+
+def test_gradients_of_tables_are_those_of_the_reference(launch):
+    for tokens, grad, *options in tables.samples():
+        found = tables.launch_cuda(launch, tokens, grad, *options)
+        exact = tables.reference(tokens, grad.double(), *options)
+        assert found.dtype == grad.dtype
+        unit = UNIT[grad.dtype]
+        torch.testing.assert_close(found.double(), exact, atol=4 * unit, rtol=unit)
+
+
+@pytest.mark.parametrize("width", [4, 7, 1100])
+@pytest.mark.parametrize("left_out", [-1, 1])
+def test_the_row_of_a_frequent_token_is_summed_over_many_blocks(launch, left_out, width):
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randint(6, (4, 75), generator=generator)
+    tokens[tokens == 3] = 2  # which no token has
+    tokens[:, :30] = 4
+    tokens[0, 40:60] = 1
+    grad = torch.randn(4, 75, width, generator=generator)
+    found = tables.launch_cuda(launch, tokens, grad, 7, left_out)
+    exact = tables.reference(tokens, grad.double(), 7, left_out)
+    torch.testing.assert_close(found.double(), exact, atol=1e-5, rtol=1e-5)
+    assert not found[3].any()
+    assert launch.launched[0][1][-2] < 20  # rows of a block, fewer than the token has
+
+
+def test_tokens_that_are_not_in_the_table_have_no_gradient(launch):
+    tokens = torch.tensor([1, -1, 5, -(1 << 40), 1, 1 << 40, 1 << 32])
+    found = tables.launch_cuda(launch, tokens, torch.ones(7, 4), 5)
+    assert found.sum(1).tolist() == [0, 8, 0, 0, 0]
+    assert tables.launch_cuda(launch, tokens[:0], torch.ones(0, 4), 5).eq(0).all()
 
 
 def test_pictures_are_those_of_the_reference(launch):
