@@ -5,6 +5,7 @@
 #include "include/common/dtypes.cuh"
 #include "include/common/with_type.cuh"
 #include "include/model_inputs/pictures.h"
+#include "include/model_inputs/sequences.h"
 
 namespace styleforge {
 
@@ -19,25 +20,30 @@ __device__ __forceinline__ void by_type(long long type, const Use& use) {
         use(0.f);
 }
 
-template <int kCount>
-struct Count {
-    static constexpr int value = kCount;
-};
-
-// kCount elements of a row of a table, times `scale`, plus those of a position. `token` is negative
-// for a row of zeros; of one that is not in the table, the result is NaN.
-template <int kCount, typename T>
-__device__ __forceinline__ void embed(const T* table, const T* position, T* out, long long token,
-                                      long long tokens, float scale) {
+// out = table[token] * scale + position[row % length], of kCount elements a thread, where
+// `token_of(row, at)` gives the token of a row: a negative one for a row of zeros; of one that is not
+// in the table, the result is NaN.
+template <int kCount, typename T, typename F>
+__device__ __forceinline__ void embed(const void* table, const void* position, void* out,
+                                      long long rows, long long length, long long width,
+                                      long long entries, float scale, const F& token_of) {
+    const unsigned of_row = static_cast<unsigned>(width) / kCount;
+    const unsigned index = blockIdx.x * blockDim.x + threadIdx.x, row = index / of_row;
+    if (row >= rows) return;
+    const unsigned at = index % of_row * kCount;
     float values[kCount] = {}, added[kCount] = {};
-    if (token >= 0 && token < tokens) load<kCount>(values, table);
-    if (position != nullptr) load<kCount>(added, position);
+    if (position != nullptr)
+        load<kCount>(added, static_cast<const T*>(position) +
+                                row % static_cast<unsigned>(length) * width + at);
+    const long long token = token_of(row, at);
+    if (token >= 0 && token < entries)
+        load<kCount>(values, static_cast<const T*>(table) + token * width + at);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
         values[k] = values[k] * scale + added[k];
-        if (token >= tokens) values[k] = nanf("");
+        if (token >= entries) values[k] = nanf("");
     }
-    store<kCount>(out, values);
+    store<kCount>(static_cast<T*>(out) + row * width + at, values);
 }
 
 // The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
@@ -118,39 +124,46 @@ __device__ __forceinline__ float reduced(const T* x, long long size) {
 
 }  // namespace styleforge
 
-// out: [rows of `length`, width]. Row r has token r; with `offsets`, where sequences begin and the
-// last one ends, row r is position r % length of sequence r / length, or `padding` behind its end.
+// out: [rows, width]. Row r has token r, and position r % length is added.
 extern "C" __global__ void __launch_bounds__(256)
-    styleforge_embed(const long long* tokens, const long long* offsets, const void* table,
-                     const void* position, void* out, long long type, long long rows,
-                     long long length, long long width, long long entries, long long padding,
-                     double scale, int vector) {
+    styleforge_embed(const long long* tokens, const void* table, const void* position, void* out,
+                     long long type, long long rows, long long length, long long width,
+                     long long entries, double scale, int vector) {
     using namespace styleforge;
-    by_type(type, [&](auto element) {
+    with_type(type, vector, [&](auto element, auto count) {
         using T = decltype(element);
-        const auto run = [&](auto count) {
-            constexpr int kCount = decltype(count)::value;
-            const unsigned of_row = static_cast<unsigned>(width) / kCount;
-            const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
-            const long long row = index / of_row, at = index % of_row * kCount;
-            if (row >= rows) return;
-            const unsigned sequence = static_cast<unsigned>(row) / static_cast<unsigned>(length);
-            const long long place = row - sequence * length;
-            const bool given =
-                offsets == nullptr || place < offsets[sequence + 1] - offsets[sequence];
-            long long token = padding;
-            if (given) token = tokens[offsets == nullptr ? row : offsets[sequence] + place];
-            if (given && token < 0) token = entries;
-            const T* const of_table = static_cast<const T*>(table) + token * width + at;
-            const T* const added = static_cast<const T*>(position);
-            embed<kCount>(of_table, added == nullptr ? added : added + place * width + at,
-                          static_cast<T*>(out) + row * width + at, token, entries,
-                          static_cast<float>(scale));
+        constexpr int kCount = decltype(count)::value;
+        embed<kCount, T>(table, position, out, rows, length, width, entries,
+                         static_cast<float>(scale), [&](unsigned row, unsigned) {
+                             return tokens[row] < 0 ? entries : tokens[row];
+                         });
+    });
+}
+
+// out: [sequences, length, width]: of each sequence the first tokens, and behind its end `padding`,
+// which is negative for zeros. mask: [sequences, length], whether there is a token; `numbers`: of the
+// same shape, which row of the table stands there.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_embed_sequences(const StyleforgeSequences sequences, const void* table, void* out,
+                               unsigned char* mask, long long* numbers, long long type,
+                               long long rows, long long length, long long width,
+                               long long entries, long long padding, int vector) {
+    using namespace styleforge;
+    with_type(type, vector, [&](auto element, auto count) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(count)::value;
+        const auto token_of = [&](unsigned row, unsigned at) {
+            const unsigned sequence = row / static_cast<unsigned>(length);
+            const int place = static_cast<int>(row - sequence * static_cast<unsigned>(length));
+            const bool given = place < sequences.sizes[sequence];
+            const long long number = given ? sequences.tokens[sequence][place] : padding;
+            if (at == 0) {
+                mask[row] = given;
+                numbers[row] = number;
+            }
+            return given && number < 0 ? entries : number;
         };
-        if (vector)
-            run(Count<kVectorSize<T>>{});
-        else
-            run(Count<1>{});
+        embed<kCount, T>(table, nullptr, out, rows, length, width, entries, 1.f, token_of);
     });
 }
 

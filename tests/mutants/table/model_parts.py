@@ -70,6 +70,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a second launch writes over the sequences of the first",
+        "kernels/ops/model_inputs/embedding.py",
+        "x[part] for x in sequences.results",
+        "x for x in sequences.results",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_more_sequences_than_a_launch_is_told_of_are_each_embedded",
+        ),
+    ),
+    Mutant(
         "windows are one group apart",
         "kernels/ops/model_inputs/windows.py",
         "return group, size // group, step // group",

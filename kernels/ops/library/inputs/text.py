@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from kernels.ops.model_inputs import CPU, CUDA, embedding, tables
 from kernels.ops.model_inputs.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
+
+
+def _without_numbers(_given: Sequence[Any], results: Any) -> tuple[Tensor, Tensor]:
+    """What a caller gets: the numbers serve the gradient."""
+    return results[0], results[1]
 
 
 @fused(
@@ -21,13 +29,14 @@ from kernels.ops.registry import LIBRARY, fused
     timed=TIMED,
     save=embedding.token_save,
     backward=embedding.token_gradients,
-    statistics=1,
+    statistics=2,
+    finish=_without_numbers,
     refuses=embedding.refuses,
     cuda_dtypes=(torch.int64,),
 )
 def token_embedding(
     tokens: list[Tensor], weight: Tensor, length: int, padding: int | None = None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """The embeddings of sequences that are cut or padded to one length.
 
     Args:
@@ -40,7 +49,8 @@ def token_embedding(
 
     Returns:
         [N, length, size] of weight's dtype, contiguous, and a mask, bool [N, length], that is true
-        where a token was given.
+        where a token was given. The operation itself gives for backward also the numbers of the
+        rows, int64 [N, length].
 
     Raises:
         ValueError: A shape, a dtype, a device or a number does not fit.

@@ -314,8 +314,12 @@ def test_a_cuda_graph_replays_windows_embeddings_and_pictures():
     pictures, mean, std = IMAGES.cuda(), MEAN.cuda(), STD.cuda()
     boxes = [0, 0, 37, 50, 5, 7, 20, 11, 1, 2, 3, 4]
 
-    def run() -> tuple[Tensor, Tensor, Tensor]:
+    def run() -> tuple[Tensor, ...]:
+        table = weight.detach().requires_grad_()
+        embedded = kf.ops.token_embedding([tokens[0], tokens[1, :2]], table, 3)[0]
         return (
+            embedded,
+            *torch.autograd.grad(embedded, table, embedded.detach() * 2),
             kf.ops.sliding_window(x, 4, 2),
             kf.ops.embedding_position(tokens, weight, weight),
             kf.ops.image_to_tensor(pictures, mean, std, [9, 8], boxes),

@@ -39,10 +39,11 @@ def test_embeddings_are_those_of_the_reference(launch):
     for sample in embedding.samples():
         assert_close(embedding.launch_cuda(launch, *sample), embedding.reference(*sample))
     for sample in embedding.token_samples():
-        found, given = embedding.launch_tokens_on_cuda(launch, *sample)
-        wanted, there = embedding.token_reference(*sample)
+        found, given, numbers = embedding.launch_tokens_on_cuda(launch, *sample)
+        wanted, there, rows = embedding.token_reference(*sample)
         assert_close(found, wanted)
         assert torch.equal(given, there)
+        assert torch.equal(numbers, rows)
     assert {arguments[-1] for _, arguments in launch.launched} == {True, False}
 
 
@@ -52,9 +53,18 @@ def test_a_token_that_is_not_in_the_table_makes_nan_and_no_access(launch, token)
     found = embedding.launch_cuda(launch, torch.tensor([[0, token]]), weight, weight)
     assert found[0, 0].eq(2).all()
     assert found[0, 1].isnan().all()
-    found, _ = embedding.launch_tokens_on_cuda(launch, [torch.tensor([token])], weight, 2)
+    found, *_ = embedding.launch_tokens_on_cuda(launch, [torch.tensor([token])], weight, 2)
     assert found[0, 0].isnan().all()
     assert not found[0, 1].any()
+
+
+def test_more_sequences_than_a_launch_is_told_of_are_each_embedded(launch):
+    generator = torch.Generator().manual_seed(0)
+    tokens = [torch.randint(9, (number % 6,), generator=generator) for number in range(300)]
+    weight = torch.randn(9, 5, generator=generator)
+    found = embedding.launch_tokens_on_cuda(launch, tokens, weight, 4)
+    assert len(launch.launched) == 2
+    assert all(map(torch.equal, found, embedding.token_reference(tokens, weight, 4)))
 
 
 def test_gradients_of_tables_are_those_of_the_reference(launch):
