@@ -74,7 +74,8 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
             of_weight = of_weight * scale
     if kept.needs[2]:
         behind = position.shape[0] - start - tokens.shape[1]
-        of_position = grad[0] if grad.shape[0] == 1 else grad.sum(0)
+        # Also of one sequence: a view of grad could become the .grad of two parameters.
+        of_position = grad.sum(0)
         if start or behind:
             of_position = F.pad(of_position, (0, 0, start, behind))
     return None, of_weight, of_position, None, None

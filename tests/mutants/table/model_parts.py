@@ -80,6 +80,13 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the gradient of positions is a view of that of the result",
+        "kernels/ops/model_inputs/embedding.py",
+        "of_position = grad.sum(0)",
+        "of_position = grad[0]",
+        (f"{_TESTS}/test_inputs.py::test_the_gradients_of_two_positions_are_not_one_tensor",),
+    ),
+    Mutant(
         "windows are one group apart",
         "kernels/ops/model_inputs/windows.py",
         "return group, size // group, step // group",

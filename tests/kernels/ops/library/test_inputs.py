@@ -69,6 +69,14 @@ def test_an_embedding_with_positions_is_pytorchs(dtype, device):
         assert_near(mine, right, 4)
 
 
+def test_the_gradients_of_two_positions_are_not_one_tensor():
+    first, second = (normal(seed, 3, 4).requires_grad_() for seed in range(2))
+    y = kf.ops.embedding_position(TOKENS[:1], TABLE[:, :4], first)
+    y = y + kf.ops.embedding_position(TOKENS[:1], TABLE[:, :4], second)
+    ours = torch.autograd.grad(y, (first, second), torch.ones_like(y))
+    assert ours[0].data_ptr() != ours[1].data_ptr()
+
+
 @ON
 @DTYPES
 @pytest.mark.parametrize("padding", [None, 4])
