@@ -226,7 +226,7 @@ def refuses(**arguments: Any) -> str:
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Every reduction; windows that overlap, touch and leave gaps; equal values."""
+    """Every reduction; windows that overlap, touch and leave gaps, large ones; equal values."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for reduce in REDUCTIONS:
@@ -234,6 +234,7 @@ def samples() -> Iterator[tuple[Any, ...]]:
                 x = torch.randn(shape, generator=generator).to(dtype)
                 yield x, size, step, reduce
         yield torch.zeros(2, 2500).to(dtype), 5, 2, "max"
+        yield torch.randn(1, 2110, generator=generator).to(dtype), 2100, 1, "max"
         yield torch.randn(2, 2500, generator=generator).to(dtype), 6, 1, "mean"
 
 
