@@ -149,10 +149,10 @@ __device__ __forceinline__ void cross_entropy(const T* x, long long label, const
     });
 }
 
-// The sum of (x - y)^2 over what one block has of them.
+// The sum of (x - y)^2 over what one block has of them, times `scale`.
 template <typename T>
 __device__ __forceinline__ void squared_error(const T* x, const T* y, void* parts,
-                                              long long count) {
+                                              long long count, double scale) {
     using A = typename Computed<T>::Type;
     constexpr int kCount = kVectorSize<T>;
     A sum = A(0);
@@ -163,6 +163,7 @@ __device__ __forceinline__ void squared_error(const T* x, const T* y, void* part
     const bool aligned = (reinterpret_cast<size_t>(x) | reinterpret_cast<size_t>(y)) % 16 == 0;
     const long long first = 1ll * blockIdx.x * blockDim.x + threadIdx.x;
     const long long step = 1ll * gridDim.x * blockDim.x, vectors = aligned ? count / kCount : 0;
+#pragma unroll 2
     for (long long i = first; i < vectors; i += step) {
         const auto one = reinterpret_cast<const AlignedVector<T, kCount>*>(x)[i];
         const auto other = reinterpret_cast<const AlignedVector<T, kCount>*>(y)[i];
@@ -171,7 +172,7 @@ __device__ __forceinline__ void squared_error(const T* x, const T* y, void* part
     }
     for (long long i = vectors * kCount + first; i < count; i += step) add(x[i], y[i]);
     sum = over_block(sum, false);
-    if (threadIdx.x == 0) static_cast<A*>(parts)[blockIdx.x] = sum;
+    if (threadIdx.x == 0) static_cast<A*>(parts)[blockIdx.x] = sum * static_cast<A>(scale);
 }
 
 // Row `blockIdx.x` of a call.
@@ -211,14 +212,15 @@ extern "C" __global__ void __launch_bounds__(512)
     styleforge::loss::row_of<double>(p);
 }
 
-// parts[block]: the block's part of the sum of (x - y)^2, in FP32 or, of FP64, in FP64.
+// parts[block]: the block's part of the sum of (x - y)^2, times `scale`, in FP32 or, of FP64, in FP64.
 extern "C" __global__ void __launch_bounds__(512)
     styleforge_squared_error(const void* x, const void* y, void* parts, long long type,
-                             long long count) {
+                             long long count, double scale) {
     using namespace styleforge;
     const auto run = [&](auto element) {
         using T = decltype(element);
-        loss::squared_error<T>(static_cast<const T*>(x), static_cast<const T*>(y), parts, count);
+        loss::squared_error<T>(static_cast<const T*>(x), static_cast<const T*>(y), parts, count,
+                               scale);
     };
     if (type == kHalf)
         run(__half{});

@@ -3,6 +3,9 @@
 #include <math.h>
 
 #include "include/common/dtypes.cuh"
+#include "include/common/with_type.cuh"
+#include "include/model_inputs/pictures.h"
+#include "include/model_inputs/sequences.h"
 
 namespace styleforge {
 
@@ -17,25 +20,30 @@ __device__ __forceinline__ void by_type(long long type, const Use& use) {
         use(0.f);
 }
 
-template <int kCount>
-struct Count {
-    static constexpr int value = kCount;
-};
-
-// kCount elements of a row of a table, times `scale`, plus those of a position. `token` is negative
-// for a row of zeros; of one that is not in the table, the result is NaN.
-template <int kCount, typename T>
-__device__ __forceinline__ void embed(const T* table, const T* position, T* out, long long token,
-                                      long long tokens, float scale) {
+// out = table[token] * scale + position[row % length], of kCount elements a thread, where
+// `token_of(row, at)` gives the token of a row: a negative one for a row of zeros; of one that is not
+// in the table, the result is NaN.
+template <int kCount, typename T, typename F>
+__device__ __forceinline__ void embed(const void* table, const void* position, void* out,
+                                      long long rows, long long length, long long width,
+                                      long long entries, float scale, const F& token_of) {
+    const unsigned of_row = static_cast<unsigned>(width) / kCount;
+    const unsigned index = blockIdx.x * blockDim.x + threadIdx.x, row = index / of_row;
+    if (row >= rows) return;
+    const unsigned at = index % of_row * kCount;
     float values[kCount] = {}, added[kCount] = {};
-    if (token >= 0 && token < tokens) load<kCount>(values, table);
-    if (position != nullptr) load<kCount>(added, position);
+    if (position != nullptr)
+        load<kCount>(added, static_cast<const T*>(position) +
+                                row % static_cast<unsigned>(length) * width + at);
+    const long long token = token_of(row, at);
+    if (token >= 0 && token < entries)
+        load<kCount>(values, static_cast<const T*>(table) + token * width + at);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
         values[k] = values[k] * scale + added[k];
-        if (token >= tokens) values[k] = nanf("");
+        if (token >= entries) values[k] = nanf("");
     }
-    store<kCount>(out, values);
+    store<kCount>(static_cast<T*>(out) + row * width + at, values);
 }
 
 // The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
@@ -45,6 +53,7 @@ struct Taps {
     int first, count;
     float offset, inverse;
 
+    Taps() = default;
     __device__ __forceinline__ Taps(int at, int in, int out, int antialias) {
         const unsigned unit = 2 * out, middle = (2 * at + 1) * in;
         const unsigned reach = antialias && in > out ? 2 * in : unit;
@@ -57,6 +66,37 @@ struct Taps {
         return fmaxf(1 - fabsf((tap + offset) * inverse), 0.f);
     }
 };
+
+constexpr int kMostRun = 64;   // of rows of a gradient, that a block sums
+constexpr int kRowsAhead = 4;  // whose loads a thread has under way
+constexpr int kPixels = 1024;  // of rows of a picture that a block holds
+constexpr int kBytes = 8;      // of a row, that a thread loads at once
+constexpr int kRowsInTurn = 4, kMostGroups = 8;  // a group of threads has one row after another
+
+// to[at] = the weighted sum of the bytes at `at` of the rows from `from` on, for every `at` below
+// `bytes` from this thread's on. Returns the sum of the weights, if it has any.
+template <int kCount>
+__device__ __forceinline__ float rows_joined(float* to, const unsigned char* from,
+                                             int stride, const Taps& down, int at, int bytes,
+                                             int step) {
+    float total = 0;
+    for (; at < bytes; at += step) {
+        float sums[kCount] = {};
+        total = 0;
+        const unsigned char* row = from + at;
+#pragma unroll 4
+        for (int tap = 0; tap < down.count; ++tap, row += stride) {
+            const auto loaded = *reinterpret_cast<const AlignedVector<unsigned char, kCount>*>(row);
+            const float weight = down.weight(tap);
+            total += weight;
+#pragma unroll
+            for (int k = 0; k < kCount; ++k) sums[k] += weight * loaded.element[k];
+        }
+        store<kCount % 4 ? 1 : 4>(to + at, sums);
+        if (kCount > 4) store<4>(to + at + 4, sums + kCount - 4);
+    }
+    return total;
+}
 
 struct Sum {
     float value = 0;
@@ -71,6 +111,8 @@ struct Smallest {
     __device__ __forceinline__ void take(float x) { value = x < value || x != x ? x : value; }
 };
 
+constexpr int kGroups = 2048;  // of windows' elements, that a block holds
+
 enum Reduction { kSum = 0, kMean = 1, kMax = 2, kMin = 3 };
 
 template <typename R, typename T>
@@ -82,102 +124,284 @@ __device__ __forceinline__ float reduced(const T* x, long long size) {
 
 }  // namespace styleforge
 
-// out: [rows of `length`, width]. Row r has token r; with `offsets`, where sequences begin and the
-// last one ends, row r is position r % length of sequence r / length, or `padding` behind its end.
+// out: [rows, width]. Row r has token r, and position r % length is added.
 extern "C" __global__ void __launch_bounds__(256)
-    styleforge_embed(const long long* tokens, const long long* offsets, const void* table,
-                     const void* position, void* out, long long type, long long rows,
-                     long long length, long long width, long long entries, long long padding,
-                     double scale, int vector) {
+    styleforge_embed(const long long* tokens, const void* table, const void* position, void* out,
+                     long long type, long long rows, long long length, long long width,
+                     long long entries, double scale, int vector) {
     using namespace styleforge;
-    by_type(type, [&](auto element) {
+    with_type(type, vector, [&](auto element, auto count) {
         using T = decltype(element);
-        const auto run = [&](auto count) {
-            constexpr int kCount = decltype(count)::value;
-            const unsigned of_row = static_cast<unsigned>(width) / kCount;
-            const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
-            const long long row = index / of_row, at = index % of_row * kCount;
-            if (row >= rows) return;
-            const unsigned sequence = static_cast<unsigned>(row) / static_cast<unsigned>(length);
-            const long long place = row - sequence * length;
-            const bool given =
-                offsets == nullptr || place < offsets[sequence + 1] - offsets[sequence];
-            long long token = padding;
-            if (given) token = tokens[offsets == nullptr ? row : offsets[sequence] + place];
-            if (given && token < 0) token = entries;
-            const T* const of_table = static_cast<const T*>(table) + token * width + at;
-            const T* const added = static_cast<const T*>(position);
-            embed<kCount>(of_table, added == nullptr ? added : added + place * width + at,
-                          static_cast<T*>(out) + row * width + at, token, entries,
-                          static_cast<float>(scale));
+        constexpr int kCount = decltype(count)::value;
+        embed<kCount, T>(table, position, out, rows, length, width, entries,
+                         static_cast<float>(scale), [&](unsigned row, unsigned) {
+                             return tokens[row] < 0 ? entries : tokens[row];
+                         });
+    });
+}
+
+// out: [sequences, length, width]: of each sequence the first tokens, and behind its end `padding`,
+// which is negative for zeros. mask: [sequences, length], whether there is a token; `numbers`: of the
+// same shape, which row of the table stands there.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_embed_sequences(const StyleforgeSequences sequences, const void* table, void* out,
+                               unsigned char* mask, long long* numbers, long long type,
+                               long long rows, long long length, long long width,
+                               long long entries, long long padding, int vector) {
+    using namespace styleforge;
+    with_type(type, vector, [&](auto element, auto count) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(count)::value;
+        const auto token_of = [&](unsigned row, unsigned at) {
+            const unsigned sequence = row / static_cast<unsigned>(length);
+            const int place = static_cast<int>(row - sequence * static_cast<unsigned>(length));
+            const bool given = place < sequences.sizes[sequence];
+            const long long number = given ? sequences.tokens[sequence][place] : padding;
+            if (at == 0) {
+                mask[row] = given;
+                numbers[row] = number;
+            }
+            return given && number < 0 ? entries : number;
         };
-        if (vector)
-            run(Count<kVectorSize<T>>{});
-        else
-            run(Count<1>{});
+        embed<kCount, T>(table, nullptr, out, rows, length, width, entries, 1.f, token_of);
     });
 }
 
-// images: bytes [N, H, W, 3]; `boxes`: of each the first row, the first column, the height, the
-// width and whether it is mirrored; `colors`: of each a matrix [3, 4] that is applied to red,
-// green, blue and 1, of values from 0 to 1; `normal`: by channel what is subtracted, and factors.
+// out: [entries, width], in which each row is the sum of the rows of `grad` that have its number.
+// `keys`: these numbers, sorted, and `order`: where each lay. A block takes `run` of them. A sum that
+// begins or ends in another block is left in `parts`, [blocks along x, 2, width]: the first that goes
+// on from the block before, and the last that only begins here. `left_out` has no row, nor has a number
+// that is none of the table.
 extern "C" __global__ void __launch_bounds__(256)
-    styleforge_image_to_tensor(const unsigned char* images, const int* boxes, const float* colors,
-                               const float* normal, void* out, long long type, long long count,
-                               long long in_height, long long in_width, long long height,
-                               long long width, int antialias, int channels_last) {
+    styleforge_table_gradient(const void* grad, const int* keys, const long long* order, void* out,
+                              float* parts, long long type, long long count, long long width,
+                              long long entries, long long left_out, long long run, int vector) {
     using namespace styleforge;
-    const long long pixels = height * width, index = blockIdx.x * blockDim.x + threadIdx.x;
-    if (index >= count * pixels) return;
-    const long long image = static_cast<unsigned>(index) / static_cast<unsigned>(pixels);
-    const int pixel = static_cast<int>(index - image * pixels);
-    const int* const box = boxes + image * 5;
-    const int row = pixel / static_cast<int>(width);
-    int column = pixel - row * static_cast<int>(width);
-    if (box[4]) column = static_cast<int>(width) - 1 - column;
-    const Taps down(row, box[2], static_cast<int>(height), antialias);
-    const Taps across(column, box[3], static_cast<int>(width), antialias);
-    float sum[3] = {}, of_rows = 0, of_columns = 0;
-    for (int i = 0; i < down.count; ++i) {
-        float line[3] = {};
-        of_columns = 0;
-        const unsigned char* from =
-            images +
-            ((image * in_height + box[0] + down.first + i) * in_width + box[1] + across.first) * 3;
-        for (int j = 0; j < across.count; ++j, from += 3) {
-            const float weight = across.weight(j);
-            of_columns += weight;
-#pragma unroll
-            for (int c = 0; c < 3; ++c) line[c] += weight * from[c];
-        }
-        const float weight = down.weight(i);
-        of_rows += weight;
-#pragma unroll
-        for (int c = 0; c < 3; ++c) sum[c] += weight * line[c];
+    __shared__ int own_keys[kMostRun];
+    __shared__ int own_rows[kMostRun];
+    const int first = static_cast<int>(blockIdx.x * run);
+    const int held = static_cast<int>(min(run, count - first));
+    for (int i = static_cast<int>(threadIdx.x); i < held; i += static_cast<int>(blockDim.x)) {
+        const int key = keys[first + i];
+        const bool has_row = key >= 0 && key < entries && key != left_out;
+        own_keys[i] = has_row ? key : -1;
+        own_rows[i] = static_cast<int>(order[first + i]);
     }
-    const float unit = 1 / (255 * of_rows * of_columns);
-    const float* const color = colors + image * 12;
-    float made[3];
-#pragma unroll
-    for (int c = 0; c < 3; ++c) {
-        float value = color[4 * c + 3];
-#pragma unroll
-        for (int k = 0; k < 3; ++k) value += color[4 * c + k] * (sum[k] * unit);
-        made[c] = (fminf(fmaxf(value, 0.f), 1.f) - normal[c]) * normal[3 + c];
-    }
-    by_type(type, [&](auto element) {
+    const int before = first > 0 ? keys[first - 1] : -1;
+    const int behind = first + held < count ? keys[first + held] : -1;
+    __syncthreads();
+    with_type(type, vector, [&](auto element, auto columns) {
         using T = decltype(element);
-        T* const to = static_cast<T*>(out) +
-                      (channels_last ? index * 3 : image * 3 * pixels + pixel);
+        constexpr int kCount = decltype(columns)::value;
+        const long long at = (1ll * blockIdx.y * blockDim.x + threadIdx.x) * kCount;
+        if (at >= width) return;
+        const T* const from = static_cast<const T*>(grad) + at;
+        float sums[kCount] = {};
+        int begin = 0;  // of the sum under way
+        for (int i = 0; i < held; i += kRowsAhead) {
+            float rows[kRowsAhead][kCount] = {};
 #pragma unroll
-        for (int c = 0; c < 3; ++c) to[channels_last ? c : c * pixels] = from_float<T>(made[c]);
+            for (int k = 0; k < kRowsAhead; ++k)
+                if (i + k < held && own_keys[i + k] >= 0)
+                    load<kCount>(rows[k], from + own_rows[i + k] * width);
+#pragma unroll
+            for (int k = 0; k < kRowsAhead; ++k) {
+                if (i + k >= held) break;
+                const int key = own_keys[i + k];
+                const bool is_last = i + k + 1 == held;
+#pragma unroll
+                for (int c = 0; c < kCount; ++c) sums[c] += rows[k][c];
+                if (!is_last && own_keys[i + k + 1] == key) continue;
+                if (key >= 0) {
+                    const bool goes_on = begin == 0 && before == key;
+                    if (goes_on || (is_last && behind == key))
+                        store<kCount>(parts + (2ll * blockIdx.x + !goes_on) * width + at, sums);
+                    else
+                        store<kCount>(static_cast<T*>(out) + key * width + at, sums);
+                }
+                begin = i + k + 1;
+#pragma unroll
+                for (int c = 0; c < kCount; ++c) sums[c] = 0;
+            }
+        }
     });
 }
 
-// y: [rows, windows] of x: [rows, length].
+// The sums that begin in one block of `styleforge_table_gradient` and go on in others.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_table_gradient_joined(const int* keys, void* out, const float* parts, long long type,
+                                     long long count, long long width, long long entries,
+                                     long long left_out, long long run, int vector) {
+    using namespace styleforge;
+    const long long first = blockIdx.x * run;
+    if (first + run >= count) return;
+    const int key = keys[first + run - 1];
+    if (keys[first + run] != key || (first > 0 && keys[first - 1] == key)) return;
+    if (key < 0 || key >= entries || key == left_out) return;
+    with_type(type, vector, [&](auto element, auto columns) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(columns)::value;
+        const long long at = (1ll * blockIdx.y * blockDim.x + threadIdx.x) * kCount;
+        if (at >= width) return;
+        float sums[kCount];
+        load<kCount>(sums, parts + (2ll * blockIdx.x + 1) * width + at);
+        long long block = blockIdx.x + 1;
+#pragma unroll 4
+        for (; block * run < count && keys[block * run] == key; ++block) {
+            float more[kCount];
+            load<kCount>(more, parts + 2 * block * width + at);
+#pragma unroll
+            for (int c = 0; c < kCount; ++c) sums[c] += more[c];
+        }
+        store<kCount>(static_cast<T*>(out) + key * width + at, sums);
+    });
+}
+
+// images: bytes [N, H, W, 3]; `mean`, `std` and `out` have a type. `lanes` threads, a power of 2, take
+// the columns of a row; `vector`: whether every eighth pixel of a row is aligned for kBytes.
+extern "C" __global__ void __launch_bounds__(256, 4)
+    styleforge_image_to_tensor(const unsigned char* images, const void* mean, const void* std,
+                               void* out, long long type, long long in_height, long long in_width,
+                               long long height, long long width, int antialias, int channels_last,
+                               long long lanes, int vector, const StyleforgePictures given) {
+    using namespace styleforge;
+    alignas(16) __shared__ float sums[3 * kPixels];
+    __shared__ Taps rows[kRowsInTurn * kMostGroups];
+    __shared__ float totals[kMostGroups], normal[6];
+    __shared__ int ends[2];
+    const int of_row = static_cast<int>(lanes), lane = static_cast<int>(threadIdx.x) % of_row;
+    const int group = static_cast<int>(threadIdx.x) / of_row;
+    const int groups = static_cast<int>(blockDim.x) / of_row, room = kPixels / groups;
+    const int all_rows = static_cast<int>(height), all_columns = static_cast<int>(width);
+    const int tiles = (all_columns + of_row - 1) / of_row, tile = blockIdx.x % tiles;
+    const int first_row = blockIdx.x / tiles * groups * kRowsInTurn;
+    const int box = given.each ? 5 * blockIdx.y : 0, color = given.each ? 12 * blockIdx.y : 0;
+    const int top = given.boxes[box], left = given.boxes[box + 1];
+    const int column = tile * of_row + lane;
+    const Taps across(min(column, all_columns - 1), given.boxes[box + 3], all_columns, antialias);
+    if (threadIdx.x < groups * kRowsInTurn)
+        rows[threadIdx.x] = Taps(min(first_row + static_cast<int>(threadIdx.x), all_rows - 1),
+                                 given.boxes[box + 2], all_rows, antialias);
+    if (threadIdx.x < 3) {
+        const int channel = static_cast<int>(threadIdx.x), kind = static_cast<int>(type);
+        normal[channel] = load_parameter(mean, kind, channel, 0.f);
+        normal[3 + channel] = 1 / load_parameter(std, kind, channel, 1.f);
+    }
+    if (threadIdx.x == 0) ends[0] = left + across.first;
+    if (threadIdx.x == of_row - 1) ends[1] = left + across.first + across.count;
+    __syncthreads();
+    const int begin = ends[0] / 8 * 8, end = ends[1];
+    const int of_in = static_cast<int>(in_width) * 3;
+    const long long pixels = height * width;
+    for (int turn = 0; turn < kRowsInTurn; ++turn) {
+        const int number = turn * groups + group, row = first_row + number;
+        const Taps down = rows[number];
+        const unsigned char* const of_picture =
+            images + (blockIdx.y * in_height + top + down.first) * of_in;
+        float sum[3] = {}, of_columns = 0;
+        for (int from = begin; from < end; from += room) {
+            const int held = min(room, end - from);
+            float* const own = sums + group * 3 * room;
+            if (row < all_rows) {
+                const float total =
+                    vector ? rows_joined<kBytes>(own, of_picture + from * 3, of_in, down,
+                                                 lane * kBytes, 3 * held, of_row * kBytes)
+                           : rows_joined<1>(own, of_picture + from * 3, of_in, down, lane, 3 * held,
+                                            of_row);
+                if (lane == 0) totals[group] = total;
+            }
+            __syncthreads();
+            const int place = left + across.first - from;  // of the first tap in what is held
+            const int last = min(across.count, held - place);
+            for (int tap = max(0, -place); tap < last; ++tap) {
+                const float weight = across.weight(tap);
+                of_columns += weight;
+#pragma unroll
+                for (int c = 0; c < 3; ++c) sum[c] += weight * own[3 * (place + tap) + c];
+            }
+            if (from + room >= end) of_columns *= totals[group];
+            __syncthreads();
+        }
+        if (row >= all_rows || column >= all_columns) continue;
+        const float unit = 1 / (255 * of_columns);
+        float made[3];
+#pragma unroll
+        for (int c = 0; c < 3; ++c) {
+            float value = given.colors[color + 4 * c + 3];
+#pragma unroll
+            for (int k = 0; k < 3; ++k) value += given.colors[color + 4 * c + k] * (sum[k] * unit);
+            made[c] = (fminf(fmaxf(value, 0.f), 1.f) - normal[c]) * normal[3 + c];
+        }
+        const int to_column = given.boxes[box + 4] ? all_columns - 1 - column : column;
+        const long long pixel = row * width + to_column;
+        by_type(type, [&](auto element) {
+            using T = decltype(element);
+            T* const to = static_cast<T*>(out) + blockIdx.y * 3 * pixels +
+                          (channels_last ? pixel * 3 : pixel);
+#pragma unroll
+            for (int c = 0; c < 3; ++c) to[channels_last ? c : c * pixels] = from_float<T>(made[c]);
+        });
+    }
+}
+
+// y: [rows, windows] of x: [rows, length]. A window is `size` groups of `group` elements, and `step`
+// groups behind the one before it; a block has `tile` windows of each of `tile_rows` rows, whose
+// groups it reduces first. `vector`: whether 16 bytes of a group lie aligned.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_windows(const void* x, void* y, long long type, long long rows, long long length,
-                       long long windows, long long size, long long step, long long reduction) {
+                       long long windows, long long size, long long step, long long reduction,
+                       long long group, long long tile_rows, long long tile, int vector) {
+    using namespace styleforge;
+    __shared__ float held[kGroups];
+    const unsigned tiles = static_cast<unsigned>((windows + tile - 1) / tile);
+    const long long first = blockIdx.x % tiles * tile, row = blockIdx.x / tiles * tile_rows;
+    const unsigned own = static_cast<unsigned>(min(tile, windows - first));
+    const unsigned own_rows = static_cast<unsigned>(min(tile_rows, rows - row));
+    const unsigned apart = static_cast<unsigned>(step), of_window = static_cast<unsigned>(size);
+    const unsigned of_row = (own - 1) * apart + of_window, elements = static_cast<unsigned>(group);
+    const auto run = [&](auto element, auto width, auto result) {
+        using T = decltype(element);
+        using R = decltype(result);
+        constexpr int kCount = decltype(width)::value;
+        const T* const from = static_cast<const T*>(x) + row * length + first * step * group;
+#pragma unroll 4
+        for (unsigned i = threadIdx.x; i < own_rows * of_row; i += blockDim.x) {
+            const T* const at = from + i / of_row * length + i % of_row * elements;
+            R found;
+            for (unsigned k = 0; k < elements; k += kCount) {
+                float values[kCount];
+                load<kCount>(values, at + k);
+#pragma unroll
+                for (int c = 0; c < kCount; ++c) found.take(values[c]);
+            }
+            held[i] = found.value;
+        }
+        __syncthreads();
+        T* const to = static_cast<T*>(y) + row * windows + first;
+        for (unsigned i = threadIdx.x; i < own_rows * own; i += blockDim.x) {
+            const unsigned of_rows = i / own, window = i % own;
+            const float* const groups = held + of_rows * of_row + window * apart;
+            R found;
+            for (unsigned k = 0; k < of_window; ++k) found.take(groups[k]);
+            if (reduction == kMean) found.value /= static_cast<float>(size * group);
+            to[of_rows * windows + window] = from_float<T>(found.value);
+        }
+    };
+    with_type(type, vector, [&](auto element, auto width) {
+        if (reduction == kMax)
+            run(element, width, Largest{});
+        else if (reduction == kMin)
+            run(element, width, Smallest{});
+        else
+            run(element, width, Sum{});
+    });
+}
+
+// The same by one thread for each window, of which no block can hold one.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_large_windows(const void* x, void* y, long long type, long long rows,
+                             long long length, long long windows, long long size, long long step,
+                             long long reduction) {
     using namespace styleforge;
     const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     const long long row = index / static_cast<unsigned>(windows);
@@ -194,13 +418,49 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// out: [rows, length], the gradient of x; every element gathers from the windows that it is in. Of
-// a largest or smallest value the elements that have it share the gradient.
+// out: [rows, length], the gradient of x where sums are `scale` times those of windows, which are
+// described as for `styleforge_windows`. All elements of a group are in the same windows.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_window_sums_gradient(const void* grad, void* out, long long type, long long rows,
+                                    long long length, long long windows, long long size,
+                                    long long step, double scale, long long group, int vector) {
+    using namespace styleforge;
+    with_type(type, vector, [&](auto element, auto width) {
+        using T = decltype(element);
+        constexpr int kCount = decltype(width)::value;
+        const unsigned of_row = static_cast<unsigned>(length) / kCount;
+        const unsigned index = blockIdx.x * blockDim.x + threadIdx.x, row = index / of_row;
+        if (row >= rows) return;
+        const unsigned at = index % of_row * kCount, elements = static_cast<unsigned>(group);
+        const unsigned of_window = static_cast<unsigned>(size), apart = static_cast<unsigned>(step);
+        const unsigned last = static_cast<unsigned>(windows - 1);
+        const T* const given = static_cast<const T*>(grad) + row * windows;
+        unsigned number = at / elements, left = 0;  // elements of the group, before another one
+        float values[kCount], sum = 0;
+#pragma unroll
+        for (int k = 0; k < kCount; ++k) {
+            if (left == 0) {
+                if (k > 0) ++number;
+                left = (number + 1) * elements - (at + k);
+                const unsigned begin = number < of_window ? 0 : (number - of_window) / apart + 1;
+                const unsigned end = min(number / apart, last);
+                sum = 0;
+                for (unsigned window = begin; window <= end; ++window)
+                    sum += to_float(given[window]);
+            }
+            --left;
+            values[k] = sum * static_cast<float>(scale);
+        }
+        store<kCount>(static_cast<T*>(out) + row * length + at, values);
+    });
+}
+
+// out: [rows, length], the gradient of x by largest or smallest values of windows; the elements that
+// have one share its gradient, and every element gathers from the windows that it is in.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_windows_gradient(const void* grad, const void* x, const void* y, void* out,
                                 long long type, long long rows, long long length,
-                                long long windows, long long size, long long step,
-                                long long reduction) {
+                                long long windows, long long size, long long step) {
     using namespace styleforge;
     const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     const long long row = index / static_cast<unsigned>(length);
@@ -216,10 +476,6 @@ extern "C" __global__ void __launch_bounds__(256)
         const T* const made = static_cast<const T*>(y) + row * windows;
         float sum = 0;
         for (long long window = first; window <= last; ++window) {
-            if (reduction == kSum || reduction == kMean) {
-                sum += to_float(given[window]);
-                continue;
-            }
             const float chosen = to_float(made[window]);
             if (to_float(of_row[at]) != chosen) continue;
             int equal = 0;
@@ -227,7 +483,6 @@ extern "C" __global__ void __launch_bounds__(256)
                 equal += to_float(of_row[window * step + k]) == chosen;
             sum += to_float(given[window]) / equal;
         }
-        if (reduction == kMean) sum /= size;
         static_cast<T*>(out)[index] = from_float<T>(sum);
     });
 }

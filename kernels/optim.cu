@@ -9,6 +9,7 @@ namespace optim {
 using elementwise::Computed;
 
 constexpr int kThreads = 256;
+constexpr int kReadAtOnce = 4;  // vectors of a thread
 
 // Calls `use(i, values)` for the elements of a chunk, with those of each list in FP32 or FP64, and
 // stores the lists of kWritten as it left them.
@@ -50,6 +51,8 @@ __device__ __forceinline__ void each_element(const StyleforgeTensors& t, int ten
         char bytes[kCount];
     };
     const long long whole = addresses % 16 == 0 ? begin + (end - begin) / kCount * kCount : begin;
+    // What is only read is under way at once.
+#pragma unroll (kWritten ? 1 : kReadAtOnce)
     for (long long i = begin + threadIdx.x * kCount; i < whole; i += kThreads * kCount)
         run(Wide{}, i);
     for (long long i = whole + threadIdx.x; i < end; i += kThreads) run(char{}, i);
@@ -84,6 +87,31 @@ __device__ __forceinline__ void update(const StyleforgeTensors& t, const Stylefo
         const O op(p, t.steps[tensor]);
         each_element<T, O::kLists, O::kWritten>(t, tensor, begin, end, op);
     });
+}
+
+// The parts of a norm that the threads of a block have, as one; `found` has a place for each.
+template <typename A>
+__device__ __forceinline__ A over_block(A* found, A part, long long kind) {
+    found[threadIdx.x] = part;
+    for (unsigned half = kThreads / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x >= half) continue;
+        const A one = found[threadIdx.x], other = found[threadIdx.x + half];
+        found[threadIdx.x] = kind != 0 ? one + other : joined(one, other, 0);
+    }
+    return found[0];
+}
+
+template <typename A>
+__device__ __forceinline__ void norm_of_parts(const StyleforgeTensors& t, A* norm, long long kind) {
+    __shared__ double found[kThreads];
+    const double* const parts = static_cast<const double*>(t.at[0][0]);
+    double part = 0;
+#pragma unroll 8
+    for (long long i = threadIdx.x; i < t.counts[0]; i += kThreads)
+        part = kind != 0 ? part + parts[i] : joined(part, parts[i], 0);
+    part = over_block(found, part, kind);
+    if (threadIdx.x == 0) *norm = static_cast<A>(kind == 2 ? sqrt(part) : part);
 }
 
 template <typename A>
@@ -121,15 +149,20 @@ extern "C" __global__ void __launch_bounds__(256)
         __shared__ A found[kThreads];
         A part = A(0);
         each_element<T, 1, 0>(t, tensor, begin, end, [&](A(&v)[1]) { part = joined(part, v[0], kind); });
-        found[threadIdx.x] = part;
-        for (unsigned half = kThreads / 2; half > 0; half /= 2) {
-            __syncthreads();
-            if (threadIdx.x >= half) continue;
-            const A one = found[threadIdx.x], other = found[threadIdx.x + half];
-            found[threadIdx.x] = kind != 0 ? one + other : joined(one, other, 0);
-        }
-        if (threadIdx.x == 0) parts[blockIdx.x] = static_cast<double>(found[0]);
+        part = over_block(found, part, kind);
+        if (threadIdx.x == 0) parts[blockIdx.x] = static_cast<double>(part);
     });
+}
+
+// The norm, of the parts that the only tensor of `t` has, by one block.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_norm_float32(const StyleforgeTensors t, float* norm, long long kind) {
+    styleforge::optim::norm_of_parts(t, norm, kind);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_norm_float64(const StyleforgeTensors t, double* norm, long long kind) {
+    styleforge::optim::norm_of_parts(t, norm, kind);
 }
 
 // Multiplies by most / (norm + 1e-6) where that is below 1, and touches nothing elsewhere.

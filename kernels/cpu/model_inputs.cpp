@@ -224,11 +224,13 @@ STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* token
 }
 
 // out: [count, length, width]: of each sequence the first tokens, and `padding` behind its end, which
-// is negative for zeros. given: [count, length], whether there is a token. `missing` as above.
+// is negative for zeros. given: [count, length], whether there is a token; `numbers`, of the same
+// shape, which row of the table stands there. `missing` as above.
 STYLEFORGE_EXPORT int styleforge_embed_sequences(long long threads,
                                                  const long long* const* sequences,
                                                  const long long* sizes, const void* table,
-                                                 void* out, unsigned char* given, long long type,
+                                                 void* out, unsigned char* given,
+                                                 long long* numbers, long long type,
                                                  long long count, long long length,
                                                  long long width, long long entries,
                                                  long long padding, long long* missing) {
@@ -236,8 +238,9 @@ STYLEFORGE_EXPORT int styleforge_embed_sequences(long long threads,
     *missing = embed(threads, t, count * length, [&](int64_t row) -> int64_t {
         const int64_t sequence = row / length, place = row % length;
         given[row] = place < sizes[sequence];
+        const int64_t token = given[row] ? sequences[sequence][place] : padding;
+        numbers[row] = token;
         if (!given[row]) return padding;
-        const int64_t token = sequences[sequence][place];
         return token < 0 ? kMissing : token;
     });
     return 0;

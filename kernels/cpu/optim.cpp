@@ -2,6 +2,7 @@
 //
 // Chunks of tensors are shared out among the threads; elements are taken in blocks that stay in the
 // first cache. FP16 and BF16 are computed in FP32, FP64 in FP64. The number of threads changes no bit.
+#include <cmath>
 #include <cstdint>
 
 #include "../include/cpu/dtypes.h"
@@ -124,6 +125,14 @@ void norm_parts(int64_t threads, const StyleforgeTensors& t, double* parts) {
     });
 }
 
+double norm_of_parts(const StyleforgeTensors& t, long long kind) {
+    const double* const parts = static_cast<const double*>(t.at[0][0]);
+    double part = 0;
+    for (int64_t i = 0; i < t.counts[0]; ++i)
+        part = kind != 0 ? part + parts[i] : joined(part, parts[i], 0);
+    return kind == 2 ? std::sqrt(part) : part;
+}
+
 }  // namespace
 
 // Each runs on at most `threads` threads, as the kernel of its name in optim.cu.
@@ -147,6 +156,18 @@ STYLEFORGE_EXPORT int styleforge_norm_parts(long long threads, const StyleforgeT
     if (kind == 0) norm_parts<0>(threads, *t, parts);
     if (kind == 1) norm_parts<1>(threads, *t, parts);
     if (kind == 2) norm_parts<2>(threads, *t, parts);
+    return 0;
+}
+
+STYLEFORGE_EXPORT int styleforge_norm_float32(long long, const StyleforgeTensors* t, float* norm,
+                                              long long kind) {
+    *norm = static_cast<float>(norm_of_parts(*t, kind));
+    return 0;
+}
+
+STYLEFORGE_EXPORT int styleforge_norm_float64(long long, const StyleforgeTensors* t, double* norm,
+                                              long long kind) {
+    *norm = norm_of_parts(*t, kind);
     return 0;
 }
 

@@ -1,6 +1,8 @@
 // What is summed over elements, a functor each, and its derivative.
 #pragma once
 
+#include <math.h>
+
 #include "../elementwise/functors.h"
 
 namespace styleforge {
@@ -12,7 +14,7 @@ struct Square {
 };
 
 struct Magnitude {
-    static STYLEFORGE_ELEMENT float value(float x) { return x < 0.f ? -x : x; }
+    static STYLEFORGE_ELEMENT float value(float x) { return fabsf(x); }
     static STYLEFORGE_ELEMENT float slope(float x) {
         return x > 0.f ? 1.f : x < 0.f ? -1.f : x;  // 0 at 0, NaN stays
     }

@@ -233,8 +233,7 @@ def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 def _gradients_of_squares(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     x, target = kept.tensors
-    run: Any = torch.ops.aten.mse_loss_backward  # one pass, and differentiable
-    found = run(grad, x, target, squares.NUMBERS[kept.options[2]])
+    found = squares.gradient(grad, x, target, kept.options[2])
     return found, -found if kept.needs[1] else None, None
 
 

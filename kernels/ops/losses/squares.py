@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -52,7 +54,8 @@ def on_cpu(launch: CpuLauncher, x: Tensor, target: Tensor, reduction: str = "mea
     x, target = x.contiguous(), target.contiguous()
     parts = torch.empty(-(-x.numel() // PART), dtype=torch.float32)
     launch("styleforge_squared_error", x, target, parts, TYPES[x.dtype], x.numel())
-    return _joined(parts, x, reduction)
+    found = parts.sum()
+    return (found / x.numel() if reduction == "mean" else found).to(x.dtype)
 
 
 def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -63,11 +66,20 @@ def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "m
     x, target = x.contiguous(), target.contiguous()
     blocks = min(MOST_BLOCKS, -(-x.numel() * x.element_size() // (16 * MOST_THREADS)))
     parts = x.new_empty(blocks, dtype=wide(x.dtype))
-    kind = TYPES[x.dtype]
-    launch("styleforge_squared_error", blocks, MOST_THREADS, x, target, parts, kind, x.numel())
-    return _joined(parts, x, reduction)
+    kind, scale = TYPES[x.dtype], 1 / x.numel() if reduction == "mean" else 1.0
+    given = x, target, parts, kind, x.numel(), scale
+    launch("styleforge_squared_error", blocks, MOST_THREADS, *given)
+    return parts.sum().to(x.dtype)
 
 
-def _joined(parts: Tensor, x: Tensor, reduction: str) -> Tensor:
-    found = parts.sum()
-    return (found / x.numel() if reduction == "mean" else found).to(x.dtype)
+def gradient(grad: Tensor, x: Tensor, target: Tensor, reduction: str) -> Tensor:
+    """The gradient of x; that of the target is its negative.
+
+    PyTorch's kernel takes one pass, but the call that can be differentiated fills the result with
+    zeros first.
+    """
+    run: Any = torch.ops.aten.mse_loss_backward
+    given = grad, x, target, NUMBERS[reduction]
+    if torch.is_grad_enabled():
+        return run(*given)
+    return run.grad_input(*given, grad_input=torch.empty_like(x))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import c_longlong, c_void_p
+from ctypes import Structure, c_int, c_longlong, c_void_p
 from typing import Any
 
 import torch
@@ -12,12 +12,23 @@ from torch import Tensor
 
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.cuda.calls import TYPES
+from kernels.ops.fusions.arguments import takes_vectors
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
-_THREADS, _VECTOR = 256, 16
-_OF_SEQUENCES = c_longlong, *[c_void_p] * 5, *[c_longlong] * 6, c_void_p  # of cpu/model_inputs.cpp
+_THREADS, _VECTOR = 256, 16  # of a block; bytes
+_MOST_SEQUENCES = 256  # of a launch
+_OF_SEQUENCES = c_longlong, *[c_void_p] * 6, *[c_longlong] * 6, c_void_p  # of cpu/model_inputs.cpp
 _ZEROS = -1  # in place of a token: a row of zeros
+
+
+class StyleforgeSequences(Structure):
+    """Mirror of StyleforgeSequences in include/model_inputs/sequences.h."""
+
+    _fields_ = [
+        ("tokens", c_void_p * _MOST_SEQUENCES),
+        ("sizes", c_int * _MOST_SEQUENCES),
+    ]
 
 
 def reference(
@@ -32,27 +43,19 @@ def reference(
 
 def token_reference(
     tokens: list[Tensor], weight: Tensor, length: int, padding: int | None = None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """`token_embedding`."""
-    numbers, given = padded(tokens, weight, length, padding)
+    _check_tokens(tokens, weight, length, padding)
+    sizes = torch.tensor([each.numel() for each in tokens], device=weight.device)
+    given = torch.arange(length, device=weight.device) < sizes[:, None]
+    behind = _ZEROS if padding is None else padding
+    numbers = weight.new_full((len(tokens), length), behind, dtype=torch.int64)
+    for row, each in zip(numbers, tokens, strict=True):
+        row[: each.numel()] = each[:length]
     rows = F.embedding(numbers.clamp(min=0), weight, padding)
     if padding is None:
         rows = rows * given[..., None]
-    return rows, given
-
-
-def padded(
-    tokens: list[Tensor], weight: Tensor, length: int, padding: int | None
-) -> tuple[Tensor, Tensor]:
-    """The tokens as a matrix [N, length], `_ZEROS` or `padding` behind them; which are given."""
-    _check_tokens(tokens, weight, length, padding)
-    flat, offsets = _flat(tokens, weight.device)
-    place = torch.arange(length, device=weight.device)
-    given = place < offsets.diff()[:, None]
-    at = (offsets[:-1, None] + place).clamp(max=max(flat.numel() - 1, 0))
-    behind = _ZEROS if padding is None else padding
-    numbers = flat[at] if flat.numel() else at
-    return torch.where(given, numbers, behind), given
+    return rows, given, numbers
 
 
 def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
@@ -71,16 +74,16 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
             of_weight = of_weight * scale
     if kept.needs[2]:
         behind = position.shape[0] - start - tokens.shape[1]
+        # Also of one sequence: a view of grad could become the .grad of two parameters.
         of_position = grad.sum(0)
         if start or behind:
             of_position = F.pad(of_position, (0, 0, start, behind))
     return None, of_weight, of_position, None, None
 
 
-def token_save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
+def token_save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
     """What is kept for the backward of `token_embedding`."""
-    tokens, weight, length, padding = arguments
-    return [padded(tokens, weight, length, padding)[0], weight]
+    return [results[2], arguments[1]]
 
 
 def token_gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
@@ -94,9 +97,8 @@ def token_gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def _of_table(grad: Tensor, tokens: Tensor, weight: Tensor, left_out: int) -> Tensor:
-    # PyTorch sorts the tokens, so that every row is summed in one order.
-    aten: Any = torch.ops.aten
-    return aten.embedding_dense_backward(grad, tokens, weight.shape[0], left_out, False)
+    run: Any = torch.ops.styleforge.embedding_backward
+    return run(tokens, grad, weight.shape[0], left_out)
 
 
 def launch_cpu(
@@ -110,7 +112,13 @@ def launch_cpu(
     """`embedding_position` by the C++ kernel; FP64 by PyTorch."""
     if weight.dtype not in TYPES:
         return reference(tokens, weight, position, scale, start)
-    return _positions(_on_cpu(launch), tokens, weight, position, scale, start)
+    missing = torch.zeros(1, dtype=torch.int64)
+
+    def embed(*arguments: Argument) -> None:
+        launch("styleforge_embed", *arguments, missing)
+        _refuse_missing(missing)
+
+    return _positions(embed, tokens, weight, position, scale, start)
 
 
 def launch_cuda(
@@ -124,7 +132,13 @@ def launch_cuda(
     """`embedding_position` by the CUDA kernel; FP64 and what is too large by PyTorch."""
     if weight.dtype not in TYPES or tokens.numel() * weight.shape[-1] > MOST:
         return reference(tokens, weight, position, scale, start)
-    return _positions(_on_cuda(launch), tokens, weight, position, scale, start)
+
+    def embed(*arguments: Any) -> None:
+        _, table, position, out, _, rows, *_ = arguments
+        vector = takes_vectors(table.shape[1], table, position, out)
+        launch("styleforge_embed", _blocks(rows, table, vector), _THREADS, *arguments, vector)
+
+    return _positions(embed, tokens, weight, position, scale, start)
 
 
 def launch_tokens_on_cpu(
@@ -133,11 +147,24 @@ def launch_tokens_on_cpu(
     weight: Tensor,
     length: int,
     padding: int | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """`token_embedding` by the C++ kernel; FP64 by PyTorch."""
     if weight.dtype not in TYPES:
         return token_reference(tokens, weight, length, padding)
-    return _sequences_on_cpu(launch, tokens, weight, length, padding)
+    sequences = _Sequences(tokens, weight, length, padding)
+    count, table = len(tokens), sequences.table
+    missing = torch.zeros(1, dtype=torch.int64)
+    run = launch.function("styleforge_embed_sequences", *_OF_SEQUENCES)
+    run(
+        torch.get_num_threads(),
+        (c_void_p * count)(*sequences.addresses),
+        (c_longlong * count)(*sequences.sizes),
+        *(x.data_ptr() for x in (table, *sequences.results)),
+        *(TYPES[table.dtype], count, length, table.shape[1], table.shape[0], sequences.behind),
+        missing.data_ptr(),
+    )
+    _refuse_missing(missing)
+    return sequences.results
 
 
 def launch_tokens_on_cuda(
@@ -146,114 +173,83 @@ def launch_tokens_on_cuda(
     weight: Tensor,
     length: int,
     padding: int | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """`token_embedding` by the CUDA kernel; FP64 and what is too large by PyTorch."""
     if weight.dtype not in TYPES or len(tokens) * length * weight.shape[-1] > MOST:
         return token_reference(tokens, weight, length, padding)
-    return _tokens(_on_cuda(launch), tokens, weight, length, padding)
+    sequences = _Sequences(tokens, weight, length, padding)
+    table = sequences.table
+    vector = takes_vectors(table.shape[1], table, sequences.results[0])
+    for first in range(0, len(tokens), _MOST_SEQUENCES):
+        part = slice(first, first + _MOST_SEQUENCES)
+        sizes = [min(size, length) for size in sequences.sizes[part]]
+        told, rows = StyleforgeSequences(), len(sizes) * length
+        told.tokens[: len(sizes)] = sequences.addresses[part]
+        told.sizes[: len(sizes)] = sizes
+        launch(
+            "styleforge_embed_sequences",
+            _blocks(rows, table, vector),
+            _THREADS,
+            *(told, table, *(x[part] for x in sequences.results), TYPES[table.dtype]),
+            *(rows, length, table.shape[1], table.shape[0], sequences.behind, vector),
+        )
+    return sequences.results
 
 
-Embed = Callable[..., None]  # (rows, tokens, offsets, table, position, out, numbers...)
+class _Sequences:
+    """The arguments of `token_embedding`, checked, and where its results are put.
+
+    Attributes:
+        table: The weight, contiguous.
+        addresses: Where the tokens of each sequence begin.
+        sizes: How many it has.
+        behind: What stands behind its end, a row of the table or `_ZEROS`.
+        results: Of the operation.
+    """
+
+    def __init__(
+        self, tokens: list[Tensor], weight: Tensor, length: int, padding: int | None
+    ) -> None:
+        _check_tokens(tokens, weight, length, padding)
+        self._tokens = [each.contiguous() for each in tokens]  # kept as long as they are read
+        self.table = weight.contiguous()
+        self.addresses = [each.data_ptr() for each in self._tokens]
+        self.sizes = [each.numel() for each in self._tokens]
+        self.behind = _ZEROS if padding is None else padding
+        shape = len(tokens), length
+        self.results = (
+            weight.new_empty((*shape, weight.shape[1])),
+            weight.new_empty(shape, dtype=torch.bool),
+            weight.new_empty(shape, dtype=torch.int64),
+        )
+
+
+def _blocks(rows: int, table: Tensor, vector: bool) -> int:
+    width = table.shape[1]
+    return -(-rows * (width * table.element_size() // _VECTOR if vector else width) // _THREADS)
 
 
 def _positions(
-    embed: Embed, tokens: Tensor, weight: Tensor, position: Tensor, scale: float, start: int
+    embed: Callable[..., None],
+    tokens: Tensor,
+    weight: Tensor,
+    position: Tensor,
+    scale: float,
+    start: int,
 ) -> Tensor:
     _check_positions(tokens, weight, position, start)
     rows, (entries, width) = tokens.numel(), weight.shape
     out = weight.new_empty((*tokens.shape, width))
     if out.numel():
-        tensors = tokens.contiguous(), None, weight.contiguous(), position[start:].contiguous(), out
-        embed(
-            rows,
-            *tensors,
-            TYPES[weight.dtype],
-            rows,
-            tokens.shape[1],
-            width,
-            entries,
-            _ZEROS,
-            float(scale),
-        )
+        tensors = tokens.contiguous(), weight.contiguous(), position[start:].contiguous(), out
+        numbers = TYPES[weight.dtype], rows, tokens.shape[1], width, entries, float(scale)
+        embed(*tensors, *numbers)
     return out
-
-
-def _tokens(
-    embed: Embed, tokens: list[Tensor], weight: Tensor, length: int, padding: int | None
-) -> tuple[Tensor, Tensor]:
-    _check_tokens(tokens, weight, length, padding)
-    flat, offsets = _flat(tokens, weight.device)
-    rows, (entries, width) = len(tokens) * length, weight.shape
-    out = weight.new_empty((len(tokens), length, width))
-    behind = _ZEROS if padding is None else padding
-    if out.numel():
-        tensors = flat, offsets, weight.contiguous(), None, out
-        embed(rows, *tensors, TYPES[weight.dtype], rows, length, width, entries, behind, 1.0)
-    return out, torch.arange(length, device=weight.device) < offsets.diff()[:, None]
-
-
-def _flat(tokens: list[Tensor], device: torch.device) -> tuple[Tensor, Tensor]:
-    """All tokens one after another, and where sequences begin and the last one ends."""
-    offsets = [0]
-    for each in tokens:
-        offsets.append(offsets[-1] + each.numel())
-    return torch.cat(tokens), torch.tensor(offsets, device=device)
-
-
-def _on_cpu(launch: CpuLauncher) -> Embed:
-    def embed(_rows: int, *arguments: Argument) -> None:
-        tokens, _offsets, *tables, size, width, entries, _behind, scale = arguments
-        missing = torch.zeros(1, dtype=torch.int64)
-        launch("styleforge_embed", tokens, *tables, size, width, entries, scale, missing)
-        _refuse_missing(missing)
-
-    return embed
-
-
-def _sequences_on_cpu(
-    launch: CpuLauncher, tokens: list[Tensor], weight: Tensor, length: int, padding: int | None
-) -> tuple[Tensor, Tensor]:
-    """As `_tokens`, of sequences where they lie."""
-    _check_tokens(tokens, weight, length, padding)
-    given = [each.contiguous() for each in tokens]
-    table, count = weight.contiguous(), len(tokens)
-    out = table.new_empty((count, length, table.shape[1]))
-    mask = torch.empty((count, length), dtype=torch.bool)
-    missing = torch.zeros(1, dtype=torch.int64)
-    run = launch.function("styleforge_embed_sequences", *_OF_SEQUENCES)
-    run(
-        torch.get_num_threads(),
-        (c_void_p * count)(*(each.data_ptr() for each in given)),
-        (c_longlong * count)(*(each.numel() for each in given)),
-        table.data_ptr(),
-        out.data_ptr(),
-        mask.data_ptr(),
-        TYPES[table.dtype],
-        count,
-        length,
-        table.shape[1],
-        table.shape[0],
-        _ZEROS if padding is None else padding,
-        missing.data_ptr(),
-    )
-    _refuse_missing(missing)
-    return out, mask
 
 
 def _refuse_missing(missing: Tensor) -> None:
     if missing.item():
         raise IndexError("a token is not in the table of embeddings")
-
-
-def _on_cuda(launch: CudaLauncher) -> Embed:
-    def embed(rows: int, *arguments: Argument) -> None:
-        tables = [x for x in arguments[2:5] if isinstance(x, Tensor)]
-        width, size = tables[0].shape[1], tables[0].element_size()
-        vector = width * size % _VECTOR == 0 and all(x.data_ptr() % _VECTOR == 0 for x in tables)
-        groups = rows * (width * size // _VECTOR if vector else width)
-        launch("styleforge_embed", -(-groups // _THREADS), _THREADS, *arguments, vector)
-
-    return embed
 
 
 def _check_positions(tokens: Tensor, weight: Tensor, position: Tensor, start: int) -> None:

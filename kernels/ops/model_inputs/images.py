@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from ctypes import Structure, c_float, c_int
+from itertools import chain
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +17,11 @@ from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
-_THREADS, _MOST_SIDE = 256, 32767  # pixels, whose places a GPU counts in 32 bits
+_MOST_SIDE = 32767  # pixels, whose places a GPU counts in 32 bits
+_THREADS, _LEAST_LANES = 256, 32  # of a block; of them, those of a row
+_ROWS_IN_TURN = 4  # of a block's lanes, as model_inputs.cu has it
+_ALIGNED = 8  # bytes, and pixels of a row, of which a GPU loads so many bytes at once
+_MOST_PICTURES, _MOST_ALIKE = 48, 65535  # of a launch, with numbers of their own or the same
 _RED, _GREEN, _BLUE = 0.299, 0.587, 0.114  # the luma of ITU-R BT.601
 _U, _V = 0.492, 0.877  # of its differences of color, in whose plane a hue is an angle
 
@@ -34,13 +41,15 @@ def reference(
     options = _options(images, mean, std, size, boxes, mirrored, color)
     wide = torch.promote_types(mean.dtype, torch.float32)
     made: list[Tensor] = []
-    for image, (top, left, height, width, is_mirrored) in zip(images, options.boxes, strict=True):
+    places = _of_each(options.boxes, images.shape[0])
+    for image, (top, left, height, width, is_mirrored) in zip(images, places, strict=True):
         part = image[top : top + height, left : left + width].permute(2, 0, 1)[None].to(wide)
         resized = F.interpolate(part, options.size, mode="bilinear", antialias=antialias)
         made.append(resized.flip(3) if is_mirrored else resized)
     empty = images.new_empty((0, 3, *options.size), dtype=wide)
     pictures = torch.cat([empty, *made]).div(255)
-    colors = torch.tensor(options.colors, dtype=wide, device=images.device).view(-1, 3, 4)
+    matrices = _of_each(options.colors, images.shape[0])
+    colors = torch.tensor(matrices, dtype=wide, device=images.device).view(-1, 3, 4)
     products = colors[..., :3, None, None] * pictures[:, None]
     colored = products.sum(2) + colors[..., 3:, None]
     normal = (colored.clamp(0, 1) - mean.to(wide)[:, None, None]) / std.to(wide)[:, None, None]
@@ -50,23 +59,32 @@ def reference(
     return torch.empty_like(out).copy_(normal)
 
 
-class _Options:
-    """What is asked of each picture.
+class StyleforgePictures(Structure):
+    """Mirror of StyleforgePictures in include/model_inputs/pictures.h."""
+
+    _fields_ = [
+        ("boxes", c_int * (5 * _MOST_PICTURES)),
+        ("colors", c_float * (12 * _MOST_PICTURES)),
+        ("each", c_int),
+    ]
+
+
+class _Options(NamedTuple):
+    """What is asked of each picture, or once of all.
 
     Attributes:
         size: Height and width of the results.
-        boxes: Of each picture the first row, the first column, height, width, and whether it is
-            mirrored.
-        colors: Of each a matrix [3, 4] that is applied to red, green, blue and 1, row by row.
+        boxes: The first row, the first column, height, width, and whether it is mirrored.
+        colors: A matrix [3, 4] that is applied to red, green, blue and 1, row by row.
     """
 
-    def __init__(
-        self,
-        size: tuple[int, int],
-        boxes: list[tuple[int, int, int, int, bool]],
-        colors: list[list[float]],
-    ) -> None:
-        self.size, self.boxes, self.colors = size, boxes, colors
+    size: tuple[int, int]
+    boxes: list[tuple[int, ...]]
+    colors: list[tuple[float, ...]]
+
+
+def _of_each(given: list[Any], count: int) -> list[Any]:
+    return given if len(given) == count else given * count
 
 
 def _options(
@@ -78,7 +96,7 @@ def _options(
     mirrored: list[bool] | None,
     color: list[float] | None,
 ) -> _Options:
-    """Check the arguments, and give each picture what was given for all."""
+    """Check the arguments."""
     if images.dtype != torch.uint8 or images.dim() != 4 or images.shape[3] != 3:
         raise ValueError(
             f"image_to_tensor: images is {images.dtype} {list(images.shape)}; expected uint8 "
@@ -110,14 +128,16 @@ def _options(
         raise ValueError(f"image_to_tensor: size is {size}; expected a height and a width")
     flags = _for_each("mirrored", mirrored, [False], count)
     factors = _for_each("color", color, [1.0, 1.0, 1.0, 0.0], count)
-    whole = [(*place, flag) for place, (flag,) in zip(places, flags, strict=True)]
+    given = max(len(places), len(flags))
+    pairs = zip(_of_each(places, given), _of_each(flags, given), strict=True)
+    whole = [(*place, flag) for place, (flag,) in pairs]
     return _Options((size[0], size[1]), whole, [_color_matrix(*each) for each in factors])
 
 
 def _for_each(
     name: str, given: list[Any] | None, default: list[Any], count: int
 ) -> list[list[Any]]:
-    """What is given for all pictures, or one after another for each, by picture."""
+    """What is given for all pictures, in a list of one, or one after another for each."""
     length = len(default)
     given = default if given is None else list(given)
     if len(given) not in (length, length * count):
@@ -125,12 +145,13 @@ def _for_each(
             f"image_to_tensor: {name} has {len(given)} numbers; expected {length}, or "
             f"{length * count} for {count} pictures"
         )
-    if len(given) == length:
-        return [given] * count
     return [given[at : at + length] for at in range(0, len(given), length)]
 
 
-def _color_matrix(brightness: float, contrast: float, saturation: float, hue: float) -> list[float]:
+@functools.lru_cache
+def _color_matrix(
+    brightness: float, contrast: float, saturation: float, hue: float
+) -> tuple[float, ...]:
     """[3, 4], row by row: brightness, contrast, and saturation and hue in the plane of colors."""
     cosine, sine = (saturation * turn(2 * math.pi * hue) for turn in (math.cos, math.sin))
 
@@ -143,14 +164,28 @@ def _color_matrix(brightness: float, contrast: float, saturation: float, hue: fl
 
     columns = [changed(1, 0, 0), changed(0, 1, 0), changed(0, 0, 1)]
     factor, added = brightness * contrast, (1 - contrast) / 2  # middle gray keeps its place
-    return [x for row in zip(*columns, strict=True) for x in (*(factor * y for y in row), added)]
+    rows = zip(*columns, strict=True)
+    return tuple(x for row in rows for x in (*(factor * y for y in row), added))
+
+
+# Fills a result: (images, mean, std, options, out, what both kernels take after these).
+Convert = Callable[..., None]
 
 
 def launch_cpu(launch: CpuLauncher, *args: Any, **kwargs: Any) -> Tensor:
     """`image_to_tensor` by the C++ kernel; FP64 by PyTorch."""
 
-    def convert(_pixels: int, *arguments: Argument) -> None:
-        launch("styleforge_image_to_tensor", *arguments)
+    def convert(
+        images: Tensor, mean: Tensor, std: Tensor, options: _Options, out: Tensor, *told: Argument
+    ) -> None:
+        count = images.shape[0]
+        boxes = torch.tensor(_of_each(options.boxes, count), dtype=torch.int32, device="cpu")
+        colors = torch.tensor(_of_each(options.colors, count), dtype=torch.float32, device="cpu")
+        normal = torch.cat((mean.float(), 1 / std.float()))
+        kind, *sizes = told
+        launch(
+            "styleforge_image_to_tensor", images, boxes, colors, normal, out, kind, count, *sizes
+        )
 
     return _run(convert, *args, **kwargs)
 
@@ -158,14 +193,37 @@ def launch_cpu(launch: CpuLauncher, *args: Any, **kwargs: Any) -> Tensor:
 def launch_cuda(launch: CudaLauncher, *args: Any, **kwargs: Any) -> Tensor:
     """`image_to_tensor` by the CUDA kernel; FP64 and what is too large by PyTorch."""
 
-    def convert(pixels: int, *arguments: Argument) -> None:
-        launch("styleforge_image_to_tensor", -(-pixels // _THREADS), _THREADS, *arguments)
+    def convert(
+        images: Tensor, mean: Tensor, std: Tensor, options: _Options, out: Tensor, *told: Argument
+    ) -> None:
+        height, width = options.size
+        lanes = min(_THREADS, max(_LEAST_LANES, 1 << (width - 1).bit_length()))
+        blocks = -(-width // lanes) * -(-height // (_THREADS // lanes * _ROWS_IN_TURN))
+        vector = images.shape[2] % _ALIGNED == 0 and images.data_ptr() % _ALIGNED == 0
+        for part, pictures in _pictures(options, images.shape[0]):
+            given = images[part], mean, std, out[part], *told, lanes, vector, pictures
+            grid = blocks, given[0].shape[0], 1
+            launch("styleforge_image_to_tensor", grid, _THREADS, *given)
 
     return _run(convert, *args, most_side=_MOST_SIDE, **kwargs)
 
 
+def _pictures(options: _Options, count: int) -> Iterator[tuple[slice, StyleforgePictures]]:
+    """The pictures of each launch, with what it is told of them."""
+    given = max(len(options.boxes), len(options.colors))
+    boxes, colors = _of_each(options.boxes, given), _of_each(options.colors, given)
+    most = _MOST_PICTURES if given > 1 else _MOST_ALIKE
+    for first in range(0, count, most):
+        part = slice(first, first + most)
+        own = part if given > 1 else slice(1)
+        pictures = StyleforgePictures(each=given > 1)
+        for field, rows in ((pictures.boxes, boxes[own]), (pictures.colors, colors[own])):
+            field[: len(rows) * len(rows[0])] = [*chain.from_iterable(rows)]
+        yield part, pictures
+
+
 def _run(
-    convert: Callable[..., None],
+    convert: Convert,
     images: Tensor,
     mean: Tensor,
     std: Tensor,
@@ -182,20 +240,12 @@ def _run(
     if mean.dtype not in TYPES or max(sides, default=0) > most_side or pixels > MOST:
         return reference(images, mean, std, size, boxes, mirrored, color, antialias, channels_last)
     options = _options(images, mean, std, size, boxes, mirrored, color)
-    count, (height, width), device = images.shape[0], options.size, images.device
     layout = torch.channels_last if channels_last else torch.contiguous_format
-    shape = (count, 3, height, width)
-    out = torch.empty(shape, dtype=mean.dtype, device=device, memory_format=layout)
-    if not count:
-        return out
-    of_boxes = torch.tensor(options.boxes, dtype=torch.int32).to(device, non_blocking=True)
-    colors = torch.tensor(options.colors, dtype=torch.float32).to(device, non_blocking=True)
-    normal = torch.cat((mean.float(), 1 / std.float()))
-    convert(
-        count * height * width,
-        *(images.contiguous(), of_boxes, colors, normal, out, TYPES[mean.dtype], count),
-        *(*images.shape[1:3], height, width, antialias, channels_last),
-    )
+    shape = (images.shape[0], 3, *options.size)
+    out = torch.empty(shape, dtype=mean.dtype, device=images.device, memory_format=layout)
+    if out.numel():
+        told = TYPES[mean.dtype], *images.shape[1:3], *options.size, antialias, channels_last
+        convert(images.contiguous(), mean.contiguous(), std.contiguous(), options, out, *told)
     return out
 
 

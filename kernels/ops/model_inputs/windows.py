@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -10,11 +11,12 @@ from torch import Tensor
 
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.cuda.calls import TYPES
+from kernels.ops.fusions.arguments import takes_vectors
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
 REDUCTIONS = {"sum": 0, "mean": 1, "max": 2, "min": 3}  # as kernels number them
-_THREADS = 256
+_THREADS, _GROUPS = 256, 2048  # of a block: threads, and groups of elements that it holds
 
 
 def check(x: Tensor, size: int, step: int, reduce: str) -> int:
@@ -95,10 +97,30 @@ def launch_cuda(
     if x.numel() > MOST:
         return reference(x, size, step, reduce)
 
-    def run(elements: int, *arguments: Argument) -> None:
-        launch("styleforge_windows", -(-elements // _THREADS), _THREADS, *arguments)
+    def run(elements: int, *arguments: Any) -> None:
+        x, y, kind, rows, length, windows, size, step, number = arguments
+        group, of_window, apart = _grouped(size, step)
+        if of_window > _GROUPS:
+            launch("styleforge_large_windows", -(-elements // _THREADS), _THREADS, *arguments)
+            return
+        tile = min(windows, (_GROUPS - of_window) // apart + 1)
+        of_row = (tile - 1) * apart + of_window
+        tile_rows = min(rows, _GROUPS // of_row)
+        launch(
+            "styleforge_windows",
+            -(-rows // tile_rows) * -(-windows // tile),
+            _THREADS,
+            *(x, y, kind, rows, length, windows, of_window, apart, number),
+            *(group, tile_rows, tile, takes_vectors(math.gcd(group, length), x)),
+        )
 
     return _run(run, x, size, step, reduce)
+
+
+def _grouped(size: int, step: int) -> tuple[int, int, int]:
+    """How many elements are always in the same windows; size and step in such groups."""
+    group = math.gcd(size, step)
+    return group, size // group, step // group
 
 
 def backward_on_cpu(
@@ -131,8 +153,22 @@ def backward_on_cuda(
     if x.numel() > MOST:
         return backward_reference(grad, x, y, size, step, reduce)
 
-    def run(elements: int, *arguments: Argument) -> None:
-        launch("styleforge_windows_gradient", -(-elements // _THREADS), _THREADS, *arguments)
+    def run(elements: int, *arguments: Any) -> None:
+        grad, x, y, out, kind, rows, length, windows, size, step, _ = arguments
+        if reduce in ("max", "min"):
+            given = grad, x, y, out, kind, rows, length, windows, size, step
+            launch("styleforge_windows_gradient", -(-elements // _THREADS), _THREADS, *given)
+            return
+        group, of_window, apart = _grouped(size, step)
+        vector = takes_vectors(length, out)
+        threads = elements // (16 // out.element_size() if vector else 1)
+        launch(
+            "styleforge_window_sums_gradient",
+            -(-threads // _THREADS),
+            _THREADS,
+            *(grad, out, kind, rows, length, windows, of_window, apart),
+            *(1 / size if reduce == "mean" else 1.0, group, vector),
+        )
 
     return _run_backward(run, grad, x, y, size, step, reduce)
 
@@ -190,7 +226,7 @@ def refuses(**arguments: Any) -> str:
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Every reduction; windows that overlap, touch and leave gaps; equal values."""
+    """Every reduction; windows that overlap, touch and leave gaps, large ones; equal values."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for reduce in REDUCTIONS:
@@ -198,6 +234,7 @@ def samples() -> Iterator[tuple[Any, ...]]:
                 x = torch.randn(shape, generator=generator).to(dtype)
                 yield x, size, step, reduce
         yield torch.zeros(2, 2500).to(dtype), 5, 2, "max"
+        yield torch.randn(1, 2110, generator=generator).to(dtype), 2100, 1, "max"
         yield torch.randn(2, 2500, generator=generator).to(dtype), 6, 1, "mean"
 
 

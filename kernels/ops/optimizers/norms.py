@@ -29,13 +29,17 @@ def total_norm(submit: Submit | None, tensors: list[Tensor], norm_type: float = 
         return _vector_norm(whole, norm_type).to(dtype)
     kind, read = KINDS[norm_type], [x if lie_alike(x) else x.contiguous() for x in tensors]
     each = list(launches([read]))
-    parts = tensors[0].new_zeros(max(1, sum(chunks for _, chunks in each)), dtype=torch.float64)
+    if not each:
+        return tensors[0].new_zeros((), dtype=dtype)
+    parts = tensors[0].new_empty(sum(chunks for _, chunks in each), dtype=torch.float64)
     first = 0
     for launch, chunks in each:
         submit("styleforge_norm_parts", launch, chunks, parts[first:], kind)
         first += chunks
-    found = parts.amax() if kind == 0 else parts.sum()
-    return (found.sqrt() if kind == 2 else found).to(dtype)
+    found = parts.new_empty((), dtype=dtype)
+    of_parts, _ = next(launches([[parts]]))
+    submit(f"styleforge_norm_{'float64' if is_fp64 else 'float32'}", of_parts, 1, found, kind)
+    return found
 
 
 def clip(submit: Submit | None, tensors: list[Tensor], norm: Tensor, max_norm: float) -> None:

@@ -23,6 +23,20 @@ MUTANTS = (
         (f"{LOSS}::test_second_derivatives_are_right",),
     ),
     Mutant(
+        "a second derivative of a squared error is none",
+        "kernels/ops/losses/squares.py",
+        "    if torch.is_grad_enabled():",
+        "    if not NUMBERS:",
+        (f"{LOSS}::test_second_derivatives_are_right",),
+    ),
+    Mutant(
+        "the norm of many chunks is that of the first 64",
+        "kernels/ops/optimizers/norms.py",
+        "next(launches([[parts]]))",
+        "next(launches([[parts[:64]]]))",
+        ("tests/kernels/ops/optimizers/test_emulated_optim.py::test_a_norm_has_all_chunks",),
+    ),
+    Mutant(
         "a mean of losses counts the rows that are ignored",
         "kernels/ops/losses/rows.py",
         "        return valid.sum(dtype=dtype)",

@@ -50,6 +50,53 @@ MUTANTS = (
         (f"{_TESTS}/test_inputs.py::test_colors_change_as_they_are_named",),
     ),
     Mutant(
+        "a second launch has the boxes and colors of the first",
+        "kernels/ops/model_inputs/images.py",
+        "own = part if given > 1 else slice(1)",
+        "own = slice(most) if given > 1 else slice(1)",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_more_pictures_than_a_launch_is_told_of_keep_their_own_numbers",
+        ),
+    ),
+    Mutant(
+        "the sum of a frequent token ends with a block",
+        "kernels/ops/model_inputs/tables.py",
+        'launch("styleforge_table_gradient_joined", grid, _THREADS, keys, out, parts, *numbers)',
+        "pass",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_the_row_of_a_frequent_token_is_summed_over_many_blocks",
+        ),
+    ),
+    Mutant(
+        "a second launch writes over the sequences of the first",
+        "kernels/ops/model_inputs/embedding.py",
+        "x[part] for x in sequences.results",
+        "x for x in sequences.results",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_more_sequences_than_a_launch_is_told_of_are_each_embedded",
+        ),
+    ),
+    Mutant(
+        "the gradient of positions is a view of that of the result",
+        "kernels/ops/model_inputs/embedding.py",
+        "of_position = grad.sum(0)",
+        "of_position = grad[0]",
+        (f"{_TESTS}/test_inputs.py::test_the_gradients_of_two_positions_are_not_one_tensor",),
+    ),
+    Mutant(
+        "windows are one group apart",
+        "kernels/ops/model_inputs/windows.py",
+        "return group, size // group, step // group",
+        "return group, size // group, 1",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_windows_of_many_groups_are_those_of_the_reference",
+        ),
+    ),
+    Mutant(
         "equally large values of a window have the whole gradient each",
         "kernels/ops/model_inputs/windows.py",
         "shares = shares * chosen / chosen.sum(-1, keepdim=True)",

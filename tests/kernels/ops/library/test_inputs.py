@@ -69,6 +69,14 @@ def test_an_embedding_with_positions_is_pytorchs(dtype, device):
         assert_near(mine, right, 4)
 
 
+def test_the_gradients_of_two_positions_are_not_one_tensor():
+    first, second = (normal(seed, 3, 4).requires_grad_() for seed in range(2))
+    y = kf.ops.embedding_position(TOKENS[:1], TABLE[:, :4], first)
+    y = y + kf.ops.embedding_position(TOKENS[:1], TABLE[:, :4], second)
+    ours = torch.autograd.grad(y, (first, second), torch.ones_like(y))
+    assert ours[0].data_ptr() != ours[1].data_ptr()
+
+
 @ON
 @DTYPES
 @pytest.mark.parametrize("padding", [None, 4])
@@ -309,11 +317,21 @@ def test_they_compile_into_one_graph():
 
 
 @pytest.mark.gpu
-def test_a_cuda_graph_replays_windows_and_embeddings():
+def test_a_cuda_graph_replays_windows_embeddings_and_pictures():
     x, tokens, weight = normal(0, 4, 50).cuda(), TOKENS.cuda(), TABLE.cuda()
+    pictures, mean, std = IMAGES.cuda(), MEAN.cuda(), STD.cuda()
+    boxes = [0, 0, 37, 50, 5, 7, 20, 11, 1, 2, 3, 4]
 
-    def run() -> tuple[Tensor, Tensor]:
-        return kf.ops.sliding_window(x, 4, 2), kf.ops.embedding_position(tokens, weight, weight)
+    def run() -> tuple[Tensor, ...]:
+        table = weight.detach().requires_grad_()
+        embedded = kf.ops.token_embedding([tokens[0], tokens[1, :2]], table, 3)[0]
+        return (
+            embedded,
+            *torch.autograd.grad(embedded, table, embedded.detach() * 2),
+            kf.ops.sliding_window(x, 4, 2),
+            kf.ops.embedding_position(tokens, weight, weight),
+            kf.ops.image_to_tensor(pictures, mean, std, [9, 8], boxes),
+        )
 
     run()
     torch.cuda.synchronize()
@@ -322,5 +340,6 @@ def test_a_cuda_graph_replays_windows_and_embeddings():
         made = run()
     x.copy_(normal(1, 4, 50))
     tokens.fill_(2)
+    pictures.add_(1)
     graph.replay()
     assert all(map(torch.equal, made, run()))

@@ -63,7 +63,7 @@ def test_a_kernel_means_what_pytorch_computes_in_float64(library, name):
             seen.add(got.dtype)
     assert seen >= {torch.float32, torch.float64}
     kernels = {kernel for kernel, _ in launch.launched}
-    assert len(kernels) == (2 if name == "sgd_step" else 1)
+    assert len(kernels) == {"sgd_step": 2, "total_norm": 3}.get(name, 1)
 
 
 def test_tensors_of_any_number_size_and_place_are_each_updated_once(library):
@@ -91,3 +91,18 @@ def test_a_norm_is_not_finite_where_an_element_is_not(library, bad, kind):
     assert not norms.total_norm(submit, given, kind).isfinite()
     norms.clip(submit, given, torch.tensor(bad), 1.0)
     assert given[1].isnan().any()
+
+
+@pytest.mark.parametrize("kind", [1.0, 2.0, torch.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_a_norm_has_all_chunks(library, kind, dtype):
+    generator = torch.Generator().manual_seed(0)
+    given = [torch.randn(n, generator=generator).to(dtype) for n in (3, 300 * tensors.CHUNK, 7, 0)]
+    given[2][:] = -9.0  # of the last chunk
+    launch = Launcher(library)
+    found = norms.total_norm(on_cuda(launch), given, kind)
+    assert found.dtype == dtype
+    exact = torch.linalg.vector_norm(torch.cat([x.double() for x in given]), kind)
+    torch.testing.assert_close(found.double(), exact, atol=0, rtol=1e-6)
+    assert [name for name, _ in launch.launched[:1]] == ["styleforge_norm_parts"]
+    assert norms.total_norm(on_cuda(launch), [torch.empty(0, dtype=dtype)], kind) == 0
