@@ -22,9 +22,11 @@ from kernels.jit.libraries import FOLDER
 from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
 
-EMULATOR = Path(__file__).parents[1] / "network"
+HERE = Path(__file__).parent
+EMULATOR = HERE.parent / "network"
 MAIN = """\
 #include "emulator.h"
+#include "emulated_tf32.h"
 #include "{source}"
 {more}
 {kernels}"""
@@ -93,7 +95,7 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
         main, built = to / "main.cpp", to / "emulated.so"
         main.write_text(MAIN.format(source=source, more=more, kernels="".join(kernels)))
         flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
-        folders = [f"-I{path}" for path in (FOLDER, EMULATOR, *headers)]
+        folders = [f"-I{path}" for path in (FOLDER, EMULATOR, HERE, *headers)]
         command = [compiler, *flags, *folders, "-o", str(built), str(main)]
         ran = subprocess.run(command, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr

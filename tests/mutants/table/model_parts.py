@@ -22,6 +22,20 @@ MUTANTS = (
         (f"{_TESTS}/test_attention_kernels.py::test_a_row_is_held_by_as_many_threads_as_it_needs",),
     ),
     Mutant(
+        "a product of FP32 leaves out what TF32 cuts off of the queries",
+        "kernels/include/attention/scores_product.cuh",
+        "mma_m16n8k8_tf32(sums[i], of[i].low[part], high[part * 2], high[part * 2 + 1]);",
+        "{}",
+        (f"{_TESTS}/test_attention_kernels.py::test_products_have_the_precision_of_fp32",),
+    ),
+    Mutant(
+        "a product of three times TF32 runs where TF32 is no faster than that",
+        "kernels/ops/attention_parts/product.py",
+        "FASTER_ON = ((8, 0), (9, 0))",
+        "FASTER_ON = ((8, 0), (8, 6), (9, 0))",
+        (f"{_TESTS}/test_attention_kernels.py::test_the_product_of_ours_runs_where_it_is_faster",),
+    ),
+    Mutant(
         "the gradient of a rotary embedding is turned on, not back",
         "kernels/ops/attention_parts/rope.py",
         "turn(grad, cos, sin, interleaved, not back)",

@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import kernel_fusion as kf
 from kernels.ops.registry import OPS, prepare
 from kernels.ops.transformer_reference.philox import kept_elements
+from utils.tf32 import tf32_allowed
 
 ON = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 DTYPES = pytest.mark.parametrize(
@@ -347,6 +348,21 @@ def test_aliases_and_native_kernels_are_found():
 def test_what_does_not_fit_is_named(name, given, said):
     with pytest.raises(ValueError, match=said):
         OPS[name].operation(*given)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_scores_have_the_precision_of_fp32():
+    for shape, keys in (((2048, 64), 2048), ((2, 3, 200, 100), 333)):
+        q = normal(0, *shape).cuda()
+        k = normal(1, *shape[:-2], keys, shape[-1]).cuda()
+        with tf32_allowed(False):
+            found, whole = kf.ops.attention_score(q, k), torch.softmax(weighted(q, k), -1)
+        exact = torch.softmax(weighted(q.double(), k.double()), -1)
+        assert (found - exact).abs().max() <= 2 * (whole - exact).abs().max()
+
+
+def weighted(q: Tensor, k: Tensor) -> Tensor:
+    return q @ k.mT * q.shape[-1] ** -0.5
 
 
 @pytest.mark.gpu
