@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import shutil
 import subprocess
 from types import SimpleNamespace
 from typing import Any
@@ -13,12 +12,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from kernels.jit.cuda_tools import nvcc
 from kernels.jit.libraries import FOLDER
 from kernels.ops.attention_parts import product, rope, scores
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 from utils.tf32 import tf32_allowed
 
-NVCC = shutil.which("nvcc")
+NVCC = nvcc()
 UNIT = {torch.float32: 2e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}
 
 
