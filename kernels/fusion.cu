@@ -103,15 +103,26 @@ extern "C" __global__ void __launch_bounds__(1024)
 }
 
 // y = relu(affine(x)) of [samples, channels, inner]. With `chunks`, a block is of one of so many of a
-// plane, from the last on.
+// plane, from the last on. With `kept`, `inverse` has variances, and mean and reciprocal deviation,
+// of variances with eps, are written to `kept_mean` and `kept`.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_relu(const void* x, const float* mean, const float* inverse,
-                             const float* weight, const float* bias, void* y, long long type,
-                             int vector, long long count, long long channels, long long inner,
-                             long long chunks) {
+                             const float* weight, const float* bias, void* y, float* kept_mean,
+                             float* kept, double eps, long long type, int vector, long long count,
+                             long long channels, long long inner, long long chunks) {
     using namespace styleforge;
     using namespace styleforge::fusion;
-    const Channels of{mean, inverse, weight, bias};
+    const auto of = [&](int c) {
+        Channel own = Channels{mean, inverse, weight, bias}.at(c);
+        if (kept != nullptr) own.inverse = rsqrtf(own.inverse + static_cast<float>(eps));
+        return own;
+    };
+    if (kept != nullptr)
+        for (long long c = 1ll * blockIdx.x * blockDim.x + threadIdx.x; c < channels;
+             c += 1ll * gridDim.x * blockDim.x) {
+            const Channel own = of(static_cast<int>(c));
+            kept_mean[c] = own.mean, kept[c] = own.inverse;
+        }
     with_type(type, vector, [&](auto element, auto width) {
         using T = decltype(element);
         constexpr int kCount = decltype(width)::value;
@@ -119,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         T* const to = static_cast<T*>(y);
         if (chunks > 0) {
             const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks, true);
-            const Channel own = of.at(chunk.channel);
+            const Channel own = of(chunk.channel);
             each_of<kCount>(chunk, from, [&](long long at, float (&values)[1][kCount]) {
                 float(&v)[kCount] = values[0];
 #pragma unroll
@@ -135,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
             load<kCount>(v, from[0] + at);
 #pragma unroll
             for (int k = 0; k < kCount; ++k) {
-                const Channel own = of.at(c + k * step);
+                const Channel own = of(c + k * step);
                 v[k] = elementwise::relu(own.affine(own.normed(v[k])));
             }
             store<kCount>(to + at, v);

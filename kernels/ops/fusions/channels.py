@@ -53,12 +53,15 @@ class Kernels(NamedTuple):
         sums: Called with grad, x, and four FP32 tensors of channels: what x is normed by, weight
             and bias. Gives FP32 [2, channels]: the gradients of weight and bias.
         relu: Called with x, the four tensors of channels, and what it writes.
+        evaluate: As `relu`, with variances in place of the reciprocal deviations, and called with
+            eps. Gives FP32 [channels]: the means, and the reciprocal deviations.
         gradient: Called with grad, x, the four, the sums or None, and what it writes.
     """
 
     statistics: Callable[[Tensor, float], tuple[Tensor, Tensor]]
     sums: Callable[..., Tensor]
     relu: Callable[..., None]
+    evaluate: Callable[..., tuple[Tensor, Tensor]]
     gradient: Callable[..., None]
 
 
@@ -200,12 +203,13 @@ def forward(
     if x.dtype not in TYPES or not x.numel():
         return reference(x, weight, bias, mean, var, training, eps)
     run, x = kernels(layout, x.dtype), x.contiguous(memory_format=layout.memory_format)
+    y = torch.empty_like(x)
     if training or mean is None or var is None:
         middle, inverse = run.statistics(x, eps)
+        run.relu(x, middle, inverse, *_parameters(weight, bias, middle), y)
     else:
-        middle, inverse = mean.to(torch.float32, copy=True), torch.rsqrt(var.float() + eps)
-    y = torch.empty_like(x)
-    run.relu(x, middle, inverse, *_parameters(weight, bias, middle), y)
+        mean, var = mean.float().contiguous(), var.float().contiguous()
+        middle, inverse = run.evaluate(x, mean, var, *_parameters(weight, bias, mean), y, eps)
     return y, middle, inverse
 
 
@@ -266,10 +270,17 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
     def relu(*given: Tensor) -> None:
         launch("styleforge_channels_relu_cpu", *given, *numbers)
 
+    def evaluate(
+        x: Tensor, mean: Tensor, var: Tensor, weight: Tensor, bias: Tensor, y: Tensor, eps: float
+    ) -> tuple[Tensor, Tensor]:
+        inverse = torch.rsqrt(var + eps)
+        relu(x, mean, inverse, weight, bias, y)
+        return mean.clone(), inverse
+
     def gradient(*given: Tensor | None) -> None:
         launch("styleforge_channels_gradient_cpu", *given, *numbers)
 
-    return Kernels(statistics, sums, relu, gradient)
+    return Kernels(statistics, sums, relu, evaluate, gradient)
 
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -324,12 +335,22 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
         groups = count // (16 // dtype.itemsize if vector else 1)
         return max(1, min(-(-groups // THREADS), _BLOCKS * multiprocessors))
 
-    def relu(x: Tensor, *of: Tensor) -> None:
+    def affine(x: Tensor, *of: Tensor | float | None) -> None:
         vector = takes_vectors(run, x)
         launch(
             "styleforge_channels_relu", blocks_of(vector), THREADS, x, *of,
             TYPES[dtype], vector, count, channels, inner, chunks_of(vector),
         )  # fmt: skip
+
+    def relu(*given: Tensor) -> None:
+        affine(*given, None, None, 0.0)
+
+    def evaluate(
+        x: Tensor, mean: Tensor, var: Tensor, weight: Tensor, bias: Tensor, y: Tensor, eps: float
+    ) -> tuple[Tensor, Tensor]:
+        middle, inverse = torch.empty_like(mean), torch.empty_like(var)
+        affine(x, mean, var, weight, bias, y, middle, inverse, float(eps))
+        return middle, inverse
 
     def gradient(grad: Tensor, x: Tensor, *of: Tensor | None) -> None:
         vector = takes_vectors(run, x, grad)
@@ -338,4 +359,4 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
             TYPES[dtype], vector, count, channels, inner, samples * inner, chunks_of(vector),
         )  # fmt: skip
 
-    return Kernels(statistics, sums, relu, gradient)
+    return Kernels(statistics, sums, relu, evaluate, gradient)

@@ -8,8 +8,30 @@ ELEMENTWISE = "tests/kernels/ops/library/test_elementwise.py"
 FUSION = "tests/kernels/ops/library/test_fusion.py"
 KERNELS = "tests/kernels/ops/library/test_fusion_kernels.py"
 BENCH = "tests/kernel_fusion/test_bench.py"
+COMPOSED = "tests/kernels/ops/library/test_composed.py"
 
 MUTANTS = (
+    Mutant(
+        "a pass over a convolution's result adds its bias alone",
+        "kernels/ops/library/conv.py",
+        "(followed or _bias_is_apart(x)):",
+        "followed:",
+        (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
+    ),
+    Mutant(
+        "a batch norm in evaluation leaves out the bias of its convolution",
+        "kernels/ops/library/conv.py",
+        "mean = running_mean if bias is None else running_mean - bias",
+        "mean = running_mean",
+        (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
+    ),
+    Mutant(
+        "a batch norm in evaluation divides by the variance without eps",
+        "kernels/fusion.cu",
+        "rsqrtf(own.inverse + static_cast<float>(eps))",
+        "rsqrtf(own.inverse)",
+        (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
+    ),
     Mutant(
         "dropout leaves what it keeps as it is",
         "kernels/ops/elements/reference.py",

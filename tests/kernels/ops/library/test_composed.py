@@ -8,9 +8,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import kernel_fusion as kf
 from kernels.ops.autograd import tensors_of
+from kernels.ops.library import conv
 from kernels.ops.registry import OPS, prepare
 
 ROWS = [op for op in OPS.values() if op.group in ("linear", "conv")]
@@ -155,3 +157,36 @@ def test_an_unknown_activation_and_a_mixed_dtype_are_named():
         kf.ops.linear_activation(x, weight.double(), None, "relu")
     with pytest.raises(ValueError, match="weights are 1 tensors; expected 12, those of an encoder"):
         kf.ops.transformer_layer(torch.zeros(1, 2, 4), [weight], 2)
+
+
+class Biases(TorchDispatchMode):
+    """Notes of each convolution whether it has a bias."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[bool] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.convolution.default:
+            self.found.append(args[2] is not None)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("name", ["conv2d_bn_relu", "depthwise_pointwise_conv"])
+def test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation(name, monkeypatch):
+    monkeypatch.setattr(conv, "_bias_is_apart", lambda _: True)
+    op = OPS[name]
+    image, channels = conv.normal(0, 2, 4, 6, 5), conv.normal(2, 6)
+    norm = channels + 1, channels, channels.clone(), channels.square() + 1, False, 0.1, 1e-5
+    given = {
+        "conv2d_bn_relu": (image, conv.normal(1, 6, 4, 3, 3), channels, *norm),
+        "depthwise_pointwise_conv": (
+            *(image, conv.normal(1, 4, 1, 3, 3), conv.normal(3, 6, 4, 1, 1), None, channels),
+            "relu",
+        ),
+    }[name]
+    with torch.no_grad(), Biases() as biases:
+        found = op.operation(*given)
+    torch.testing.assert_close(found, op.reference(*given))
+    assert biases.found
+    assert not any(biases.found)
