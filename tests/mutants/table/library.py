@@ -19,6 +19,15 @@ MUTANTS = (
         (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
     ),
     Mutant(
+        "a network without a gradient has its whole hidden layer in memory",
+        "kernels/ops/library/linear.py",
+        "return network(x) if parts < 2 or needs_gradient(x, *given) else",
+        "return network(x) if True else",
+        (
+            f"{COMPOSED}::test_a_network_without_a_gradient_has_a_part_of_its_hidden_layer_at_a_time",
+        ),
+    ),
+    Mutant(
         "a batch norm in evaluation leaves out the bias of its convolution",
         "kernels/ops/library/conv.py",
         "mean = running_mean if bias is None else running_mean - bias",

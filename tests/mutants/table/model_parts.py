@@ -43,6 +43,13 @@ MUTANTS = (
         (f"{_TESTS}/test_attention.py::test_results_and_gradients_are_those_of_pytorch",),
     ),
     Mutant(
+        "the mask of blocks is made for each query",
+        "kernels/ops/attention_parts/composed.py",
+        "    by_block = q.reshape(",
+        "    mask = mask.expand(-1, -1, queries, -1)\n    by_block = q.reshape(",
+        (f"{_TESTS}/test_attention.py::test_a_mask_of_blocks_is_not_repeated_for_each_query",),
+    ),
+    Mutant(
         "a block of queries sees one block of keys",
         "kernels/ops/attention_parts/composed.py",
         "most_blocks = int(block_mask.sum(-1).max())",
