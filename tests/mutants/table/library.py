@@ -36,9 +36,9 @@ MUTANTS = (
     ),
     Mutant(
         "a batch norm in evaluation divides by the variance without eps",
-        "kernels/fusion.cu",
-        "rsqrtf(own.inverse + static_cast<float>(eps))",
-        "rsqrtf(own.inverse)",
+        "kernels/ops/fusions/channels.py",
+        "y, middle, inverse, float(eps))",
+        "y, middle, inverse, 0.0)",
         (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
     ),
     Mutant(

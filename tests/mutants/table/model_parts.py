@@ -22,10 +22,10 @@ MUTANTS = (
         (f"{_TESTS}/test_attention_kernels.py::test_a_row_is_held_by_as_many_threads_as_it_needs",),
     ),
     Mutant(
-        "a product of FP32 leaves out what TF32 cuts off of the queries",
-        "kernels/include/attention/scores_product.cuh",
-        "mma_m16n8k8_tf32(sums[i], of[i].low[part], high[part * 2], high[part * 2 + 1]);",
-        "{}",
+        "a product of ours reads queries as if they lay like the keys",
+        "kernels/ops/attention_parts/product.py",
+        "*q.stride()[:3], *k.stride()[:3]",
+        "*k.stride()[:3], *k.stride()[:3]",
         (f"{_TESTS}/test_attention_kernels.py::test_products_have_the_precision_of_fp32",),
     ),
     Mutant(
