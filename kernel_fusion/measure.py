@@ -170,8 +170,11 @@ def _backward(case: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
     ]
 
     def call() -> tuple[Tensor | None, ...]:
-        of = forward() if case.timed.is_joint else outputs
-        found: Any = torch.autograd.grad(of, leaves, grads, retain_graph=True, allow_unused=True)
+        joint = case.timed.is_joint
+        of = forward() if joint else outputs
+        found: Any = torch.autograd.grad(
+            of, leaves, grads, retain_graph=not joint, allow_unused=True
+        )
         return tuple(found)
 
     is_ours = way is case.op.operation  # of other ways nobody asks for the bytes

@@ -1,7 +1,8 @@
 // What surrounds the products of attention: the softmax of scores with scale and mask, its
-// gradient, and rotary position embeddings.
+// gradient, and rotary position embeddings; and in FP32 the product of queries and keys.
 #include <math.h>
 
+#include "include/attention/scores_product.cuh"
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {
@@ -146,6 +147,34 @@ __device__ __forceinline__ void by_type(long long type, int vector, const Use& u
 }
 
 }  // namespace styleforge
+
+// out: [planes, heads, queries, keys], contiguous; q and k of these strides, with a dense depth of a
+// multiple of 4. Blocks: keys / kKeys, queries / kQueries, planes times heads. Empty before sm_80.
+extern "C" __global__ void __launch_bounds__(256, 2)
+    styleforge_scores(const float* q, const float* k, float* out, long long queries, long long keys,
+                      long long depth, long long heads, long long q_plane, long long q_head,
+                      long long q_row, long long k_plane, long long k_head, long long k_row) {
+    using namespace styleforge::attention;
+    __shared__ float4 of_queries[kQueries * kVectors], of_keys[kKeys * kVectors];
+    const long long plane = blockIdx.z / static_cast<unsigned>(heads);
+    const long long head = blockIdx.z % static_cast<unsigned>(heads);
+    const long long query = 1ll * blockIdx.y * kQueries, key = 1ll * blockIdx.x * kKeys;
+    q += plane * q_plane + head * q_head + query * q_row;
+    k += plane * k_plane + head * k_head + key * k_row;
+    const int warp = threadIdx.x / 32, first_query = warp / 2 * 32, first_key = warp % 2 * 32;
+    float acc[2][4][4] = {};
+#pragma unroll 1
+    for (long long left = depth; left > 0; left -= kDepth) {
+        if (left != depth) __syncthreads();  // what lies there has been read
+        load_rows<kQueries>(of_queries, q, q_row, queries - query, left);
+        load_rows<kKeys>(of_keys, k, k_row, keys - key, left);
+        __syncthreads();
+        multiply_rows(acc, of_queries + first_query * kVectors, of_keys + first_key * kVectors);
+        q += kDepth, k += kDepth;
+    }
+    out += (blockIdx.z * queries + query + first_query) * keys + key + first_key;
+    store_scores(acc, out, keys, queries - query - first_query, keys - key - first_key);
+}
 
 // A block for each row of scores: [planes, heads, queries, width]; strides are those of the mask.
 extern "C" __global__ void __launch_bounds__(512)

@@ -115,15 +115,26 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 }
 
 // y = relu(affine(x)) of [samples, channels, inner]. With `chunks`, a block is of one of so many of a
-// plane, from the last on.
+// plane, from the last on. With `kept`, `inverse` has variances, and mean and reciprocal deviation,
+// of variances with eps, are written to `kept_mean` and `kept`.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_relu(const void* x, const float* mean, const float* inverse,
-                             const float* weight, const float* bias, void* y, long long type,
-                             int vector, long long count, long long channels, long long inner,
-                             long long chunks) {
+                             const float* weight, const float* bias, void* y, float* kept_mean,
+                             float* kept, double eps, long long type, int vector, long long count,
+                             long long channels, long long inner, long long chunks) {
     using namespace styleforge;
     using namespace styleforge::fusion;
-    const Channels of{mean, inverse, weight, bias};
+    const auto of = [&](int c) {
+        Channel own = Channels{mean, inverse, weight, bias}.at(c);
+        if (kept != nullptr) own.inverse = rsqrtf(own.inverse + static_cast<float>(eps));
+        return own;
+    };
+    if (kept != nullptr)
+        for (long long c = 1ll * blockIdx.x * blockDim.x + threadIdx.x; c < channels;
+             c += 1ll * gridDim.x * blockDim.x) {
+            const Channel own = of(static_cast<int>(c));
+            kept_mean[c] = own.mean, kept[c] = own.inverse;
+        }
     with_type(type, vector, [&](auto element, auto width) {
         using T = decltype(element);
         constexpr int kCount = decltype(width)::value;
@@ -131,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         T* const to = static_cast<T*>(y);
         if (chunks > 0) {
             const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks, true);
-            const Channel own = of.at(chunk.channel);
+            const Channel own = of(chunk.channel);
             each_of<kCount>(chunk, from, [&](long long at, float (&values)[1][kCount]) {
                 float(&v)[kCount] = values[0];
 #pragma unroll
@@ -147,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
             load<kCount>(v, from[0] + at);
 #pragma unroll
             for (int k = 0; k < kCount; ++k) {
-                const Channel own = of.at(c + k * step);
+                const Channel own = of(c + k * step);
                 v[k] = elementwise::relu(own.affine(own.normed(v[k])));
             }
             store<kCount>(to + at, v);
@@ -281,21 +292,6 @@ extern "C" __global__ void __launch_bounds__(256)
         const float spread = sums[0] * share - offset * offset;
         first[c] = to_float(static_cast<const T*>(x)[c * inner]) + offset;
         second[c] = rsqrtf((spread < 0 ? 0 : spread) + static_cast<float>(eps));
-    });
-}
-
-// What a batch norm by kept statistics norms by, FP32 [channels]: `mean` in FP32, and the reciprocals of
-// the deviations that follow from `var`. The statistics are of a type.
-extern "C" __global__ void __launch_bounds__(256)
-    styleforge_channels_kept(const void* mean, const void* var, float* first, float* second,
-                             long long type, long long channels, double eps) {
-    using namespace styleforge;
-    const long long c = 1ll * blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= channels) return;
-    with_type(type, 0, [&](auto element, auto) {
-        using T = decltype(element);
-        first[c] = to_float(static_cast<const T*>(mean)[c]);
-        second[c] = rsqrtf(to_float(static_cast<const T*>(var)[c]) + static_cast<float>(eps));
     });
 }
 

@@ -1,12 +1,8 @@
 // Splits FP32 numbers into two of TF32, so that a product of three times the depth is one of FP32.
 #include "include/common/dtypes.cuh"
+#include "include/common/tf32.cuh"
 
 namespace styleforge {
-
-// The nearest number of TF32; what is halfway between two goes away from 0.
-__device__ __forceinline__ float nearest_tf32(float x) {
-    return __int_as_float(static_cast<int>((__float_as_uint(x) + 0x1000u) & 0xffffe000u));
-}
 
 template <int kCount>
 __device__ __forceinline__ void split(const float* from, float* to, long long columns) {

@@ -133,7 +133,7 @@ def block_sparse(
         mask = seen.repeat_interleave(queries, 2).repeat_interleave(keys, 3)
         any_seen = mask.any(-1, keepdim=True)
         out = F.scaled_dot_product_attention(q, k, v, mask | ~any_seen, scale=scale)
-        return torch.where(any_seen, out, 0.0)
+        return _zeroed(out, any_seen)
     order = seen.to(torch.int8).sort(stable=True, dim=-1, descending=True).indices[..., :most]
     kept = seen.gather(-1, order)
     any_seen = kept.any(-1, keepdim=True)
@@ -145,11 +145,16 @@ def block_sparse(
         return blocks[sample, head, order].view(n, heads * rows, most * keys, x.shape[-1])
 
     mask = (kept | ~any_seen).repeat_interleave(keys, 3).view(n, heads * rows, 1, most * keys)
-    mask = mask.expand(-1, -1, queries, -1)
     by_block = q.reshape(n, heads * rows, queries, q.shape[-1])
     out = F.scaled_dot_product_attention(by_block, chosen(k), chosen(v), mask, scale=scale)
     out = out.view(n, heads, rows, queries, v.shape[-1])
-    return torch.where(any_seen[..., None], out, 0.0).reshape(*q.shape[:3], v.shape[-1])
+    return _zeroed(out, any_seen[..., None]).reshape(*q.shape[:3], v.shape[-1])
+
+
+def _zeroed(out: Tensor, seen: Tensor) -> Tensor:
+    """`out`, written over where nothing follows it, with zeros where no key was seen."""
+    fill = Tensor.masked_fill if out.requires_grad else Tensor.masked_fill_
+    return fill(out, ~seen, 0.0)
 
 
 def block_sparse_reference(

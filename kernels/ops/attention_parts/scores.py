@@ -1,4 +1,4 @@
-"""The weights of attention: PyTorch's product, and one pass for scale, mask and softmax."""
+"""The weights of attention: a product, and one pass for scale, mask and softmax in its memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kernels.ops.attention_parts import product
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
@@ -109,7 +110,7 @@ def launch_cpu(
     def softmax(rows: int, *arguments: Argument) -> None:
         launch("styleforge_softmax", *arguments, rows)
 
-    return _run(softmax, q, k, scale, mask)
+    return _run(softmax, _product, q, k, scale, mask)
 
 
 def launch_cuda(
@@ -119,7 +120,7 @@ def launch_cuda(
     scale: float | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """`attention_score` by the CUDA kernel; FP64 and long rows by PyTorch."""
+    """`attention_score` by the CUDA kernels; FP64 and long rows by PyTorch."""
     if k.dim() > 1 and k.shape[-2] > MOST_KEYS:
         return reference(q, k, scale, mask)
     keys = k.shape[-2]
@@ -128,18 +129,33 @@ def launch_cuda(
         vector = _is_vector(keys, scores)
         launch("styleforge_softmax", rows, _threads(keys), scores, *arguments, vector)
 
-    return _run(softmax, q, k, scale, mask)
+    def multiply(q: Tensor, k: Tensor, scores: Tensor) -> None:
+        if product.slower_reason(q, k):
+            _product(q, k, scores)
+        else:
+            product.launch(launch, q, k, scores)
+
+    return _run(softmax, multiply, q, k, scale, mask)
+
+
+def _product(q: Tensor, k: Tensor, scores: Tensor) -> None:
+    torch.matmul(q, k.transpose(-1, -2), out=scores)
 
 
 def _run(
-    softmax: Callable[..., None], q: Tensor, k: Tensor, scale: float | None, mask: Tensor | None
+    softmax: Callable[..., None],
+    multiply: Callable[[Tensor, Tensor, Tensor], None],
+    q: Tensor,
+    k: Tensor,
+    scale: float | None,
+    mask: Tensor | None,
 ) -> Tensor:
-    """The product, and `softmax(rows, arguments...)` in place."""
+    """The product by `multiply(q, k, scores)`, and `softmax(rows, arguments...)` in place."""
     check(q, k, mask)
     scores = q.new_empty((*q.shape[:-1], k.shape[-2]))
     if q.dtype not in TYPES or not scores.numel():
         return reference(q, k, scale, mask)
-    torch.matmul(q, k.transpose(-1, -2), out=scores)  # contiguous, as the kernel reads it
+    multiply(q, k, scores)  # contiguous, as the softmax reads it
     kind, strides = 0, (0, 0, 0, 0)
     *leading, queries, keys = scores.shape
     heads = leading[-1] if leading else 1
@@ -218,9 +234,9 @@ def _is_vector(width: int, *tensors: Tensor) -> bool:
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Rows that fill vectors or not, every kind of mask, a hidden row."""
+    """Rows that fill vectors or not, products of ours, every kind of mask, a hidden row."""
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        for shape, keys in (((2, 3, 5, 8), 16), ((3, 4, 8), 7), ((2, 16), 1030)):
+        for shape, keys in (((2, 3, 5, 8), 16), ((3, 4, 8), 7), ((2, 16), 1030), ((130, 20), 65)):
             q = _normal(0, *shape).to(dtype)
             k = _normal(1, *shape[:-2], keys, shape[-1]).to(dtype)
             visible = _normal(2, shape[-2], keys) > -0.5

@@ -52,22 +52,21 @@ class Kernels(NamedTuple):
     Attributes:
         normalize: Called with x, weight and bias or None, eps, and what it writes. Gives FP32
             [channels]: the means and the reciprocal deviations of x, by which it norms.
-        kept: Called with kept means, variances and eps. Gives FP32 [channels] likewise.
         differentiate: Called as `gradient`, without sums, of which it gives those of `sums`: where
             mean and deviation are those of x.
         sums: Called with grad, x, and four FP32 tensors of channels: what x is normed by, weight
             and bias. Gives FP32 [2, channels]: the gradients of weight and bias.
-        relu: Called with x, the four tensors of channels, and what it writes.
+        evaluate: Called with x, FP32 tensors of channels (kept means and variances, weight, bias),
+            what it writes, and eps. Gives FP32 [channels] as `normalize`.
         gradient: Called with grad, x, the four, the sums or None, and what it writes.
     """
 
     normalize: Callable[
         [Tensor, Tensor | None, Tensor | None, float, Tensor], tuple[Tensor, Tensor]
     ]
-    kept: Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor]]
     differentiate: Callable[..., Tensor]
     sums: Callable[..., Tensor]
-    relu: Callable[..., None]
+    evaluate: Callable[..., tuple[Tensor, Tensor]]
     gradient: Callable[..., None]
 
 
@@ -212,8 +211,8 @@ def forward(
     y = torch.empty_like(x)
     if training or mean is None or var is None:
         return y, *run.normalize(x, weight, bias, eps, y)
-    middle, inverse = run.kept(mean, var, eps)
-    run.relu(x, middle, inverse, *_parameters(weight, bias, middle), y)
+    mean, var = mean.float().contiguous(), var.float().contiguous()
+    middle, inverse = run.evaluate(x, mean, var, *_parameters(weight, bias, mean), y, eps)
     return y, middle, inverse
 
 
@@ -259,6 +258,7 @@ def _in_two_passes(
     statistics: Callable[[Tensor, float], tuple[Tensor, Tensor]],
     sums: Callable[..., Tensor],
     relu: Callable[..., None],
+    evaluate: Callable[..., tuple[Tensor, Tensor]],
     gradient: Callable[..., None],
 ) -> Kernels:
     """The functions of a library that has statistics, and what follows from them, apart."""
@@ -276,11 +276,7 @@ def _in_two_passes(
         gradient(grad, x, *four, found, dx)
         return found
 
-    return Kernels(normalize, _kept, differentiate, sums, relu, gradient)
-
-
-def _kept(mean: Tensor, var: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    return mean.to(torch.float32, copy=True), torch.rsqrt(var.float() + eps)
+    return Kernels(normalize, differentiate, sums, evaluate, gradient)
 
 
 def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -305,10 +301,17 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
     def relu(*given: Tensor) -> None:
         launch("styleforge_channels_relu_cpu", *given, *numbers)
 
+    def evaluate(
+        x: Tensor, mean: Tensor, var: Tensor, weight: Tensor, bias: Tensor, y: Tensor, eps: float
+    ) -> tuple[Tensor, Tensor]:
+        inverse = torch.rsqrt(var + eps)
+        relu(x, mean, inverse, weight, bias, y)
+        return mean.clone(), inverse
+
     def gradient(*given: Tensor | None) -> None:
         launch("styleforge_channels_gradient_cpu", *given, *numbers)
 
-    return _in_two_passes(statistics, sums, relu, gradient)
+    return _in_two_passes(statistics, sums, relu, evaluate, gradient)
 
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -363,12 +366,22 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
         groups = count // (16 // dtype.itemsize if vector else 1)
         return max(1, min(-(-groups // THREADS), _BLOCKS * multiprocessors))
 
-    def relu(x: Tensor, *of: Tensor) -> None:
+    def affine(x: Tensor, *of: Tensor | float | None) -> None:
         vector = takes_vectors(run, x)
         launch(
             "styleforge_channels_relu", blocks_of(vector), THREADS, x, *of,
             TYPES[dtype], vector, count, channels, inner, chunks_of(vector),
         )  # fmt: skip
+
+    def relu(*given: Tensor) -> None:
+        affine(*given, None, None, 0.0)
+
+    def evaluate(
+        x: Tensor, mean: Tensor, var: Tensor, weight: Tensor, bias: Tensor, y: Tensor, eps: float
+    ) -> tuple[Tensor, Tensor]:
+        middle, inverse = torch.empty_like(mean), torch.empty_like(var)
+        affine(x, mean, var, weight, bias, y, middle, inverse, float(eps))
+        return middle, inverse
 
     def gradient(grad: Tensor, x: Tensor, *of: Tensor | None) -> None:
         vector = takes_vectors(run, x, grad)
@@ -377,7 +390,9 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
             TYPES[dtype], vector, count, channels, inner, samples * inner, chunks_of(vector),
         )  # fmt: skip
 
-    return _joined(launch, layout, dtype, _in_two_passes(statistics, sums, relu, gradient))
+    return _joined(
+        launch, layout, dtype, _in_two_passes(statistics, sums, relu, evaluate, gradient)
+    )
 
 
 def _joined(
@@ -412,14 +427,4 @@ def _joined(
         four = mean, inverse, weight, bias
         return joined_channels.backward(launch, parts, grad, x, shape, four, dx)
 
-    def kept(mean: Tensor, var: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-        if mean.dtype not in TYPES or var.dtype != mean.dtype:
-            return _kept(mean, var, eps)
-        middle, inverse = (mean.new_empty(channels, dtype=torch.float32) for _ in range(2))
-        launch(
-            "styleforge_channels_kept", -(-channels // THREADS), THREADS, mean.contiguous(),
-            var.contiguous(), middle, inverse, TYPES[mean.dtype], channels, float(eps),
-        )  # fmt: skip
-        return middle, inverse
-
-    return in_two_passes._replace(normalize=normalize, kept=kept, differentiate=differentiate)
+    return in_two_passes._replace(normalize=normalize, differentiate=differentiate)

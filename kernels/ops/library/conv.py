@@ -1,8 +1,8 @@
 """Convolutions with what surrounds them: batch norm and ReLU, GELU and dropout, group norm.
 
 Convolutions are PyTorch's, which calls the vendor's libraries. Batch norm in inference becomes part
-of the weights; activations follow in one pass, which writes over the convolution's result where
-nothing is kept for a gradient.
+of the weights on the CPU, and on a GPU of the pass that bias and ReLU need anyway. Activations
+follow in one pass, mostly over the convolution's result where nothing is kept for a gradient.
 """
 
 from __future__ import annotations
@@ -97,6 +97,11 @@ def _groups(sizes: tuple[Any, ...]) -> int:
     return sizes[3] if len(sizes) > 3 else 1
 
 
+def _bias_is_apart(x: Tensor) -> bool:
+    """Whether PyTorch adds the bias of a convolution in a pass of its own: around cuDNN it does."""
+    return x.is_cuda
+
+
 def _activated(x: Tensor, activation: str) -> Tensor:
     """Of a result that nothing else reads."""
     if activation == "relu" and not needs_gradient(x):
@@ -124,13 +129,18 @@ def _conv2d_bn_relu(
     }
     per_channel |= {"running_mean": running_mean, "running_var": running_var}
     _check("conv2d_bn_relu", x, weight, _groups(sizes), **per_channel)
+    followed = needs_gradient(x, weight, bias, bn_weight, bn_bias)
+    if not training and x.dtype == torch.float32 and _bias_is_apart(x) and not followed:
+        mean = running_mean if bias is None else running_mean - bias
+        norm = bn_weight, bn_bias, mean, running_var, False, momentum, eps
+        return cast("Tensor", batch_norm_relu(_convolved(x, weight, None, *sizes), *norm))
     if training or x.dtype in (torch.float16, torch.bfloat16):
         # In these types, weights with the norm in them would be rounded once more.
         norm = bn_weight, bn_bias, running_mean, running_var
         given = _convolved(x, weight, bias, *sizes), *norm, training, momentum, eps
         return cast("Tensor", batch_norm_relu(*given))  # statistics are the dispatcher's alone
     kernel, shift = folded(weight, bias, bn_weight, bn_bias, running_mean, running_var, eps)
-    if needs_gradient(x, kernel, shift):
+    if followed:
         return add_relu(_convolved(x, kernel, None, *sizes), shift.view(-1, 1, 1))
     return torch.relu_(_convolved(x, kernel, shift, *sizes))
 
@@ -167,9 +177,11 @@ def _depthwise_pointwise_conv(
     _check(what, x, depthwise, channels, "depthwise", depthwise_bias=depthwise_bias)
     middle = x.new_empty(0, depthwise.shape[0], 1, 1)
     _check(what, middle, pointwise, 1, "pointwise", pointwise_bias=pointwise_bias)
+    followed = needs_gradient(x, depthwise, depthwise_bias, pointwise, pointwise_bias)
+    if activation == "relu" and pointwise_bias is not None and (followed or _bias_is_apart(x)):
+        y = F.conv2d(_depthwise(x, depthwise, depthwise_bias, sizes), pointwise)
+        return add_relu(y, pointwise_bias.view(-1, 1, 1))
     y = _depthwise(x, depthwise, depthwise_bias, sizes)
-    if activation == "relu" and pointwise_bias is not None and needs_gradient(y, pointwise):
-        return add_relu(F.conv2d(y, pointwise), pointwise_bias.view(-1, 1, 1))
     return _activated(F.conv2d(y, pointwise, pointwise_bias), activation)
 
 
@@ -339,7 +351,7 @@ def conv2d_bn_relu(
     dilation: Sizes = None,
     groups: int = 1,
 ) -> Tensor:
-    """relu(batch_norm(conv2d(x))); in inference one convolution and ReLU, with folded weights.
+    """relu(batch_norm(conv2d(x))); in inference one convolution, and one pass at most.
 
     Args:
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.

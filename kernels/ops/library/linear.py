@@ -36,6 +36,9 @@ WITH_BIAS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "sigmoid": add_sigmoid,
 }
 ENCODER, DECODER = 12, 18  # tensors of a layer
+# Rows at a time, at least, of a network of which nothing is kept for a gradient: 8 tiles of 128,
+# with which the multiprocessors of a GPU are as busy as with all rows.
+PART = 1024
 
 
 def _check_layer(what: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
@@ -117,7 +120,33 @@ def _ffn(
     _check_layer("ffn", x, weight1, bias1)
     _check_layer("ffn", x.new_empty(0, weight1.shape[0]), weight2, bias2)
     check_activation("ffn", activation)
-    return F.linear(_activated(x, weight1, bias1, activation), weight2, bias2)
+    given = weight1, bias1, weight2, bias2
+
+    def network(x: Tensor) -> Tensor:
+        return F.linear(_activated(x, weight1, bias1, activation), weight2, bias2)
+
+    parts = _parts(x)
+    return network(x) if parts < 2 or needs_gradient(x, *given) else _by_parts(network, x, parts)
+
+
+def _parts(x: Tensor) -> int:
+    """In how many parts a network reads x: on the CPU each would order the weights anew."""
+    is_whole = not x.is_cuda or torch.compiler.is_compiling()  # the compiler has its own ways
+    return 1 if is_whole else x.shape[:-1].numel() // PART
+
+
+def _by_parts(network: Callable[[Tensor], Tensor], x: Tensor, parts: int) -> Tensor:
+    """The network of so many parts of the rows, whose hidden layers are not in memory at once."""
+    rows = x.reshape(-1, x.shape[-1])
+    out, at = x.new_empty(0), 0
+    for part in rows.chunk(parts):
+        made = network(part)
+        if not at:
+            out = made.new_empty(rows.shape[0], made.shape[-1])
+        out[at : at + part.shape[0]] = made
+        at += part.shape[0]
+        del made  # before the next hidden layer is made
+    return out.view(*x.shape[:-1], -1)
 
 
 def _ffn_reference(
@@ -150,6 +179,7 @@ def _attention(
     heads = (*x.shape[:1], -1, num_heads, width // num_heads)
     q, k, v = (each.view(heads).transpose(1, 2) for each in (q, k, v))
     found = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)
+    del q, k, v  # three times what follows
     return F.linear(found.transpose(1, 2).flatten(2), out_weight, out_bias)
 
 
@@ -185,7 +215,7 @@ def _layer(
     width, pairs = [x.shape[-1]], [norms[at : at + 2] for at in range(0, len(norms), 2)]
     if not norm_first:
         for block, pair in zip(blocks, pairs, strict=True):
-            _, x = summed(block(x), x, width, *pair, eps)
+            x = summed(block(x), x, width, *pair, eps)[1]
         return x
     gamma, beta = pairs[0]
     y = F.layer_norm(x, width, gamma, beta, eps)

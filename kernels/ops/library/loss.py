@@ -155,6 +155,11 @@ def _gradient_of_cross_entropy(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     return found, None, None, None, None, None, None
 
 
+def _graph_is_kept() -> bool:
+    """Whether the backward that runs was asked to retain its graph."""
+    return torch._C._autograd._get_current_graph_task_keep_graph()  # pyright: ignore
+
+
 def _autocast_to(x: Tensor) -> torch.dtype | None:
     """What autocast multiplies in where x is; None without it."""
     kind = x.device.type
@@ -226,7 +231,9 @@ def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
             *(chunk_size, wanted),
         )
     else:
-        made = [(x * grads).to(x.dtype) if need else x for x, need in zip(made, needs, strict=True)]
+        # What a graph keeps serves the next backward as well; else nobody reads it once more.
+        scaled = torch.mul if _graph_is_kept() else Tensor.mul_
+        made = [scaled(x, grads) if need else x for x, need in zip(made, needs, strict=True)]
     of = [x if need else None for x, need in zip(made, needs, strict=True)]
     return of[0], of[1], None, of[2], *[None] * 6
 
@@ -370,14 +377,16 @@ def linear_cross_entropy(
         ignore_index: The label of rows that have no loss.
         reduction: "mean", "sum" or "none".
         label_smoothing: From 0 to 1.
-        chunk_size: Rows at a time; 0 for an eighth of them, of no more than 2^27 logits.
+        chunk_size: Rows at a time; 0 for an eighth of them, or as many as have a quarter of the
+            elements of the weight's gradient, of no more than 2^27 logits.
         dtype: Of the loss; by default that of hidden, and FP32 under autocast.
         wanted: The gradients that forward computes, found out by the function: 1 for hidden, 2 for
             weight and 4 for bias, added.
 
     Returns:
         The loss. The operation itself also gives the gradients of the sum of
-        losses by hidden, weight and bias, without elements where they are not wanted.
+        losses by hidden, weight and bias, without elements where they are not wanted; a backward
+        that does not retain its graph scales them in place.
 
     Raises:
         ValueError: An argument does not fit.

@@ -16,6 +16,9 @@ MOST_LOGITS = 1 << 27  # at a time: 256 MB in half precision
 # brings the whole weight into an order of its own first, which takes the time of 30 rows.
 FEWEST_ROWS, FEWEST_ON_CPU = 256, 1024
 PARTS = 8
+# Of the elements of the weight's gradient, a chunk of logits may have as many: that gradient is in
+# memory anyway, and each chunk after the first reads and writes the whole of it.
+OF_WEIGHT = 4
 HIDDEN, WEIGHT, BIAS = 1, 2, 4  # in what is wanted
 
 
@@ -95,10 +98,19 @@ def check(head: Head, given: Labels, reduction: str, chunk_size: int) -> None:
         raise ValueError(f"{name}: chunk_size is {chunk_size}; expected rows, or 0")
 
 
-def rows_at_a_time(rows: int, classes: int, on_cpu: bool = False) -> int:
-    """An eighth of them, but not few, and no more than MOST_LOGITS make."""
+def rows_at_a_time(rows: int, classes: int, features: int = 0, on_cpu: bool = False) -> int:
+    """An eighth of them, but not few, and no more than MOST_LOGITS make.
+
+    Args:
+        rows: All of them.
+        classes: Logits of a row.
+        features: Of the weight, where its gradient is computed: a chunk takes a quarter of the
+            memory of that at least.
+        on_cpu: Whether they are on the CPU.
+    """
     fewest = FEWEST_ON_CPU if on_cpu else FEWEST_ROWS
-    return max(1, min(max(-(-rows // PARTS), fewest), MOST_LOGITS // classes))
+    least = max(fewest, features // OF_WEIGHT)
+    return max(1, min(max(-(-rows // PARTS), least), MOST_LOGITS // classes))
 
 
 def by_chunks(
@@ -133,7 +145,8 @@ def by_chunks(
         weight.shape if wanted & WEIGHT else 0
     )
     of_bias = weight.new_zeros(weight.shape[0] if wanted & BIAS else 0, dtype=accumulated)
-    step = chunk_size or rows_at_a_time(rows, weight.shape[0], weight.is_cpu)
+    features = weight.shape[1] if wanted & WEIGHT else 0
+    step = chunk_size or rows_at_a_time(rows, weight.shape[0], features, weight.is_cpu)
     for at in range(0, rows, step):
         part = slice(at, at + step)
         logits = F.linear(hidden[part], weight, bias)

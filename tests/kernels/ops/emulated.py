@@ -23,9 +23,11 @@ from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
 from tests.kernels.network.emulated import REWRITTEN
 
-EMULATOR = Path(__file__).parents[1] / "network"
+HERE = Path(__file__).parent
+EMULATOR = HERE.parent / "network"
 MAIN = """\
 #include "emulator.h"
+#include "emulated_tf32.h"
 #include "{source}"
 {more}
 {kernels}"""
@@ -115,7 +117,7 @@ def built_or_skipped(
         main.write_text(MAIN.format(source=source, more=more, kernels="".join(kernels)))
         flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC", "-pthread"]
         flags += ["-DEMULATED_AT_ONCE"] if at_once else []
-        folders = [f"-I{path}" for path in (FOLDER, EMULATOR, *headers)]
+        folders = [f"-I{path}" for path in (FOLDER, EMULATOR, HERE, *headers)]
         command = [compiler, *flags, *folders, "-o", str(built), str(main)]
         ran = subprocess.run(command, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr

@@ -8,8 +8,39 @@ ELEMENTWISE = "tests/kernels/ops/library/test_elementwise.py"
 FUSION = "tests/kernels/ops/library/test_fusion.py"
 KERNELS = "tests/kernels/ops/library/test_fusion_kernels.py"
 BENCH = "tests/kernel_fusion/test_bench.py"
+COMPOSED = "tests/kernels/ops/library/test_composed.py"
 
 MUTANTS = (
+    Mutant(
+        "a pass over a convolution's result adds its bias alone",
+        "kernels/ops/library/conv.py",
+        "(followed or _bias_is_apart(x)):",
+        "followed:",
+        (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
+    ),
+    Mutant(
+        "a network without a gradient has its whole hidden layer in memory",
+        "kernels/ops/library/linear.py",
+        "return network(x) if parts < 2 or needs_gradient(x, *given) else",
+        "return network(x) if True else",
+        (
+            f"{COMPOSED}::test_a_network_without_a_gradient_has_a_part_of_its_hidden_layer_at_a_time",
+        ),
+    ),
+    Mutant(
+        "a batch norm in evaluation leaves out the bias of its convolution",
+        "kernels/ops/library/conv.py",
+        "mean = running_mean if bias is None else running_mean - bias",
+        "mean = running_mean",
+        (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
+    ),
+    Mutant(
+        "a batch norm in evaluation divides by the variance without eps",
+        "kernels/ops/fusions/channels.py",
+        "y, middle, inverse, float(eps))",
+        "y, middle, inverse, 0.0)",
+        (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
+    ),
     Mutant(
         "dropout leaves what it keeps as it is",
         "kernels/ops/elements/reference.py",
@@ -86,13 +117,6 @@ MUTANTS = (
         ", at_once + 1):",
         ", 2 * at_once + 1):",
         (f"{KERNELS}::test_no_block_has_two_parts_of_a_channel",),
-    ),
-    Mutant(
-        "a batch norm by kept statistics divides by zero where nothing varied",
-        "kernels/fusion.cu",
-        "(var)[c]) + static_cast<float>(eps));",
-        "(var)[c]));",
-        (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
     ),
     Mutant(
         "`bench` leaves out what has no row for it",

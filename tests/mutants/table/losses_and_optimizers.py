@@ -11,9 +11,23 @@ MUTANTS = (
     Mutant(
         "all logits of a linear layer are in memory at once",
         "kernels/ops/losses/linear.py",
-        "step = chunk_size or rows_at_a_time(rows, weight.shape[0], weight.is_cpu)",
+        "step = chunk_size or rows_at_a_time(rows, weight.shape[0], features, weight.is_cpu)",
         "step = max(rows, 1)",
         (f"{LOSS}::test_all_logits_are_never_in_memory",),
+    ),
+    Mutant(
+        "the gradient of a weight is read and written for each of many small chunks",
+        "kernels/ops/losses/linear.py",
+        "    features = weight.shape[1] if wanted & WEIGHT else 0",
+        "    features = 0",
+        (f"{LOSS}::test_the_gradient_of_a_wide_weight_is_written_once",),
+    ),
+    Mutant(
+        "a backward that is not the last scales what the next one reads",
+        "kernels/ops/library/loss.py",
+        "torch.mul if _graph_is_kept() else Tensor.mul_",
+        "Tensor.mul_",
+        (f"{LOSS}::test_a_gradient_is_scaled_where_it_lies_unless_the_graph_is_kept",),
     ),
     Mutant(
         "a second derivative of a linear cross-entropy takes its gradient for a constant",

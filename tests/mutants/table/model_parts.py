@@ -22,11 +22,32 @@ MUTANTS = (
         (f"{_TESTS}/test_attention_kernels.py::test_a_row_is_held_by_as_many_threads_as_it_needs",),
     ),
     Mutant(
+        "a product of ours reads queries as if they lay like the keys",
+        "kernels/ops/attention_parts/product.py",
+        "*q.stride()[:3], *k.stride()[:3]",
+        "*k.stride()[:3], *k.stride()[:3]",
+        (f"{_TESTS}/test_attention_kernels.py::test_products_have_the_precision_of_fp32",),
+    ),
+    Mutant(
+        "a product of three times TF32 runs where TF32 is no faster than that",
+        "kernels/ops/attention_parts/product.py",
+        "FASTER_ON = ((8, 0), (9, 0))",
+        "FASTER_ON = ((8, 0), (8, 6), (9, 0))",
+        (f"{_TESTS}/test_attention_kernels.py::test_the_product_of_ours_runs_where_it_is_faster",),
+    ),
+    Mutant(
         "the gradient of a rotary embedding is turned on, not back",
         "kernels/ops/attention_parts/rope.py",
         "turn(grad, cos, sin, interleaved, not back)",
         "turn(grad, cos, sin, interleaved, back)",
         (f"{_TESTS}/test_attention.py::test_results_and_gradients_are_those_of_pytorch",),
+    ),
+    Mutant(
+        "the mask of blocks is made for each query",
+        "kernels/ops/attention_parts/composed.py",
+        "    by_block = q.reshape(",
+        "    mask = mask.expand(-1, -1, queries, -1)\n    by_block = q.reshape(",
+        (f"{_TESTS}/test_attention.py::test_a_mask_of_blocks_is_not_repeated_for_each_query",),
     ),
     Mutant(
         "a block of queries sees one block of keys",

@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import kernel_fusion as kf
 from kernels.ops.registry import OPS, prepare
 from kernels.ops.transformer_reference.philox import kept_elements
+from utils.tf32 import tf32_allowed
 
 ON = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 DTYPES = pytest.mark.parametrize(
@@ -271,6 +272,30 @@ def test_scores_take_the_memory_of_the_product_alone(device):
     assert len(set(sizes)) == 1
 
 
+def test_a_mask_of_blocks_is_not_repeated_for_each_query():
+    q, k, v = (normal(seed, 1, 2, 64, 4) for seed in range(3))
+    blocks = torch.eye(4, dtype=torch.bool)  # of 16 queries, more than a head has numbers
+    with torch.no_grad(), Masks() as masks:
+        found = kf.ops.block_sparse_attention(q, k, v, blocks, most_blocks=2)
+    assert masks.shapes == [(1, 8, 1, 32)]
+    seen = blocks.repeat_interleave(16, 0).repeat_interleave(16, 1)
+    torch.testing.assert_close(found, F.scaled_dot_product_attention(q, k, v, seen))
+
+
+class Masks(TorchDispatchMode):
+    """Notes the shapes of bools that are turned into numbers that are added to scores."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shapes: list[tuple[int, ...]] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        if func is torch.ops.aten.where.self and made.is_floating_point():
+            self.shapes.append(tuple(made.shape))
+        return made
+
+
 def test_blocks_of_each_sample_and_head_are_their_own():
     blocks = normal(5, 2, 3, 2, 3) > 0.3
     blocks[0, 0, 0] = False
@@ -347,6 +372,21 @@ def test_aliases_and_native_kernels_are_found():
 def test_what_does_not_fit_is_named(name, given, said):
     with pytest.raises(ValueError, match=said):
         OPS[name].operation(*given)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_scores_have_the_precision_of_fp32():
+    for shape, keys in (((2048, 64), 2048), ((2, 3, 200, 100), 333)):
+        q = normal(0, *shape).cuda()
+        k = normal(1, *shape[:-2], keys, shape[-1]).cuda()
+        with tf32_allowed(False):
+            found, whole = kf.ops.attention_score(q, k), torch.softmax(weighted(q, k), -1)
+        exact = torch.softmax(weighted(q.double(), k.double()), -1)
+        assert (found - exact).abs().max() <= 2 * (whole - exact).abs().max()
+
+
+def weighted(q: Tensor, k: Tensor) -> Tensor:
+    return q @ k.mT * q.shape[-1] ** -0.5
 
 
 @pytest.mark.gpu

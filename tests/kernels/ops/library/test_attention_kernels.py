@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import re
+import subprocess
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +12,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from kernels.ops.attention_parts import rope, scores
+from kernels.jit.cuda_tools import nvcc
+from kernels.jit.libraries import FOLDER
+from kernels.ops.attention_parts import product, rope, scores
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
+from utils.tf32 import tf32_allowed
 
+NVCC = nvcc()
 UNIT = {torch.float32: 2e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}
 
 
@@ -65,3 +71,60 @@ def test_pairs_are_turned_as_the_reference_turns_them(launch):
     for sample in rope.samples():
         assert_close(rope.launch_cuda(launch, *sample), rope.reference(*sample))
     assert {arguments[-1] for _, arguments in launch.launched} == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("leading", "queries", "keys", "depth"),
+    [((), 128, 64, 64), ((3,), 130, 67, 20), ((2, 3), 33, 90, 132)],
+)
+def test_products_have_the_precision_of_fp32(launch, leading, queries, keys, depth):
+    generator = torch.Generator().manual_seed(depth)
+    # Heads lie beside one another, as a model has them.
+    q = torch.randn(*leading, queries, 2, depth, generator=generator)[..., 1, :]
+    k = torch.randn(*leading, keys, depth, generator=generator)
+    scores_of = q.new_full((*leading, queries, keys), torch.nan)
+    product.launch(launch, q, k, scores_of)
+    exact = q.double() @ k.double().mT
+    error = (scores_of - exact).abs().max()
+    assert error <= 1.5 * (q @ k.mT - exact).abs().max()
+
+
+def test_the_product_of_ours_runs_where_it_is_faster(monkeypatch):
+    def reason(capability: tuple[int, int] = (9, 0), **of: Any) -> str:
+        monkeypatch.setattr(product, "_capability", lambda _device: capability)
+        traits = {"dtype": torch.float32, "device": torch.device("cuda"), **of}
+        q = torch.empty(traits.get("shape", (2, 128, 64)), device="meta", dtype=traits["dtype"])
+        like = SimpleNamespace(
+            dtype=q.dtype, device=traits["device"], shape=q.shape, dim=q.dim, stride=stride_of(q)
+        )
+        like.data_ptr = lambda: traits.get("address", 0)
+        return product.slower_reason(like, like)  # type: ignore[arg-type]
+
+    def stride_of(x: Tensor):
+        return lambda dim=None: x.stride() if dim is None else x.stride(dim)
+
+    with tf32_allowed(False):
+        assert reason() == reason((8, 0)) == ""
+        assert "on this GPU" in reason((8, 6))
+        assert "torch.float16" in reason(dtype=torch.float16)
+        assert "on cpu" in reason(device=torch.device("cpu"))
+        assert "strides" in reason(shape=(2, 128, 66))
+        assert "strides" in reason(address=8)
+        assert "1 queries" in reason(shape=(2, 1, 64))
+        assert "a depth of 512" in reason(shape=(2, 128, 512))
+    with tf32_allowed(True):
+        assert "may use TF32" in reason()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NVCC is None, reason="there is no nvcc here")
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90"])
+def test_no_kernel_spills_registers(target, tmp_path):
+    options = ["-arch", target, "-Xptxas", "-v", "-std=c++17", "-cubin"]
+    source = FOLDER / "attention_parts.cu"
+    command = [str(NVCC), *options, "-o", str(tmp_path / "out.cubin"), str(source)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    spilled = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", ran.stderr)
+    assert len(spilled) == 4
+    assert set(spilled) == {("0", "0")}

@@ -8,9 +8,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import kernel_fusion as kf
 from kernels.ops.autograd import tensors_of
+from kernels.ops.library import conv, linear
 from kernels.ops.registry import OPS, prepare
 
 ROWS = [op for op in OPS.values() if op.group in ("linear", "conv")]
@@ -155,3 +157,99 @@ def test_an_unknown_activation_and_a_mixed_dtype_are_named():
         kf.ops.linear_activation(x, weight.double(), None, "relu")
     with pytest.raises(ValueError, match="weights are 1 tensors; expected 12, those of an encoder"):
         kf.ops.transformer_layer(torch.zeros(1, 2, 4), [weight], 2)
+
+
+class Largest(TorchDispatchMode):
+    """Notes the elements of the largest tensor that is made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        for x in tensors_of(made if isinstance(made, tuple | list) else (made,)):
+            self.elements = max(self.elements, x.numel())
+        return made
+
+
+@pytest.mark.parametrize("biases", [True, False])
+def test_a_network_without_a_gradient_has_a_part_of_its_hidden_layer_at_a_time(biases, monkeypatch):
+    x, weight1, weight2 = (
+        linear.normal(0, 5, 6, 8),
+        linear.normal(1, 64, 8),
+        linear.normal(2, 4, 64),
+    )
+    row1, row2 = (linear.normal(3, 64), linear.normal(4, 4)) if biases else (None, None)
+    given = x, weight1, row1, weight2, row2
+    whole = kf.ops.ffn(*given)
+    monkeypatch.setattr(linear, "_parts", lambda _: 4)
+    with torch.no_grad(), Largest() as largest:
+        found = kf.ops.ffn(*given)
+    assert found.shape == (5, 6, 4)
+    torch.testing.assert_close(found, whole)
+    assert largest.elements == max(weight1.numel(), 8 * 64)  # eight rows of thirty
+    with Largest() as largest:
+        kf.ops.ffn(x.clone().requires_grad_(), *given[1:])
+    assert largest.elements == 30 * 64
+
+
+def test_a_gpu_takes_parts_of_a_thousand_rows(monkeypatch):
+    class OnGpu(Tensor):
+        is_cuda = True
+
+    def parts(*shape: int) -> int:
+        return linear._parts(torch.empty(shape, device="meta").as_subclass(OnGpu))
+
+    assert [parts(2047, 8), parts(4, 512, 8), parts(4, 1000, 8)] == [1, 2, 3]
+    assert linear._parts(torch.empty(4096, 8, device="meta")) == 1
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_a_transformers_layer_needs_half_of_its_hidden_layer():
+    layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True).cuda().eval()
+    x, weights = linear.normal(0, 8, 512, 512).cuda(), list(layer.parameters())
+
+    def run() -> Tensor:
+        with torch.no_grad():
+            return kf.ops.transformer_layer(x, weights, 8)
+
+    run()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    run()
+    # The hidden layer takes four times as much as x, and before and behind GELU eight times.
+    assert torch.cuda.max_memory_allocated() - before < 5 * x.numel() * x.element_size()
+
+
+class Biases(TorchDispatchMode):
+    """Notes of each convolution whether it has a bias."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[bool] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.convolution.default:
+            self.found.append(args[2] is not None)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("name", ["conv2d_bn_relu", "depthwise_pointwise_conv"])
+def test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation(name, monkeypatch):
+    monkeypatch.setattr(conv, "_bias_is_apart", lambda _: True)
+    op = OPS[name]
+    image, channels = conv.normal(0, 2, 4, 6, 5), conv.normal(2, 6)
+    norm = channels + 1, channels, channels.clone(), channels.square() + 1, False, 0.1, 1e-5
+    given = {
+        "conv2d_bn_relu": (image, conv.normal(1, 6, 4, 3, 3), channels, *norm),
+        "depthwise_pointwise_conv": (
+            *(image, conv.normal(1, 4, 1, 3, 3), conv.normal(3, 6, 4, 1, 1), None, channels),
+            "relu",
+        ),
+    }[name]
+    with torch.no_grad(), Biases() as biases:
+        found = op.operation(*given)
+    torch.testing.assert_close(found, op.reference(*given))
+    assert biases.found
+    assert not any(biases.found)

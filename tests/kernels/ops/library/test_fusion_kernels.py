@@ -104,7 +104,7 @@ KERNELS = {
     "rows backward": {
         *("row_norm_backward", "row_norm_backward_elements", "row_norm_parameters"),
     },
-    "channels": {"channels_kept", "channels_sums", "channels_totals", "channels_relu"},
+    "channels": {"channels_sums", "channels_totals", "channels_relu"},
     "channels backward": {"channels_sums", "channels_totals", "channels_gradient"},
     "reductions": {"reduce_rows", "reduce_columns"},
     "reductions backward": {"reduce_backward"},
@@ -188,7 +188,7 @@ def test_blocks_take_chunks_of_large_planes(launchers, shape, dtype, training):
         allowed = 64 * unit * (1 + float(expected.abs().max()))
         torch.testing.assert_close(got, expected, atol=allowed, rtol=0)
     if dtype == torch.float32:
-        beside = {"styleforge_channels_totals", "styleforge_channels_kept"}
+        beside = {"styleforge_channels_totals"}
         passes = [arguments[-1] for kernel, arguments in launch.launched if kernel not in beside]
         assert set(passes) == {PLANES[shape]}
     assert all(map(torch.equal, found, channels.backward(run, *back)))

@@ -97,6 +97,19 @@ class Largest(TorchDispatchMode):
         return made
 
 
+class Written(TorchDispatchMode):
+    """Counts the products that are added to a tensor of a shape."""
+
+    def __init__(self, shape: torch.Size) -> None:
+        super().__init__()
+        self.times = 0
+        self._shape = shape
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.times += func is torch.ops.aten.addmm_.default and args[0].shape == self._shape
+        return func(*args, **(kwargs or {}))
+
+
 def on_cpu() -> Any:
     """Runs the kernel, below the dispatcher, so that a mode sees what is made around it."""
     return rows.on_cpu(CpuLauncher(build.handle("loss")), torch.float32)
@@ -231,10 +244,37 @@ def test_all_logits_are_never_in_memory(monkeypatch, bias):
     assert seen.elements == rows * classes // linear.PARTS
 
 
+def test_a_gradient_is_scaled_where_it_lies_unless_the_graph_is_kept():
+    hidden, weight = normal(0, 9, 8).requires_grad_(), normal(1, 20, 8).requires_grad_()
+    labels, factor = labels_of(20, 9), torch.tensor(3.0)
+    loss = kf.ops.linear_cross_entropy(hidden, weight, labels)
+    made = [x.data_ptr() for x in loss.grad_fn.saved_tensors[-3:-1]]
+    kept = torch.autograd.grad(loss, (hidden, weight), factor, retain_graph=True)
+    assert not {x.data_ptr() for x in kept} & {*made}
+    last = torch.autograd.grad(loss, (hidden, weight), factor)
+    assert [x.data_ptr() for x in last] == made
+    assert all(map(torch.equal, kept, last))
+
+
+@pytest.mark.parametrize(("wanted", "chunk"), [(linear.WEIGHT, 32), (linear.HIDDEN, 4)])
+def test_the_gradient_of_a_wide_weight_is_written_once(monkeypatch, wanted, chunk):
+    monkeypatch.setattr(linear, "FEWEST_ON_CPU", 1)
+    hidden, weight, labels = normal(0, 32, 128), normal(1, 500, 128), labels_of(500, 32)
+    with Largest(hidden, weight, labels) as seen:
+        loss._linear_cross_entropy(on_cpu(), hidden, weight, labels, wanted=wanted)
+    largest = weight.numel() if wanted == linear.WEIGHT else hidden.numel()
+    assert seen.elements == max(largest, chunk * 500)
+    with Written(weight.shape) as written:
+        loss._linear_cross_entropy(on_cpu(), hidden, weight, labels, wanted=wanted)
+    assert written.times == (wanted == linear.WEIGHT)
+
+
 def test_a_chunk_is_an_eighth_of_the_rows_within_bounds():
     assert linear.rows_at_a_time(8192, 128256) == 1024
     assert linear.rows_at_a_time(512, 1000) == 256
     assert linear.rows_at_a_time(4096, 1000, on_cpu=True) == 1024
+    assert linear.rows_at_a_time(2048, 1000, features=2048) == 512
+    assert linear.rows_at_a_time(8192, 128256, features=8192) == (1 << 27) // 128256
     assert linear.rows_at_a_time(100000, 1 << 20) == 128
     assert linear.rows_at_a_time(5, 1 << 28) == 1
 
@@ -353,21 +393,32 @@ def test_a_cuda_graph_replays_them():
     assert torch.equal(loss, kf.ops.cross_entropy(x, labels))
 
 
+def peak_on_gpu(run: Callable[..., Tensor], rows: int, classes: int, features: int) -> int:
+    """The bytes that a step of a head allocates at most, with its gradients."""
+    hidden, weight = normal(0, rows, features), normal(1, classes, features)
+    leaves = [x.cuda().requires_grad_() for x in (hidden, weight)]
+    labels = labels_of(classes, rows).cuda()
+    torch.autograd.grad(run(*leaves, labels), leaves)
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    torch.autograd.grad(run(*leaves, labels), leaves)
+    return torch.cuda.max_memory_allocated() - before
+
+
+def eager_head(hidden: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
+    return eager_linear(hidden, weight, labels, None)
+
+
 @pytest.mark.gpu
 def test_on_a_gpu_a_linear_layer_needs_a_fifth_of_the_memory():
-    rows, classes, features = 2048, 32000, 64
-    hidden, weight = normal(0, rows, features).cuda(), normal(1, classes, features).cuda()
-    labels = labels_of(classes, rows).cuda()
+    of = 2048, 32000, 64
+    assert peak_on_gpu(kf.ops.linear_cross_entropy, *of) * 5 < peak_on_gpu(eager_head, *of)
 
-    def peak(run: Callable[..., Tensor]) -> int:
-        given = hidden.clone().requires_grad_(), weight.clone().requires_grad_(), labels
-        run(*given).backward()
-        before = torch.cuda.memory_allocated()
-        torch.cuda.reset_peak_memory_stats()
-        run(*given).backward()
-        return torch.cuda.max_memory_allocated() - before
 
-    ours = peak(kf.ops.linear_cross_entropy)
-    assert ours * 5 < peak(
-        lambda hidden, weight, labels: eager_linear(hidden, weight, labels, None)
-    )
+@pytest.mark.gpu
+def test_on_a_gpu_the_gradient_of_a_weight_is_in_memory_once():
+    rows, classes, features = 512, 8192, 1024
+    gradients = 4 * features * (classes + rows)
+    chunk = 4 * 256 * (classes + 2 * features)  # of logits, and a product of them
+    peak = peak_on_gpu(kf.ops.linear_cross_entropy, rows, classes, features)
+    assert peak < 1.1 * (gradients + chunk)
