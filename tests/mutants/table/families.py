@@ -97,8 +97,8 @@ MUTANTS = (
     Mutant(
         "a control can be used that has no meaning for the family",
         "app/ui/widgets/control_panel.py",
-        "control.setEnabled(not reason)",
-        "control.setEnabled(True)",
+        "part.setEnabled(not reason)",
+        "part.setEnabled(True)",
         (
             "tests/app/ui/window/test_panel.py::test_a_control_without_a_meaning_for_the_family_is_disabled_with_the_reason",
         ),

@@ -72,8 +72,8 @@ MUTANTS = (
     Mutant(
         "the gradients of a batch norm do not know that its statistics follow from x",
         "kernels/ops/fusions/channels.py",
-        "*of, sums if training else None, dx)",
-        "*of, None, dx)",
+        "gradient(grad, x, *four, found, dx)",
+        "gradient(grad, x, *four, None, dx)",
         (f"{FUSION}::test_results_and_gradients_are_pytorchs",),
     ),
     Mutant(
@@ -84,25 +84,11 @@ MUTANTS = (
         (f"{KERNELS}::test_vectors_are_taken_where_rows_are_made_of_them",),
     ),
     Mutant(
-        "a block leaves the gradients of parameters of its first rows alone",
-        "kernels/include/fusion/row_norm.cuh",
-        "    sum_teams(size, own, at_once, room, of_weight, of_bias);\n",
-        "",
-        (f"{KERNELS}::test_a_block_sums_the_gradients_of_all_its_rows",),
-    ),
-    Mutant(
         "a block of gradients is large where others have no rows then",
         "kernels/ops/fusions/row_kernels.py",
         "    while threads > least and ",
         "    while False and ",
         (f"{KERNELS}::test_blocks_of_gradients_are_large_where_there_are_rows_for_them",),
-    ),
-    Mutant(
-        "a block does not wait for the sums of a channel",
-        "kernels/include/common/arrivals.cuh",
-        "if (found / kGeneration != arrived) return;",
-        "return;",
-        (f"{KERNELS}::test_blocks_tell_each_other_the_sums_of_a_channel",),
     ),
     Mutant(
         "graphs share the counts of a stream",
