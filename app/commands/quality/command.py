@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from rich.console import Console
@@ -53,6 +53,9 @@ from utils.images.writing import SAVED
 from utils.quality_tables import quality_markdown
 from utils.tables import where
 from utils.text import printable
+
+if TYPE_CHECKING:
+    from app.commands.quality.films import FilmPlan
 
 CONTACT_CELL, STYLE_CELL, MIX_CELL = 256, 448, 384  # pixels: size of a picture on a sheet
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -141,6 +144,7 @@ def _measure(
         flicker_photographs=min(args.flicker_photos, count),
         texture=args.texture,
     )
+    film_plan = _film_plan(args)
     with _progress("Preparing the native kernels ..."):
         for operations in FAMILIES[ANY_STYLE if args.any_style else FEED_FORWARD].operations:
             prepare(family=operations)
@@ -151,6 +155,7 @@ def _measure(
             "size": args.size,
             "vgg": args.vgg.name if args.vgg else None,
             **({"any_style": given} if given else {}),
+            **({"films": film_plan.conditions()} if film_plan else {}),
             **measurement_conditions(plan, photographs),
         },
     }
@@ -162,6 +167,11 @@ def _measure(
     for subject in subjects:
         with _progress(subject.pack.title) as say:
             entry, pictures = quality.measure(subject, say)
+            if film_plan is not None:
+                from app.commands.quality.films import measure_films  # OpenCV
+
+                say(f"{subject.pack.title}: films")
+                entry["films"] = measure_films(film_plan, args.packs, subject.pack.key)
         # With --add, the styles of a report can be from several commits.
         measured.append(entry | {"commit": report["commit"]})
         report["quality"]["styles"] = list(measured)
@@ -183,6 +193,24 @@ def _measure(
         console.print(
             f"Stored in {printable(str(path), MAX_MESSAGE_LENGTH)}", markup=False, soft_wrap=True
         )
+
+
+def _film_plan(args: argparse.Namespace) -> FilmPlan | None:
+    """What to measure of films, which can be read; None without films."""
+    if not args.films:
+        return None
+    from app.commands.quality.films import FilmPlan, check_films  # OpenCV, if there are films
+
+    plan = FilmPlan(
+        tuple(args.films),
+        args.film_frames,
+        args.film_size,
+        args.smoothing,
+        args.kernels,
+        args.device,
+    )
+    check_films(plan)
+    return plan
 
 
 def _mix(
@@ -276,6 +304,7 @@ def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
         "flicker: --flicker-photos N": not plan.flicker_photographs,
         "flicker with texture: --texture 0-1": not plan.texture,
         "the same styles trained without the stability term: --without FOLDER": not args.without,
+        "the flicker of films: --films FILE": not args.films,
     }
     return [what for what, missing in left_out.items() if missing]
 
