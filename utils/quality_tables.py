@@ -64,13 +64,17 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
         that compares any-style networks with the trained ones, and one of films, if some were
         measured.
     """
-    names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
     frames, direct = quality["flicker"], quality["direct"]
     count = len(quality["photographs"])
-    smallest = min(max(photograph["original"]) for photograph in quality["photographs"])
-    enlarged = f", enlarged from {smallest}" if smallest < quality["size"] else ""
-    noun = "photograph" if count == 1 else "photographs"
-    conditions = [f"{count} {noun} with a long side of {quality['size']} px{enlarged}: {names}"]
+    conditions: list[str] = []
+    if count:
+        names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
+        smallest = min(max(photograph["original"]) for photograph in quality["photographs"])
+        enlarged = f", enlarged from {smallest}" if smallest < quality["size"] else ""
+        noun = "photograph" if count == 1 else "photographs"
+        conditions.append(
+            f"{count} {noun} with a long side of {quality['size']} px{enlarged}: {names}"
+        )
     if direct["photographs"] not in (0, count):
         conditions.append(f"L-BFGS on the first {direct['photographs']}")
     if frames["photographs"]:

@@ -79,11 +79,11 @@ def _run(args: argparse.Namespace) -> int:
     args.precisions = args.precisions or (
         DEFAULT_PRECISIONS if args.photos else DEFAULT_PRECISIONS[:1]
     )
-    photographs = (
-        load_photographs(args.photos, args.only, args.size)
-        if args.photos
-        else [scene_photograph(args.size)]
-    )
+    photographs: list[Photograph] = []
+    if args.photos:
+        photographs = load_photographs(args.photos, args.only, args.size)
+    elif not args.films:
+        photographs = [scene_photograph(args.size)]
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     if args.json or args.sheet or not args.mix_sheet:
         _measure(args, device, photographs, console)
@@ -101,7 +101,10 @@ def _check(args: argparse.Namespace) -> None:
         raise QualityError("--only names some of the photographs in --photos")
     if args.any_style and args.styles_images is None:
         raise QualityError("--any-style needs the paintings: --styles-images")
-    if args.json or args.sheet or args.vgg or args.styles_images:
+    films_alone = bool(args.films) and not args.photos
+    if films_alone and (args.sheet or args.any_style or args.mix_sheet):
+        raise QualityError("sheets and --any-style need photographs: --photos")
+    if (args.json and not films_alone) or args.sheet or args.vgg or args.styles_images:
         for flag, value in (("--vgg", args.vgg), ("--styles-images", args.styles_images)):
             if value is None:
                 raise QualityError(f"the objective of training needs {flag}")
@@ -163,10 +166,16 @@ def _measure(
         other_styles(args.json, report, [])  # fail before measuring if they cannot be kept
     console.print(where(report), soft_wrap=True)
     quality = QualityMeasurement(plan, photographs, features, device, any_style)
-    measured, shown = [], []
+    measured: list[dict[str, Any]] = []
+    shown: list[StyleImages] = []
     for subject in subjects:
         with _progress(subject.pack.title) as say:
-            entry, pictures = quality.measure(subject, say)
+            entry = {"key": subject.pack.key, "title": subject.pack.title, "networks": []}
+            if photographs:
+                entry, pictures = quality.measure(subject, say)
+                shown.append(pictures)
+                if args.sheet:
+                    _style_sheet(args.sheet, photographs, pictures, plan)
             if film_plan is not None:
                 from app.commands.quality.films import measure_films  # OpenCV
 
@@ -175,11 +184,8 @@ def _measure(
         # With --add, the styles of a report can be from several commits.
         measured.append(entry | {"commit": report["commit"]})
         report["quality"]["styles"] = list(measured)
-        shown.append(pictures)
         if args.json:  # after each style, so that an interrupted run keeps its results
             store_report(args.json, report, add=args.add)
-        if args.sheet:
-            _style_sheet(args.sheet, photographs, pictures, plan)
     if args.sheet:
         _contact_sheet(args.sheet, photographs, shown, [s.pack.title for s in subjects])
     console.print(f"\n{quality_markdown(report['quality'])}\n", markup=False, soft_wrap=True)
@@ -291,6 +297,8 @@ def _direct_photographs(args: argparse.Namespace, count: int) -> int:
 
 def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
     """What the tables leave out, with the flags that add it."""
+    if args.films and not args.photos:
+        return ["everything but films: --photos FOLDER"]
     left_out = {
         "photographs, only the built-in scene: --photos FOLDER": not args.photos,
         "the training objective, and its direct optimization: --vgg FILE "

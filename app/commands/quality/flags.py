@@ -26,7 +26,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Measures styles on photographs that were not used for training: the training "
         "objective compared with direct optimization (L-BFGS), flicker, clipped pixels, border "
         "artifacts, the error of lower precisions, and the flicker of films. Without flags, it "
-        "measures the built-in scene. Without a GPU, use few photographs, a small --size and --lbfgs-photos 0.",
+        "measures the built-in scene, and with films alone nothing but these. Without a GPU, use "
+        "few photographs, a small --size and --lbfgs-photos 0.",
     )
     need = parser.add_argument
     need(

@@ -56,7 +56,7 @@ def test_films_are_measured_with_every_smoothing(place: Path, capsys) -> None:
         assert row["ratios"] == [none / row["source"], full / row["source"]]
     table = markdown(report)
     assert "| style | films, smoothing 0 | films, smoothing 1 |" in table
-    assert "the first 60 frames of each: walk" in table
+    assert "films with a long side of 64 px at most, the first 60 frames of each: walk" in table
     assert "*Films* is the mean difference" in table
     assert "films, smoothing 1" in capsys.readouterr().out
 
@@ -67,6 +67,26 @@ def test_only_the_first_frames_are_measured(place: Path) -> None:
     assert main(arguments(place, *QUICK, *more)) == 0
     (style,) = json.loads((place / "quality.json").read_text("utf-8"))["quality"]["styles"]
     assert style["films"][0]["compared"] == 2
+
+
+def test_films_alone_need_no_photographs(place: Path, capsys) -> None:
+    film = write_film(place / "walk.avi")
+    nothing = ("--photos", None, "--vgg", None, "--styles-images", None, "--size", None)
+    more = (*nothing, "--films", film, "--film-frames", 3, "--smoothing", "0,0.5")
+    assert main(arguments(place, *more)) == 0
+    report = json.loads((place / "quality.json").read_text("utf-8"))
+    assert report["quality"]["photographs"] == []
+    assert [style["films"][0]["compared"] for style in report["quality"]["styles"]] == [2, 2]
+    table = markdown(report).rstrip().split("\n\n")
+    assert table[-1].count("\n") == 4  # a header, a rule, two styles and their mean
+    assert "- everything but films: --photos FOLDER" in capsys.readouterr().out
+
+
+def test_a_sheet_of_films_alone_is_refused(place: Path, capsys) -> None:
+    film = write_film(place / "walk.avi", 3)
+    more = ("--photos", None, "--films", film, "--sheet", place / "sheet.png")
+    assert main(arguments(place, *more)) == 1
+    assert "sheets and --any-style need photographs" in capsys.readouterr().err
 
 
 def test_without_films_the_flag_is_named(place: Path, capsys) -> None:
