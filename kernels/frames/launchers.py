@@ -151,9 +151,9 @@ class FrameKernels:
         """
         p = history.params(source, result, amount)
         self._cover("cells", p, history.cells)
-        for halving, half in history.halvings():
+        for halving, half in history.halvings:
             self._cover("halve", halving, half.flatten(0, 1))
-        for step, flow in history.steps():
+        for step, flow in history.steps:
             if isinstance(step, MedianParams):
                 self._cover("median", step, flow)
             else:

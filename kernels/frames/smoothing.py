@@ -31,6 +31,8 @@ class SmoothingHistory:
         cells: [h / CELL, w / CELL, 3] float32, the means of the source's cells.
         flow: [h / CELL, w / CELL, 2] float32, where each cell was in what is known of the source,
             in cells to the right and down.
+        halvings: What halves the gray pictures, with what is written, from fine to coarse.
+        steps: What estimates the motion, in its order, with what is written.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class SmoothingHistory:
         self._pairs = [buffer(2, *size) for size in sizes(rows, columns)]
         self._flows = [buffer(2, *pair.shape[1:], 2) for pair in self._pairs]
         self.flow = self._flows[0][0]
+        self.halvings, self.steps = self._halvings(), self._steps()
         self.begins = True
 
     def forget(self) -> None:
@@ -71,8 +74,7 @@ class SmoothingHistory:
         shape = *result.shape[:2], *self.cells.shape[:2]
         return SmoothParams(*(each.data_ptr() for each in buffers), *shape, first, amount)
 
-    def halvings(self) -> list[tuple[HalveParams, Tensor]]:
-        """What halves the pictures, with what is written, from fine to coarse."""
+    def _halvings(self) -> list[tuple[HalveParams, Tensor]]:
         return [
             (
                 HalveParams(large.data_ptr(), small.data_ptr(), *large.shape[1:], *small.shape[1:]),
@@ -81,8 +83,7 @@ class SmoothingHistory:
             for large, small in pairwise(self._pairs)
         ]
 
-    def steps(self) -> list[tuple[FlowParams | MedianParams, Tensor]]:
-        """What estimates the motion, in its order, with what is written."""
+    def _steps(self) -> list[tuple[FlowParams | MedianParams, Tensor]]:
         steps: list[tuple[FlowParams | MedianParams, Tensor]] = []
         known: Tensor | None = None
         for pair, flows in zip(reversed(self._pairs), reversed(self._flows), strict=True):

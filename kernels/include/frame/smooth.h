@@ -75,7 +75,7 @@ STYLEFORGE_PORTABLE GraySums measure_cell(const SmoothParams& p, int row, int co
     return {{a, b, a * a, b * b, a * b}};
 }
 
-// Two cells along an axis; what is known is continued by its edge.
+// What is known of a cell, moved, and how far the newest is from it, by channel.
 STYLEFORGE_PORTABLE void difference_at(const SmoothParams& p, int row, int column,
                                        float (&moved)[3], float (&difference)[3]) {
     const long long at = 1ll * row * p.columns + column;
